@@ -55,6 +55,11 @@ test("keeps the columns and the order of members in the URL", async () => {
 });
 
 test("removes selected members together, but not the user, with the reason", async () => {
+  const grace = await environment.browser.open();
+  const data = { email: "grace@example.com", password: visitor.password };
+  await grace.page.context().request.post(`${environment.baseUrl}/trpc/session.signIn`, { data });
+  await grace.page.goto(environment.baseUrl);
+  await proceduresOf(grace.page).apiKeys.create.mutate({ name: "Nightly build" });
   await open(`/w/${slug}/members`);
   const own = page.getByRole("checkbox", { name: "Select Ada Lovelace" });
   await own.focus();
@@ -70,6 +75,9 @@ test("removes selected members together, but not the user, with the reason", asy
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Remove 2 members?" });
   await dialog.getByText("Grace, Ken.").waitFor();
+  const impact = dialog.getByRole("region", { name: "API keys that lose access" });
+  await impact.getByText("1 API key loses access to this workspace:").waitFor();
+  await impact.getByRole("listitem").filter({ hasText: "Nightly build" }).getByText("Grace").waitFor();
   await dialog.getByRole("button", { name: "Remove 2 members" }).click();
   await page.getByText("2 members were removed.").waitFor();
   await page.getByText("2 members", { exact: true }).waitFor();
@@ -90,6 +98,7 @@ test("says that a selected service account is deleted with its keys", async () =
   const dialog = page.getByRole("dialog");
   const warning = dialog.getByText("Service accounts are deleted with all of their API keys.");
   await dialog.getByText("Linus.").waitFor();
+  await dialog.getByText("They have no API key that can reach this workspace.").waitFor();
   expect(await warning.count()).toBe(0);
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });
