@@ -1,6 +1,6 @@
 import { Skeleton } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactElement } from "react";
 import { FailurePanel } from "../ui/failure-panel.tsx";
 import { useLoadingFailure } from "./use-loading-failure.ts";
 
@@ -10,7 +10,7 @@ interface QueryPanelProps<Data> {
   readonly failureTitle: string;
   /** The height of the placeholder while the data loads, in pixels. */
   readonly height: number;
-  readonly children: (data: Data) => ReactNode;
+  readonly children: (data: Data) => ReactElement;
 }
 
 /** The data of a query, a placeholder while it loads, or why it failed to load. */
@@ -32,5 +32,5 @@ export function QueryPanel<Data>({
       />
     );
   }
-  return query.data === undefined ? <Skeleton h={height} /> : <>{children(query.data)}</>;
+  return query.data === undefined ? <Skeleton h={height} /> : children(query.data);
 }
