@@ -102,6 +102,10 @@ test("disables, enables and deletes the service account on a phone", async () =>
   const viewport = { width: 375, height: 740 };
   await ada.setViewportSize(viewport);
   await ada.goto(addressOf("members/service-accounts"));
+  await ada.getByRole("searchbox").fill("nothing");
+  await ada.getByRole("heading", { name: "No service account matches" }).waitFor();
+  expect(new URL(ada.url()).search).toBe("?q=nothing");
+  await ada.getByRole("button", { name: "Show all service accounts" }).click();
   await ada.getByRole("link", { name: "Deploys" }).click();
   await ada.getByRole("button", { name: "Disable", exact: true }).click();
   await confirm("Disable");
