@@ -41,7 +41,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|second-factor-required|secret-field|toast-list|use-commands/.test(
+    !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|use-commands/.test(
       path,
     ) &&
     !tableModules.test(path) &&

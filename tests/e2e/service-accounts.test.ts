@@ -40,6 +40,9 @@ test("creates a service account and a key, by keyboard", async () => {
   await ada.keyboard.press("Enter");
   await dialogOf(ada).getByText("Enter a name, such as the integration that uses it.").waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await dialogOf(ada).getByRole("combobox", { name: "Role" }).click();
+  await ada.getByRole("option", { name: "Viewer Only reads." }).waitFor();
+  await ada.getByRole("option", { name: /^Member/ }).click();
   await name.fill("Deploys");
   await ada.keyboard.press("Enter");
   await ada.getByRole("heading", { level: 1, name: "Deploys" }).waitFor();

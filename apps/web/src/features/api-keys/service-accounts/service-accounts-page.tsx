@@ -88,7 +88,7 @@ export function ServiceAccountsPage(): ReactElement {
         >
           <SearchField
             label="Search service accounts"
-            placeholder="Search name"
+            placeholder="Search by name"
             maxLength={maxLength.search}
             search={search.q ?? ""}
             onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}
