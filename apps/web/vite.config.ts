@@ -78,6 +78,10 @@ export default defineConfig({
               name: "service-account",
               test: /service-accounts\/(service-account-page|service-account-keys|service-account-danger)/,
             },
+            {
+              name: "webhooks",
+              test: /features\/webhooks\/(webhook-status|use-webhooks|webhooks\.module)/,
+            },
             { name: "charts", test: /\/src\/ui\/\w+-chart\./ },
             {
               name: "key-page",
