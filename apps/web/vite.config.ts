@@ -41,7 +41,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|second-factor-required|secret-field|toast-list|use-commands/.test(
+    !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|use-commands/.test(
       path,
     ) &&
     !tableModules.test(path) &&
@@ -77,6 +77,10 @@ export default defineConfig({
             {
               name: "service-account",
               test: /service-accounts\/(service-account-page|service-account-keys|service-account-danger)/,
+            },
+            {
+              name: "webhooks",
+              test: /features\/webhooks\/(webhook-status|use-webhooks|webhooks\.module)/,
             },
             { name: "charts", test: /\/src\/ui\/\w+-chart\./ },
             {

@@ -13,6 +13,7 @@ let keyId: string;
 /** The service account. */
 let userId: string;
 let webhookId: string;
+const requestId = "nightly-job-of-the-deploy-pipeline-with-a-long-name-0042";
 
 const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
   ({ page } = await browser.open());
@@ -22,7 +23,22 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   const email = "a.rather.long.email.address.of.a.member@subdomain.example.com";
   const name = "Margaret Elaine Heafield Hamilton of Draper Laboratory";
   await command(["user", "create", "--email", email, "--name", name, "--password-stdin"], visitor.password);
-  await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "admin"]);
+  await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "owner"]);
+  // Notices of one's own role.
+  for (const role of ["admin", "owner"]) {
+    await command(["member", "role", "--workspace", workspace.id, "--user", visitor.email, "--role", role]);
+  }
+  for (const system of ["Macintosh; Intel Mac OS X 10_15_7", "Windows NT 10.0; Win64; x64"]) {
+    const response = await fetch(`${baseUrl}/trpc/session.signIn`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "user-agent": `Mozilla/5.0 (${system}; rv:140.0) Gecko/20100101 Firefox/140.0`,
+      },
+      body: JSON.stringify({ email: visitor.email, password: visitor.password }),
+    });
+    expect(response.status).toBe(200);
+  }
   const { apiKeys, invitations, serviceAccounts, webhooks } = proceduresOf(page);
   for (const invited of ["grace@example.com", `invited.${email}`]) {
     await invitations.create.mutate({ workspaceId: workspace.id, email: invited, role: "viewer" });
@@ -42,7 +58,7 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   });
   ({ userId } = account);
   await serviceAccounts.createKey.mutate({ workspaceId: workspace.id, userId, name: "Pipeline" });
-  await apiKeys.create.mutate({
+  const { key } = await apiKeys.create.mutate({
     name: "A key with a name that is much longer than the column for it",
     description: "Described at length, for a table with little room",
     settings: {
@@ -54,6 +70,10 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
       expiresAt: { inSeconds: 5 * 86_400 },
     },
   });
+  const rejected = await fetch(`${baseUrl}/open/workspaces/${workspace.id}/members`, {
+    headers: { Authorization: `Bearer ${key}`, "X-Request-Id": requestId },
+  });
+  expect(rejected.status).toBe(403);
   const { id } = await apiKeys.create.mutate({ name: "Rotating" });
   keyId = id;
   await apiKeys.rotate.mutate({ id, overlapSeconds: 86_400 });
@@ -67,7 +87,7 @@ const findProblems = `(() => {
   const page = document.documentElement;
   if (page.scrollWidth > page.clientWidth) problems.push("the page scrolls sideways");
   const isShown = (element) => element.getClientRects().length > 0 && !element.closest(".visually-hidden");
-  const cells = [...document.querySelectorAll("main :is(th, td, dd, dt, li > div > h2)")].filter(isShown);
+  const cells = [...document.querySelectorAll("main :is(th, td, dd, dt, li > div > :is(h2, h3, span), li > p)")].filter(isShown);
   const texts = [];
   for (const cell of cells) {
     const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
@@ -110,7 +130,13 @@ const lists = [
   ["the deliveries to a webhook", (): string => `/w/${slug}/webhooks/${webhookId}`, "Test message"],
   ["one's own keys", (): string => "/account/api-keys", "Rotating"],
   ["the profile", (): string => "/account/profile", "Current password"],
-  ["the security log", (): string => "/account/security", "Rotated the API key"],
+  ["the sessions and the security log", (): string => "/account/security", "Rotated the API key"],
+  ["the notices", (): string => "/account/notices", "changed from owner to admin"],
+  [
+    "a rejected request",
+    (): string => `/account/requests/${requestId}`,
+    "The key is restricted to IP ranges",
+  ],
   ["the users of the instance", (): string => "/operator/users", "Ada Lovelace"],
   ["the workspaces of the instance", (): string => "/operator/workspaces", "Ada Lovelace"],
   ["the health of the instance", (): string => "/operator/instance", "Reachable"],
@@ -121,6 +147,7 @@ const lists = [
 test.each(lists)("lists neither clip nor overlap their text at any width: %s", async (_what, path, text) => {
   await page.goto(environment.baseUrl + path());
   await page.getByText(text).first().waitFor();
+  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
   const found: Record<number, unknown> = {};
   for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });

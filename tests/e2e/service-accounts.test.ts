@@ -40,6 +40,9 @@ test("creates a service account and a key, by keyboard", async () => {
   await ada.keyboard.press("Enter");
   await dialogOf(ada).getByText("Enter a name, such as the integration that uses it.").waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await dialogOf(ada).getByRole("combobox", { name: "Role" }).click();
+  await ada.getByRole("option", { name: "Viewer Only reads." }).waitFor();
+  await ada.getByRole("option", { name: /^Member/ }).click();
   await name.fill("Deploys");
   await ada.keyboard.press("Enter");
   await ada.getByRole("heading", { level: 1, name: "Deploys" }).waitFor();
@@ -102,6 +105,10 @@ test("disables, enables and deletes the service account on a phone", async () =>
   const viewport = { width: 375, height: 740 };
   await ada.setViewportSize(viewport);
   await ada.goto(addressOf("members/service-accounts"));
+  await ada.getByRole("searchbox").fill("nothing");
+  await ada.getByRole("heading", { name: "No service account matches" }).waitFor();
+  expect(new URL(ada.url()).search).toBe("?q=nothing");
+  await ada.getByRole("button", { name: "Show all service accounts" }).click();
   await ada.getByRole("link", { name: "Deploys" }).click();
   await ada.getByRole("button", { name: "Disable", exact: true }).click();
   await confirm("Disable");

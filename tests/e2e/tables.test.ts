@@ -1,5 +1,5 @@
 import type { Locator, Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -10,7 +10,9 @@ let page: Page;
 let slug: string;
 let workspaceId: string;
 
-const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
+const environment = prepareEnvironment(prepare, { MAX_WEBHOOKS_PER_WORKSPACE: "11" });
+
+async function prepare({ browser, baseUrl, command }: typeof environment): Promise<void> {
   ({ page } = await browser.open({ viewport: { width: 1440, height: 900 } }));
   await enter(page, baseUrl);
   ({ id: workspaceId, slug } = await getWorkspace(page));
@@ -24,12 +26,17 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
     const email = `guest${number}@example.com`;
     await invitations.create.mutate({ workspaceId, email, role: "viewer" });
   }
-});
+}
 
 const open = (path: string) => page.goto(environment.baseUrl + path);
 const query = () => Object.fromEntries(new URL(page.url()).searchParams);
 const rows = () => page.getByRole("table").getByRole("row");
 const header = (name: string) => page.getByRole("columnheader", { name });
+/** The times in a table, from the first row to the last. */
+const timesIn = (table: Locator) =>
+  table
+    .locator("time")
+    .evaluateAll((elements) => elements.map((element) => element.getAttribute("datetime") ?? ""));
 
 async function toggleColumn(name: string, section: Page | Locator = page): Promise<void> {
   await section.getByRole("button", { name: "Columns" }).click();
@@ -55,6 +62,11 @@ test("keeps the columns and the order of members in the URL", async () => {
 });
 
 test("removes selected members together, but not the user, with the reason", async () => {
+  const grace = await environment.browser.open();
+  const data = { email: "grace@example.com", password: visitor.password };
+  await grace.page.context().request.post(`${environment.baseUrl}/trpc/session.signIn`, { data });
+  await grace.page.goto(environment.baseUrl);
+  await proceduresOf(grace.page).apiKeys.create.mutate({ name: "Nightly build" });
   await open(`/w/${slug}/members`);
   const own = page.getByRole("checkbox", { name: "Select Ada Lovelace" });
   await own.focus();
@@ -70,6 +82,9 @@ test("removes selected members together, but not the user, with the reason", asy
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Remove 2 members?" });
   await dialog.getByText("Grace, Ken.").waitFor();
+  const impact = dialog.getByRole("region", { name: "API keys that lose access" });
+  await impact.getByText("1 API key loses access to this workspace:").waitFor();
+  await impact.getByRole("listitem").filter({ hasText: "Nightly build" }).getByText("Grace").waitFor();
   await dialog.getByRole("button", { name: "Remove 2 members" }).click();
   await page.getByText("2 members were removed.").waitFor();
   await page.getByText("2 members", { exact: true }).waitFor();
@@ -90,6 +105,7 @@ test("says that a selected service account is deleted with its keys", async () =
   const dialog = page.getByRole("dialog");
   const warning = dialog.getByText("Service accounts are deleted with all of their API keys.");
   await dialog.getByText("Linus.").waitFor();
+  await dialog.getByText("They have no API key that can reach this workspace.").waitFor();
   expect(await warning.count()).toBe(0);
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });
@@ -162,10 +178,7 @@ test.each([
 ])("sorts by time and keeps the order in the URL: %s", async (_log, path) => {
   await open(path());
   const log = page.getByRole("table", { name: /log$/ });
-  const times = () =>
-    log
-      .locator("time")
-      .evaluateAll((elements) => elements.map((element) => element.getAttribute("datetime") ?? ""));
+  const times = () => timesIn(log);
   const time = log.getByRole("columnheader", { name: "Time" });
   await time.and(page.locator("[aria-sort=descending]")).waitFor();
   await expect.poll(async () => (await times()).length).toBeGreaterThan(1);
@@ -224,4 +237,125 @@ test("sorts sessions, chooses their columns and ends selected ones, apart from t
   await page.getByText("2 sessions were ended.").waitFor();
   await expect.poll(names).toHaveLength(2);
   expect(query()).not.toHaveProperty("selectedSessions");
+});
+
+describe("lists with more rows than the smallest page", () => {
+  const count = 11;
+  let accountId: string;
+  let webhookId: string;
+
+  beforeAll(async () => {
+    // With Ada, Grace, Ken and Linus. Each user has a workspace.
+    for (let number = 4; number < count; number += 1) {
+      const body = JSON.stringify({ ...visitor, email: `user${number}@example.com` });
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`${environment.baseUrl}/trpc/session.signUp`, {
+        method: "POST",
+        headers,
+        body,
+      });
+      expect(response.status).toBe(200);
+    }
+    const procedures = proceduresOf(page);
+    for (let number = 0; number < count; number += 1) {
+      const url = `https://hooks.example.com/${number}`;
+      ({ id: webhookId } = await procedures.webhooks.create.mutate({
+        workspaceId,
+        url,
+        actions: ["webhook.deleted"],
+      }));
+      const account = { workspaceId, name: `Robot ${number}`, role: "viewer" as const };
+      ({ userId: accountId } = await procedures.serviceAccounts.create.mutate(account));
+    }
+    for (let number = 0; number < count; number += 1) {
+      await procedures.webhooks.test.mutate({ workspaceId, id: webhookId });
+      await procedures.serviceAccounts.createKey.mutate({
+        workspaceId,
+        userId: accountId,
+        name: `Key ${number}`,
+      });
+    }
+  });
+
+  const serviceAccounts = () => `/w/${slug}/members/service-accounts`;
+  const webhooks = () => `/w/${slug}/webhooks`;
+
+  test.each([
+    {
+      label: "Users",
+      path: () => "/operator/users",
+      sort: "-createdAt",
+      shown: "10 of 11 users",
+      title: "Email address",
+      columns: "email,createdAt",
+    },
+    {
+      label: "Workspaces",
+      path: () => "/operator/workspaces",
+      sort: "-createdAt",
+      shown: "10 of 11 workspaces",
+      title: "URL",
+      columns: "slug,createdAt",
+    },
+    {
+      label: "Webhooks",
+      path: webhooks,
+      sort: "-createdAt",
+      shown: "10 of 11 webhooks",
+      title: "Status",
+      columns: "status,createdAt",
+    },
+    {
+      label: "Deliveries",
+      path: () => `${webhooks()}/${webhookId}`,
+      sort: "createdAt",
+      shown: "The oldest 10 deliveries",
+      title: "Status",
+      columns: "status,createdAt",
+    },
+    {
+      label: "Service accounts",
+      path: serviceAccounts,
+      sort: "-joinedAt",
+      shown: "10 of 11 service accounts",
+      title: "Role",
+      columns: undefined, // With both columns, which is the default.
+    },
+    {
+      label: "API keys of the service account",
+      path: () => `${serviceAccounts()}/${accountId}`,
+      sort: "createdAt",
+      shown: "1–10 of 11 keys",
+      title: "Status",
+      columns: "status,createdAt",
+    },
+  ])(
+    "reads the columns, the order and the page size from the URL, and writes them to it: $label",
+    async ({ label, path, sort, shown, title, columns }) => {
+      const table = page.getByRole("table", { name: label, exact: true });
+      const inOrder = (times: readonly string[], isDescending: boolean) =>
+        isDescending ? times.toSorted().toReversed() : times.toSorted();
+      const isDescending = sort.startsWith("-");
+      await open(`${path()}?columns=createdAt&size=10&sort=${sort}`);
+      await expect.poll(() => timesIn(table)).toHaveLength(10);
+      const before = await timesIn(table);
+      expect(before).toEqual(inOrder(before, isDescending));
+      await page.getByText(shown).first().waitFor();
+      expect(await table.getByRole("columnheader", { name: title }).count()).toBe(0);
+      await toggleColumn(title);
+      await table.getByRole("columnheader", { name: title }).waitFor();
+      await expect.poll(query).toEqual({ columns, size: "10", sort });
+      await table
+        .getByRole("columnheader", { name: /^(Created|Time)$/ })
+        .getByRole("button")
+        .click();
+      await expect.poll(() => timesIn(table)).not.toEqual(before);
+      const after = await timesIn(table);
+      expect(after).toEqual(inOrder(after, !isDescending));
+      expect(query()).toEqual({ columns, size: "10" });
+      await choosePageSize("25");
+      await expect.poll(() => timesIn(table)).toHaveLength(count);
+      expect(query()).toEqual({ columns, size: "25" });
+    },
+  );
 });

@@ -1,3 +1,4 @@
+import { ownKeySorts } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
@@ -11,13 +12,12 @@ import {
 } from "../domain/service-accounts.ts";
 import { keyDescription, keyName, serviceAccountName, serviceAccountRole, userId } from "../fields.ts";
 import { requestedSettings } from "../key-fields.ts";
+import { pageSize } from "../lists.ts";
 import { presentListedKey } from "../presenters/api-key.ts";
 import { presentServiceAccount } from "../presenters/service-account.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 const maxPage = 10_000;
-/** The number of keys per page. */
-const pageSize = 50;
 
 /** The members of a workspace that aren't people. `members.list` lists them, with `kind`. */
 export const serviceAccountsRouter = createRouter({
@@ -56,14 +56,22 @@ export const serviceAccountsRouter = createRouter({
       return presentServiceAccount(await ctx.transact((trx) => changeServiceAccount(trx, ctx.edit, change)));
     }),
 
-  /** A page of the API keys of a service account, newest first. */
+  /** A page of the API keys of a service account, newest first by default. */
   keys: workspaceProcedure("keys:read")
-    .input(workspaceInput({ userId, page: z.int().min(1).max(maxPage).default(1) }))
-    .query(async ({ ctx: { read, access }, input: { userId, page } }) => {
+    .input(
+      workspaceInput({
+        userId,
+        page: z.int().min(1).max(maxPage).default(1),
+        pageSize: pageSize.default(50),
+        sort: z.enum(ownKeySorts).optional(),
+        direction: z.enum(["asc", "desc"]).optional(),
+      }),
+    )
+    .query(async ({ ctx: { read, access }, input: { userId, workspaceId: _workspaceId, ...page } }) => {
       const { scope } = access;
       const { name, items, total } = await read(async (db) => {
         const account = await inWorkspace(db, scope, (trx) => getServiceAccount(trx, scope, userId));
-        return { name: account.name, ...(await listKeys(db, userId, { search: "", page, pageSize })) };
+        return { name: account.name, ...(await listKeys(db, userId, { search: "", ...page })) };
       });
       const owner = { userId, serviceAccount: { name, scope } };
       return { items: items.map((key) => presentListedKey(key, owner)), total };

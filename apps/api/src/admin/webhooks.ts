@@ -1,5 +1,5 @@
 import { listDeliveries } from "@latchkey/db/webhook-deliveries";
-import { listWebhooks } from "@latchkey/db/webhooks";
+import { countWebhooks, listWebhooks } from "@latchkey/db/webhooks";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import {
@@ -13,7 +13,7 @@ import {
 } from "../domain/webhooks.ts";
 import { deliveryId, webhookId } from "../fields.ts";
 import { overlapSeconds } from "../key-fields.ts";
-import { listQuery, readPage, toPage } from "../lists.ts";
+import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import {
   delivery,
   presentDelivery,
@@ -23,8 +23,7 @@ import {
 import { newWebhookFields, webhookChanges } from "../webhook-fields.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
-/** The number of webhooks or deliveries per page. */
-const pageSize = 50;
+const pageSizeInput = pageSize.default(50);
 const order = listQuery(["createdAt", "url"]).shape;
 const deliveryOrder = listQuery(["createdAt"]).shape;
 
@@ -32,16 +31,21 @@ const procedure = workspaceProcedure("webhooks:manage");
 const version = z.int32().min(1);
 
 export const webhooksRouter = createRouter({
-  /** A page of the webhooks. */
+  /** A page of the webhooks, and their number. */
   list: procedure
-    .input(workspaceInput({ sort: order.sort, cursor: order.cursor }))
+    .input(workspaceInput({ sort: order.sort, cursor: order.cursor, pageSize: pageSizeInput }))
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
-      const query = { ...input, limit: pageSize };
+      const query = { ...input, limit: input.pageSize };
       const page = readPage(query);
-      const rows = await read((db) => inWorkspace(db, scope, (trx) => listWebhooks(trx, scope, page)));
+      const { rows, total } = await read((db) =>
+        inWorkspace(db, scope, async (trx) => ({
+          rows: await listWebhooks(trx, scope, page),
+          total: await countWebhooks(trx, scope),
+        })),
+      );
       const { data, nextCursor } = toPage(rows, query, { present: presentWebhook, idOf: ({ id }) => id });
-      return { items: data, nextCursor };
+      return { items: data, nextCursor, total };
     }),
 
   get: procedure
@@ -102,11 +106,12 @@ export const webhooksRouter = createRouter({
         status: delivery.shape.status.optional(),
         sort: deliveryOrder.sort,
         cursor: deliveryOrder.cursor,
+        pageSize: pageSizeInput,
       }),
     )
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
-      const query = { ...input, limit: pageSize };
+      const query = { ...input, limit: input.pageSize };
       const page = { ...readPage(query), filter: { webhookId: input.id, status: input.status } };
       const rows = await read((db) =>
         inWorkspace(db, scope, async (trx) => {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { permissions } from "@latchkey/auth/permissions";
 import type { Command } from "commander";
 import { expect, test } from "vitest";
 import { projectRoot, readEnv } from "../env.ts";
@@ -32,6 +33,13 @@ function readReference(text: string): [usage: string, flags: string[]][] {
 test("docs/command.md lists every command with its options, and no other", async () => {
   const text = await readFile(join(projectRoot, "docs/command.md"), "utf8");
   expect(readReference(text)).toEqual(listCommands(program, "latchkey"));
+});
+
+test("docs/command.md lists the permissions of the catalog as the values of --permission", async () => {
+  const text = await readFile(join(projectRoot, "docs/command.md"), "utf8");
+  const rows = [...text.matchAll(/^\| `--permission <permission>` +\| .*: (.+?) +\|$/gm)];
+  const listed = rows.map(([, values = ""]) => values.split(", "));
+  expect(listed).toEqual([permissions, permissions]); // Of `key create` and `key edit`.
 });
 
 test("the README lists every command", async () => {

@@ -8,6 +8,10 @@ import {
 } from "@tanstack/react-router";
 import { parseApiKeysSearch } from "../features/api-keys/api-keys-search.ts";
 import { parseKeyPageSearch } from "../features/api-keys/key-page-search.ts";
+import {
+  parseServiceAccountKeysSearch,
+  parseServiceAccountsSearch,
+} from "../features/api-keys/service-accounts/service-accounts-search.ts";
 import { apiKeysQuery } from "../features/api-keys/use-api-keys.ts";
 import { parseAuditLogSearch } from "../features/audit-log/audit-log-search.ts";
 import { parseInvitationsSearch } from "../features/members/invitations-search.ts";
@@ -237,6 +241,7 @@ const invitationsRoute = createRoute({
 const serviceAccountsRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/members/service-accounts",
+  validateSearch: parseServiceAccountsSearch,
   component: lazyRouteComponent(
     () => import("../features/api-keys/service-accounts/service-accounts-page.tsx"),
     "ServiceAccountsPage",
@@ -246,6 +251,7 @@ const serviceAccountsRoute = createRoute({
 const serviceAccountRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/members/service-accounts/$userId",
+  validateSearch: parseServiceAccountKeysSearch,
   component: lazyRouteComponent(
     () => import("../features/api-keys/service-accounts/service-account-page.tsx"),
     "ServiceAccountPage",

@@ -1,3 +1,4 @@
+import type { ReactElement } from "react";
 import type { FormFailureProps } from "./form-failure.tsx";
 
 /** A change of all selected items of a list. */
@@ -12,6 +13,8 @@ export interface BulkAction<Item> {
   readonly isDangerous: boolean;
   /** Whether the change makes sense for an item; for all items by default. */
   readonly appliesTo?: (item: Item) => boolean;
+  /** Renders what depends on the items, which the user sees before the change. */
+  readonly preview?: (items: readonly Item[]) => ReactElement;
   /** Changes one item. */
   readonly run: (item: Item) => Promise<unknown>;
 }
@@ -36,17 +39,19 @@ export interface BulkChange
     Pick<BulkItems<never>, "nouns" | "describeError" | "refresh"> {
   readonly names: readonly string[];
   readonly description: string | undefined;
+  readonly preview: ReactElement | undefined;
   /** Each changes one item. */
   readonly runs: readonly (() => Promise<unknown>)[];
 }
 
 export function toChange<Item>(action: BulkAction<Item>, bulk: BulkItems<Item>): BulkChange {
-  const { verb, done, consequence, isDangerous, run } = action;
+  const { verb, done, consequence, isDangerous, preview, run } = action;
   const { items, nameOf, nouns, describe, describeError, refresh } = bulk;
   return {
     ...{ verb, done, consequence, isDangerous, nouns, describeError, refresh },
     names: items.map(nameOf),
     description: describe?.(items),
+    preview: preview?.(items),
     runs: items.map((item) => () => run(item)),
   };
 }

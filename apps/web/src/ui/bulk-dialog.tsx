@@ -55,6 +55,7 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
             {pending.names.length > 3 && ` and ${pending.names.length - 3} more`}.
             {pending.description && ` ${pending.description}`}
           </p>
+          {pending.preview}
           {isBusy && (
             <p role="status" className={dialogClasses.words}>
               {doneCount} of {countOf(pending.runs.length, ...pending.nouns)} {pending.done}

@@ -1,11 +1,9 @@
-import { countOf } from "./count.ts";
 import type { DataColumn } from "./data-table.tsx";
 import { EmptyCell } from "./empty-cell.tsx";
 import classes from "./event-columns.module.css";
 import { EventSentence, type Piece } from "./event-sentence.tsx";
 import { RelativeTime } from "./relative-time.tsx";
 import { RequestId } from "./request-id.tsx";
-import type { LogTableSearch } from "./table-search.ts";
 
 interface LoggedEvent {
   readonly occurredAt: string;
@@ -68,10 +66,4 @@ export function requestColumn<Event extends LoggedEvent>(rank: number): DataColu
     rank,
     cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <EmptyCell />),
   };
-}
-
-/** How many events are shown, such as "The latest 50 events". */
-export function describeEventCount(count: number, hasMore: boolean, { sort }: LogTableSearch): string {
-  const events = countOf(count, "event", "events");
-  return hasMore ? `The ${sort === "occurredAt" ? "oldest" : "latest"} ${events}` : events;
 }

@@ -8,63 +8,89 @@ import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
-import { checkNewPassword, passwordHelp } from "../../ui/field-rules.ts";
+import { checkNewPassword, checkPassword, passwordHelp } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./account-form.module.css";
-import { PasswordForm } from "./password-form.tsx";
 
 /** Changes the user's password, or sets the first one of a user who signs in with an OpenID provider. */
 export function PasswordSection({ email }: { readonly email: string }): ReactElement {
   const methods = useQuery(trpc.account.signInMethods.queryOptions());
   if (methods.isPending) return <Skeleton h={180} />;
-  return methods.data?.hasPassword === false ? (
-    <FirstPassword email={email} />
-  ) : (
-    <PasswordForm email={email} />
-  );
+  const hasPassword = methods.data?.hasPassword ?? true;
+  return <PasswordForm key={String(hasPassword)} email={email} hasPassword={hasPassword} />;
 }
 
-function FirstPassword({ email }: { readonly email: string }): ReactElement {
+interface PasswordFormProps {
+  readonly email: string;
+  readonly hasPassword: boolean;
+}
+
+/** Saving ends all other sessions. */
+function PasswordForm({ email, hasPassword }: PasswordFormProps): ReactElement {
   const queryClient = useQueryClient();
   const form = useForm({
+    // Named, because the page contains two forms.
     name: "password",
     mode: "uncontrolled",
-    initialValues: { newPassword: "" },
-    validate: { newPassword: checkNewPassword },
+    initialValues: { currentPassword: "", newPassword: "" },
+    validate: {
+      currentPassword: (password) => (hasPassword ? checkPassword(password) : null),
+      newPassword: checkNewPassword,
+    },
   });
-  const set = useMutation(
-    trpc.account.setPassword.mutationOptions({
-      onSuccess: () => {
-        notifications.show({ message: "Your password was set. Your other sessions have ended." });
-        void queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
-      },
-      onError: (error) => showIssues(form, error),
-    }),
-  );
-  const failure = set.error ? describeFailure(set.error) : undefined;
+  useUnsavedInput(form.isDirty);
+  const handlers = {
+    onSuccess: () => {
+      form.reset();
+      void queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
+      const outcome = hasPassword ? "changed" : "set";
+      notifications.show({ message: `Your password was ${outcome}. Your other sessions have ended.` });
+    },
+    onError: (error: unknown) => void showIssues(form, error),
+  };
+  const change = useMutation(trpc.account.changePassword.mutationOptions(handlers));
+  const set = useMutation(trpc.account.setPassword.mutationOptions(handlers));
+  const { error, submittedAt, isPending } = hasPassword ? change : set;
+  const failure = error ? describeFailure(error) : undefined;
+  const save = ({ currentPassword, newPassword }: typeof form.values) =>
+    hasPassword ? change.mutate({ currentPassword, newPassword }) : set.mutate({ newPassword });
   return (
     <form
       className={classes.form}
       noValidate
-      onSubmit={form.onSubmit((values) => set.mutate(values), focusFirstError(form.getInputNode))}
+      onSubmit={form.onSubmit(save, focusFirstError(form.getInputNode))}
     >
       {failure && !hasIssueOf(form, failure) && (
-        <FormFailure message={describeRejection(failure, set.submittedAt)} requestId={failure.requestId} />
+        <FormFailure message={describeRejection(failure, submittedAt)} requestId={failure.requestId} />
       )}
       {/* Tells password managers which account the new password is for. */}
       <input type="text" autoComplete="username" value={email} readOnly hidden />
+      {hasPassword && (
+        <SecretField
+          {...form.getInputProps("currentPassword")}
+          key={form.key("currentPassword")}
+          label="Current password"
+          autoComplete="current-password"
+          required
+        />
+      )}
       <SecretField
         {...form.getInputProps("newPassword")}
         key={form.key("newPassword")}
         label="New password"
-        description={`You have no password yet. ${passwordHelp}`}
+        description={
+          hasPassword
+            ? `${passwordHelp} Your other sessions end.`
+            : `You have no password yet. ${passwordHelp}`
+        }
         autoComplete="new-password"
         required
       />
-      <BusyButton className={classes.submit} type="submit" loading={set.isPending}>
-        Set password
+      <BusyButton className={classes.submit} type="submit" loading={isPending}>
+        {hasPassword ? "Change password" : "Set password"}
       </BusyButton>
     </form>
   );

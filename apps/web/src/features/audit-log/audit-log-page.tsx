@@ -8,8 +8,8 @@ import type { AuditEvent, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { describeLogCount } from "../../ui/describe-results.ts";
 import emptyClasses from "../../ui/empty.module.css";
-import { describeEventCount } from "../../ui/event-columns.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
@@ -80,7 +80,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
   });
   const [isExportOpen, exporting] = useDisclosure(false);
   const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.name ?? undefined;
-  const count = list.items ? describeEventCount(list.items.length, list.hasMore, search) : "";
+  const count = list.items ? describeLogCount(list.items.length, list.hasMore, search) : "";
   return (
     <>
       <AuditLogFilters

@@ -20,7 +20,7 @@ import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { invitationColumns } from "./invitation-columns.tsx";
 import { defaultInvitationSort, type InvitationsSearch } from "./invitations-search.ts";
-import { bulkInvitations, invitationActions } from "./member-bulk-actions.ts";
+import { bulkInvitations, invitationActions } from "./member-bulk-actions.tsx";
 import { useInvitations } from "./use-invitations.ts";
 import { useStable } from "./use-stable.ts";
 

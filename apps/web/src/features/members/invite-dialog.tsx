@@ -1,9 +1,9 @@
-import { Button, Group, Select, TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { isRole, roleTitles } from "../../server/roles.ts";
+import { RoleSelect } from "../../server/role-select.tsx";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { type Role, type SentInvitation, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
@@ -96,7 +96,6 @@ function InviteForm({ workspace, grantableRoles, onSent, onClose }: InviteFormPr
   );
   const failure = create.error ? describeFailure(create.error) : undefined;
   const isShownUnderFields = failure && (failure.code === "CONFLICT" || hasIssueOf(form, failure));
-  const { onChange, ...roleProps } = form.getInputProps("role");
   return (
     <form
       className={classes.form}
@@ -120,14 +119,7 @@ function InviteForm({ workspace, grantableRoles, onSent, onClose }: InviteFormPr
         required
         withAsterisk={false}
       />
-      <Select
-        {...roleProps}
-        key={form.key("role")}
-        label="Role"
-        data={grantableRoles.map((role) => ({ value: role, label: roleTitles[role] }))}
-        allowDeselect={false}
-        onChange={(role) => isRole(role) && onChange(role)}
-      />
+      <RoleSelect {...form.getInputProps("role")} key={form.key("role")} roles={grantableRoles} />
       <Group justify="flex-end" gap={8}>
         <Button variant="default" onClick={onClose} disabled={create.isPending}>
           Cancel

@@ -7,10 +7,10 @@ import { type AffectedKey, type Member, type Role, type SessionWorkspace, trpc }
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { Choice } from "../../ui/choice.tsx";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
-import { countOf, formatCount } from "../../ui/count.ts";
+import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { RelativeTime } from "../../ui/relative-time.tsx";
+import { isReplaceable, isStopped, KeyEffect, KeyName } from "./affected-key.tsx";
 import classes from "./key-impact.module.css";
 import { ReplacementKeys } from "./replacement-keys.tsx";
 
@@ -53,7 +53,7 @@ export function KeyImpact({ workspace, member, role, onReplaced }: KeyImpactProp
     return <ReplacementKeys workspace={workspace} {...replace.data} />;
   }
   const { keys, total, replacementRole } = preview.data;
-  const stopped = keys.filter(({ stoppedPermissions }) => stoppedPermissions.length > 0);
+  const stopped = keys.filter(isStopped);
   if (stopped.length === 0) {
     return (
       <p className={dialogClasses.words}>
@@ -114,7 +114,7 @@ function Impact(props: ImpactProps): ReactElement {
               <Choice
                 kind="checkbox"
                 label={<KeyName apiKey={key} />}
-                help={<Effect apiKey={key} isRemoval={isRemoval} />}
+                help={<KeyEffect apiKey={key} isRemoval={isRemoval} />}
                 isChosen={selected.has(key.id)}
                 onChoose={(isChosen) => select(key.id, isChosen)}
               />
@@ -122,7 +122,7 @@ function Impact(props: ImpactProps): ReactElement {
               <div className={classes.facts}>
                 <KeyName apiKey={key} />
                 <span className={classes.detail}>
-                  <Effect apiKey={key} isRemoval={isRemoval} />
+                  <KeyEffect apiKey={key} isRemoval={isRemoval} />
                 </span>
               </div>
             )}
@@ -168,44 +168,4 @@ function Impact(props: ImpactProps): ReactElement {
       )}
     </section>
   );
-}
-
-interface KeyProps {
-  readonly apiKey: AffectedKey;
-}
-
-function KeyName({ apiKey: { name, start } }: KeyProps): ReactElement {
-  return (
-    <span className={classes.name}>
-      <bdi>{name}</bdi> <code>{start}…</code>
-    </span>
-  );
-}
-
-/** How much a key is used here, and what stops. */
-function Effect({ apiKey, isRemoval }: KeyProps & { readonly isRemoval: boolean }): ReactElement {
-  const { lastUsedAt, stoppedPermissions } = apiKey;
-  return (
-    <>
-      {describeUses(apiKey)}
-      {lastUsedAt !== null && (
-        <>
-          , last <RelativeTime at={lastUsedAt} />
-        </>
-      )}
-      .{" "}
-      {isRemoval
-        ? "All of its requests here are rejected."
-        : `No longer allowed: ${stoppedPermissions.join(", ")}.`}
-    </>
-  );
-}
-
-/** An expired key already has no access. */
-function isReplaceable({ expiresAt }: AffectedKey): boolean {
-  return expiresAt === null || Date.parse(expiresAt) > Date.now();
-}
-
-function describeUses({ recentUses }: AffectedKey): string {
-  return recentUses === 0 ? "Not used here in 30 days" : `${formatCount(recentUses)} uses here in 30 days`;
 }

@@ -15,7 +15,7 @@ import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { listPageSize, readSelected } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
-import { bulkMembers, memberActions } from "./member-bulk-actions.ts";
+import { bulkMembers, memberActions } from "./member-bulk-actions.tsx";
 import { memberColumns } from "./member-columns.tsx";
 import { MemberToolbar } from "./member-toolbar.tsx";
 import classes from "./members-page.module.css";

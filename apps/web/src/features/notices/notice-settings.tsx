@@ -1,10 +1,9 @@
-import { Skeleton, Switch } from "@mantine/core";
+import { Switch } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
+import { QueryPanel } from "../../server/query-panel.tsx";
 import { type NoticeSetting, trpc } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { Section } from "../../ui/section.tsx";
 import classes from "./notices.module.css";
 
@@ -23,7 +22,6 @@ const kindTitles = {
 export function NoticeSettings(): ReactElement {
   const queries = useQueryClient();
   const settings = useQuery(trpc.notices.settings.queryOptions());
-  const failure = useLoadingFailure(settings);
   const change = useMutation(
     trpc.notices.changeSetting.mutationOptions({
       onSettled: () => queries.invalidateQueries(trpc.notices.settings.queryFilter()),
@@ -31,56 +29,48 @@ export function NoticeSettings(): ReactElement {
   );
   return (
     <Section title="Notice settings">
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load the settings"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={settings.isFetching}
-          onRetry={() => void settings.refetch()}
-        />
-      ) : settings.data ? (
-        <div className={classes.box}>
-          <table className={classes.settings}>
-            <thead>
-              <tr>
-                <th scope="col">Notice</th>
-                <th scope="col">In the app</th>
-                <th scope="col">By email</th>
-              </tr>
-            </thead>
-            <tbody>
-              {settings.data.kinds.map((setting) => (
-                <tr key={setting.kind}>
-                  <th scope="row">{kindTitles[setting.kind]}</th>
-                  <td>
-                    <Switch
-                      aria-label={`${kindTitles[setting.kind]}, in the app`}
-                      checked={setting.inApp}
-                      disabled={change.isPending}
-                      onChange={({ currentTarget: { checked } }) =>
-                        change.mutate({ kind: setting.kind, inApp: checked })
-                      }
-                    />
-                  </td>
-                  <td>
-                    <Switch
-                      aria-label={`${kindTitles[setting.kind]}, by email`}
-                      checked={setting.byEmail}
-                      disabled={change.isPending}
-                      onChange={({ currentTarget: { checked } }) =>
-                        change.mutate({ kind: setting.kind, byEmail: checked })
-                      }
-                    />
-                  </td>
+      <QueryPanel query={settings} failureTitle="Couldn’t load the settings" height={400}>
+        {({ kinds }) => (
+          <div className={classes.box}>
+            <table className={classes.settings}>
+              <thead>
+                <tr>
+                  <th scope="col">Notice</th>
+                  <th scope="col">In the app</th>
+                  <th scope="col">By email</th>
                 </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      ) : (
-        <Skeleton h={400} />
-      )}
+              </thead>
+              <tbody>
+                {kinds.map((setting) => (
+                  <tr key={setting.kind}>
+                    <th scope="row">{kindTitles[setting.kind]}</th>
+                    <td>
+                      <Switch
+                        aria-label={`${kindTitles[setting.kind]}, in the app`}
+                        checked={setting.inApp}
+                        disabled={change.isPending}
+                        onChange={({ currentTarget: { checked } }) =>
+                          change.mutate({ kind: setting.kind, inApp: checked })
+                        }
+                      />
+                    </td>
+                    <td>
+                      <Switch
+                        aria-label={`${kindTitles[setting.kind]}, by email`}
+                        checked={setting.byEmail}
+                        disabled={change.isPending}
+                        onChange={({ currentTarget: { checked } }) =>
+                          change.mutate({ kind: setting.kind, byEmail: checked })
+                        }
+                      />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </QueryPanel>
       {change.isError && (
         <p className={classes.note} role="alert">
           Couldn’t change the setting. {describeFailure(change.error).message}

@@ -5,8 +5,8 @@ import type { ReactElement } from "react";
 import { toLogInput } from "../../server/log-input.ts";
 import { type InstanceEvent, trpc, trpcClient } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
+import { describeLogCount } from "../../ui/describe-results.ts";
 import emptyClasses from "../../ui/empty.module.css";
-import { describeEventCount } from "../../ui/event-columns.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { defaultLogSort, listPageSize } from "../../ui/table-search.ts";
@@ -37,7 +37,7 @@ export function LogPage(): ReactElement {
   const list = useGrowingList(useInfiniteQuery({ ...logQuery(search), placeholderData: keepPreviousData }));
   const table = useTableNavigation<LogSearch>({ navigate, page: 1, size: listPageSize, total: undefined });
   const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.email ?? undefined;
-  const count = list.items ? describeEventCount(list.items.length, list.hasMore, search) : "";
+  const count = list.items ? describeLogCount(list.items.length, list.hasMore, search) : "";
   return (
     <>
       <PageHeader

@@ -1,15 +1,14 @@
-import { Button, Skeleton } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
+import { QueryPanel } from "../../server/query-panel.tsx";
 import { type NewTotp, trpc } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
@@ -35,29 +34,20 @@ function showFailure(error: unknown): void {
 /** The user's second factors, with which a password alone is no longer enough to sign in. */
 export function FactorsSection(): ReactElement {
   const factors = useQuery(trpc.factors.get.queryOptions());
-  const failure = useLoadingFailure(factors);
   const [codes, setCodes] = useState<readonly string[]>();
   return (
     <Section title="Second factors">
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load your second factors"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={factors.isFetching}
-          onRetry={() => void factors.refetch()}
-        />
-      ) : factors.data ? (
-        <ul className={classes.factors}>
-          <TotpFactor since={factors.data.totpSince} onRecoveryCodes={setCodes} />
-          <PasskeyFactors passkeys={factors.data.passkeys} onRecoveryCodes={setCodes} />
-          {(factors.data.totpSince !== null || factors.data.passkeys.length > 0) && (
-            <RecoveryCodes count={factors.data.recoveryCodeCount} onRecoveryCodes={setCodes} />
-          )}
-        </ul>
-      ) : (
-        <Skeleton h={74} />
-      )}
+      <QueryPanel query={factors} failureTitle="Couldn’t load your second factors" height={74}>
+        {({ totpSince, passkeys, recoveryCodeCount }) => (
+          <ul className={classes.factors}>
+            <TotpFactor since={totpSince} onRecoveryCodes={setCodes} />
+            <PasskeyFactors passkeys={passkeys} onRecoveryCodes={setCodes} />
+            {(totpSince !== null || passkeys.length > 0) && (
+              <RecoveryCodes count={recoveryCodeCount} onRecoveryCodes={setCodes} />
+            )}
+          </ul>
+        )}
+      </QueryPanel>
       <LazyDialog source={recoveryCodesDialog} props={{ codes, onClose: () => setCodes(undefined) }} />
     </Section>
   );

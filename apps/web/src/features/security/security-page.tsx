@@ -7,14 +7,9 @@ import { toLogInput } from "../../server/log-input.ts";
 import { type SecurityEvent, trpc, trpcClient } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
+import { describeLogCount } from "../../ui/describe-results.ts";
 import emptyClasses from "../../ui/empty.module.css";
-import {
-  addressColumn,
-  describeEventCount,
-  requestColumn,
-  sentenceColumn,
-  timeColumn,
-} from "../../ui/event-columns.tsx";
+import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import type { Piece } from "../../ui/event-sentence.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
@@ -117,7 +112,7 @@ function Log(): ReactElement {
     () => securityColumns(new Map(session.workspaces.map(({ id, name }) => [id, name]))),
     [session.workspaces],
   );
-  const count = list.items ? describeEventCount(list.items.length, list.hasMore, search) : "";
+  const count = list.items ? describeLogCount(list.items.length, list.hasMore, search) : "";
   return (
     <>
       <TableToolbar

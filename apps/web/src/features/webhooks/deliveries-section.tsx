@@ -5,19 +5,27 @@ import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useCallback } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type Delivery, trpc, type Webhook } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { countOf } from "../../ui/count.ts";
-import { DataTable } from "../../ui/data-table.tsx";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { useGrowingList } from "../../server/use-growing-list.ts";
+import { describeLogCount } from "../../ui/describe-results.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
-import { ShowMore } from "../../ui/show-more.tsx";
+import { listPageSize } from "../../ui/table-search.ts";
+import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import toolbarClasses from "../../ui/toolbar.module.css";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { deliveryColumns, titleOf } from "./delivery-columns.tsx";
 import { useDeliveries } from "./use-webhooks.ts";
-import { deliveryStatusTitles, isDeliveryStatus } from "./webhooks-search.ts";
+import {
+  type DeliveriesSearch,
+  defaultDeliverySort,
+  deliveryStatusTitles,
+  isDeliveryStatus,
+} from "./webhooks-search.ts";
 
 const route = getRouteApi("/app/w/$slug/webhooks/$webhookId");
+const nouns = ["delivery", "deliveries"] as const;
 const anyStatus = { value: "any", label: "Any status" };
 
 interface DeliveriesSectionProps {
@@ -31,8 +39,13 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const queryClient = useQueryClient();
-  const deliveries = useDeliveries({ workspaceId, id }, search);
-  const failure = useLoadingFailure(deliveries);
+  const list = useGrowingList(useDeliveries({ workspaceId, id }, search));
+  const table = useTableNavigation<DeliveriesSearch>({
+    navigate,
+    page: 1,
+    size: listPageSize,
+    total: undefined,
+  });
   const redelivery = useMutation(
     trpc.webhooks.redeliver.mutationOptions({
       onSuccess: () => {
@@ -56,70 +69,52 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
     ),
     [workspaceId, id, isDisabled, isPending, redeliver],
   );
-  const shown = deliveries.data?.pages.flatMap(({ items }) => items);
   const error = redelivery.error ? describeFailure(redelivery.error) : undefined;
+  const count = list.items ? describeLogCount(list.items.length, list.hasMore, search, nouns) : "";
+  const isEmpty = list.items?.length === 0 && !list.isStale && search.status === undefined;
   return (
-    <Section
-      title="Deliveries"
-      isWide
-      action={
-        <Select
-          aria-label="Status of deliveries"
-          data={[
-            anyStatus,
-            ...Object.entries(deliveryStatusTitles).map(([value, label]) => ({ value, label })),
-          ]}
-          value={search.status ?? anyStatus.value}
-          allowDeselect={false}
-          onChange={(value) =>
-            void navigate({ search: isDeliveryStatus(value) ? { status: value } : {}, replace: true })
-          }
-        />
-      }
-    >
+    <Section title="Deliveries" isWide>
       {error && <FormFailure message={error.message} requestId={error.requestId} />}
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load deliveries"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={deliveries.isFetching}
-          onRetry={() => void deliveries.refetch()}
-        />
-      ) : shown?.length === 0 ? (
-        <p className={sectionClasses.note}>
-          {search.status
-            ? "No deliveries have this status."
-            : "Nothing was sent to this webhook in the last 30 days. Send a test message to try it."}
-        </p>
-      ) : (
-        <>
-          <DataTable
-            label="Deliveries"
-            columns={deliveryColumns}
-            items={shown}
-            isStale={deliveries.isPlaceholderData}
-            idOf={idOf}
-            chosen={undefined}
-            actions={actions}
-            actionsWidth={112}
+      {!isEmpty && (
+        <TableToolbar
+          results={list.isStale ? "Loading…" : !list.failure && count}
+          columns={deliveryColumns}
+          search={search}
+          onChooseColumns={table.chooseColumns}
+        >
+          <Select
+            className={toolbarClasses.filter}
+            aria-label="Status of deliveries"
+            data={[
+              anyStatus,
+              ...Object.entries(deliveryStatusTitles).map(([value, label]) => ({ value, label })),
+            ]}
+            value={search.status ?? anyStatus.value}
+            allowDeselect={false}
+            onChange={(value) => table.change({ status: isDeliveryStatus(value) ? value : undefined })}
           />
-          {shown && (deliveries.hasNextPage || shown.length > 50) && (
-            <ShowMore
-              hasMore={deliveries.hasNextPage}
-              isLoading={deliveries.isFetchingNextPage}
-              failure={
-                deliveries.isFetchNextPageError
-                  ? `Couldn’t load more. ${describeFailure(deliveries.error).message}`
-                  : undefined
-              }
-              onShowMore={() => void deliveries.fetchNextPage()}
-            >
-              {countOf(shown.length, "delivery", "deliveries")}
-            </ShowMore>
-          )}
-        </>
+        </TableToolbar>
       )}
+      <GrowingTable
+        label="Deliveries"
+        list={list}
+        failureTitle="Couldn’t load deliveries"
+        columns={deliveryColumns}
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultDeliverySort}
+        actions={actions}
+        actionsWidth={112}
+        count={count}
+        empty={
+          <p className={sectionClasses.note}>
+            {search.status
+              ? "No deliveries have this status."
+              : "Nothing was sent to this webhook in the last 30 days. Send a test message to try it."}
+          </p>
+        }
+      />
     </Section>
   );
 }

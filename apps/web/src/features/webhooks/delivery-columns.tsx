@@ -72,6 +72,7 @@ export const deliveryColumns: readonly [DataColumn<Delivery>, ...DataColumn<Deli
   {
     id: "createdAt",
     label: "Time",
+    order: "createdAt",
     isTime: true,
     minWidth: 112,
     grow: 0,

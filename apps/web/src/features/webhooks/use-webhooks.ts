@@ -1,13 +1,22 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
-import type { DeliveriesSearch, WebhooksSearch } from "./webhooks-search.ts";
+import {
+  type DeliveriesSearch,
+  defaultDeliverySort,
+  type WebhookSort,
+  type WebhooksSearch,
+} from "./webhooks-search.ts";
 
 /** How often the log of deliveries is read again while a delivery is pending, in milliseconds. */
 const refreshEveryMs = 2_000;
 
 /** The webhooks of a workspace, in pages. */
-export function useWebhooks(workspaceId: string, { sort }: WebhooksSearch) {
-  const input = { workspaceId, ...(sort && { sort }) };
+export function useWebhooks(workspaceId: string, { sort, size }: WebhooksSearch) {
+  const input = {
+    workspaceId,
+    ...(sort && { sort: sort as WebhookSort }), // parseTableSearch accepts no other.
+    ...(size && { pageSize: size }),
+  };
   const query = infiniteQueryOptions({
     queryKey: trpc.webhooks.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>
@@ -18,9 +27,17 @@ export function useWebhooks(workspaceId: string, { sort }: WebhooksSearch) {
   return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
 }
 
-/** The deliveries to a webhook, newest first, in pages. */
-export function useDeliveries(webhook: { workspaceId: string; id: string }, { status }: DeliveriesSearch) {
-  const input = { ...webhook, sort: "-createdAt" as const, ...(status && { status }) };
+/** The deliveries to a webhook, in pages. */
+export function useDeliveries(
+  webhook: { workspaceId: string; id: string },
+  { status, sort, size }: DeliveriesSearch,
+) {
+  const input = {
+    ...webhook,
+    sort: sort === undefined ? defaultDeliverySort : ("createdAt" as const), // There is no third order.
+    ...(status && { status }),
+    ...(size && { pageSize: size }),
+  };
   const query = infiniteQueryOptions({
     queryKey: trpc.webhooks.deliveries.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>

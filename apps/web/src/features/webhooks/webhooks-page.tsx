@@ -3,23 +3,23 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
-import { describeFailure } from "../../server/failure.ts";
 import { describeHolders, withArticle } from "../../server/roles.ts";
 import type { SessionWorkspace, Webhook } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
-import { countOf } from "../../ui/count.ts";
-import { DataTable } from "../../ui/data-table.tsx";
+import { countOf, formatCount } from "../../ui/count.ts";
 import emptyClasses from "../../ui/empty.module.css";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { ShowMore } from "../../ui/show-more.tsx";
+import { listPageSize } from "../../ui/table-search.ts";
+import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useWebhooks } from "./use-webhooks.ts";
 import { webhookColumns } from "./webhook-columns.tsx";
-import { defaultWebhookSort, isWebhookSort } from "./webhooks-search.ts";
+import { defaultWebhookSort, type WebhooksSearch } from "./webhooks-search.ts";
 
 const route = getRouteApi("/app/w/$slug/webhooks");
 const newWebhookDialog = {
@@ -70,61 +70,49 @@ export function WebhooksPage(): ReactElement {
 }
 
 function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): ReactElement {
-  const { sort = defaultWebhookSort } = route.useSearch();
+  const search = route.useSearch();
   const navigate = route.useNavigate();
-  const webhooks = useWebhooks(workspace.id, { sort });
-  const failure = useLoadingFailure(webhooks);
+  const webhooks = useWebhooks(workspace.id, search);
+  const list = useGrowingList(webhooks);
+  const table = useTableNavigation<WebhooksSearch>({
+    navigate,
+    page: 1,
+    size: listPageSize,
+    total: undefined,
+  });
   const columns = useMemo(() => webhookColumns(workspace.slug), [workspace.slug]);
-  const shown = webhooks.data?.pages.flatMap(({ items }) => items);
-  if (failure) {
-    return (
-      <FailurePanel
-        title="Couldn’t load webhooks"
-        message={failure.message}
-        requestId={failure.requestId}
-        isRetrying={webhooks.isFetching}
-        onRetry={() => void webhooks.refetch()}
-      />
-    );
-  }
-  if (shown?.length === 0) return <NoWebhooks />;
+  const total = webhooks.data?.pages.at(-1)?.total ?? 0;
+  const isEmpty = list.items?.length === 0;
   return (
     <>
-      <DataTable
+      {!isEmpty && (
+        <TableToolbar
+          results={
+            list.isStale ? "Loading…" : list.items && !list.failure && countOf(total, "webhook", "webhooks")
+          }
+          columns={columns}
+          search={search}
+          onChooseColumns={table.chooseColumns}
+        />
+      )}
+      <GrowingTable
         label="Webhooks"
+        list={list}
+        failureTitle="Couldn’t load webhooks"
         columns={columns}
-        items={shown}
-        isStale={webhooks.isPlaceholderData}
         idOf={idOf}
-        chosen={undefined}
-        sort={sort}
-        onSort={(next) =>
-          void navigate({
-            search: isWebhookSort(next) && next !== defaultWebhookSort ? { sort: next } : {},
-            replace: true,
-          })
-        }
+        search={search}
+        navigation={table}
+        defaultSort={defaultWebhookSort}
         onOpen={({ id }) =>
           void navigate({
             to: "/w/$slug/webhooks/$webhookId",
             params: { slug: workspace.slug, webhookId: id },
           })
         }
+        count={`${formatCount(list.items?.length ?? 0)} of ${countOf(total, "webhook", "webhooks")}`}
+        empty={<NoWebhooks />}
       />
-      {shown && (webhooks.hasNextPage || shown.length > 50) && (
-        <ShowMore
-          hasMore={webhooks.hasNextPage}
-          isLoading={webhooks.isFetchingNextPage}
-          failure={
-            webhooks.isFetchNextPageError
-              ? `Couldn’t load more. ${describeFailure(webhooks.error).message}`
-              : undefined
-          }
-          onShowMore={() => void webhooks.fetchNextPage()}
-        >
-          {countOf(shown.length, "webhook", "webhooks")}
-        </ShowMore>
-      )}
     </>
   );
 }

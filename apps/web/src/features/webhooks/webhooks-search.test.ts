@@ -1,14 +1,20 @@
 import { expect, test } from "vitest";
 import { parseDeliveriesSearch, parseWebhooksSearch } from "./webhooks-search.ts";
 
-test("reads the order of webhooks, and drops the default and what isn't valid", () => {
-  expect(parseWebhooksSearch({ sort: "-url" })).toEqual({ sort: "-url" });
-  expect(parseWebhooksSearch({ sort: "createdAt" })).toEqual({});
-  expect(parseWebhooksSearch({ sort: "name", other: 1 })).toEqual({});
+test("reads the order, the columns and the page size of webhooks, and drops the default and what isn't valid", () => {
+  expect(parseWebhooksSearch({ sort: "-url", columns: "status", size: "10" })).toEqual({
+    sort: "-url",
+    columns: "status",
+    size: 10,
+  });
+  expect(parseWebhooksSearch({ sort: "createdAt", size: "50" })).toEqual({});
+  expect(parseWebhooksSearch({ sort: "name", size: "11", q: "x", page: "2", other: 1 })).toEqual({});
 });
 
-test("reads the status of deliveries, and drops what isn't valid", () => {
-  expect(parseDeliveriesSearch({ status: "failed" })).toEqual({ status: "failed" });
+test("reads the status, the order, the columns and the page size of deliveries, and drops what isn't valid", () => {
+  const search = { status: "failed", sort: "createdAt", columns: "status", size: "25" };
+  expect(parseDeliveriesSearch(search)).toEqual({ ...search, size: 25 });
+  expect(parseDeliveriesSearch({ sort: "-createdAt", size: "50", page: "2" })).toEqual({});
   expect(parseDeliveriesSearch({ status: "toString" })).toEqual({});
   expect(parseDeliveriesSearch({ status: 1 })).toEqual({});
 });

@@ -1,25 +1,31 @@
 import type { Delivery } from "../../server/trpc.ts";
+import {
+  type LogTableSearch,
+  listPageSize,
+  parseTableSearch,
+  type TableSearch,
+} from "../../ui/table-search.ts";
 
-type WebhookOrder = "createdAt" | "url";
+const orders = ["createdAt", "url"] as const;
+type WebhookOrder = (typeof orders)[number];
+/** What the API sorts webhooks by. */
 export type WebhookSort = WebhookOrder | `-${WebhookOrder}`;
 
 /** The default order, which is omitted from the URL. */
 export const defaultWebhookSort = "createdAt" satisfies WebhookSort;
 
-const sorts: ReadonlySet<unknown> = new Set<WebhookSort>(["createdAt", "-createdAt", "url", "-url"]);
-
 /** The search part of the URL of the list of webhooks. */
-export interface WebhooksSearch {
-  readonly sort?: WebhookSort;
-}
+export type WebhooksSearch = Omit<TableSearch, "page" | "q" | "selected">;
 
 /** Reads the search part of a URL, and drops what isn't valid. */
-export function parseWebhooksSearch({ sort }: Record<string, unknown>): WebhooksSearch {
-  return isWebhookSort(sort) && sort !== defaultWebhookSort ? { sort } : {};
-}
-
-export function isWebhookSort(text: unknown): text is WebhookSort {
-  return sorts.has(text);
+export function parseWebhooksSearch(search: Record<string, unknown>): WebhooksSearch {
+  const {
+    page: _page,
+    q: _q,
+    selected: _selected,
+    ...table
+  } = parseTableSearch(search, { orders, defaultSort: defaultWebhookSort, defaultSize: listPageSize });
+  return table;
 }
 
 export type DeliveryStatus = Delivery["status"];
@@ -31,14 +37,27 @@ export const deliveryStatusTitles = {
   failed: "Failed",
 } as const satisfies Record<DeliveryStatus, string>;
 
+/** The order of deliveries that is absent from the URL: newest first. */
+export const defaultDeliverySort = "-createdAt" as const;
+
 /** The search part of the URL of a webhook. */
-export interface DeliveriesSearch {
+export interface DeliveriesSearch extends LogTableSearch {
   readonly status?: DeliveryStatus;
 }
 
 /** Reads the search part of a URL, and drops what isn't valid. */
-export function parseDeliveriesSearch({ status }: Record<string, unknown>): DeliveriesSearch {
-  return isDeliveryStatus(status) ? { status } : {};
+export function parseDeliveriesSearch(search: Record<string, unknown>): DeliveriesSearch {
+  const {
+    page: _page,
+    q: _q,
+    selected: _selected,
+    ...table
+  } = parseTableSearch(search, {
+    orders: ["createdAt"],
+    defaultSort: defaultDeliverySort,
+    defaultSize: listPageSize,
+  });
+  return { ...table, ...(isDeliveryStatus(search.status) && { status: search.status }) };
 }
 
 export function isDeliveryStatus(text: unknown): text is DeliveryStatus {

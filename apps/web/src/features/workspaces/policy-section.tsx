@@ -1,13 +1,12 @@
-import { Button, Skeleton, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
+import { QueryPanel } from "../../server/query-panel.tsx";
 import { type ApiKeyPolicy, type PolicyChanges, type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { Choice, Choices } from "../../ui/choice.tsx";
 import { countOf } from "../../ui/count.ts";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import sectionClasses from "../../ui/section.module.css";
@@ -29,31 +28,20 @@ interface PolicySectionProps {
 /** The policy of the workspace for API keys: a form for those who can change it, and a list for others. */
 export function PolicySection({ workspace, canManage }: PolicySectionProps): ReactElement {
   const query = useQuery(trpc.workspaceKeys.policy.queryOptions({ workspaceId: workspace.id }));
-  const failure = useLoadingFailure(query);
   return (
     <Section title="Policy for API keys">
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load the policy"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={query.isFetching}
-          onRetry={() => void query.refetch()}
-        />
-      ) : !query.data ? (
-        <Skeleton h={canManage ? 424 : 110} />
-      ) : canManage ? (
-        <div className={sectionClasses.box}>
-          {/* Remounts when someone saved the policy, so that the form shows it. */}
-          <PolicyForm
-            key={`${workspace.id} ${query.data.version}`}
-            workspace={workspace}
-            policy={query.data}
-          />
-        </div>
-      ) : (
-        <PolicyFacts policy={query.data} />
-      )}
+      <QueryPanel query={query} failureTitle="Couldn’t load the policy" height={canManage ? 424 : 110}>
+        {(policy) =>
+          canManage ? (
+            <div className={sectionClasses.box}>
+              {/* Remounts when someone saved the policy, so that the form shows it. */}
+              <PolicyForm key={`${workspace.id} ${policy.version}`} workspace={workspace} policy={policy} />
+            </div>
+          ) : (
+            <PolicyFacts policy={policy} />
+          )
+        }
+      </QueryPanel>
     </Section>
   );
 }

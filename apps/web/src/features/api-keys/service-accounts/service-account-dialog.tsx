@@ -1,10 +1,10 @@
 import { maxLength } from "@latchkey/limits";
-import { Button, Group, Select, TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../../server/failure.ts";
-import { roleTitles } from "../../../server/roles.ts";
+import { RoleSelect } from "../../../server/role-select.tsx";
 import { hasIssueOf, showIssues } from "../../../server/show-issues.ts";
 import { type Role, type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
 import { BusyButton } from "../../../ui/busy-button.tsx";
@@ -81,7 +81,6 @@ function ServiceAccountForm(props: ServiceAccountDialogProps): ReactElement {
   const { isPending } = account ? change : create;
   const error = account ? change.error : create.error;
   const failure = error ? describeFailure(error) : undefined;
-  const { onChange, ...roleProps } = form.getInputProps("role");
   const workspaceId = workspace.id;
   const save = ({ name, role }: { readonly name: string; readonly role: ServiceAccount["role"] }) => {
     if (isPending) return;
@@ -110,16 +109,11 @@ function ServiceAccountForm(props: ServiceAccountDialogProps): ReactElement {
         required
         withAsterisk={false}
       />
-      <Select
-        {...roleProps}
+      <RoleSelect
+        {...form.getInputProps("role")}
         key={form.key("role")}
-        label="Role"
-        description="What its API keys can do in this workspace, unless they are restricted."
-        data={grantableRoles
-          .filter((role) => role !== "owner")
-          .map((role) => ({ value: role, label: roleTitles[role] }))}
-        allowDeselect={false}
-        onChange={(role) => onChange(role)}
+        help="What its API keys can do in this workspace, unless they are restricted."
+        roles={grantableRoles.filter((role) => role !== "owner")}
       />
       <Group justify="flex-end" gap={8}>
         <Button variant="default" onClick={onClose} disabled={isPending}>

@@ -1,18 +1,23 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useNavigate } from "@tanstack/react-router";
-import { type ReactElement, useState } from "react";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactElement } from "react";
 import { trpc } from "../../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../../server/use-loading-failure.ts";
 import { DataTable } from "../../../ui/data-table.tsx";
+import { describeResults } from "../../../ui/describe-results.ts";
 import { FailurePanel } from "../../../ui/failure-panel.tsx";
 import sectionClasses from "../../../ui/section.module.css";
 import { Section } from "../../../ui/section.tsx";
 import { TableFooter } from "../../../ui/table-footer.tsx";
+import { listPageSize, readColumns, writeSort } from "../../../ui/table-search.ts";
+import { TableToolbar } from "../../../ui/table-toolbar.tsx";
+import { useTableNavigation } from "../../../ui/use-table-navigation.ts";
 import { apiKeyColumns } from "../api-key-columns.tsx";
+import { defaultSort, toQuery } from "../api-keys-search.ts";
+import type { ServiceAccountKeysSearch } from "./service-accounts-search.ts";
 
+const route = getRouteApi("/app/w/$slug/members/service-accounts/$userId");
 const refreshMilliseconds = 3_000;
-/** As the server's page. */
-const pageSize = 50;
 
 interface ServiceAccountKeysProps {
   readonly workspaceId: string;
@@ -21,15 +26,23 @@ interface ServiceAccountKeysProps {
 
 /** The API keys of a service account. Each opens the same page as one's own keys. */
 export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysProps): ReactElement {
-  const navigate = useNavigate();
-  const [page, setPage] = useState(1);
+  const navigate = route.useNavigate();
+  const search = route.useSearch();
+  const { page = 1, size = listPageSize } = search;
   const keys = useQuery({
-    ...trpc.serviceAccounts.keys.queryOptions({ workspaceId, userId, page }),
+    ...trpc.serviceAccounts.keys.queryOptions({ workspaceId, userId, ...toQuery({ ...search, size }) }),
     refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
     placeholderData: keepPreviousData,
   });
   const failure = useLoadingFailure(keys);
-  const total = keys.data?.total;
+  const total = keys.isPlaceholderData ? undefined : keys.data?.total;
+  const table = useTableNavigation<ServiceAccountKeysSearch>({
+    navigate,
+    page,
+    size,
+    total,
+    isSection: true,
+  });
   return (
     <Section title="API keys" isWide>
       {failure ? (
@@ -46,18 +59,30 @@ export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysPr
         </p>
       ) : (
         <>
+          <TableToolbar
+            results={total === undefined ? "Loading…" : describeResults({ page, size, total }, "key", "keys")}
+            columns={apiKeyColumns}
+            search={search}
+            onChooseColumns={table.chooseColumns}
+          />
           <DataTable
             label="API keys of the service account"
             columns={apiKeyColumns}
             items={keys.data?.items}
             isStale={keys.isPlaceholderData}
             idOf={({ id }) => id}
-            chosen={undefined}
+            chosen={readColumns(search)}
+            sort={search.sort ?? defaultSort}
+            onSort={(next) => table.change({ sort: writeSort(next, search.sort, defaultSort) })}
             onOpen={({ id }) => void navigate({ to: "/account/api-keys/$keyId", params: { keyId: id } })}
           />
-          {total !== undefined && total > pageSize && (
-            <TableFooter page={page} size={pageSize} total={total} onPageChange={setPage} />
-          )}
+          <TableFooter
+            page={page}
+            size={size}
+            total={keys.data?.total ?? 0}
+            onPageChange={table.openPage}
+            onSizeChange={(next) => table.change({ size: next === listPageSize ? undefined : next })}
+          />
         </>
       )}
     </Section>

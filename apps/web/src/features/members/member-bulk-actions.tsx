@@ -1,7 +1,23 @@
+import { Skeleton } from "@mantine/core";
+import { type ComponentProps, type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { queryClient } from "../../server/query-client.ts";
 import { type Invitation, type Member, trpc, trpcClient } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
+import { useLoaded } from "../../ui/use-loaded.ts";
+import type { BulkKeyImpact } from "./bulk-key-impact.tsx";
+
+const keyImpact = {
+  load: () => import("./bulk-key-impact.tsx").then((module) => module.BulkKeyImpact),
+};
+
+function KeyImpact(props: ComponentProps<typeof BulkKeyImpact>): ReactElement | null {
+  const isNeeded = props.members.length > 0;
+  const [hasFailed, setHasFailed] = useState(false);
+  const Loaded = useLoaded(keyImpact, isNeeded && !hasFailed, () => setHasFailed(true));
+  if (!isNeeded || hasFailed) return null;
+  return Loaded ? <Loaded {...props} /> : <Skeleton h={64} mb={16} />;
+}
 
 /** What can be done with several members. */
 export function memberActions(workspaceId: string): readonly BulkAction<Member>[] {
@@ -12,6 +28,9 @@ export function memberActions(workspaceId: string): readonly BulkAction<Member>[
       consequence:
         "Their API keys lose access to this workspace immediately, and they no longer see it. Their accounts and other workspaces are not affected.",
       isDangerous: true,
+      preview: (members) => (
+        <KeyImpact workspaceId={workspaceId} members={members.filter(({ kind }) => kind === "person")} />
+      ),
       run: ({ userId }) => trpcClient.members.remove.mutate({ workspaceId, userId }),
     },
   ];

@@ -1,0 +1,36 @@
+import { listPageSize, parseTableSearch, type TableSearch } from "../../../ui/table-search.ts";
+import { defaultSort as defaultKeySort, orders as keyOrders } from "../api-keys-search.ts";
+
+const orders = ["joinedAt", "name"] as const;
+type ServiceAccountOrder = (typeof orders)[number];
+/** What the API sorts service accounts by. */
+export type ServiceAccountSort = ServiceAccountOrder | `-${ServiceAccountOrder}`;
+
+/** The default order, which is omitted from the URL. */
+export const defaultServiceAccountSort = "joinedAt" satisfies ServiceAccountSort;
+
+/** The search part of the URL of the service accounts of a workspace. */
+export type ServiceAccountsSearch = Omit<TableSearch, "page" | "selected">;
+
+/** Reads the search part of a URL, and drops what isn't valid. */
+export function parseServiceAccountsSearch(search: Record<string, unknown>): ServiceAccountsSearch {
+  const {
+    page: _page,
+    selected: _selected,
+    ...table
+  } = parseTableSearch(search, { orders, defaultSort: defaultServiceAccountSort, defaultSize: listPageSize });
+  return table;
+}
+
+/** The search part of the URL of a service account, which has a table of its API keys. */
+export type ServiceAccountKeysSearch = Omit<TableSearch, "q" | "selected">;
+
+/** Reads the search part of a URL, and drops what isn't valid. */
+export function parseServiceAccountKeysSearch(search: Record<string, unknown>): ServiceAccountKeysSearch {
+  const {
+    q: _q,
+    selected: _selected,
+    ...table
+  } = parseTableSearch(search, { orders: keyOrders, defaultSort: defaultKeySort, defaultSize: listPageSize });
+  return table;
+}

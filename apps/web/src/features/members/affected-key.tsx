@@ -1,0 +1,59 @@
+import type { ReactElement } from "react";
+import type { AffectedKey } from "../../server/trpc.ts";
+import { formatCount } from "../../ui/count.ts";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import classes from "./key-impact.module.css";
+
+interface KeyProps {
+  readonly apiKey: AffectedKey;
+}
+
+export function KeyName({ apiKey: { name, start } }: KeyProps): ReactElement {
+  return (
+    <span className={classes.name}>
+      <bdi>{name}</bdi> <code>{start}…</code>
+    </span>
+  );
+}
+
+/** How much a key is used here. */
+export function KeyUses({ apiKey }: KeyProps): ReactElement {
+  const { lastUsedAt } = apiKey;
+  return (
+    <>
+      {describeUses(apiKey)}
+      {lastUsedAt !== null && (
+        <>
+          , last <RelativeTime at={lastUsedAt} />
+        </>
+      )}
+      .
+    </>
+  );
+}
+
+/** How much a key is used here, and what stops. */
+export function KeyEffect({ apiKey, isRemoval }: KeyProps & { readonly isRemoval: boolean }): ReactElement {
+  return (
+    <>
+      <KeyUses apiKey={apiKey} />{" "}
+      {isRemoval
+        ? "All of its requests here are rejected."
+        : `No longer allowed: ${apiKey.stoppedPermissions.join(", ")}.`}
+    </>
+  );
+}
+
+/** Whether a change of the member stops a permission of the key. */
+export function isStopped({ stoppedPermissions }: AffectedKey): boolean {
+  return stoppedPermissions.length > 0;
+}
+
+/** An expired key already has no access. */
+export function isReplaceable({ expiresAt }: AffectedKey): boolean {
+  return expiresAt === null || Date.parse(expiresAt) > Date.now();
+}
+
+function describeUses({ recentUses }: AffectedKey): string {
+  return recentUses === 0 ? "Not used here in 30 days" : `${formatCount(recentUses)} uses here in 30 days`;
+}
