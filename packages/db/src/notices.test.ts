@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { openDatabase } from "./connection.ts";
 import { createId, type UserId } from "./ids.ts";
+import { recordEmailSetting } from "./instance-settings.ts";
 import { rememberDevice } from "./known-devices.ts";
 import { findNotices } from "./notice-sources.ts";
 import { addNotices, claimNotice, settleNotice } from "./notices.ts";
@@ -100,6 +101,27 @@ test("a notice that is older than a day is not emailed", async () => {
   await nodes[0].transaction().execute((trx) => addNotices(trx, [notice()]));
   await sql`update notices set created_at = now() - interval '25 hours'`.execute(database.owner);
   expect(await claimNotice(nodes[0], userId)).toBeUndefined();
+});
+
+test("without an SMTP server, a notice adds no job and is not emailed later, and what was due is discarded", async () => {
+  const countJobs = async () =>
+    (await sql`select from graphile_worker.jobs where key = ${`notices ${userId}`}`.execute(database.owner))
+      .rows.length;
+  const add = (subject: string) =>
+    nodes[0].transaction().execute((trx) => addNotices(trx, [{ ...notice(), subject }]));
+  await add("before a node has started");
+  expect(await countJobs()).toBe(1);
+  await recordEmailSetting(database.connection, false);
+  await add("without a server");
+  expect(await countJobs()).toBe(0);
+  expect(await countNotices()).toBe(2);
+  await recordEmailSetting(database.connection, true);
+  expect(await claimNotice(nodes[0], userId)).toBeUndefined();
+  await add("with a server");
+  expect(await countJobs()).toBe(1);
+  await recordEmailSetting(database.connection, true);
+  expect(await countJobs()).toBe(1);
+  expect(await claimNotice(nodes[0], userId)).toBeDefined();
 });
 
 test("of concurrent sign-ins from two devices, the second one is from a new device", async () => {
