@@ -266,6 +266,11 @@ export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<v
     .execute();
 }
 
+/** Keeps a user from being deleted until the transaction ends. Doesn't wait for transactions that {@link lockUsers}. */
+export async function keepUser(trx: Trx, userId: UserId): Promise<void> {
+  await trx.selectFrom("users").select("id").where("id", "=", userId).forKeyShare().execute();
+}
+
 /** Lists the workspaces that a user owns. */
 export async function listOwnedWorkspaces(trx: UserTrx, userId: UserId): Promise<WorkspaceId[]> {
   const rows = await trx

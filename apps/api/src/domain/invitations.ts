@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { canInviteAs } from "@latchkey/auth/restrictions";
 import { invitationSubject, openAsOperator, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
 import { addJob } from "@latchkey/db/add-job";
-import type { Origin } from "@latchkey/db/audit-actions";
+import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { InvitationId, SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import {
@@ -242,7 +242,7 @@ export interface JoinedWorkspace {
 export async function acceptInvitation(
   trx: Trx,
   token: string,
-  { userId, email, sessionId, ...from }: Invitee & Omit<Origin, "actor">,
+  { userId, email, sessionId, ...from }: Invitee & RequestOrigin,
   quotas: Quotas,
 ): Promise<JoinedWorkspace> {
   const digest = digestLinkToken(token);
