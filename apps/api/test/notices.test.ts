@@ -126,6 +126,7 @@ test("the longest notice fits the declared lengths", () => {
   const facts = {
     ...{ workspaceId: createId("workspace"), workspaceName: name, role: "viewer", inviterName: name },
     ...{ formerRole: "member", keyId: createId("key"), keyName: name, expiresAt: "2026-09-30T10:00:00Z" },
+    ...{ serviceAccount: { id: createId("user"), name } },
     ...{ address, network: address, device: name, quota: "membersPerWorkspace", count: 1e9, limit: 1e9 },
   } as const;
   for (const kind of noticeKinds) {

@@ -76,6 +76,54 @@ test("jobs that find notices at the same time create each notice once", async ()
   expect(await countNotices()).toBe(5);
 });
 
+test("notices about a key of a service account go to the owners and admins of its workspace, once each", async () => {
+  const workspaceId = createId("workspace");
+  const [adminId, memberId, otherId, accountId] = Array.from({ length: 4 }, () => createId("user"));
+  const [keyId, otherWorkspaceId] = [createId("key"), createId("workspace")];
+  for (const [id, name] of [
+    [workspaceId, "Ours"],
+    [otherWorkspaceId, "Theirs"],
+  ])
+    await sql`insert into workspaces (id, name, slug) values (${id}, ${name}, ${id})`.execute(database.owner);
+  for (const id of [adminId, memberId, otherId])
+    await sql`insert into users (id, email, name) values (${id}, ${id}, 'Grace')`.execute(database.owner);
+  await sql`
+    insert into users (id, email, name, service_workspace_id)
+    values (${accountId}, ${accountId}, 'Deploys', ${workspaceId})`.execute(database.owner);
+  await sql`
+    insert into members (workspace_id, user_id, role) values
+      (${workspaceId}, ${userId}, 'owner'), (${workspaceId}, ${adminId}, 'admin'),
+      (${workspaceId}, ${memberId}, 'member'), (${workspaceId}, ${accountId}, 'admin'),
+      (${otherWorkspaceId}, ${otherId}, 'owner')`.execute(database.owner);
+  await sql`
+    insert into api_keys (id, user_id, name, description, start, hash, created_at, expires_at)
+    values (${keyId}, ${accountId}, 'CI', '', 'lk_', sha256(${keyId}::text::bytea),
+      now() - interval '10 days', now() + interval '3 days')`.execute(database.owner);
+  await sql`
+    insert into retired_secrets (hash, key_id, start, good_until, refused_at, refused_address)
+    values (sha256(${accountId}::text::bytea), ${keyId}, 'lk_', now() - interval '1 hour', now(), '192.0.2.1')`.execute(
+    database.owner,
+  );
+  await sql`
+    insert into key_networks (key_id, network, first_seen_at, last_seen_at) values
+      (${keyId}, '192.0.2.0/24', now() - interval '1 day', now()), (${keyId}, '198.51.100.0/24', now(), now())`.execute(
+    database.owner,
+  );
+  await race(findNotices);
+  await findNotices(nodes[0]);
+  const { rows } = await sql<{ userId: string; kind: string }>`
+    select user_id as "userId", kind, facts ->> 'keyName' as key, facts -> 'serviceAccount' ->> 'name' as account,
+      facts ->> 'workspaceId' as "workspaceId"
+    from notices where facts ->> 'keyId' = ${keyId} order by kind`.execute(database.owner);
+  const about = { key: "CI", account: "Deploys", workspaceId };
+  const kinds = ["former-secret-used", "key-expires-in-7-days", "new-network"];
+  for (const manager of [userId, adminId])
+    expect(rows.filter((row) => row.userId === manager)).toEqual(
+      kinds.map((kind) => ({ userId: manager, kind, ...about })),
+    );
+  expect(rows).toHaveLength(6);
+});
+
 test("one of several jobs claims a notice, and a failed one releases it", async () => {
   await nodes[0].transaction().execute((trx) => addNotices(trx, [notice()]));
   const claims = (await race((db) => claimNotice(db, userId))).filter((claim) => claim !== undefined);

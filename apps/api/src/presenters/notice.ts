@@ -34,7 +34,7 @@ export function presentNotice(shown: Notice): z.input<typeof notice> {
     ...describeNotice(shown),
     keyId: "keyId" in facts ? encodeId("key", facts.keyId) : null,
     workspaceId:
-      "workspaceId" in facts && facts.workspaceId !== null ? encodeId("workspace", facts.workspaceId) : null,
+      "workspaceId" in facts && facts.workspaceId ? encodeId("workspace", facts.workspaceId) : null,
     isRead: shown.readAt !== null,
     createdAt: shown.createdAt.toISOString(),
   };
@@ -48,6 +48,7 @@ export function presentLinkedNotice(shown: Notice) {
 /** What a notice is about; null for what has no page, such as an invitation. */
 export type NoticeLink =
   | { readonly to: "key"; readonly keyId: string }
+  | { readonly to: "service-account"; readonly workspaceId: string; readonly userId: string }
   | { readonly to: "workspace" | "members"; readonly workspaceId: string }
   | { readonly to: "keys" | "security" }
   | null;
@@ -62,7 +63,13 @@ function linkOf({ kind, facts }: Notice): NoticeLink {
     case "key-expires-in-1-day":
     case "former-secret-used":
     case "new-network":
-      return { to: "key", keyId: encodeId("key", facts.keyId) };
+      return facts.serviceAccount && facts.workspaceId
+        ? {
+            to: "service-account",
+            workspaceId: encodeId("workspace", facts.workspaceId),
+            userId: encodeId("user", facts.serviceAccount.id),
+          }
+        : { to: "key", keyId: encodeId("key", facts.keyId) };
     case "new-device":
       return { to: "security" };
     case "quota-nearly-reached":

@@ -51,6 +51,7 @@ function NoticeLink({
   workspaces,
 }: Pick<NoticeListProps, "workspaces"> & { readonly notice: Notice }): ReactElement | null {
   if (!link) return null;
+  const slugOf = (workspaceId: string) => workspaces.find(({ id }) => id === workspaceId)?.slug;
   switch (link.to) {
     case "key":
       return (
@@ -62,9 +63,18 @@ function NoticeLink({
       return <Link to="/account/api-keys">Open your API keys</Link>;
     case "security":
       return <Link to="/account/security">Open your sessions</Link>;
+    case "service-account": {
+      const slug = slugOf(link.workspaceId);
+      if (slug === undefined) return null;
+      return (
+        <Link to="/w/$slug/members/service-accounts/$userId" params={{ slug, userId: link.userId }}>
+          Open the service account
+        </Link>
+      );
+    }
     case "workspace":
     case "members": {
-      const slug = workspaces.find(({ id }) => id === link.workspaceId)?.slug;
+      const slug = slugOf(link.workspaceId);
       if (slug === undefined) return null;
       return (
         <Link to={link.to === "members" ? "/w/$slug/members" : "/w/$slug"} params={{ slug }}>
