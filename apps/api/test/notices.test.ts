@@ -127,7 +127,14 @@ test("the longest notice fits the declared lengths", () => {
     ...{ workspaceId: createId("workspace"), workspaceName: name, role: "viewer", inviterName: name },
     ...{ formerRole: "member", keyId: createId("key"), keyName: name, expiresAt: "2026-09-30T10:00:00Z" },
     ...{ serviceAccount: { id: createId("user"), name } },
-    ...{ address, network: address, device: name, quota: "membersPerWorkspace", count: 1e9, limit: 1e9 },
+    ...{
+      address,
+      network: address,
+      device: name,
+      quota: "serviceAccountsPerWorkspace",
+      count: 1e9,
+      limit: 1e9,
+    },
   } as const;
   for (const kind of noticeKinds) {
     const { title, message } = describeNotice({ kind, facts } as Parameters<typeof describeNotice>[0]); // Has all facts.

@@ -41,7 +41,17 @@ interface ExpiringKey extends NoticedKey {
   readonly expiresAt: string;
 }
 
-export type NoticedQuota = "keysPerUser" | "workspacesPerUser" | "membersPerWorkspace";
+export const noticedQuotas = [
+  "keysPerUser",
+  "workspacesPerUser",
+  "membersPerWorkspace",
+  "serviceAccountsPerWorkspace",
+  "invitationsPerWorkspace",
+  "webhooksPerWorkspace",
+] as const;
+
+/** The quotas of which a notice says that they are nearly reached. */
+export type NoticedQuota = (typeof noticedQuotas)[number];
 
 export type NoticeKind = keyof NoticeFactsByKind;
 export type NoticeFacts = NoticeFactsByKind[NoticeKind];

@@ -35,6 +35,7 @@ import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-works
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
+import { noticeWorkspaceQuota } from "./workspace-quotas.ts";
 import { type Edit, getWorkspace, requireStillActing } from "./workspaces.ts";
 
 const purpose = "invitation";
@@ -103,7 +104,9 @@ export async function createInvitation(
   }
   // The lock on the workspace prevents concurrent additions between the insert and the count.
   const count = await countInvitations(workspaceTrx, scope);
-  requireQuota(terms.quotas, "invitationsPerWorkspace", count - 1);
+  const quota = "invitationsPerWorkspace";
+  requireQuota(terms.quotas, quota, count - 1);
+  await noticeWorkspaceQuota(workspaceTrx, scope, terms.quotas, { quota, count });
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });
   const sent = await sendInvitation(workspaceTrx, scope, id, terms);

@@ -67,6 +67,12 @@ const quotaTexts: Readonly<Record<NoticedQuota, { readonly subject: string; read
   keysPerUser: { subject: "API keys", remedy: "Delete keys that are no longer used" },
   workspacesPerUser: { subject: "workspaces", remedy: "Delete workspaces that are no longer used" },
   membersPerWorkspace: { subject: "members", remedy: "Remove members who no longer need access" },
+  serviceAccountsPerWorkspace: {
+    subject: "service accounts",
+    remedy: "Delete service accounts that are no longer used",
+  },
+  invitationsPerWorkspace: { subject: "invitations", remedy: "Revoke invitations that are no longer needed" },
+  webhooksPerWorkspace: { subject: "webhooks", remedy: "Delete webhooks that are no longer used" },
 };
 
 /** A key, and the service account that it belongs to, if it is not the user's. */

@@ -45,11 +45,22 @@ export function presentLinkedNotice(shown: Notice) {
   return { ...presentNotice(shown), link: linkOf(shown) };
 }
 
+/** The page of a workspace that shows what a quota limits. */
+const quotaPages = {
+  membersPerWorkspace: "members",
+  serviceAccountsPerWorkspace: "service-accounts",
+  invitationsPerWorkspace: "invitations",
+  webhooksPerWorkspace: "webhooks",
+} as const;
+
 /** What a notice is about; null for what has no page, such as an invitation. */
 export type NoticeLink =
   | { readonly to: "key"; readonly keyId: string }
   | { readonly to: "service-account"; readonly workspaceId: string; readonly userId: string }
-  | { readonly to: "workspace" | "members"; readonly workspaceId: string }
+  | {
+      readonly to: "workspace" | (typeof quotaPages)[keyof typeof quotaPages];
+      readonly workspaceId: string;
+    }
   | { readonly to: "keys" | "security" }
   | null;
 
@@ -74,8 +85,7 @@ function linkOf({ kind, facts }: Notice): NoticeLink {
       return { to: "security" };
     case "quota-nearly-reached":
       if (facts.quota === "keysPerUser") return { to: "keys" };
-      return facts.workspaceId === null
-        ? null
-        : { to: "members", workspaceId: encodeId("workspace", facts.workspaceId) };
+      if (facts.quota === "workspacesPerUser" || facts.workspaceId === null) return null;
+      return { to: quotaPages[facts.quota], workspaceId: encodeId("workspace", facts.workspaceId) };
   }
 }

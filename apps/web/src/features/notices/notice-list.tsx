@@ -45,6 +45,15 @@ export function NoticeList({ notices, workspaces, onRead }: NoticeListProps): Re
   );
 }
 
+/** The pages of a workspace that notices link to. */
+const workspacePages = {
+  workspace: { to: "/w/$slug", label: "Open the workspace" },
+  members: { to: "/w/$slug/members", label: "Open the members" },
+  "service-accounts": { to: "/w/$slug/members/service-accounts", label: "Open the service accounts" },
+  invitations: { to: "/w/$slug/members/invitations", label: "Open the invitations" },
+  webhooks: { to: "/w/$slug/webhooks", label: "Open the webhooks" },
+} as const;
+
 /** Nothing for a workspace that the user can no longer open. */
 function NoticeLink({
   notice: { link },
@@ -72,13 +81,13 @@ function NoticeLink({
         </Link>
       );
     }
-    case "workspace":
-    case "members": {
+    default: {
       const slug = slugOf(link.workspaceId);
       if (slug === undefined) return null;
+      const { to, label } = workspacePages[link.to];
       return (
-        <Link to={link.to === "members" ? "/w/$slug/members" : "/w/$slug"} params={{ slug }}>
-          {link.to === "members" ? "Open the members" : "Open the workspace"}
+        <Link to={to} params={{ slug }}>
+          {label}
         </Link>
       );
     }
