@@ -163,7 +163,7 @@ test("keeps the columns and the page size of the security log in the URL", async
   await log.getByText("Created the API key “Key 10”").waitFor();
   await toggleColumn("Request ID", log);
   await choosePageSize("10");
-  await expect.poll(query).toEqual({ columns: "time,actor,address", size: "10" });
+  await expect.poll(query).toEqual({ columns: "time,actor,device,address", size: "10" });
   await page.reload();
   await expect.poll(() => log.getByRole("table").getByRole("row").count()).toBe(11);
   expect(await log.getByRole("columnheader", { name: "Request ID" }).count()).toBe(0);

@@ -12,6 +12,7 @@ import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { openDatabase } from "@latchkey/db/connection";
 import { recordRegistration } from "@latchkey/db/instance-events";
+import { recordEmailSetting } from "@latchkey/db/instance-settings";
 import { JobWorker } from "@latchkey/db/job-worker";
 import { findNotices } from "@latchkey/db/notice-sources";
 import { Purger } from "@latchkey/db/purger";
@@ -142,6 +143,7 @@ export async function startNode(
     allowsPlainWebhooks: env.webhookNetworks.length > 0,
     isTrustedProxy: createIpMatcher(env.trustedProxies),
   };
+  await recordEmailSetting(prepared.connection, instance.sendsEmail);
   if (env.smtpUrl !== undefined) {
     const { createMailer } = await import("./mail/mailer.ts");
     const from = env.mailFrom ?? `Latchkey <latchkey@${new URL(baseUrl).hostname}>`;

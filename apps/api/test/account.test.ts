@@ -172,6 +172,59 @@ test("changes the name and records it", async () => {
   ]);
 });
 
+test("a sign-out is in the log once, also of concurrent ones", async () => {
+  const { email } = await app.addUser();
+  const opened = openClient(app.baseUrl);
+  await opened.client.session.signIn.mutate({ email, password });
+  const headers = { "Content-Type": "application/json", Cookie: opened.cookie(), "User-Agent": chromeOnMac };
+  const signOut = () => fetch(`${app.baseUrl}/trpc/session.signOut`, { method: "POST", headers });
+  const responses = await Promise.all([signOut(), signOut(), signOut()]);
+  expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(await opened.client.session.current.query()).toBeNull();
+  expect((await readEvents(await signIn(email))).slice(1)).toMatchObject([
+    { action: "session.signed-out", device: { browser: "Chrome 141", system: "macOS" } },
+    { action: "sign-in.succeeded" },
+  ]);
+});
+
+test("each event has the device of its request, in the web app, the open API and behind a link", async () => {
+  const { email, userId } = await app.addUser();
+  const client = await signIn(email, chromeOnMac);
+  await client.account.rename.mutate({ name: "Ada King" });
+  const { id } = await client.apiKeys.create.mutate({ name: "CI" });
+  await client.apiKeys.update.mutate({ id, name: "CI deploys" });
+  await client.account.endOtherSessions.mutate();
+  const key = await app.addKey(userId); // By the command, without a device.
+  const renamed = await fetch(`${app.baseUrl}/open/api-keys/${encodeId("key", key.id)}`, {
+    method: "PATCH",
+    headers: {
+      Authorization: `Bearer ${key.secret}`,
+      "Content-Type": "application/json",
+      "User-Agent": chromeOnMac,
+    },
+    body: JSON.stringify({ name: "By a key" }),
+  });
+  expect(renamed.status).toBe(200);
+  const options = { baseUrl: app.baseUrl, lifetimeSeconds: 3_600, origin: commandOrigin };
+  const { url } = await createResetLink(app.instance.db, { email }, options);
+  const [, token = ""] = url.split("#");
+  const visitor = openClient(app.baseUrl, { "User-Agent": chromeOnMac }).client;
+  await visitor.session.resetPassword.mutate({ token, newPassword });
+  await visitor.session.signIn.mutate({ email, password: newPassword });
+  const devices = (await readEvents(visitor)).map(({ action, device }) => [action, device?.browser ?? null]);
+  expect(devices).toEqual([
+    ["sign-in.succeeded", "Chrome 141"],
+    ["password.reset", "Chrome 141"],
+    ["password.reset-link-created", null],
+    ["key.renamed", "Chrome 141"],
+    ["key.created", null],
+    ["key.renamed", "Chrome 141"],
+    ["key.created", "Chrome 141"],
+    ["account.renamed", "Chrome 141"],
+    ["sign-in.succeeded", "Chrome 141"],
+  ]);
+});
+
 test("failed sign-ins are in the log of the account, with the device, and nowhere for an unknown email address", async () => {
   const { email } = await app.addUser();
   const { client: visitor } = openClient(app.baseUrl, { "User-Agent": chromeOnMac });

@@ -23,8 +23,9 @@ async function signIn() {
 
 type Person = Awaited<ReturnType<typeof signIn>>;
 
+/** Locks a user as changes do. */
 const lockUser = (userId: UserId) =>
-  holdLocks(app.database, "select from users where id = $1 for update", [userId]);
+  holdLocks(app.database, "select from users where id = $1 for no key update", [userId]);
 
 const changes: Readonly<Record<string, (person: Person) => Promise<unknown>>> = {
   "renames a workspace": ({ client, workspaceId }) =>

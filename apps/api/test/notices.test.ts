@@ -1,20 +1,29 @@
 // Notices of the owner of a key, under /open.
 
-import { createId, encodeId, type UserId } from "@latchkey/db/ids";
+import {
+  createId,
+  decodeId,
+  encodeId,
+  type InvitationId,
+  type UserId,
+  type WorkspaceId,
+} from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
-import { noticeKinds } from "@latchkey/db/notice-kinds";
+import { type NoticeContent, noticeKinds } from "@latchkey/db/notice-kinds";
 import { addNotices } from "@latchkey/db/notices";
 import { maxLength } from "@latchkey/limits";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
 import { describeNotice } from "../src/domain/notice-texts.ts";
+import { createMailTasks } from "../src/mail/mail-tasks.ts";
+import type { Mail } from "../src/mail/mailer.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await startTestApp({ sendsEmail: true });
 });
 afterAll(() => app.close());
 
@@ -120,14 +129,99 @@ test.each<Partial<KeySettings>>([
   expect(await send(secret, "POST /me/notices/read")).toMatchObject({ status: 403 });
 });
 
-test("the longest notice fits the declared lengths", () => {
-  const name = "n".repeat(maxLength.keyName);
-  const address = "a".repeat(maxLength.ipAddress);
-  const facts = {
+/** The facts of all kinds together. */
+function factsWith(name: string, address = "192.0.2.1") {
+  return {
     ...{ workspaceId: createId("workspace"), workspaceName: name, role: "viewer", inviterName: name },
     ...{ formerRole: "member", keyId: createId("key"), keyName: name, expiresAt: "2026-09-30T10:00:00Z" },
-    ...{ address, network: address, device: name, quota: "membersPerWorkspace", count: 1e9, limit: 1e9 },
+    ...{ serviceAccount: { id: createId("user"), name } },
+    ...{
+      address,
+      network: address,
+      device: name,
+      quota: "serviceAccountsPerWorkspace",
+      count: 1e9,
+      limit: 1e9,
+    },
   } as const;
+}
+
+/** Runs the job that emails notices, and returns what it sends. */
+async function runJob(userId: UserId): Promise<readonly Mail[]> {
+  const mails: Mail[] = [];
+  await createTasks(mails)["send-notices"]({ userId });
+  return mails;
+}
+
+const createTasks = (mails: Mail[]) =>
+  createMailTasks({
+    db: app.instance.db,
+    mailer: { send: async (mail) => void mails.push(mail) },
+    baseUrl: app.baseUrl,
+  });
+
+// The email with the link is the email of an invitation. The next test turns it off.
+test.each(noticeKinds)("%s is turned off in the app, by email, and both", async (kind) => {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const readIds = async () =>
+    (await client.notices.list.query({})).items.filter((notice) => notice.kind === kind).map(({ id }) => id);
+  const change = async (inApp: boolean, byEmail: boolean) => {
+    await client.notices.changeSetting.mutate({ kind, inApp, byEmail });
+    const before = (await readIds()).length;
+    const content = { kind, facts: factsWith("name") } as NoticeContent; // Has all facts.
+    const notice = { ...content, userId, subject: `${inApp} ${byEmail}` };
+    await app.instance.db.transaction().execute((trx) => addNotices(trx, [notice]));
+    return { shown: (await readIds()).length - before, mails: (await runJob(userId)).length };
+  };
+  const mails = kind === "invitation" ? 0 : 1;
+  expect(await change(true, true)).toEqual({ shown: 1, mails });
+  expect(await change(false, true)).toEqual({ shown: 0, mails });
+  expect(await change(true, false)).toEqual({ shown: 1, mails: 0 });
+  expect(await change(false, false)).toEqual({ shown: 0, mails: 0 });
+});
+
+test("the email with an invitation is turned off by the owner of the confirmed address", async () => {
+  const [inviter, invited] = [await app.addUser(), await app.addUser()];
+  const [{ client: inviting }, { client }] = [openClient(app.baseUrl), openClient(app.baseUrl)];
+  await inviting.session.signIn.mutate({ email: inviter.email, password });
+  await client.session.signIn.mutate({ email: invited.email, password });
+  await app.owner
+    .updateTable("users")
+    .set({ email_verified: true })
+    .where("id", "=", invited.userId)
+    .execute();
+  const kind = "invitation";
+  const invite = async () => {
+    const { id } = await inviting.workspaces.create.mutate({ name: "Team" });
+    const invitation = { workspaceId: id, email: invited.email, role: "member" } as const;
+    const sent = await inviting.invitations.create.mutate(invitation);
+    const mails: Mail[] = [];
+    await createTasks(mails)["send-invitation"]({
+      workspaceId: decodeId("workspace", id) as WorkspaceId, // The workspace was just created.
+      invitationId: decodeId("invitation", sent.id) as InvitationId, // So was the invitation.
+    });
+    const notices = (await client.notices.list.query({})).items.filter((notice) => notice.kind === kind);
+    return { mails: mails.map(({ to }) => to), notices: notices.length };
+  };
+  expect(await invite()).toEqual({ mails: [invited.email], notices: 1 });
+  await client.notices.changeSetting.mutate({ kind, byEmail: false });
+  expect(await invite()).toEqual({ mails: [], notices: 2 });
+  await client.notices.changeSetting.mutate({ kind, inApp: false, byEmail: true });
+  expect(await invite()).toEqual({ mails: [invited.email], notices: 2 });
+  // Anyone can sign up with an address that they can't read.
+  await client.notices.changeSetting.mutate({ kind, byEmail: false });
+  await app.owner
+    .updateTable("users")
+    .set({ email_verified: false })
+    .where("id", "=", invited.userId)
+    .execute();
+  expect(await invite()).toEqual({ mails: [invited.email], notices: 2 });
+});
+
+test("the longest notice fits the declared lengths", () => {
+  const facts = factsWith("n".repeat(maxLength.keyName), "a".repeat(maxLength.ipAddress));
   for (const kind of noticeKinds) {
     const { title, message } = describeNotice({ kind, facts } as Parameters<typeof describeNotice>[0]); // Has all facts.
     expect(title.length).toBeLessThanOrEqual(maxLength.noticeTitle);

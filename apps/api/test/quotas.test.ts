@@ -1,5 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { noticedQuotas } from "@latchkey/db/notice-kinds";
 import { AppError } from "@latchkey/errors";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -230,6 +231,54 @@ test("50 concurrent additions to a workspace add exactly the quota of members", 
   await add(made[0] as UserId);
   await db.transaction().execute((trx) => remove(trx, edit));
 });
+
+test.each(noticedQuotas)("gives one notice to an owner when nine tenths of %s are used", async (quota) => {
+  const { email, userId } = await app.addUser(); // With a first workspace.
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const workspaceId = (await client.session.current.query())?.workspaces[0]?.id ?? "";
+  const edit = {
+    scope: openAsOperator(decodeId("workspace", workspaceId) as WorkspaceId),
+    origin: commandOrigin,
+  };
+  const add: Readonly<Record<typeof quota, (number: number) => Promise<unknown>>> = {
+    keysPerUser: () => addKey(userId),
+    workspacesPerUser: () => addWorkspace(userId),
+    membersPerWorkspace: async () => {
+      const member = { userId: (await app.addUser()).userId, role: "viewer" } as const;
+      await app.instance.db.transaction().execute((trx) => addMember(trx, edit, member, quotas));
+    },
+    serviceAccountsPerWorkspace: (number) =>
+      client.serviceAccounts.create.mutate({ workspaceId, name: `Account ${number}`, role: "viewer" }),
+    invitationsPerWorkspace: (number) =>
+      client.invitations.create.mutate({ workspaceId, email: `${number}-${email}`, role: "viewer" }),
+    webhooksPerWorkspace: () =>
+      client.webhooks.create.mutate({ workspaceId, url: "https://example.com/hook" }),
+  };
+  const readNotices = async () =>
+    (await client.notices.list.query({})).items.filter(({ kind }) => kind === "quota-nearly-reached");
+  const used = quota === "workspacesPerUser" || quota === "membersPerWorkspace" ? 1 : 0;
+  for (let count = used + 1; count <= quotas[quota]; count += 1) {
+    const isNearlyReached = count * 10 >= quotas[quota] * 9;
+    await add[quota](count);
+    expect(await readNotices()).toHaveLength(isNearlyReached ? 1 : 0);
+  }
+  const [notice] = await readNotices();
+  const subject = describeQuota[quota];
+  expect(notice?.title).toBe(`Limit for ${subject.what} nearly reached`);
+  expect(notice?.workspaceId).toBe(quota.endsWith("PerWorkspace") ? workspaceId : null);
+  expect(notice?.link?.to).toBe(subject.page);
+});
+
+/** What the notice of each quota names and links to. */
+const describeQuota = {
+  keysPerUser: { what: "API keys", page: "keys" },
+  workspacesPerUser: { what: "workspaces", page: undefined },
+  membersPerWorkspace: { what: "members", page: "members" },
+  serviceAccountsPerWorkspace: { what: "service accounts", page: "service-accounts" },
+  invitationsPerWorkspace: { what: "invitations", page: "invitations" },
+  webhooksPerWorkspace: { what: "webhooks", page: "webhooks" },
+} as const;
 
 test("50 concurrent changes make exactly the allowed changes to keys per hour, and access can still be taken away", async () => {
   const { email, userId } = await app.addUser();

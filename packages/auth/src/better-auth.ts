@@ -23,7 +23,7 @@ import {
   rejectWithoutFactor,
 } from "./better-auth-call.ts";
 import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
-import { readUserAgent } from "./user-agent.ts";
+import { shortenUserAgent } from "./user-agent.ts";
 
 export interface BetterAuthOptions {
   readonly db: Db;
@@ -119,7 +119,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
             const now = await readClock(db);
             const expiresAt = new Date(now.getTime() + terms.lifetimeSeconds * 1_000);
             const authenticatedAt = findCallAuthentication();
-            const shortUserAgent = userAgent && readUserAgent(new Headers({ "User-Agent": userAgent }));
+            const shortUserAgent = userAgent && shortenUserAgent(userAgent);
             return {
               data: {
                 createdAt: now,

@@ -31,16 +31,22 @@ export function isOperatorActing(actor: Actor): boolean {
   return actor.kind === "command" || (actor.kind === "session" && actor.asOperator === true);
 }
 
-/** The actor, address and request of a change. */
-export interface Origin {
-  readonly actor: Actor;
+/** The request of a change. */
+export interface RequestOrigin {
   /** The client's IP address, as this node sees it. */
   readonly address: string | null;
   readonly requestId: string | null;
+  /** The User-Agent, shortened. Absent for the command. Only the security logs of users store it. */
+  readonly userAgent?: string | null;
+}
+
+/** The actor and the request of a change. */
+export interface Origin extends RequestOrigin {
+  readonly actor: Actor;
 }
 
 /** The origin of an event in the audit log of a workspace. */
-export type AuditOrigin = Omit<Origin, "actor"> & { readonly actor: Actor | SystemActor };
+export type AuditOrigin = Omit<RequestOrigin, "userAgent"> & { readonly actor: Actor | SystemActor };
 
 /**
  * The changes to an API key that are logged. Each one adds an audit event to every workspace that the key can access
@@ -85,6 +91,7 @@ export const accountActions = [
   "sign-in.succeeded",
   "sign-in.failed",
   "session.ended",
+  "session.signed-out",
 ] as const;
 
 export type AccountAction = (typeof accountActions)[number];

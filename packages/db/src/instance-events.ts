@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { Actor, Details, Origin } from "./audit-actions.ts";
+import type { Actor, Details, RequestOrigin } from "./audit-actions.ts";
 import { createId, type InstanceEventId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import type { InstanceAction, InstanceActorKind } from "./instance-actions.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
@@ -41,7 +41,7 @@ export interface NewInstanceEvent {
 }
 
 /** The origin of a change, or the configuration that a node started with. */
-export type InstanceOrigin = Omit<Origin, "actor"> & {
+export type InstanceOrigin = Omit<RequestOrigin, "userAgent"> & {
   readonly actor: Actor | { readonly kind: "configuration" };
 };
 

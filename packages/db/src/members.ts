@@ -164,6 +164,20 @@ export async function listOwnerIds(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
   return rows.map(({ user_id }) => user_id);
 }
 
+/** Lists the owners and admins of a workspace who are people. */
+export async function listManagerIds(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope): Promise<UserId[]> {
+  const rows = await trx
+    .selectFrom("members")
+    .innerJoin("users", "users.id", "members.user_id")
+    .select("members.user_id")
+    .where("members.workspace_id", "=", workspaceId)
+    .where("members.role", "in", ["owner", "admin"])
+    .where(isPerson())
+    .orderBy("members.user_id")
+    .execute();
+  return rows.map(({ user_id }) => user_id);
+}
+
 /** Whether a workspace has a person other than this user as a member. */
 export async function hasOtherMember(
   trx: WorkspaceTrx,
@@ -264,6 +278,11 @@ export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<v
     .orderBy("id")
     .forNoKeyUpdate()
     .execute();
+}
+
+/** Keeps a user from being deleted until the transaction ends. Doesn't wait for transactions that {@link lockUsers}. */
+export async function keepUser(trx: Trx, userId: UserId): Promise<void> {
+  await trx.selectFrom("users").select("id").where("id", "=", userId).forKeyShare().execute();
 }
 
 /** Lists the workspaces that a user owns. */

@@ -27,6 +27,7 @@ import * as webhooks from "./migrations/0027-webhooks.ts";
 import * as auditRetention from "./migrations/0028-audit-retention.ts";
 import * as operatorInspection from "./migrations/0029-operator-inspection.ts";
 import * as systemActor from "./migrations/0030-system-actor.ts";
+import * as instanceSettings from "./migrations/0031-instance-settings.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -70,4 +71,5 @@ export const migrations: Migrations = {
   "0028-audit-retention": auditRetention,
   "0029-operator-inspection": operatorInspection,
   "0030-system-actor": systemActor,
+  "0031-instance-settings": instanceSettings,
 };

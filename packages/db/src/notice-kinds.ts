@@ -1,4 +1,4 @@
-import type { KeyId, WorkspaceId } from "./ids.ts";
+import type { KeyId, UserId, WorkspaceId } from "./ids.ts";
 
 /** What a notice of each kind says, as it was when the notice was created. Never a secret. */
 export interface NoticeFactsByKind {
@@ -28,9 +28,12 @@ export interface NoticeFactsByKind {
   };
 }
 
-interface NoticedKey {
+export interface NoticedKey {
   readonly keyId: KeyId;
   readonly keyName: string;
+  /** The owner of the key and its workspace; absent for a key of the user who gets the notice. */
+  readonly serviceAccount?: { readonly id: UserId; readonly name: string };
+  readonly workspaceId?: WorkspaceId;
 }
 
 interface ExpiringKey extends NoticedKey {
@@ -38,7 +41,17 @@ interface ExpiringKey extends NoticedKey {
   readonly expiresAt: string;
 }
 
-export type NoticedQuota = "keysPerUser" | "workspacesPerUser" | "membersPerWorkspace";
+export const noticedQuotas = [
+  "keysPerUser",
+  "workspacesPerUser",
+  "membersPerWorkspace",
+  "serviceAccountsPerWorkspace",
+  "invitationsPerWorkspace",
+  "webhooksPerWorkspace",
+] as const;
+
+/** The quotas of which a notice says that they are nearly reached. */
+export type NoticedQuota = (typeof noticedQuotas)[number];
 
 export type NoticeKind = keyof NoticeFactsByKind;
 export type NoticeFacts = NoticeFactsByKind[NoticeKind];

@@ -1,8 +1,11 @@
 import { sql } from "kysely";
-import type { KeyId, UserId } from "./ids.ts";
-import type { NoticeFactsByKind } from "./notice-kinds.ts";
+import type { KeyId, UserId, WorkspaceId } from "./ids.ts";
+import { listManagerIds } from "./members.ts";
+import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import type { NoticeContent, NoticedKey, NoticeFactsByKind } from "./notice-kinds.ts";
 import { addNotices } from "./notices.ts";
-import type { Db } from "./schema.ts";
+import type { Db, Trx } from "./schema.ts";
+import { enterWorkspace } from "./workspace-scope.ts";
 
 /** The most notices per transaction. */
 const maxPerStep = 500;
@@ -23,17 +26,51 @@ interface FoundKey {
   readonly userId: UserId;
   readonly keyId: KeyId;
   readonly keyName: string;
+  /** Of a service account; null for a person. */
+  readonly workspaceId: WorkspaceId | null;
+  readonly accountName: string | null;
 }
 
-/** Keys of people who can sign in. */
-const keysOfPeople = sql`
+/** Keys of people and service accounts that aren't disabled. */
+const keysOfUsers = sql`
   api_keys key
-  join users on users.id = key.user_id and users.service_workspace_id is null and users.disabled_at is null`;
+  join users on users.id = key.user_id and users.disabled_at is null`;
 
-/** SQL for whether the owner of `key` has no notice yet. */
+/** The columns of a {@link FoundKey}. */
+const keyColumns = sql`
+  key.user_id as "userId", key.id as "keyId", key.name as "keyName", users.service_workspace_id as "workspaceId",
+  case when users.service_workspace_id is not null then users.name end as "accountName"`;
+
+/** SQL for whether nobody has the notice yet. Its subject contains the ID of a key, so it is about one user's key. */
 const isNew = (kind: unknown, subject: unknown) => sql`
-  not exists (
-    select from notices where notices.user_id = key.user_id and notices.kind = ${kind} and notices.subject = ${subject})`;
+  not exists (select from notices where notices.kind = ${kind} and notices.subject = ${subject})`;
+
+/**
+ * Addresses notices about keys of people to these people, and notices about keys of service accounts to the owners and
+ * admins of their workspaces. Enters these workspaces one after the other.
+ */
+async function addKeyNotices<Found extends FoundKey>(
+  trx: Trx,
+  found: readonly Found[],
+  describe: (key: Found) => { readonly subject: string } & NoticeContent,
+): Promise<void> {
+  const managers = new Map<WorkspaceId, readonly UserId[]>();
+  for (const workspaceId of new Set(found.flatMap((key) => key.workspaceId ?? []))) {
+    const scope = mintWorkspaceScope(workspaceId);
+    managers.set(workspaceId, await listManagerIds(await enterWorkspace(trx, scope), scope));
+  }
+  const notices = found.flatMap((key) => {
+    const recipients = key.workspaceId === null ? [key.userId] : (managers.get(key.workspaceId) ?? []);
+    return recipients.map((userId) => ({ ...describe(key), userId }));
+  });
+  await addNotices(trx, notices);
+}
+
+/** What a notice says about a key and, if its owner is a service account, about that. */
+function factsOf({ keyId, keyName, workspaceId, accountName, userId }: FoundKey): NoticedKey {
+  if (workspaceId === null || accountName === null) return { keyId, keyName };
+  return { keyId, keyName, workspaceId, serviceAccount: { id: userId, name: accountName } };
+}
 
 /**
  * A key that was created with a shorter lifetime gets no notice: its owner knows. The subject contains the expiry, so
@@ -45,9 +82,8 @@ async function noticeExpiringKeys(db: Db): Promise<number> {
     kind: keyof NoticeFactsByKind,
     days: { readonly from: number; readonly to: number },
   ) => sql`
-    (select ${kind}::text as kind, ${subject} as subject, key.user_id as "userId", key.id as "keyId",
-      key.name as "keyName", expires_at as "expiresAt"
-    from ${keysOfPeople}
+    (select ${kind}::text as kind, ${subject} as subject, ${keyColumns}, expires_at as "expiresAt"
+    from ${keysOfUsers}
     where expires_at > clock_timestamp() + make_interval(days => ${days.from})
       and expires_at <= clock_timestamp() + make_interval(days => ${days.to})
       and deleted_at is null and key.disabled_at is null
@@ -65,15 +101,11 @@ async function noticeExpiringKeys(db: Db): Promise<number> {
       ${expiring("key-expires-in-1-day", { from: 0, to: 1 })}
       union all ${expiring("key-expires-in-7-days", { from: 1, to: 7 })}
       limit ${maxPerStep}`.execute(trx);
-    await addNotices(
-      trx,
-      rows.map(({ userId, kind, subject: about, keyId, keyName, expiresAt }) => ({
-        userId,
-        kind,
-        subject: about,
-        facts: { keyId, keyName, expiresAt: expiresAt.toISOString() },
-      })),
-    );
+    await addKeyNotices(trx, rows, (key) => ({
+      kind: key.kind,
+      subject: key.subject,
+      facts: { ...factsOf(key), expiresAt: key.expiresAt.toISOString() },
+    }));
     return rows.length;
   });
 }
@@ -83,21 +115,16 @@ async function noticeFormerSecrets(db: Db): Promise<number> {
   const subject = sql`key.id || ' ' || extract(epoch from secret.retired_at)`;
   return await db.transaction().execute(async (trx) => {
     const { rows } = await sql<FoundKey & { readonly subject: string; readonly address: string | null }>`
-      select ${subject} as subject, key.user_id as "userId", key.id as "keyId", key.name as "keyName",
-        secret.refused_address as address
-      from retired_secrets secret join (${keysOfPeople}) on key.id = secret.key_id
+      select ${subject} as subject, ${keyColumns}, secret.refused_address as address
+      from retired_secrets secret join (${keysOfUsers}) on key.id = secret.key_id
       where secret.refused_at > clock_timestamp() - interval '1 day' and secret.refused_at >= secret.good_until
         and deleted_at is null and ${isNew("former-secret-used", subject)}
       limit ${maxPerStep}`.execute(trx);
-    await addNotices(
-      trx,
-      rows.map(({ userId, subject: about, keyId, keyName, address }) => ({
-        userId,
-        kind: "former-secret-used" as const,
-        subject: about,
-        facts: { keyId, keyName, address },
-      })),
-    );
+    await addKeyNotices(trx, rows, (key) => ({
+      kind: "former-secret-used",
+      subject: key.subject,
+      facts: { ...factsOf(key), address: key.address },
+    }));
     return rows.length;
   });
 }
@@ -110,10 +137,10 @@ async function noticeNetworks(db: Db): Promise<number> {
       order by first_seen_at limit ${maxPerStep} for update skip locked`.execute(trx);
     const [keyIds, networks] = [found.map(({ keyId }) => keyId), found.map(({ network }) => network)];
     const { rows } = await sql<FoundKey & { readonly network: string }>`
-      select key.user_id as "userId", key.id as "keyId", key.name as "keyName", seen.network
+      select ${keyColumns}, seen.network
       from unnest(${keyIds}::uuid[], ${networks}::text[]) as found (key_id, network)
       join key_networks seen using (key_id, network)
-      join (${keysOfPeople}) on key.id = seen.key_id
+      join (${keysOfUsers}) on key.id = seen.key_id
       where deleted_at is null and exists (
         select from key_networks other
         where other.key_id = seen.key_id and (other.first_seen_at, other.network) < (seen.first_seen_at, seen.network))
@@ -121,15 +148,11 @@ async function noticeNetworks(db: Db): Promise<number> {
     await sql`
       update key_networks set is_reviewed = true
       where (key_id, network) in (select * from unnest(${keyIds}::uuid[], ${networks}::text[]))`.execute(trx);
-    await addNotices(
-      trx,
-      rows.map(({ userId, keyId, keyName, network }) => ({
-        userId,
-        kind: "new-network" as const,
-        subject: `${keyId} ${network}`,
-        facts: { keyId, keyName, network },
-      })),
-    );
+    await addKeyNotices(trx, rows, (key) => ({
+      kind: "new-network",
+      subject: `${key.keyId} ${key.network}`,
+      facts: { ...factsOf(key), network: key.network },
+    }));
     return found.length;
   });
 }

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { openDatabase } from "./connection.ts";
 import { createId, type UserId } from "./ids.ts";
+import { recordEmailSetting } from "./instance-settings.ts";
 import { rememberDevice } from "./known-devices.ts";
 import { findNotices } from "./notice-sources.ts";
 import { addNotices, claimNotice, settleNotice } from "./notices.ts";
@@ -75,6 +76,54 @@ test("jobs that find notices at the same time create each notice once", async ()
   expect(await countNotices()).toBe(5);
 });
 
+test("notices about a key of a service account go to the owners and admins of its workspace, once each", async () => {
+  const workspaceId = createId("workspace");
+  const [adminId, memberId, otherId, accountId] = Array.from({ length: 4 }, () => createId("user"));
+  const [keyId, otherWorkspaceId] = [createId("key"), createId("workspace")];
+  for (const [id, name] of [
+    [workspaceId, "Ours"],
+    [otherWorkspaceId, "Theirs"],
+  ])
+    await sql`insert into workspaces (id, name, slug) values (${id}, ${name}, ${id})`.execute(database.owner);
+  for (const id of [adminId, memberId, otherId])
+    await sql`insert into users (id, email, name) values (${id}, ${id}, 'Grace')`.execute(database.owner);
+  await sql`
+    insert into users (id, email, name, service_workspace_id)
+    values (${accountId}, ${accountId}, 'Deploys', ${workspaceId})`.execute(database.owner);
+  await sql`
+    insert into members (workspace_id, user_id, role) values
+      (${workspaceId}, ${userId}, 'owner'), (${workspaceId}, ${adminId}, 'admin'),
+      (${workspaceId}, ${memberId}, 'member'), (${workspaceId}, ${accountId}, 'admin'),
+      (${otherWorkspaceId}, ${otherId}, 'owner')`.execute(database.owner);
+  await sql`
+    insert into api_keys (id, user_id, name, description, start, hash, created_at, expires_at)
+    values (${keyId}, ${accountId}, 'CI', '', 'lk_', sha256(${keyId}::text::bytea),
+      now() - interval '10 days', now() + interval '3 days')`.execute(database.owner);
+  await sql`
+    insert into retired_secrets (hash, key_id, start, good_until, refused_at, refused_address)
+    values (sha256(${accountId}::text::bytea), ${keyId}, 'lk_', now() - interval '1 hour', now(), '192.0.2.1')`.execute(
+    database.owner,
+  );
+  await sql`
+    insert into key_networks (key_id, network, first_seen_at, last_seen_at) values
+      (${keyId}, '192.0.2.0/24', now() - interval '1 day', now()), (${keyId}, '198.51.100.0/24', now(), now())`.execute(
+    database.owner,
+  );
+  await race(findNotices);
+  await findNotices(nodes[0]);
+  const { rows } = await sql<{ userId: string; kind: string }>`
+    select user_id as "userId", kind, facts ->> 'keyName' as key, facts -> 'serviceAccount' ->> 'name' as account,
+      facts ->> 'workspaceId' as "workspaceId"
+    from notices where facts ->> 'keyId' = ${keyId} order by kind`.execute(database.owner);
+  const about = { key: "CI", account: "Deploys", workspaceId };
+  const kinds = ["former-secret-used", "key-expires-in-7-days", "new-network"];
+  for (const manager of [userId, adminId])
+    expect(rows.filter((row) => row.userId === manager)).toEqual(
+      kinds.map((kind) => ({ userId: manager, kind, ...about })),
+    );
+  expect(rows).toHaveLength(6);
+});
+
 test("one of several jobs claims a notice, and a failed one releases it", async () => {
   await nodes[0].transaction().execute((trx) => addNotices(trx, [notice()]));
   const claims = (await race((db) => claimNotice(db, userId))).filter((claim) => claim !== undefined);
@@ -100,6 +149,27 @@ test("a notice that is older than a day is not emailed", async () => {
   await nodes[0].transaction().execute((trx) => addNotices(trx, [notice()]));
   await sql`update notices set created_at = now() - interval '25 hours'`.execute(database.owner);
   expect(await claimNotice(nodes[0], userId)).toBeUndefined();
+});
+
+test("without an SMTP server, a notice adds no job and is not emailed later, and what was due is discarded", async () => {
+  const countJobs = async () =>
+    (await sql`select from graphile_worker.jobs where key = ${`notices ${userId}`}`.execute(database.owner))
+      .rows.length;
+  const add = (subject: string) =>
+    nodes[0].transaction().execute((trx) => addNotices(trx, [{ ...notice(), subject }]));
+  await add("before a node has started");
+  expect(await countJobs()).toBe(1);
+  await recordEmailSetting(database.connection, false);
+  await add("without a server");
+  expect(await countJobs()).toBe(0);
+  expect(await countNotices()).toBe(2);
+  await recordEmailSetting(database.connection, true);
+  expect(await claimNotice(nodes[0], userId)).toBeUndefined();
+  await add("with a server");
+  expect(await countJobs()).toBe(1);
+  await recordEmailSetting(database.connection, true);
+  expect(await countJobs()).toBe(1);
+  expect(await claimNotice(nodes[0], userId)).toBeDefined();
 });
 
 test("of concurrent sign-ins from two devices, the second one is from a new device", async () => {

@@ -1,5 +1,6 @@
 import { type SelectQueryBuilder, sql } from "kysely";
 import { createId, type NoticeId, type UserId } from "./ids.ts";
+import { sendsEmail } from "./instance-settings.ts";
 import { addJob } from "./jobs/add-job.ts";
 import { type NoticeContent, type NoticeKind, noticeKinds } from "./notice-kinds.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
@@ -27,8 +28,8 @@ export type NewNotice = NoticeContent & {
 
 /**
  * Creates notices, in the transaction of what they are about, and adds the jobs that email them. Ignores notices that
- * exist, and notices to service accounts. The users' settings decide whether a notice is shown and emailed; one that is
- * neither is stored too, so that it is not created later.
+ * exist, and notices to service accounts. The users' settings decide whether a notice is shown and, on an instance that
+ * sends email, whether it is emailed; one that is neither is stored too, so that it is not created later.
  */
 export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promise<void> {
   if (notices.length === 0) return;
@@ -37,7 +38,7 @@ export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promi
       insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
       select item.id, item.user_id, item.kind, item.subject, item.facts, coalesce(setting.in_app, true),
         -- The email with the link is the notice of an invitation.
-        item.kind <> 'invitation' and coalesce(setting.by_email, true)
+        item.kind <> 'invitation' and coalesce(setting.by_email, true) and ${sendsEmail}
       from unnest(
         ${notices.map(() => createId("notice"))}::uuid[], ${notices.map(({ userId }) => userId)}::uuid[],
         ${notices.map(({ kind }) => kind)}::text[], ${notices.map(({ subject }) => subject)}::text[],
@@ -53,10 +54,7 @@ export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promi
   for (const { userId } of rows) await addEmailJob(trx, userId);
 }
 
-/**
- * One job per user, which a newer notice replaces. So an instance without an SMTP server, where nothing runs these jobs,
- * keeps at most one per user.
- */
+/** One job per user, which a newer notice replaces. */
 export async function addEmailJob(trx: Trx, userId: UserId): Promise<void> {
   await addJob(trx, "send-notices", { userId }, { key: `notices ${userId}`, maxAttempts: maxEmailAttempts });
 }

@@ -537,6 +537,13 @@ export interface KeyCounterTable {
   has_unused_secret: boolean | null;
 }
 
+/** What the nodes have in common. One row at most. */
+export interface InstanceSettingsTable {
+  is_only_row: Generated<boolean>;
+  /** Whether the node that started last has an SMTP server. */
+  sends_email: boolean;
+}
+
 /** Every table, by its name in Postgres. */
 export interface Database {
   users: UserTable;
@@ -574,6 +581,7 @@ export interface Database {
   notices: NoticeTable;
   notice_settings: NoticeSettingTable;
   known_devices: KnownDeviceTable;
+  instance_settings: InstanceSettingsTable;
 }
 
 /** The database, for single statements. */

@@ -5,6 +5,7 @@ import {
   isOperatorActing,
   type KeyAction,
   type Origin,
+  type RequestOrigin,
 } from "./audit-actions.ts";
 import { createId, type KeyId, type SecurityEventId, type UserId } from "./ids.ts";
 import { appendInstanceEvent } from "./instance-events.ts";
@@ -28,7 +29,7 @@ export interface SecurityEvent {
   readonly before: Details | null;
   readonly after: Details | null;
   readonly address: string | null;
-  /** The User-Agent of a sign-in. */
+  /** Null for the command, and for most events of earlier versions. */
   readonly userAgent: string | null;
   readonly requestId: string | null;
 }
@@ -44,13 +45,12 @@ export async function appendSecurityEvent(
     readonly userId: UserId;
     readonly before?: Details | undefined;
     readonly after?: Details | undefined;
-    readonly userAgent?: string | undefined;
   } & (
     | { readonly action: KeyAction; readonly keyId: KeyId }
     | { readonly action: AccountAction; readonly keyId?: undefined }
   ),
 ): Promise<void> {
-  const { actor, address, requestId } = origin;
+  const { actor, address, requestId, userAgent } = origin;
   const { userId, keyId, before, after } = event;
   if (isOperatorActing(actor)) {
     await appendInstanceEvent(trx, origin, { action: event.action, userId, keyId, before, after });
@@ -68,7 +68,7 @@ export async function appendSecurityEvent(
       before: event.before ? JSON.stringify(event.before) : null,
       after: event.after ? JSON.stringify(event.after) : null,
       address,
-      user_agent: event.userAgent ?? null,
+      user_agent: userAgent ?? null,
       request_id: requestId,
     })
     .execute();
@@ -79,17 +79,13 @@ export async function appendSecurityEvent(
  * without one: the commit doesn't wait for the disk, so the event can be lost if Postgres is killed.
  * @param email in lower case.
  */
-export async function appendFailedSignIn(
-  db: Db,
-  email: string,
-  place: Pick<Origin, "address" | "requestId"> & { readonly userAgent: string | undefined },
-): Promise<void> {
+export async function appendFailedSignIn(db: Db, email: string, request: RequestOrigin): Promise<void> {
   const append = db.transaction().execute(async (trx) => {
     await sql`set local synchronous_commit = off`.execute(trx);
     await sql`
       insert into security_events (user_id, id, action, actor_kind, address, user_agent, request_id)
-      select id, ${createId("securityEvent")}, 'sign-in.failed', 'session', ${place.address},
-        ${place.userAgent ?? null}, ${place.requestId}
+      select id, ${createId("securityEvent")}, 'sign-in.failed', 'session', ${request.address},
+        ${request.userAgent ?? null}, ${request.requestId}
       from users where email = ${email}`.execute(trx);
   });
   await append.catch((error: unknown) => {

@@ -14,6 +14,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     former_users: "select, insert",
     idempotency_records: allRows,
     instance_events: "select, insert, delete",
+    instance_settings: "select",
     invitations: allRows,
     key_addresses: "select",
     key_networks: "select, delete, update (is_reviewed)",

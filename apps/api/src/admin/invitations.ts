@@ -12,6 +12,7 @@ import {
   revokeInvitation,
 } from "../domain/invitations.ts";
 import { managedInvitations } from "../domain/inviting-workspace.ts";
+import { requestOriginOf } from "../domain/sign-in-attempts.ts";
 import { email, invitationId, linkToken, role } from "../fields.ts";
 import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import { presentInvitation, presentSentInvitation } from "../presenters/invitation.ts";
@@ -77,9 +78,9 @@ export const invitationsRouter = createRouter({
 
   /** Joins the workspace, with the account of the session. */
   accept: sessionProcedure.input(z.strictObject({ token: linkToken })).mutation(async ({ ctx, input }) => {
-    const { address, requestId, instance, sessionId } = ctx;
+    const { instance, sessionId } = ctx;
     const { id: userId, email } = ctx.user;
-    const invitee = { userId, email, sessionId, address, requestId };
+    const invitee = { userId, email, sessionId, ...requestOriginOf(ctx) };
     const joined = await ctx.transact((trx) => acceptInvitation(trx, input.token, invitee, instance.quotas));
     return { ...joined, id: encodeId("workspace", joined.id) };
   }),

@@ -17,6 +17,7 @@ import {
 } from "../domain/accounts.ts";
 import { grantOperator, revokeOperator } from "../domain/operators.ts";
 import { createResetLinkAsOperator } from "../domain/password-reset.ts";
+import { requestOriginOf } from "../domain/sign-in-attempts.ts";
 import { instant, searchText, userId, workspaceId } from "../fields.ts";
 import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
@@ -36,9 +37,9 @@ const workspaceList = listQuery(["createdAt", "name", "slug"]).shape;
 export const operatorProcedure = sessionProcedure.use(async ({ ctx, next }) => {
   const { id } = ctx.user;
   if (!(await ctx.read((db) => isOperator(db, id)))) throw new AppError("NOT_FOUND");
-  const { address, requestId, isFresh, sessionId } = ctx;
+  const { isFresh, sessionId } = ctx;
   const actor = { kind: "session", userId: id, sessionId, isFresh, asOperator: true } as const;
-  const origin: Origin = { actor, address, requestId };
+  const origin: Origin = { actor, ...requestOriginOf(ctx) };
   /** Counts rows of all tenants, within the user's limit of concurrent reads. */
   const inspect = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>
     ctx.reads.run(id, performance.now() + startWithinMs, () => work(ctx.inspectionDb));

@@ -15,10 +15,11 @@ import { challengeSeconds } from "../domain/passkey-challenges.ts";
 import { findResetAccount, requestResetLink, resetPassword } from "../domain/password-reset.ts";
 import { pendingSignInSeconds } from "../domain/pending-sign-in.ts";
 import { type DeviceSession, type SignInResult, signIn, signUp, signUpInvited } from "../domain/sign-in.ts";
-import type { Visitor } from "../domain/sign-in-attempts.ts";
+import { requestOriginOf, type Visitor } from "../domain/sign-in-attempts.ts";
 import { signInWithCode } from "../domain/sign-in-with-code.ts";
 import { signInWithOpenid, transactOf } from "../domain/sign-in-with-openid.ts";
 import { signInWithPasskey, startPasskeySignIn } from "../domain/sign-in-with-passkey.ts";
+import { signOut } from "../domain/sign-out.ts";
 import { email, factorCode, linkToken, newPassword, personName } from "../fields.ts";
 import { openidResponse, readPerson } from "../openid-fields.ts";
 import { authenticationResponse } from "../passkey-fields.ts";
@@ -122,7 +123,7 @@ export const sessionRouter = createRouter({
 
   /** Emails a password reset link, if the email address has an account. */
   requestResetLink: publicInputProcedure.input(z.strictObject({ email })).mutation(async ({ ctx, input }) => {
-    await requestResetLink(ctx.instance, input.email, ctx);
+    await requestResetLink(ctx.instance, input.email, requestOriginOf(ctx));
     return null;
   }),
 
@@ -135,7 +136,7 @@ export const sessionRouter = createRouter({
   resetPassword: publicInputProcedure
     .input(z.strictObject({ token: linkToken, newPassword }))
     .mutation(async ({ ctx, input }) => {
-      await resetPassword(ctx.instance, input, ctx);
+      await resetPassword(ctx.instance, input, requestOriginOf(ctx));
       return null;
     }),
 
@@ -147,10 +148,13 @@ export const sessionRouter = createRouter({
   /** Changes the email address of the user who requested the link. */
   confirmEmailChange: publicInputProcedure
     .input(z.strictObject({ token: linkToken }))
-    .mutation(async ({ ctx, input: { token } }) => await confirmEmailChange(ctx.instance.db, token, ctx)),
+    .mutation(
+      async ({ ctx, input: { token } }) =>
+        await confirmEmailChange(ctx.instance.db, token, requestOriginOf(ctx)),
+    ),
 
   signOut: publicProcedure.mutation(async ({ ctx }) => {
-    ctx.setCookies(await ctx.instance.sessions.signOut(ctx.headers));
+    ctx.setCookies(await signOut(ctx.instance, visitorOf(ctx)));
     ctx.clearSiteData();
     return null;
   }),

@@ -8,6 +8,7 @@ import { AppError, type ErrorCode, errorCatalog } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
+import { requestOriginOf } from "../domain/sign-in-attempts.ts";
 import { translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
 import { findNul } from "../find-nul.ts";
@@ -181,13 +182,12 @@ export function workspaceInput<Shape extends z.core.$ZodLooseShape>(shape: Shape
 
 /** The origin of a change in the web app. */
 export function originOf(
-  {
-    address,
-    requestId,
-    isFresh,
-    sessionId,
-  }: Pick<Context, "address" | "requestId"> & { readonly isFresh: boolean; readonly sessionId: SessionId },
+  ctx: Pick<Context, "address" | "requestId" | "headers"> & {
+    readonly isFresh: boolean;
+    readonly sessionId: SessionId;
+  },
   userId: UserId,
 ): Origin {
-  return { actor: { kind: "session", userId, sessionId, isFresh }, address, requestId };
+  const { isFresh, sessionId } = ctx;
+  return { actor: { kind: "session", userId, sessionId, isFresh }, ...requestOriginOf(ctx) };
 }

@@ -1,6 +1,6 @@
 import { findPasswordFault, type PasswordOwner } from "@latchkey/auth/password-rules";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import type { Origin } from "@latchkey/db/audit-actions";
+import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces } from "@latchkey/db/members";
@@ -36,7 +36,7 @@ export interface NewAccount {
 }
 
 /** The origin of a new account: a sign-up in the web app, or the `latchkey` command. */
-export interface NewAccountOrigin extends Omit<Origin, "actor"> {
+export interface NewAccountOrigin extends RequestOrigin {
   readonly kind: "session" | "command";
 }
 

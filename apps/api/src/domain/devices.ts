@@ -15,7 +15,7 @@ export function parseDevice(userAgent: string | null) {
  * The kind of device that a User-Agent names, such as “Chrome on macOS”. Without the version, because an update of a
  * browser doesn't make a new device.
  */
-export function describeDevice(userAgent: string | undefined): string {
+export function describeDevice(userAgent: string | null): string {
   if (!userAgent) return "an unknown device";
   const { browser, os } = Bowser.parse(userAgent);
   return [browser.name, os.name].filter(Boolean).join(" on ") || "an unknown device";

@@ -1,7 +1,8 @@
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { addJob } from "@latchkey/db/add-job";
-import type { Origin } from "@latchkey/db/audit-actions";
+import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import type { SessionId, UserId } from "@latchkey/db/ids";
+import { willSendEmail } from "@latchkey/db/instance-settings";
 import type { JobPayloads } from "@latchkey/db/job";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -106,10 +107,10 @@ export async function previewEmailChange(db: Db, token: string): Promise<{ reado
 export async function confirmEmailChange(
   db: Db,
   token: string,
-  { address, requestId }: Pick<Origin, "address" | "requestId">,
+  request: RequestOrigin,
 ): Promise<{ readonly email: string }> {
   const { userId, email } = await findEmailChange(db, token);
-  const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
+  const origin = { actor: { kind: "session", userId, isFresh: true }, ...request } as const;
   await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     if (!(await takeVerification(trx, { purpose, digest: digestLinkToken(token) }))) throw expired();
@@ -154,6 +155,7 @@ async function changeEmail(
   }
   const change = { before: { email: former.email }, after: { email: next.email } };
   await appendSecurityEvent(trx, origin, { userId, action: "account.email-changed", ...change });
+  if (!(await willSendEmail(trx))) return;
   const job = { key: `email-changed ${userId} ${former.email}`, maxAttempts: 15 };
   await addJob(trx, "send-email-changed", { userId, email: former.email }, job);
 }

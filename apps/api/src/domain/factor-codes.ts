@@ -1,7 +1,6 @@
 import type { FactorSecrets } from "@latchkey/auth/factor-secrets";
 import { parseRecoveryCode } from "@latchkey/auth/recovery-codes";
 import { findTotpStep, parseTotpCode } from "@latchkey/auth/totp";
-import { readUserAgent } from "@latchkey/auth/user-agent";
 import type { UserId } from "@latchkey/db/ids";
 import { lockUsers } from "@latchkey/db/members";
 import type { Trx } from "@latchkey/db/schema";
@@ -9,7 +8,7 @@ import { findTotp, takeRecoveryCode, takeTotpStep } from "@latchkey/db/second-fa
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { AppError } from "@latchkey/errors";
 import type { Instance } from "./instance.ts";
-import { refundUnchecked, takeCodeAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { refundUnchecked, requestOriginOf, takeCodeAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 type CodeKind = "totp" | "recovery-code";
 
@@ -33,7 +32,8 @@ export async function checkCode(
   complete: (trx: Trx, kind: CodeKind) => Promise<void>,
 ): Promise<CodeKind> {
   const { address, requestId } = visitor;
-  const origin = { actor: { kind: "session", userId: user.id, isFresh: false }, address, requestId } as const;
+  const actor = { kind: "session", userId: user.id, isFresh: false } as const;
+  const origin = { actor, ...requestOriginOf(visitor) };
   const attempt = await takeCodeAttempt(instance, user.email, visitor);
   const check = async (trx: Trx) => {
     // Every change of factors locks the user first.
@@ -53,9 +53,8 @@ export async function checkCode(
     await attempt.refund();
     return kind;
   }
-  const userAgent = readUserAgent(visitor.headers);
   await transact((trx) =>
-    appendSecurityEvent(trx, origin, { userId: user.id, action: "second-factor.failed", userAgent }),
+    appendSecurityEvent(trx, origin, { userId: user.id, action: "second-factor.failed" }),
   );
   instance.report({ kind: "second-factor-failed", userId: user.id, address, requestId });
   throw wrongCode();

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { canInviteAs } from "@latchkey/auth/restrictions";
 import { invitationSubject, openAsOperator, openInvitedWorkspace } from "@latchkey/auth/workspace-access";
 import { addJob } from "@latchkey/db/add-job";
-import type { Origin } from "@latchkey/db/audit-actions";
+import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { InvitationId, SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import {
@@ -35,6 +35,7 @@ import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-works
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
+import { noticeWorkspaceQuota } from "./workspace-quotas.ts";
 import { type Edit, getWorkspace, requireStillActing } from "./workspaces.ts";
 
 const purpose = "invitation";
@@ -103,7 +104,9 @@ export async function createInvitation(
   }
   // The lock on the workspace prevents concurrent additions between the insert and the count.
   const count = await countInvitations(workspaceTrx, scope);
-  requireQuota(terms.quotas, "invitationsPerWorkspace", count - 1);
+  const quota = "invitationsPerWorkspace";
+  requireQuota(terms.quotas, quota, count - 1);
+  await noticeWorkspaceQuota(workspaceTrx, scope, terms.quotas, { quota, count });
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });
   const sent = await sendInvitation(workspaceTrx, scope, id, terms);
@@ -242,7 +245,7 @@ export interface JoinedWorkspace {
 export async function acceptInvitation(
   trx: Trx,
   token: string,
-  { userId, email, sessionId, ...from }: Invitee & Omit<Origin, "actor">,
+  { userId, email, sessionId, ...from }: Invitee & RequestOrigin,
   quotas: Quotas,
 ): Promise<JoinedWorkspace> {
   const digest = digestLinkToken(token);

@@ -12,7 +12,6 @@ import {
   invalidateMemberKeys,
   listMembers,
   listOwnedWorkspaces,
-  listOwnerIds,
   type Member,
   updateMemberRole,
 } from "@latchkey/db/members";
@@ -31,7 +30,8 @@ import { AppError } from "@latchkey/errors";
 import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { retireServiceAccount } from "./retire-service-account.ts";
-import { type Edit, enterForEdit, getWorkspace, requireStillActing } from "./workspaces.ts";
+import { noticeWorkspaceQuota } from "./workspace-quotas.ts";
+import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
 export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<Member> {
@@ -181,8 +181,7 @@ export async function requireMemberQuota(
   const quota = "membersPerWorkspace";
   const count = await countMembers(trx, scope, { kind: "person" });
   requireQuota(quotas, quota, count - 1);
-  const workspace = await getWorkspace(trx, scope);
-  await noticeQuota(trx, quotas, { quota, count, workspace, userIds: await listOwnerIds(trx, scope) });
+  await noticeWorkspaceQuota(trx, scope, quotas, { quota, count });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { NoticeContent, NoticedQuota } from "@latchkey/db/notice-kinds";
+import type { NoticeContent, NoticedKey, NoticedQuota } from "@latchkey/db/notice-kinds";
 
 /** What a notice says, in the app and by email. */
 export interface NoticeText {
@@ -33,18 +33,18 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
       const expiry = timeFormat.format(new Date(facts.expiresAt));
       return {
         title: `API key “${facts.keyName}” expires within ${period}`,
-        message: `Requests with the API key “${facts.keyName}” are rejected from ${expiry} UTC. To keep using it, change its expiry.`,
+        message: `Requests with ${nameOf(facts)} are rejected from ${expiry} UTC. To keep using it, change its expiry.`,
       };
     }
     case "former-secret-used":
       return {
         title: `Old secret of “${facts.keyName}” used`,
-        message: `A request${fromAddress(facts.address)} with an old secret of the API key “${facts.keyName}” was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
+        message: `A request${fromAddress(facts.address)} with an old secret of ${nameOf(facts)} was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
       };
     case "new-network":
       return {
         title: `API key “${facts.keyName}” used from a new network`,
-        message: `The API key “${facts.keyName}” was used from the network ${facts.network} for the first time. ${unexpectedKeyUse}`,
+        message: `${capitalize(nameOf(facts))} was used from the network ${facts.network} for the first time. ${unexpectedKeyUse}`,
       };
     case "new-device":
       return {
@@ -67,7 +67,23 @@ const quotaTexts: Readonly<Record<NoticedQuota, { readonly subject: string; read
   keysPerUser: { subject: "API keys", remedy: "Delete keys that are no longer used" },
   workspacesPerUser: { subject: "workspaces", remedy: "Delete workspaces that are no longer used" },
   membersPerWorkspace: { subject: "members", remedy: "Remove members who no longer need access" },
+  serviceAccountsPerWorkspace: {
+    subject: "service accounts",
+    remedy: "Delete service accounts that are no longer used",
+  },
+  invitationsPerWorkspace: { subject: "invitations", remedy: "Revoke invitations that are no longer needed" },
+  webhooksPerWorkspace: { subject: "webhooks", remedy: "Delete webhooks that are no longer used" },
 };
+
+/** A key, and the service account that it belongs to, if it is not the user's. */
+function nameOf({ keyName, serviceAccount }: NoticedKey): string {
+  const owner = serviceAccount ? ` of the service account “${serviceAccount.name}”` : "";
+  return `the API key “${keyName}”${owner}`;
+}
+
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 function fromAddress(address: string | null): string {
   return address === null ? "" : ` from ${address}`;

@@ -2,8 +2,9 @@ import { networkOf } from "@latchkey/auth/client-network";
 import { hashPassword } from "@latchkey/auth/password";
 import { queuePassword } from "@latchkey/auth/password-queue";
 import { addJob } from "@latchkey/db/add-job";
-import type { Origin } from "@latchkey/db/audit-actions";
+import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import type { UserId } from "@latchkey/db/ids";
+import type { JobPayloads } from "@latchkey/db/job";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
@@ -91,16 +92,16 @@ async function replaceLink(
 export async function requestResetLink(
   { db, sendsEmail, signInThrottle }: Pick<Instance, "db" | "sendsEmail" | "signInThrottle">,
   email: string,
-  { address, requestId }: Pick<Visitor, "address" | "requestId">,
+  request: RequestOrigin & Pick<Visitor, "requestId">,
 ): Promise<void> {
   if (!sendsEmail) {
     const message = "This instance does not send email. Ask its operator for a password reset link.";
     throw new AppError("CONFLICT", { message });
   }
   // No further link is sent to an email address that has just got several. The response is the same.
-  if (!(await signInThrottle.takeEmailedLink(email, address))) return;
+  if (!(await signInThrottle.takeEmailedLink(email, request.address))) return;
   const job = { key: `reset-link ${email}`, maxAttempts: 8 };
-  await db.transaction().execute((trx) => addJob(trx, "send-reset-link", { email, address, requestId }, job));
+  await db.transaction().execute((trx) => addJob(trx, "send-reset-link", { email, ...request }, job));
 }
 
 /** A password reset link, to email. */
@@ -127,13 +128,14 @@ export async function prepareResetEmail(
   return { userId, name, url };
 }
 
-/** Records in the security log of a user that a link was emailed, with the IP address of the request for it. */
+/** Records in the security log of a user that a link was emailed, with the IP address and device of the request for it. */
 export async function recordResetEmail(
   db: Db,
   userId: UserId,
-  { address, requestId }: Pick<Origin, "address" | "requestId">,
+  { address, requestId, userAgent = null }: JobPayloads["send-reset-link"],
 ): Promise<void> {
-  const origin = { actor: { kind: "session", userId, isFresh: false }, address, requestId } as const;
+  const actor = { kind: "session", userId, isFresh: false } as const;
+  const origin = { actor, address, requestId, userAgent };
   const event = { userId, action: "password.reset-link-emailed" } as const;
   await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
 }
@@ -148,12 +150,12 @@ export async function recordResetEmail(
 export async function resetPassword(
   { db }: Pick<Instance, "db">,
   { token, newPassword }: { readonly token: string; readonly newPassword: string },
-  { address, requestId }: Pick<Visitor, "address" | "requestId">,
+  request: RequestOrigin,
 ): Promise<void> {
   const name = nameOf(token);
   const user = await findSubject(db, name);
   await requireStrongPassword(newPassword, user, "newPassword");
-  const source = { network: networkOf(address), knownOrigin: undefined };
+  const source = { network: networkOf(request.address), knownOrigin: undefined };
   const hash = await queuePassword(source, () => hashPassword(newPassword));
   await db.transaction().execute(async (trx: Trx) => {
     await lockUsers(trx, [user.id]);
@@ -162,11 +164,7 @@ export async function resetPassword(
     await deleteVerifications(trx, { purpose: "second-factor", subject: user.id });
     await setPasswordHash(trx, user.id, hash);
     await endSessions(trx, user.id, "all");
-    const origin = {
-      actor: { kind: "session", userId: user.id, isFresh: true },
-      address,
-      requestId,
-    } as const;
+    const origin = { actor: { kind: "session", userId: user.id, isFresh: true }, ...request } as const;
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.reset" });
   });
 }

@@ -65,7 +65,7 @@ const quotaTexts = {
     variable: "MAX_WEBHOOKS_PER_WORKSPACE",
     remedy: "Delete a webhook",
   },
-} as const satisfies Partial<Record<keyof Quotas, object>>;
+} as const satisfies Record<NoticedQuota, object>;
 
 /**
  * Checks that a quota allows one more. The caller must hold a lock that prevents concurrent additions between the
@@ -73,7 +73,7 @@ const quotaTexts = {
  * @throws {AppError} UNPROCESSABLE_CONTENT with an issue `quota_exceeded`. Not 429, which clients retry automatically,
  *   nor 403, which gives no reason.
  */
-export function requireQuota(quotas: Quotas, name: keyof typeof quotaTexts, count: number): void {
+export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number): void {
   if (count < quotas[name]) return;
   const { subject, variable, remedy } = quotaTexts[name];
   const limit = `The limit for ${subject} (${quotas[name].toLocaleString("en-US")}) is reached.`;

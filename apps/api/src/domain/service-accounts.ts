@@ -27,6 +27,7 @@ import { removeMember } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { noticeWorkspaceQuota } from "./workspace-quotas.ts";
 import type { Edit } from "./workspaces.ts";
 
 /** A member that is not a person. */
@@ -100,8 +101,11 @@ export async function createServiceAccount(
   const { workspaceTrx, requireGrant } = await enterGrantingWorkspace(trx, edit);
   requireGrant(account.role);
   // The lock on the workspace prevents concurrent additions between the count and the insert.
-  requireQuota(quotas, "serviceAccountsPerWorkspace", await countMembers(workspaceTrx, scope, { kind }));
+  const quota = "serviceAccountsPerWorkspace";
+  const count = await countMembers(workspaceTrx, scope, { kind });
+  requireQuota(quotas, quota, count);
   const userId = await insertServiceAccount(workspaceTrx, scope, account);
+  await noticeWorkspaceQuota(workspaceTrx, scope, quotas, { quota, count: count + 1 });
   const after = { name: account.name, role: account.role };
   await appendAudit(workspaceTrx, scope, origin, {
     action: "service-account.created",

@@ -1,4 +1,6 @@
 import type { Attempt } from "@latchkey/auth/sign-in-throttle";
+import { shortenUserAgent } from "@latchkey/auth/user-agent";
+import type { RequestOrigin } from "@latchkey/db/audit-actions";
 import { AppError } from "@latchkey/errors";
 import type { Instance } from "./instance.ts";
 import type { SignInEvent } from "./sign-in-event.ts";
@@ -12,6 +14,17 @@ export interface Visitor {
   readonly deviceId: string | undefined;
   /** The request's headers, with the session cookie. */
   readonly headers: Headers;
+}
+
+/** The request of a visitor, for the logs. */
+export function requestOriginOf({
+  address,
+  requestId,
+  headers,
+}: Pick<Visitor, "address" | "requestId" | "headers">): Required<RequestOrigin> & {
+  readonly requestId: string;
+} {
+  return { address, requestId, userAgent: shortenUserAgent(headers.get("user-agent")) };
 }
 
 type ThrottledInstance = Pick<Instance, "report" | "signInThrottle">;

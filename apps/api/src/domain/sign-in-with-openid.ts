@@ -1,5 +1,4 @@
 import { SecondFactorRequiredError } from "@latchkey/auth/better-auth-call";
-import { readUserAgent } from "@latchkey/auth/user-agent";
 import { findIdentityUser, insertIdentity, recordIdentityUse } from "@latchkey/db/identities";
 import type { UserId } from "@latchkey/db/ids";
 import { lockUsers } from "@latchkey/db/members";
@@ -15,7 +14,7 @@ import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-provider.ts";
 import { createPendingSignIn } from "./pending-sign-in.ts";
 import { completeSignIn, type SignInResult } from "./sign-in.ts";
-import { refundUnchecked, takeSignUpAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { refundUnchecked, requestOriginOf, takeSignUpAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /** The person whom the provider signed in. */
 interface Person extends OpenidClaims {
@@ -126,7 +125,6 @@ async function linkByEmail(
   person: Person,
   visitor: Visitor,
 ): Promise<void> {
-  const { address, requestId } = visitor;
   const { name } = requireOpenid(instance);
   const result = await instance.db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
@@ -135,7 +133,10 @@ async function linkByEmail(
     if (user.email !== email || !(await hasVerifiedEmail(trx, userId))) return "unverified";
     if (!(await insertIdentity(trx, userId, { ...person, email }))) return "other-identity";
     await recordIdentityUse(trx, userId, person);
-    const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
+    const origin = {
+      actor: { kind: "session", userId, isFresh: true },
+      ...requestOriginOf(visitor),
+    } as const;
     await appendSecurityEvent(trx, origin, { userId, action: "identity.linked", after: { provider: name } });
     return "linked";
   });
@@ -175,7 +176,7 @@ async function createUser(
     throw await rejected(instance, { message, userId: undefined }, visitor);
   }
   const attempt = await takeSignUpAttempt(instance, visitor);
-  const { address, requestId } = visitor;
+  const request = requestOriginOf(visitor);
   return await db
     .transaction()
     .execute(async (trx) => {
@@ -195,10 +196,10 @@ async function createUser(
 
   async function joinOrCreate(trx: Trx, userId: UserId): Promise<void> {
     if (invitation !== undefined) {
-      await acceptInvitation(trx, invitation, { userId, email, address, requestId }, quotas);
+      await acceptInvitation(trx, invitation, { userId, email, ...request }, quotas);
       return;
     }
-    const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
+    const origin = { actor: { kind: "session", userId, isFresh: true }, ...request } as const;
     await addFirstWorkspace(trx, { userId, name: accountName, origin });
   }
 }
@@ -223,12 +224,13 @@ async function rejected(
 async function reportRejection(
   { db, report }: Instance,
   userId: UserId | undefined,
-  { address, requestId, headers }: Visitor,
+  visitor: Visitor,
 ): Promise<void> {
+  const { address, requestId } = visitor;
   report({ kind: "sign-in-failed", reason: "openid", userId, address, requestId });
   if (userId === undefined) return;
-  const origin = { actor: { kind: "session", userId, isFresh: false }, address, requestId } as const;
-  const event = { userId, action: "sign-in.failed", userAgent: readUserAgent(headers) } as const;
+  const origin = { actor: { kind: "session", userId, isFresh: false }, ...requestOriginOf(visitor) } as const;
+  const event = { userId, action: "sign-in.failed" } as const;
   await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
 }
 

@@ -4,7 +4,6 @@ import {
   type AuthenticationResponse,
   createAuthenticationOptions,
 } from "@latchkey/auth/passkeys";
-import { readUserAgent } from "@latchkey/auth/user-agent";
 import { lockUsers } from "@latchkey/db/members";
 import { findPasskey, listPasskeyCredentials, recordPasskeyUse } from "@latchkey/db/passkeys";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
@@ -14,7 +13,7 @@ import { createChallenge } from "./passkey-challenges.ts";
 import { checkPasskey, rejectedPasskey, requireRelyingParty, type UsedPasskey } from "./passkeys.ts";
 import { findPendingUser } from "./pending-sign-in.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
-import { takeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { requestOriginOf, takeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /**
  * Creates what a browser needs to sign in with a passkey.
@@ -79,12 +78,13 @@ async function recordUse({ db }: Pick<Instance, "db">, used: UsedPasskey): Promi
 async function reportRejection(
   { db, report }: Pick<Instance, "db" | "report">,
   response: AuthenticationResponse,
-  { address, requestId, headers }: Visitor,
+  visitor: Visitor,
 ): Promise<void> {
+  const { address, requestId } = visitor;
   const userId = (await findPasskey(db, response.id))?.userId;
   report({ kind: "sign-in-failed", reason: "passkey", userId, address, requestId });
   if (userId === undefined) return;
-  const origin = { actor: { kind: "session", userId, isFresh: false }, address, requestId } as const;
-  const event = { userId, action: "sign-in.failed", userAgent: readUserAgent(headers) } as const;
+  const origin = { actor: { kind: "session", userId, isFresh: false }, ...requestOriginOf(visitor) } as const;
+  const event = { userId, action: "sign-in.failed" } as const;
   await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
 }

@@ -2,7 +2,6 @@ import { createDeviceId } from "@latchkey/auth/known-device";
 import { hashPassword } from "@latchkey/auth/password";
 import { queuePassword } from "@latchkey/auth/password-queue";
 import type { OpenSession } from "@latchkey/auth/sessions";
-import { readUserAgent } from "@latchkey/auth/user-agent";
 import { wrongCredentials } from "@latchkey/auth/wrong-credentials";
 import { rememberDevice } from "@latchkey/db/known-devices";
 import { addNotices } from "@latchkey/db/notices";
@@ -16,7 +15,13 @@ import { describeDevice } from "./devices.ts";
 import type { Instance } from "./instance.ts";
 import { acceptInvitation, previewInvitation } from "./invitations.ts";
 import { createPendingSignIn, type PendingSignIn } from "./pending-sign-in.ts";
-import { refundUnchecked, takeSignInAttempt, takeSignUpAttempt, type Visitor } from "./sign-in-attempts.ts";
+import {
+  refundUnchecked,
+  requestOriginOf,
+  takeSignInAttempt,
+  takeSignUpAttempt,
+  type Visitor,
+} from "./sign-in-attempts.ts";
 
 /** A session, and the ID for the device cookie. */
 export type DeviceSession = OpenSession & { readonly deviceId: string };
@@ -88,8 +93,7 @@ export async function signUp(
     throw new AppError("FORBIDDEN", { message });
   }
   const passwordHash = await hashNewPassword(instance, { ...account, password }, visitor);
-  const { address, requestId } = visitor;
-  const origin = { kind: "session", address, requestId } as const;
+  const origin = { kind: "session", ...requestOriginOf(visitor) } as const;
   const { userId } = await createAccount(db, { ...account, passwordHash }, origin);
   const session = await sessions.open(userId, visitor);
   return await completeSignIn(instance, session, { visitor, kind: "signed-up" });
@@ -112,11 +116,10 @@ export async function signUpInvited(
   }
   const { email } = await previewInvitation(readDb, token);
   const passwordHash = await hashNewPassword(instance, { email, name, password }, visitor);
-  const { address, requestId } = visitor;
   const userId = await db.transaction().execute(async (trx) => {
     const id = await insertUserWithPassword(trx, { email, name, passwordHash });
     if (!id) throw new AppError("CONFLICT", { message: "This email address already has an account." });
-    await acceptInvitation(trx, token, { userId: id, email, address, requestId }, quotas);
+    await acceptInvitation(trx, token, { userId: id, email, ...requestOriginOf(visitor) }, quotas);
     return id;
   });
   const session = await sessions.open(userId, visitor);
@@ -152,11 +155,11 @@ export async function completeSignIn(
     readonly factor?: "totp" | "recovery-code" | "passkey" | "openid";
   },
 ): Promise<DeviceSession> {
-  const { address, requestId } = visitor;
+  const request = requestOriginOf(visitor);
+  const { address, requestId, userAgent } = request;
   const userId = session.user.id;
-  const origin = { actor: { kind: "session", userId, isFresh: true }, address, requestId } as const;
-  const userAgent = readUserAgent(visitor.headers);
-  const event = { userId, action: "sign-in.succeeded", userAgent, after: factor && { factor } } as const;
+  const origin = { actor: { kind: "session", userId, isFresh: true }, ...request } as const;
+  const event = { userId, action: "sign-in.succeeded", after: factor && { factor } } as const;
   await db.transaction().execute(async (trx) => {
     const device = describeDevice(userAgent);
     if (await rememberDevice(trx, userId, device)) {
@@ -176,12 +179,9 @@ function isUnauthorized(error: unknown): boolean {
 }
 
 /** Looks up the account for every failure, so that all failures take equally long. */
-async function reportFailure(
-  { db, report }: Instance,
-  email: string,
-  { address, requestId, headers }: Visitor,
-): Promise<void> {
-  await appendFailedSignIn(db, email, { address, requestId, userAgent: readUserAgent(headers) });
+async function reportFailure({ db, report }: Instance, email: string, visitor: Visitor): Promise<void> {
+  const { address, requestId } = visitor;
+  await appendFailedSignIn(db, email, requestOriginOf(visitor));
   const user = await findUserByEmail(db, email);
   const reason = user?.isDisabled ? "disabled" : user ? "wrong-password" : "unknown-account";
   report({ kind: "sign-in-failed", reason, userId: user?.id, address, requestId });

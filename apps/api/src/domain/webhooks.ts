@@ -25,6 +25,7 @@ import { AppError } from "@latchkey/errors";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { noticeWorkspaceQuota } from "./workspace-quotas.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 const permission = "webhooks:manage";
@@ -79,7 +80,9 @@ export async function createWebhook(
   const { scope, origin } = edit;
   const workspaceTrx = await enterToManage(trx, edit);
   // The lock on the workspace prevents concurrent additions between the count and the insert.
-  requireQuota(terms.quotas, "webhooksPerWorkspace", await countWebhooks(workspaceTrx, scope));
+  const quota = "webhooksPerWorkspace";
+  const count = await countWebhooks(workspaceTrx, scope);
+  requireQuota(terms.quotas, quota, count);
   const secret = createSecret();
   const id = createId("webhook");
   const sealed = terms.webhookSecrets.seal(id, secret);
@@ -89,6 +92,7 @@ export async function createWebhook(
     targetId: webhook.id,
     after: toDetails(fields),
   });
+  await noticeWorkspaceQuota(workspaceTrx, scope, terms.quotas, { quota, count: count + 1 });
   return { webhook, secret };
 }
 

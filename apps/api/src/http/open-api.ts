@@ -1,4 +1,5 @@
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
+import { shortenUserAgent } from "@latchkey/auth/user-agent";
 import type { LimitState, Principal, Verdict } from "@latchkey/auth/verdict";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { WorkspaceId } from "@latchkey/db/ids";
@@ -179,6 +180,8 @@ function createCall(
       },
       address: address ?? null,
       requestId: ctx.requestId,
+      // Reads change nothing, so no log needs it.
+      userAgent: endpoint.method === "GET" ? null : shortenUserAgent(ctx.headers["user-agent"]),
     },
     now: new Date(),
     isOwnRetry: false,

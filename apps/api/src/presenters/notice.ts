@@ -34,7 +34,7 @@ export function presentNotice(shown: Notice): z.input<typeof notice> {
     ...describeNotice(shown),
     keyId: "keyId" in facts ? encodeId("key", facts.keyId) : null,
     workspaceId:
-      "workspaceId" in facts && facts.workspaceId !== null ? encodeId("workspace", facts.workspaceId) : null,
+      "workspaceId" in facts && facts.workspaceId ? encodeId("workspace", facts.workspaceId) : null,
     isRead: shown.readAt !== null,
     createdAt: shown.createdAt.toISOString(),
   };
@@ -45,10 +45,22 @@ export function presentLinkedNotice(shown: Notice) {
   return { ...presentNotice(shown), link: linkOf(shown) };
 }
 
+/** The page of a workspace that shows what a quota limits. */
+const quotaPages = {
+  membersPerWorkspace: "members",
+  serviceAccountsPerWorkspace: "service-accounts",
+  invitationsPerWorkspace: "invitations",
+  webhooksPerWorkspace: "webhooks",
+} as const;
+
 /** What a notice is about; null for what has no page, such as an invitation. */
 export type NoticeLink =
   | { readonly to: "key"; readonly keyId: string }
-  | { readonly to: "workspace" | "members"; readonly workspaceId: string }
+  | { readonly to: "service-account"; readonly workspaceId: string; readonly userId: string }
+  | {
+      readonly to: "workspace" | (typeof quotaPages)[keyof typeof quotaPages];
+      readonly workspaceId: string;
+    }
   | { readonly to: "keys" | "security" }
   | null;
 
@@ -62,13 +74,18 @@ function linkOf({ kind, facts }: Notice): NoticeLink {
     case "key-expires-in-1-day":
     case "former-secret-used":
     case "new-network":
-      return { to: "key", keyId: encodeId("key", facts.keyId) };
+      return facts.serviceAccount && facts.workspaceId
+        ? {
+            to: "service-account",
+            workspaceId: encodeId("workspace", facts.workspaceId),
+            userId: encodeId("user", facts.serviceAccount.id),
+          }
+        : { to: "key", keyId: encodeId("key", facts.keyId) };
     case "new-device":
       return { to: "security" };
     case "quota-nearly-reached":
       if (facts.quota === "keysPerUser") return { to: "keys" };
-      return facts.workspaceId === null
-        ? null
-        : { to: "members", workspaceId: encodeId("workspace", facts.workspaceId) };
+      if (facts.quota === "workspacesPerUser" || facts.workspaceId === null) return null;
+      return { to: quotaPages[facts.quota], workspaceId: encodeId("workspace", facts.workspaceId) };
   }
 }

@@ -267,7 +267,14 @@ const plans: Readonly<Record<string, Plan>> = {
   "session.signUpInvited": { input: () => ({ token: "unknown", name: "New", password }) },
   "session.emailChange": { input: () => ({ token: "unknown" }) },
   "session.confirmEmailChange": { input: () => ({ token: "unknown" }) },
-  "session.signOut": { effect: (_fixture, actor) => ({ removed: listOwnSession(actor) }) },
+  "session.signOut": {
+    effect: (_fixture, actor) => ({
+      removed: listOwnSession(actor),
+      ...(actor && {
+        added: { security_events: [{ user_id: actor.userId, action: "session.signed-out" }] },
+      }),
+    }),
+  },
   "account.rename": {
     input: () => ({ name: "Renamed" }),
     effect: (_fixture, actor) => ({

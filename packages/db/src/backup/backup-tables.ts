@@ -31,6 +31,7 @@ export const backupTables = [
   "workspace_key_access",
   "security_events",
   "instance_events",
+  "instance_settings",
   "retired_secrets",
   "key_counters",
   "key_usage_hours",
@@ -48,4 +49,8 @@ export type BackupTable = (typeof backupTables)[number];
  * Tables that may have rows in an unused database, because a server without users can add them. They are emptied before
  * a backup is restored.
  */
-export const disposableTables: readonly BackupTable[] = ["throttle_buckets", "instance_events"];
+export const disposableTables: readonly BackupTable[] = [
+  "throttle_buckets",
+  "instance_events",
+  "instance_settings",
+];

@@ -117,6 +117,7 @@ export async function fill(db: Db): Promise<void> {
   await sql`
     insert into instance_events (id, action, actor_kind, target_user_id, target_user_name, target_user_email)
     select id, 'user.created', 'command', id, name, email from users`.execute(db);
+  await sql`insert into instance_settings (sends_email) values (false)`.execute(db);
   await sql`
     insert into retired_secrets (hash, key_id, start, good_until) select sha256(hash), id, 'lk_', now() from api_keys`.execute(
     db,

@@ -15,6 +15,8 @@ export interface JobPayloads {
     /** Of the request. */
     readonly address: string | null;
     readonly requestId: string;
+    /** Absent in jobs of earlier versions. */
+    readonly userAgent?: string | null;
   };
   readonly "send-email-change": {
     readonly userId: UserId;

@@ -45,12 +45,22 @@ export function NoticeList({ notices, workspaces, onRead }: NoticeListProps): Re
   );
 }
 
+/** The pages of a workspace that notices link to. */
+const workspacePages = {
+  workspace: { to: "/w/$slug", label: "Open the workspace" },
+  members: { to: "/w/$slug/members", label: "Open the members" },
+  "service-accounts": { to: "/w/$slug/members/service-accounts", label: "Open the service accounts" },
+  invitations: { to: "/w/$slug/members/invitations", label: "Open the invitations" },
+  webhooks: { to: "/w/$slug/webhooks", label: "Open the webhooks" },
+} as const;
+
 /** Nothing for a workspace that the user can no longer open. */
 function NoticeLink({
   notice: { link },
   workspaces,
 }: Pick<NoticeListProps, "workspaces"> & { readonly notice: Notice }): ReactElement | null {
   if (!link) return null;
+  const slugOf = (workspaceId: string) => workspaces.find(({ id }) => id === workspaceId)?.slug;
   switch (link.to) {
     case "key":
       return (
@@ -62,13 +72,22 @@ function NoticeLink({
       return <Link to="/account/api-keys">Open your API keys</Link>;
     case "security":
       return <Link to="/account/security">Open your sessions</Link>;
-    case "workspace":
-    case "members": {
-      const slug = workspaces.find(({ id }) => id === link.workspaceId)?.slug;
+    case "service-account": {
+      const slug = slugOf(link.workspaceId);
       if (slug === undefined) return null;
       return (
-        <Link to={link.to === "members" ? "/w/$slug/members" : "/w/$slug"} params={{ slug }}>
-          {link.to === "members" ? "Open the members" : "Open the workspace"}
+        <Link to="/w/$slug/members/service-accounts/$userId" params={{ slug, userId: link.userId }}>
+          Open the service account
+        </Link>
+      );
+    }
+    default: {
+      const slug = slugOf(link.workspaceId);
+      if (slug === undefined) return null;
+      const { to, label } = workspacePages[link.to];
+      return (
+        <Link to={to} params={{ slug }}>
+          {label}
         </Link>
       );
     }

@@ -35,6 +35,7 @@ export const instanceActionTitles = {
   "sign-in.succeeded": "Signed in",
   "sign-in.failed": "Sign-in failed",
   "session.ended": "Sessions ended",
+  "session.signed-out": "Signed out",
   ...actionTitles,
 } as const satisfies Record<InstanceAction, string>;
 

@@ -55,6 +55,8 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
       return [`Failed sign-in${fromDevice}`];
     case "session.ended":
       return [`Ended ${countOf(Number(after?.count ?? 1), "session", "sessions")}`];
+    case "session.signed-out":
+      return ["Signed out"];
     default:
       return [action satisfies never];
   }

@@ -9,6 +9,7 @@ import { useGrowingList } from "../../server/use-growing-list.ts";
 import type { DataColumn } from "../../ui/data-table.tsx";
 import { describeLogCount } from "../../ui/describe-results.ts";
 import emptyClasses from "../../ui/empty.module.css";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import type { Piece } from "../../ui/event-sentence.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
@@ -18,6 +19,7 @@ import { defaultLogSort, type LogTableSearch, listPageSize } from "../../ui/tabl
 import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeAccountEvent } from "./describe-account-event.ts";
+import { describeDevice } from "./describe-device.ts";
 import { FactorsSection } from "./factors-section.tsx";
 import type { SecuritySearch } from "./security-search.ts";
 import { SessionsSection } from "./sessions-section.tsx";
@@ -42,8 +44,15 @@ function securityColumns(
     ),
     timeColumn(1),
     { id: "actor", label: "Made by", minWidth: 176, rank: 2, cell: ({ actor }) => <Actor actor={actor} /> },
-    addressColumn(3),
-    requestColumn(4),
+    {
+      id: "device",
+      label: "Device",
+      minWidth: 152,
+      rank: 3,
+      cell: ({ device }) => (device ? describeDevice(device) : <EmptyCell />),
+    },
+    addressColumn(4),
+    requestColumn(5),
   ];
 }
 

@@ -1,0 +1,26 @@
+import { keepUser } from "@latchkey/db/members";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { endSessions } from "@latchkey/db/sessions";
+import type { Instance } from "./instance.ts";
+import { requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
+
+/**
+ * Ends the session of a request, if it has one, and records it.
+ * @returns the `Set-Cookie` values that clear the cookie.
+ */
+export async function signOut({ db, sessions }: Instance, visitor: Visitor): Promise<string[]> {
+  const session = await sessions.find(visitor);
+  if (session) {
+    const { id, user, isFresh } = session;
+    const userId = user.id;
+    const actor = { kind: "session", userId, sessionId: id, isFresh } as const;
+    await db.transaction().execute(async (trx) => {
+      // A lock on the user would wait for changes that wait themselves, and they would still find the session.
+      await keepUser(trx, userId);
+      if ((await endSessions(trx, userId, { id })) === 0) return; // It ended concurrently.
+      const origin = { actor, ...requestOriginOf(visitor) };
+      await appendSecurityEvent(trx, origin, { userId, action: "session.signed-out" });
+    });
+  }
+  return await sessions.signOut(visitor.headers);
+}

@@ -1,0 +1,22 @@
+import { listOwnerIds } from "@latchkey/db/members";
+import type { NoticedQuota } from "@latchkey/db/notice-kinds";
+import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { noticeQuota, type Quotas } from "./quotas.ts";
+import { getWorkspace } from "./workspaces.ts";
+
+/**
+ * Gives notice of a nearly reached quota of a workspace to its owners.
+ * @param use.count with the addition that was just made.
+ */
+export async function noticeWorkspaceQuota(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  quotas: Quotas,
+  use: {
+    readonly quota: Extract<NoticedQuota, `${string}PerWorkspace`>;
+    readonly count: number;
+  },
+): Promise<void> {
+  const workspace = await getWorkspace(trx, scope);
+  await noticeQuota(trx, quotas, { ...use, workspace, userIds: await listOwnerIds(trx, scope) });
+}
