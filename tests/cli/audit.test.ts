@@ -105,7 +105,7 @@ test.each([
   ],
   [
     ["--format", "csv", "--target", "me"],
-    '--target: "me" is not valid. Expected the ID of a user, an API key, an invitation or the workspace.',
+    '--target: "me" is not valid. Expected the ID of a user, an API key, an invitation, a webhook or the workspace.',
   ],
   [
     ["--format", "csv", "--action", "nothing"],
@@ -114,4 +114,21 @@ test.each([
 ])("audit export rejects %j", async (args: string[], message) => {
   const ending = await instance.command(["audit", "export", workspace, ...args]);
   expectFailure(ending, { status: 2, code: "BAD_REQUEST", message });
+});
+
+test("audit export has what a service account did, even after its deletion, and rejects no ID of a webhook", async () => {
+  const account = ["service-account", "create", "--workspace", workspace, "--name", "Bot", "--role", "admin"];
+  const userId = String((await perform(account)).userId);
+  const created = await perform(["key", "create", "--user", userId, "--name", "bot"]);
+  await fetch(`${node.baseUrl}/open/workspaces/${workspace}`, {
+    method: "PATCH",
+    headers: { Authorization: `Bearer ${created.key}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "Renamed by a bot" }),
+  });
+  const byBot = ["audit", "export", workspace, "--format", "ndjson", "--actor", userId];
+  expect(actionsOf(expectText(await instance.command(byBot)))).toEqual(["workspace.renamed"]);
+  await perform(["service-account", "delete", userId]);
+  expect(actionsOf(expectText(await instance.command(byBot)))).toEqual(["workspace.renamed"]);
+  const ofWebhook = ["--format", "ndjson", "--target", "whk_01h455vb4pex5vsknk084sn02q"];
+  expect(expectText(await instance.command(["audit", "export", workspace, ...ofWebhook]))).toBe("");
 });

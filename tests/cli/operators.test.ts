@@ -60,7 +60,7 @@ test("operator revoke leaves one operator who can sign in, and so does user disa
   });
 });
 
-test("instance log has every change of the command, newest first, and outlives a workspace", async () => {
+test("instance log lists changes of the command, newest first, and outlives a workspace", async () => {
   const { id: keyId } = await perform(["key", "create", "--user", ada, "--name", "CI"]);
   const { id } = await perform(["workspace", "create", "--owner", ada, "--name", "Doomed"]);
   const workspace = String(id);

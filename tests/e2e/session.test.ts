@@ -159,13 +159,19 @@ test("shows a message only while the browser is offline", async () => {
   await page.getByText("You’re offline.").waitFor({ state: "detached" });
 });
 
-test("shows on sign-up that registration is closed", async () => {
+test("with closed registration, creates the operator's account, and then shows that sign-up is closed", async () => {
   const closed = await startProduct({ REGISTRATION: "closed" });
   try {
     const { page } = await environment.browser.open();
-    await page.goto(`${closed.baseUrl}/sign-up`);
-    await page.getByRole("heading", { name: "Sign-up is closed" }).waitFor();
-    await page.getByText("Sign-up is disabled on this instance.").waitFor();
+    await page.goto(closed.baseUrl);
+    await page.getByRole("heading", { name: "Create the operator’s account" }).waitFor();
+    await page.getByText("Nobody else can sign up afterwards").waitFor();
+    await signUp(page, closed.baseUrl);
+    await page.getByRole("link", { name: "Instance health" }).waitFor();
+    const { page: other } = await environment.browser.open();
+    await other.goto(`${closed.baseUrl}/sign-up`);
+    await other.getByRole("heading", { name: "Sign-up is closed" }).waitFor();
+    await other.getByText("Sign-up is disabled on this instance.").waitFor();
   } finally {
     await closed.stop();
   }

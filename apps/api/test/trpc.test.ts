@@ -86,6 +86,7 @@ describe("accounts and sessions", () => {
   test("sign-up is rejected if registration is closed", async () => {
     const closed = await startTestApp({ registration: "closed" });
     onTestFinished(() => closed.close());
+    await closed.addUser();
     const attempt = openClient(closed).client.session.signUp.mutate({
       name: "Ada",
       email: "ada@example.com",
@@ -93,6 +94,33 @@ describe("accounts and sessions", () => {
     });
     expect(await getError(attempt)).toMatchObject({ code: "FORBIDDEN" });
   });
+
+  test.each(["invite", "closed"] as const)(
+    "with %s registration, exactly one of several concurrent first sign-ups creates the operator's account",
+    async (registration) => {
+      const fresh = await startTestApp({ registration });
+      onTestFinished(() => fresh.close());
+      const { client } = openClient(fresh);
+      expect(await client.instance.isFresh.query()).toBe(true);
+      const signUp = () =>
+        openClient(fresh).client.session.signUp.mutate({
+          name: "Ada",
+          email: `${crypto.randomUUID()}@example.com`,
+          password,
+        });
+      const attempts = await Promise.allSettled(Array.from({ length: 6 }, signUp));
+      const sessions = attempts.flatMap((attempt) => (attempt.status === "fulfilled" ? [attempt.value] : []));
+      expect(sessions).toMatchObject([{ user: { isOperator: true } }]);
+      for (const attempt of attempts) {
+        if (attempt.status === "rejected")
+          expect(await getError(Promise.reject(attempt.reason))).toMatchObject({ code: "FORBIDDEN" });
+      }
+      expect(await getError(signUp())).toMatchObject({ code: "FORBIDDEN" });
+      expect(await client.instance.isFresh.query()).toBe(false);
+      const users = await fresh.owner.selectFrom("users").select("id").execute();
+      expect(users).toHaveLength(1);
+    },
+  );
 
   test("a wrong password, an unknown email address and a disabled user get the same error", async () => {
     const { email } = await app.addUser();

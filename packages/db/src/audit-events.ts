@@ -7,10 +7,11 @@ import {
   type Change,
   type Details,
   isOperatorActing,
+  keyActions,
   type SystemActor,
 } from "./audit-actions.ts";
-import { type AuditEventId, createId, type KeyId, type UserId } from "./ids.ts";
-import { appendInstanceEvent } from "./instance-events.ts";
+import { type AuditEventId, createId, encodeId, type KeyId, type UserId, type WebhookId } from "./ids.ts";
+import { appendInstanceEvent, type NewInstanceEvent } from "./instance-events.ts";
 import { addNotices } from "./notices.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import { selectUserKind, type UserKind } from "./user-kind.ts";
@@ -44,8 +45,8 @@ export interface AuditEvent {
 
 /**
  * Adds a change to the audit log of its workspace, in the transaction that makes the change, and its deliveries to
- * webhooks. A change by an operator is added to the instance log too, except for one of a key, which
- * `appendSecurityEvent` adds once for all workspaces.
+ * webhooks. A change by an operator is added to the instance log too, except for one that `appendSecurityEvent` adds
+ * once for all workspaces of a key.
  */
 export async function appendAudit(
   trx: WorkspaceTrx,
@@ -74,12 +75,34 @@ export async function appendAudit(
     .execute();
   await addDeliveries(trx, scope, { id, action: change.action });
   if (change.action === "member.role-changed") await noticeRoleChange(trx, scope, origin, { ...change, id });
-  const targetKind = auditActions[change.action];
-  if (actor.kind === "system" || !isOperatorActing(actor) || targetKind === "key") return;
+  if (actor.kind === "system" || !isOperatorActing(actor) || change.action in keyActions) return;
   const { workspaceId } = scope;
   const { action, before, after } = change;
-  const userId = targetKind === "member" ? (change.targetId as UserId) : undefined; // The target of this kind.
-  await appendInstanceEvent(trx, { ...origin, actor }, { action, workspaceId, userId, before, after });
+  const event = { action, workspaceId, before, after, ...(await describeTarget(trx, change)) };
+  await appendInstanceEvent(trx, { ...origin, actor }, event);
+}
+
+/** What the instance log says about the target of a change, in addition to its workspace. */
+async function describeTarget(
+  trx: WorkspaceTrx,
+  { action, targetId, before, after }: Change,
+): Promise<Partial<NewInstanceEvent>> {
+  // The casts follow from the kind of the target.
+  switch (auditActions[action]) {
+    case "member":
+      return { userId: targetId as UserId };
+    case "key": {
+      const keyId = targetId as KeyId;
+      const query = trx.selectFrom("api_keys").select("user_id").where("id", "=", keyId);
+      return { keyId, userId: (await query.executeTakeFirst())?.user_id };
+    }
+    case "webhook": {
+      const webhookId = encodeId("webhook", targetId as WebhookId);
+      return before && !after ? { before: { ...before, webhookId } } : { after: { ...after, webhookId } };
+    }
+    default:
+      return {};
+  }
 }
 
 /** Gives notice to a member whose role someone else changed. */

@@ -8,6 +8,7 @@ import {
 
 /** Actions that only the instance log has. */
 const ownActions = [
+  "audit-log.exported",
   "operator.granted",
   "operator.revoked",
   "registration.changed",
@@ -15,6 +16,8 @@ const ownActions = [
   "user.deleted",
   "user.disabled",
   "user.enabled",
+  "webhook.redelivered",
+  "webhook.tested",
   "workspace.deleted",
 ] as const;
 

@@ -44,11 +44,11 @@ export const userReference = z.string().transform((text, context): UserReference
   return z.NEVER;
 });
 
-/** The ID of what an audit event is about. */
-export const auditTarget = z.string().transform((text, context): string => {
+/** The ID of what an audit event is about: as a UUID, and as it was typed. */
+export const auditTarget = z.string().transform((text, context): { id: string; text: string } => {
   const id = decodeTargetId(text);
-  if (id) return id;
-  const message = "Expected the ID of a user, an API key, an invitation or the workspace.";
+  if (id) return { id, text };
+  const message = "Expected the ID of a user, an API key, an invitation, a webhook or the workspace.";
   context.addIssue({ code: "custom", message });
   return z.NEVER;
 });

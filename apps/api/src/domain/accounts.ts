@@ -4,6 +4,7 @@ import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces } from "@latchkey/db/members";
+import { isOperator } from "@latchkey/db/operators";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions } from "@latchkey/db/sessions";
@@ -42,12 +43,14 @@ export interface NewAccountOrigin extends RequestOrigin {
 
 /**
  * Creates a user with a password, and a first workspace that the user owns, in one transaction.
- * @throws {AppError} CONFLICT if the email address has an account.
+ * @param options.mustBeFirst whether only the first account of the instance may be created.
+ * @throws {AppError} CONFLICT if the email address has an account; FORBIDDEN if the account must be the first one and isn't.
  */
 export async function createAccount(
   db: Db,
   account: NewAccount,
   from: NewAccountOrigin,
+  { mustBeFirst = false }: { readonly mustBeFirst?: boolean } = {},
 ): Promise<{ userId: UserId; workspaceId: WorkspaceId }> {
   return await db.transaction().execute(async (trx) => {
     const userId = await insertUserWithPassword(trx, {
@@ -56,12 +59,20 @@ export async function createAccount(
       passwordHash: account.passwordHash,
     });
     if (!userId) throw new AppError("CONFLICT", { message: "This email address already has an account." });
+    // The trigger that names the first user the operator has decided under its lock which of several sign-ups is the first.
+    if (mustBeFirst && !(await isOperator(trx, userId))) throw signUpsRejected();
     const { kind, ...place } = from;
     const origin = { actor: kind === "session" ? { kind, userId, isFresh: true } : { kind }, ...place };
     const workspaceId = await addFirstWorkspace(trx, { ...account, userId, origin });
     if (kind === "command") await appendInstanceEvent(trx, origin, { action: "user.created", userId });
     return { userId, workspaceId };
   });
+}
+
+/** The error for a sign-up on an instance whose registration isn't open. */
+export function signUpsRejected(): AppError {
+  const message = "This instance does not accept sign-ups. Ask its operator for an account.";
+  return new AppError("FORBIDDEN", { message });
 }
 
 /** Creates the first workspace of a new user. Its name is made from the user's name by default. */

@@ -1,10 +1,13 @@
+import type { Details, Origin } from "@latchkey/db/audit-actions";
 import {
+  appendInstanceEvent,
   type InstanceEvent,
   type InstanceEventFilter,
   listInstanceEvents,
 } from "@latchkey/db/instance-events";
 import type { Position } from "@latchkey/db/page";
 import type { Db } from "@latchkey/db/schema";
+import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 
 /** How many events {@link readInstanceLog} keeps in memory at a time. */
 const eventsPerPage = 100;
@@ -19,4 +22,17 @@ export async function* readInstanceLog(db: Db, filter: InstanceEventFilter): Asy
     const last = events.length === eventsPerPage ? events.at(-1) : undefined;
     after = last && { value: last.position, id: last.id };
   } while (after);
+}
+
+/**
+ * Records that an operator reads the audit log of a workspace.
+ * @param trx a transaction that has entered the workspace.
+ */
+export async function recordAuditExport(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  origin: Origin,
+  after: Details,
+): Promise<void> {
+  await appendInstanceEvent(trx, origin, { action: "audit-log.exported", workspaceId, after });
 }

@@ -10,9 +10,9 @@ import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-e
 import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUserByEmail, insertUserWithPassword } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
-import { createAccount, requireStrongPassword } from "./accounts.ts";
+import { createAccount, requireStrongPassword, signUpsRejected } from "./accounts.ts";
 import { describeDevice } from "./devices.ts";
-import type { Instance } from "./instance.ts";
+import { hasAccounts, type Instance } from "./instance.ts";
 import { acceptInvitation, previewInvitation } from "./invitations.ts";
 import { createPendingSignIn, type PendingSignIn } from "./pending-sign-in.ts";
 import {
@@ -77,8 +77,9 @@ export async function signIn(
 }
 
 /**
- * Creates an account with a first workspace, and signs the user in.
- * @throws {AppError} FORBIDDEN unless registration is open; BAD_REQUEST for a password that is easy to guess;
+ * Creates an account with a first workspace, and signs the user in. The first account, which becomes the operator, can be
+ * created whatever the registration mode is.
+ * @throws {AppError} FORBIDDEN unless registration is open or this is the first account; BAD_REQUEST for a password that is easy to guess;
  * TOO_MANY_REQUESTS after too many sign-ups from this network; CONFLICT if the address has an account;
  * SERVICE_UNAVAILABLE if too many passwords are waiting to be hashed.
  */
@@ -88,13 +89,11 @@ export async function signUp(
   visitor: Visitor,
 ): Promise<DeviceSession> {
   const { db, sessions, configuration } = instance;
-  if (configuration.registration !== "open") {
-    const message = "This instance does not accept sign-ups. Ask its operator for an account.";
-    throw new AppError("FORBIDDEN", { message });
-  }
+  const mustBeFirst = configuration.registration !== "open";
+  if (mustBeFirst && (await hasAccounts(instance))) throw signUpsRejected(); // Before a password is hashed.
   const passwordHash = await hashNewPassword(instance, { ...account, password }, visitor);
   const origin = { kind: "session", ...requestOriginOf(visitor) } as const;
-  const { userId } = await createAccount(db, { ...account, passwordHash }, origin);
+  const { userId } = await createAccount(db, { ...account, passwordHash }, origin, { mustBeFirst });
   const session = await sessions.open(userId, visitor);
   return await completeSignIn(instance, session, { visitor, kind: "signed-up" });
 }

@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { SealedSecrets } from "@latchkey/auth/sealed-secrets";
-import type { Details } from "@latchkey/db/audit-actions";
+import { type Details, isOperatorActing } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
-import { createId, type DeliveryId, type WebhookId } from "@latchkey/db/ids";
+import { createId, type DeliveryId, encodeId, type WebhookId } from "@latchkey/db/ids";
+import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
@@ -232,6 +233,7 @@ export async function testWebhook(trx: Trx, edit: Edit, id: WebhookId): Promise<
   const webhook = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
   requireEnabled(webhook);
   const delivery = { webhookId: id, eventId: null, action: "webhook.test" } as const;
+  await recordSending(workspaceTrx, edit, { action: "webhook.tested", id });
   return await getDelivery(workspaceTrx, scope, {
     webhookId: id,
     id: await addDelivery(workspaceTrx, scope, delivery),
@@ -253,7 +255,29 @@ export async function redeliver(
   await getDelivery(workspaceTrx, scope, path);
   requireEnabled(webhook);
   await requestDelivery(workspaceTrx, scope, path);
+  const after = { deliveryId: encodeId("delivery", path.id) };
+  await recordSending(workspaceTrx, edit, { action: "webhook.redelivered", id: path.webhookId, after });
   return await getDelivery(workspaceTrx, scope, path);
+}
+
+/** Records a message that an operator sends. It changes nothing in the workspace, so the audit log doesn't have it. */
+async function recordSending(
+  trx: WorkspaceTrx,
+  { scope, origin }: Edit,
+  {
+    action,
+    id,
+    after,
+  }: {
+    readonly action: "webhook.tested" | "webhook.redelivered";
+    readonly id: WebhookId;
+    readonly after?: Details;
+  },
+): Promise<void> {
+  if (!isOperatorActing(origin.actor)) return;
+  const { workspaceId } = scope;
+  const details = { ...after, webhookId: encodeId("webhook", id) };
+  await appendInstanceEvent(trx, origin, { action, workspaceId, after: details });
 }
 
 async function getDelivery(

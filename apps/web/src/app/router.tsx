@@ -111,7 +111,10 @@ const signUpRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/sign-up",
   validateSearch: parseSignInSearch,
-  beforeLoad: redirectIfSignedIn,
+  beforeLoad: async (visit) => {
+    // tRPC batches both. Without the second result, the page could first say that sign-up is closed, and then show the form.
+    await Promise.all([redirectIfSignedIn(visit), isFreshInstance()]);
+  },
   component: lazyRouteComponent(() => import("../features/session/sign-up-page.tsx"), "SignUpPage"),
   pendingComponent: SessionSkeleton,
 });

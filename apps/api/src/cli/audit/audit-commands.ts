@@ -9,8 +9,11 @@ export function addAuditCommands(program: Command, createAction: CreateAction): 
     .requiredOption("--format <format>", "the format: csv, ndjson")
     .option("--from <time>", "only changes at this time or later: a date or a time in UTC")
     .option("--to <time>", "only changes before this time")
-    .option("--actor <user>", "only changes made by this user: an email address or a user ID")
+    .option(
+      "--actor <user>",
+      "only changes made by this user: an email address, or the ID of a user or service account, also of a deleted one",
+    )
     .option("--action <action>", "only changes with this action, such as member.removed")
-    .option("--target <id>", "only changes to this user, API key, invitation or workspace")
+    .option("--target <id>", "only changes to this user, API key, invitation, webhook or workspace")
     .action(createAction(async () => (await import("./export-audit-log.ts")).exportAuditLogTask));
 }

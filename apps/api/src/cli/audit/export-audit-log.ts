@@ -1,11 +1,15 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { auditActions } from "@latchkey/db/audit-actions";
+import { encodeId } from "@latchkey/db/ids";
+import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { getAccount } from "../../domain/accounts.ts";
 import { readAuditLog } from "../../domain/audit-log.ts";
+import { recordAuditExport } from "../../domain/instance-log.ts";
 import { getWorkspaceSummary } from "../../domain/workspaces.ts";
 import { auditAction } from "../../presenters/audit-event.ts";
 import { exportFormats, formatAuditLog } from "../../presenters/audit-export.ts";
+import { commandOrigin } from "../command-origin.ts";
 import { defineTask } from "../task.ts";
 import { auditTarget, time, userReference, workspaceId } from "../values.ts";
 
@@ -21,16 +25,26 @@ export const exportAuditLogTask = defineTask({
       .optional(),
     target: auditTarget.optional(),
   }),
-  perform: async ({ db }, { workspace, format, actor, target, ...filter }) => {
-    await db.transaction().execute((trx) => getWorkspaceSummary(trx, workspace)); // Reports a missing workspace instead of printing nothing.
-    const actorUserId = actor && (await getAccount(db, actor)).id;
-    const query = {
-      scope: openAsOperator(workspace),
-      filter: { ...filter, actorUserId, targetId: target },
+  perform: async ({ db }, { workspace, format, actor, target, from, to, action }) => {
+    const scope = openAsOperator(workspace);
+    // An ID can be that of a service account, or of a user who was deleted.
+    const actorUserId = actor && ("id" in actor ? actor.id : (await getAccount(db, actor)).id);
+    const filter = { from, to, action, actorUserId, targetId: target?.id };
+    const details = {
+      format,
+      ...(from && { from: from.toISOString() }),
+      ...(to && { to: to.toISOString() }),
+      ...(actorUserId && { actor: encodeId("user", actorUserId) }),
+      ...(action && { action }),
+      ...(target && { target: target.text }),
     };
+    await db.transaction().execute(async (trx) => {
+      await getWorkspaceSummary(trx, workspace); // Reports a missing workspace instead of printing nothing.
+      await recordAuditExport(await enterWorkspace(trx, scope), scope, commandOrigin, details);
+    });
     const pages = readAuditLog(
       (work) => db.connection().execute(work),
-      query,
+      { scope, filter },
       async () => undefined,
     );
     return { kind: "text", chunks: formatAuditLog(pages, format) };

@@ -5,6 +5,7 @@ export type InstanceAction = InstanceEvent["action"];
 
 /** The label of each action of the instance log, in filters and in the log. */
 export const instanceActionTitles = {
+  "audit-log.exported": "Audit log exported",
   "operator.granted": "Operator role granted",
   "operator.revoked": "Operator role revoked",
   "registration.changed": "Registration changed",
@@ -12,6 +13,8 @@ export const instanceActionTitles = {
   "user.deleted": "User deleted",
   "user.disabled": "User disabled",
   "user.enabled": "User enabled",
+  "webhook.redelivered": "Webhook message redelivered",
+  "webhook.tested": "Webhook tested",
   "workspace.deleted": "Workspace deleted",
   "account.renamed": "User renamed",
   "account.email-change-requested": "Email change requested",

@@ -31,7 +31,8 @@ export function SignUpPage(): ReactElement {
       Sign in
     </Link>
   );
-  if (instance.registration !== "open") {
+  const isOpen = instance.registration === "open";
+  if (!isOpen && !isFresh) {
     return (
       <SessionFrame
         title="Sign-up is closed"
@@ -50,17 +51,30 @@ export function SignUpPage(): ReactElement {
       title={isFresh ? "Create the operator’s account" : "Create an account"}
       explanation={
         isFresh
-          ? "This instance has no accounts yet. The first account becomes the operator, who manages the instance. Your account includes a workspace."
+          ? `This instance has no accounts yet. The first account becomes the operator, who manages the instance. Your account includes a workspace.${signUpsAfterwards[instance.registration]}`
           : "Your account includes a workspace of your own."
       }
     >
-      <SignUpForm next={next} />
+      <SignUpForm next={next} offersOpenid={isOpen} />
       {!isFresh && <p className={classes.other}>Have an account? {signInLink}</p>}
     </SessionFrame>
   );
 }
 
-function SignUpForm({ next }: { readonly next: string | undefined }): ReactElement {
+/** What the person who creates the operator's account is told about later sign-ups. */
+const signUpsAfterwards = {
+  open: "",
+  invite: " Everyone else needs an invitation to sign up.",
+  closed: " Nobody else can sign up afterwards.",
+} as const;
+
+interface SignUpFormProps {
+  readonly next: string | undefined;
+  /** False for the first account where registration isn't open: only a password creates it. */
+  readonly offersOpenid: boolean;
+}
+
+function SignUpForm({ next, offersOpenid }: SignUpFormProps): ReactElement {
   const completeSignIn = useCompleteSignIn(next);
   const form = useForm({
     mode: "uncontrolled",
@@ -118,7 +132,7 @@ function SignUpForm({ next }: { readonly next: string | undefined }): ReactEleme
       <BusyButton type="submit" loading={signUp.isPending}>
         Create account
       </BusyButton>
-      <OpenidSignIn next={next} />
+      {offersOpenid && <OpenidSignIn next={next} />}
     </form>
   );
 }
