@@ -4,7 +4,7 @@ import { decodeId } from "@latchkey/db/ids";
 import { type InstanceEvent, listInstanceEvents } from "@latchkey/db/instance-events";
 import type { Db } from "@latchkey/db/schema";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Account, callProcedure, signUp } from "../support/account.ts";
+import { type Account, signUp } from "../support/account.ts";
 import { getMembership } from "../support/membership.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
@@ -27,9 +27,6 @@ beforeAll(async () => {
   const { baseUrl } = await instance.start();
   ada = await signUp(baseUrl);
   ids.home = (await getMembership(baseUrl, ada)).workspaceId;
-  const input = { workspaceId: ids.home, url: "https://example.com/hook", actions: null };
-  const call = { path: "webhooks.create", kind: "mutation", cookie: ada.cookie, input } as const;
-  ids.webhook = ((await callProcedure(baseUrl, call)).data as { id: string }).id; // The router's response.
   db = openDatabase(await connectionTo(instance.cluster), { applicationName: "test" });
 });
 
@@ -74,6 +71,12 @@ const steps: readonly Step[] = [
   },
   { command: "user reset-link", args: () => [grace], actions: ["password.reset-link-created"] },
   { command: "user reset-factors", args: () => [grace], actions: ["second-factors.reset"] },
+  {
+    command: "user end-sessions",
+    args: () => [ada.email],
+    actions: ["session.ended"],
+    event: () => ({ user: { email: ada.email }, after: { count: 1 } }),
+  },
   { command: "user disable", args: () => [grace], actions: ["user.disabled"] },
   { command: "user enable", args: () => [grace], actions: ["user.enabled"] },
   { command: "operator grant", args: () => [grace], actions: ["operator.granted"] },
@@ -193,9 +196,45 @@ const steps: readonly Step[] = [
     keeps: { invitation: "id" },
   },
   {
+    command: "invitation resend",
+    args: () => [idOf("invitation"), ...inHome()],
+    actions: ["invitation.resent"],
+  },
+  {
     command: "invitation revoke",
     args: () => [idOf("invitation"), ...inHome()],
     actions: ["invitation.revoked"],
+  },
+  {
+    command: "webhook create",
+    args: () => [...inHome(), "--url", "https://example.invalid/hook"],
+    actions: ["webhook.created"],
+    keeps: { webhook: "id" },
+  },
+  {
+    command: "webhook edit",
+    args: () => [idOf("webhook"), ...inHome(), "--description", "Our SIEM"],
+    actions: ["webhook.changed"],
+    event: () => ({ after: { webhookId: idOf("webhook"), description: "Our SIEM" } }),
+  },
+  {
+    command: "webhook rotate",
+    args: () => [idOf("webhook"), ...inHome()],
+    actions: ["webhook.secret-rotated"],
+    event: () => ({ after: { webhookId: idOf("webhook"), overlapSeconds: 86_400 } }),
+  },
+  {
+    command: "webhook test",
+    args: () => [idOf("webhook"), ...inHome()],
+    actions: ["webhook.tested"],
+    keeps: { delivery: "id" },
+    event: () => ({ after: { webhookId: idOf("webhook") } }),
+  },
+  {
+    command: "webhook redeliver",
+    args: () => [idOf("webhook"), ...inHome(), "--delivery", idOf("delivery")],
+    actions: ["webhook.redelivered"],
+    event: () => ({ after: { webhookId: idOf("webhook"), deliveryId: idOf("delivery") } }),
   },
   {
     command: "webhook disable",
@@ -213,7 +252,7 @@ const steps: readonly Step[] = [
     command: "webhook delete",
     args: () => [idOf("webhook"), ...inHome()],
     actions: ["webhook.deleted"],
-    event: () => ({ before: { host: "example.com", webhookId: idOf("webhook") } }),
+    event: () => ({ before: { host: "example.invalid", webhookId: idOf("webhook") } }),
   },
   {
     command: "user delete",
@@ -227,7 +266,7 @@ const unrecorded = [
   ...["migrate", "backup", "restore", "demo"],
   ...["user list", "key list", "key show", "workspace list", "workspace keys", "workspace policy"],
   ...["member list", "service-account list", "invitation list", "webhook list", "operator list"],
-  "instance log",
+  ...["webhook deliveries", "instance show", "instance log"],
 ];
 
 interface CatalogEntry {

@@ -89,6 +89,27 @@ test("invitation list and revoke show and end invitations", async () => {
   );
 });
 
+test("invitation resend prints another link, and the former one stops working", async () => {
+  const { id, url } = await perform(create("joan@example.com"));
+  const resend = ["invitation", "resend", "--workspace", workspaceId, String(id)];
+  const resent = await perform(resend);
+  expect(resent).toMatchObject({ workspaceId, id, email: "joan@example.com", status: "pending" });
+  const preview = async (link: unknown) =>
+    await callProcedure(node.baseUrl, {
+      path: "invitations.preview",
+      kind: "mutation",
+      input: { token: String(link).split("#")[1] },
+    });
+  expect(await preview(url)).toMatchObject({ status: 404, code: "NOT_FOUND" });
+  expect(await preview(resent.url)).toMatchObject({ status: 200, data: { email: "joan@example.com" } });
+  await perform(["invitation", "revoke", "--workspace", workspaceId, String(id)]);
+  expectFailure(await instance.command(resend), {
+    status: 1,
+    code: "NOT_FOUND",
+    message: /no such invitation/,
+  });
+});
+
 test("invitation commands reject what isn't valid", async () => {
   expectFailure(await instance.command(["--json", ...create("ken")]), {
     status: 2,

@@ -4,7 +4,7 @@ import { createId, decodeId, encodeId } from "@latchkey/db/ids";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callOpen } from "../support/open-call.ts";
-import { connectionTo } from "../support/postmaster.ts";
+import { connectionTo, eventually } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
@@ -165,6 +165,35 @@ test("member role applies to the next request, and is in the audit log", async (
     after: { role: "admin" },
   });
   expectFailure(await instance.command(changeRole(workspaceId, owner, "viewer")), lastOwner);
+});
+
+test("--preview lists the keys that a new role or a removal stops, with their last use, and changes nothing", async () => {
+  const [owner, guest] = [await createPerson(), await createPerson()];
+  const { workspaceId } = owner;
+  await perform(add(workspaceId, guest, "admin"));
+  const key = await createKey(guest);
+  expect((await callOpen(node.baseUrl, key, `/open/workspaces/${workspaceId}`)).status).toBe(200);
+  interface StoppedKey {
+    readonly lastUsedAt: string | null;
+    readonly stoppedPermissions: readonly string[];
+  }
+  const preview = async (command: readonly string[]) =>
+    (await perform([...command, "--preview"])).data as readonly StoppedKey[]; // What the test looks at.
+  const isUsed = async () => (await preview(remove(workspaceId, guest)))[0]?.lastUsedAt !== null;
+  await eventually("the use is recorded", isUsed, 30_000);
+  const [removed] = await preview(remove(workspaceId, guest));
+  expect(removed).toMatchObject({ name: "theirs", owner: { id: guest.userId, role: "admin" } });
+  expect(removed?.stoppedPermissions).toContain("workspace:read");
+  const [demoted] = await preview(changeRole(workspaceId, guest, "viewer"));
+  expect(demoted?.stoppedPermissions).toContain("members:manage");
+  expect(demoted?.stoppedPermissions).not.toContain("workspace:read");
+  expect(await preview(changeRole(workspaceId, guest, "owner"))).toEqual([]);
+  const text = expectText(await instance.command([...remove(workspaceId, guest), "--preview"]));
+  expect(text).toMatch(
+    /^ID +STATUS +LAST USED HERE +EXPIRES +NAME +STOPS\n.* accepted +20\d\d-\S+Z +never +theirs +everything\n$/,
+  );
+  const { body } = await callOpen(node.baseUrl, key, `/open/workspaces/${workspaceId}`);
+  expect(JSON.parse(body)).toMatchObject({ role: "admin" });
 });
 
 test("member list prints all members in the order in which they joined, as in the open API", async () => {

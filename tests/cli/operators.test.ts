@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { findSignedIn, signIn } from "../support/account.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import { runCommand } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
@@ -11,10 +12,11 @@ const ada = "ada@example.com";
 const grace = "grace@example.com";
 
 let instance: TestInstance;
+let baseUrl: string;
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
-  await instance.start();
+  ({ baseUrl } = await instance.start());
   for (const email of [ada, grace]) {
     const user = ["user", "create", "--email", email, "--name", email, "--password-stdin"];
     await perform([...user, "--workspace", `Workspace of ${email}`], password);
@@ -60,6 +62,39 @@ test("operator revoke leaves one operator who can sign in, and so does user disa
   });
 });
 
+test("user list searches, and user end-sessions signs a user out", async () => {
+  const search = async (text: string) =>
+    ((await perform(["user", "list", "--search", text])).data as { id: string; email: string }[]).map(
+      ({ id, email }) => ({ id, email }),
+    );
+  const [found, ...others] = await search("GRACE@");
+  expect(found).toMatchObject({ email: grace });
+  expect(others).toEqual([]);
+  const id = String(found?.id);
+  expect(await search(id)).toEqual([{ id, email: grace }]);
+  expect(await search("nobody")).toEqual([]);
+  const { cookie = "" } = await signIn(baseUrl, { email: grace, password });
+  const account = { email: grace, password, cookie };
+  expect(await findSignedIn(baseUrl, account)).toBe(grace);
+  expect(await perform(["user", "end-sessions", grace])).toEqual({ id, email: grace, count: 1 });
+  expect(await findSignedIn(baseUrl, account)).toBeUndefined();
+  expect(await perform(["user", "end-sessions", grace])).toMatchObject({ count: 0 });
+});
+
+test("instance show prints the health of the database and of the jobs", async () => {
+  expect(await perform(["instance", "show"])).toMatchObject({
+    version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+    registration: "open",
+    authProviders: expect.arrayContaining(["password"]),
+    sendsEmail: false,
+    database: { responseMs: expect.any(Number), postgresVersion: expect.any(String), isSchemaNewer: false },
+    jobs: { waiting: { isMore: false }, failed: { count: 0, isMore: false } },
+  });
+  const text = expectText(await instance.command(["instance", "show"]));
+  expect(text).toMatch(/^Database +responds in \d+ ms$/m);
+  expect(text).toMatch(/^Jobs that gave up +0$/m);
+});
+
 test("instance log lists changes of the command, newest first, and outlives a workspace", async () => {
   const { id: keyId } = await perform(["key", "create", "--user", ada, "--name", "CI"]);
   const { id } = await perform(["workspace", "create", "--owner", ada, "--name", "Doomed"]);
@@ -82,6 +117,7 @@ test("instance log lists changes of the command, newest first, and outlives a wo
     "member.added",
     "workspace.created",
     "key.created",
+    "session.ended",
     "operator.revoked",
     "operator.granted",
     ...["user.created", "workspace.created", "user.created", "workspace.created"],

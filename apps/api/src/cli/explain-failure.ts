@@ -40,6 +40,7 @@ const options: Readonly<Record<string, string>> = {
   permissions: "--permission",
   isReadOnly: "--read-only",
   ipRanges: "--ip",
+  url: "--url",
 };
 
 function describeIssue({ path, message }: Issue): string {

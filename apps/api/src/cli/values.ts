@@ -4,6 +4,7 @@ import { decodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 import type { UserReference } from "../domain/accounts.ts";
 import { decodeTargetId, email, instant } from "../fields.ts";
+import { overlapSeconds } from "../key-fields.ts";
 
 /** How the values of arguments and options are read. Each message says what is allowed. */
 
@@ -24,6 +25,11 @@ export const invitationId = idOf(
 export const webhookId = idOf(
   "webhook",
   "Expected the ID of a webhook, such as whk_01h455vb4pex5vsknk084sn02q.",
+);
+
+export const deliveryId = idOf(
+  "delivery",
+  "Expected the ID of a delivery, such as dlv_01h455vb4pex5vsknk084sn02q.",
 );
 
 export const serviceAccountId = idOf(
@@ -88,7 +94,16 @@ export const duration = z
     (text) => Number(text.slice(0, -1)) * secondsByUnit[text.slice(-1) as keyof typeof secondsByUnit], // The pattern has checked the unit.
   );
 
-function idOf<Kind extends "key" | "workspace" | "invitation" | "webhook" | "user">(
+/** How long an old secret stays valid after a rotation, in seconds. */
+export const overlap = z
+  .string()
+  .refine(
+    (text) => overlapSeconds.safeParse(duration.safeParse(text).data).success,
+    "Expected a duration from 0s to 30d, for example 90m, 12h or 30d.",
+  )
+  .pipe(duration);
+
+function idOf<Kind extends "key" | "workspace" | "invitation" | "webhook" | "delivery" | "user">(
   kind: Kind,
   message: string,
 ) {

@@ -1,10 +1,12 @@
 import { findPasswordFault, type PasswordOwner } from "@latchkey/auth/password-rules";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
-import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces } from "@latchkey/db/members";
+import { listOperatedUsers } from "@latchkey/db/operator-users";
 import { isOperator } from "@latchkey/db/operators";
+import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions } from "@latchkey/db/sessions";
@@ -212,7 +214,7 @@ export async function getKeyHolder(db: Db, user: UserReference): Promise<KeyHold
   return holder ?? { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
 }
 
-/** How many users {@link listAccounts} keeps in memory at a time. */
+/** How many users {@link listAccounts} and {@link searchAccounts} keep in memory at a time. */
 const accountsPerPage = 100;
 
 /**
@@ -225,5 +227,18 @@ export async function* listAccounts(db: Db): AsyncGenerator<User> {
     const users = await listUsers(db, { after, limit: accountsPerPage });
     yield* users;
     after = users.length === accountsPerPage ? users.at(-1)?.id : undefined;
+  } while (after);
+}
+
+/** Lists the users whose name or email address contains a text, or who have the ID, in order of creation. */
+export async function* searchAccounts(db: Db, search: string): AsyncGenerator<User> {
+  const filter = { search, id: decodeId("user", search) };
+  let after: Position | undefined;
+  do {
+    const page = { sort: "createdAt", direction: "asc", limit: accountsPerPage, after, filter } as const;
+    const users = await listOperatedUsers(db, page);
+    yield* users;
+    const last = users.length === accountsPerPage ? users.at(-1) : undefined;
+    after = last && { value: last.position, id: last.id };
   } while (after);
 }

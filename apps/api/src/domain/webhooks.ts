@@ -5,9 +5,15 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import { createId, type DeliveryId, encodeId, type WebhookId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import type { Position } from "@latchkey/db/page";
-import type { Db, Trx } from "@latchkey/db/schema";
+import type { Db, DeliveryStatus, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
-import { addDelivery, type Delivery, findDelivery, requestDelivery } from "@latchkey/db/webhook-deliveries";
+import {
+  addDelivery,
+  type Delivery,
+  findDelivery,
+  listDeliveries,
+  requestDelivery,
+} from "@latchkey/db/webhook-deliveries";
 import {
   countWebhooks,
   deleteWebhook as deleteRow,
@@ -57,6 +63,28 @@ export async function* listEveryWebhook(db: Db, scope: WorkspaceScope): AsyncGen
     const webhooks = await inWorkspace(db, scope, (trx) => listWebhooks(trx, scope, { ...order, after }));
     yield* webhooks;
     const last = webhooks.length === webhooksPerPage ? webhooks.at(-1) : undefined;
+    after = last && { value: last.position, id: last.id };
+  } while (after);
+}
+
+/** How many deliveries {@link listEveryDelivery} keeps in memory at a time. */
+const deliveriesPerPage = 100;
+
+/** Lists every delivery to a webhook of the last 30 days, newest first. @throws {AppError} NOT_FOUND */
+export async function* listEveryDelivery(
+  db: Db,
+  scope: WorkspaceScope,
+  filter: { readonly webhookId: WebhookId; readonly status?: DeliveryStatus | undefined },
+): AsyncGenerator<Delivery> {
+  const order = { sort: "createdAt", direction: "desc", limit: deliveriesPerPage, filter } as const;
+  let after: Position | undefined;
+  do {
+    const deliveries = await inWorkspace(db, scope, async (trx) => {
+      await getWebhook(trx, scope, filter.webhookId);
+      return await listDeliveries(trx, scope, { ...order, after });
+    });
+    yield* deliveries;
+    const last = deliveries.length === deliveriesPerPage ? deliveries.at(-1) : undefined;
     after = last && { value: last.position, id: last.id };
   } while (after);
 }

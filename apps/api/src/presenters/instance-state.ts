@@ -1,9 +1,16 @@
 import { type InstanceState, maxCountedJobs } from "@latchkey/db/instance-state";
 import type { Instance } from "../domain/instance.ts";
+import type { OpenidProvider } from "../domain/openid-provider.ts";
 
 /** What operators see of the instance: no secret, and no part of a URL that can contain one. */
 export function presentInstanceState(
-  { configuration, sendsEmail, openid }: Pick<Instance, "configuration" | "sendsEmail" | "openid">,
+  {
+    configuration,
+    sendsEmail,
+    openid,
+  }: Pick<Instance, "configuration" | "sendsEmail"> & {
+    readonly openid: Pick<OpenidProvider, "name"> | undefined;
+  },
   state: InstanceState,
   responseMs: number,
 ) {

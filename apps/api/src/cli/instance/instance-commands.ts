@@ -4,6 +4,10 @@ import type { CreateAction } from "../create-action.ts";
 export function addInstanceCommands(program: Command, createAction: CreateAction): void {
   const instance = program.command("instance").description("the instance as a whole");
   instance
+    .command("show")
+    .description("show the health of the database and of the job queue, and the configuration of the command")
+    .action(createAction(async () => (await import("./show-instance.ts")).showInstanceTask));
+  instance
     .command("log")
     .description("list what operators did, and which users and workspaces were deleted, newest first")
     .option("--from <time>", "only events at this time or later: a date or a time in UTC")

@@ -19,6 +19,11 @@ export function addInvitationCommands(program: Command, createAction: CreateActi
     .requiredOption(...workspaceOption)
     .action(createAction(async () => (await import("./list-invitations.ts")).listInvitationsTask));
   invitation
+    .command("resend <id>")
+    .description("replace the link of an invitation, which is then valid for seven days again")
+    .requiredOption(...workspaceOption)
+    .action(createAction(async () => (await import("./resend-invitation.ts")).resendInvitationTask));
+  invitation
     .command("revoke <id>")
     .description("revoke an invitation; its link stops working immediately")
     .requiredOption(...workspaceOption)

@@ -1,8 +1,9 @@
 import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Invitation } from "@latchkey/db/invitations";
+import type { SentInvitation } from "../../domain/invitations.ts";
 import { presentInvitation } from "../../presenters/invitation.ts";
 import { formatTime } from "../format.ts";
-import type { View } from "../result.ts";
+import { type ItemResult, itemOf, type View } from "../result.ts";
 
 /** An invitation in the command's JSON: as in the open API, with the workspace. */
 export type PresentedInvitation = ReturnType<typeof presentInvitationOf>;
@@ -19,3 +20,12 @@ export const invitationView: View<PresentedInvitation> = [
   { label: "Expires", text: ({ expiresAt }) => formatTime(expiresAt) },
   { label: "Email", text: ({ email }) => email },
 ];
+
+/** An invitation with its link, which only this result contains. */
+export function sentInvitationResult(
+  workspaceId: WorkspaceId,
+  { invitation, url = "" }: SentInvitation,
+): ItemResult {
+  const sent = { ...presentInvitationOf(workspaceId, invitation), url };
+  return itemOf(sent, [...invitationView, { label: "URL", text: (shown: typeof sent) => shown.url }]);
+}

@@ -1,5 +1,6 @@
 import { permissions } from "@latchkey/auth/permissions";
 import { type Command, Option } from "commander";
+import { collect } from "../collect.ts";
 import type { CreateAction } from "../create-action.ts";
 
 const workspaceOption = ["--workspace <id>", "the ID of the workspace"] as const;
@@ -109,8 +110,4 @@ function addRestrictions(command: Command, fallback: string): void {
       describe("an IP address or range that requests may come from; repeatable"),
       collect,
     );
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

@@ -7,11 +7,18 @@ import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { role, userReference, workspaceId } from "../values.ts";
 import { memberView, presentMemberOf } from "./member-view.ts";
+import { previewStoppedKeys } from "./preview-stopped-keys.ts";
 
 export const changeRoleTask = defineTask({
-  input: z.strictObject({ workspace: workspaceId, user: userReference, role }),
-  perform: async ({ db, quotas }, { workspace, user, role }) => {
+  input: z.strictObject({
+    workspace: workspaceId,
+    user: userReference,
+    role,
+    preview: z.boolean().optional(),
+  }),
+  perform: async ({ db, quotas }, { workspace, user, role, preview }) => {
     const { id: userId } = await getKeyHolder(db, user);
+    if (preview) return await previewStoppedKeys(db, workspace, { userId, role });
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const change = { userId, role, versions: undefined };
     const changed = await db.transaction().execute((trx) => changeMemberRole(trx, edit, change, quotas));

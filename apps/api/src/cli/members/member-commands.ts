@@ -6,6 +6,11 @@ const workspaceOption = ["--workspace <id>", "the ID of the workspace"] as const
 const userOption = ["--user <user>", "the user: an email address or a user ID"] as const;
 const roleOption = ["--role <role>", `the role: ${roles.join(", ")}`] as const;
 
+const previewOption = [
+  "--preview",
+  "change nothing, and list up to 50 API keys that would stop working, or could do less, busiest first",
+] as const;
+
 export function addMemberCommands(program: Command, createAction: CreateAction): void {
   const member = program.command("member").description("users in workspaces");
   member
@@ -26,11 +31,13 @@ export function addMemberCommands(program: Command, createAction: CreateAction):
     .requiredOption(...workspaceOption)
     .requiredOption(...userOption)
     .requiredOption(...roleOption)
+    .option(...previewOption)
     .action(createAction(async () => (await import("./change-role.ts")).changeRoleTask));
   member
     .command("remove")
     .description("remove a user from a workspace; their API keys and sessions lose access immediately")
     .requiredOption(...workspaceOption)
     .requiredOption(...userOption)
+    .option(...previewOption)
     .action(createAction(async () => (await import("./remove-member.ts")).removeMemberTask));
 }

@@ -14,6 +14,10 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
   user
     .command("list")
     .description("list the users of the instance, oldest first")
+    .option(
+      "--search <text>",
+      "only users whose name or email address contains this, or the user with this ID",
+    )
     .action(createAction(async () => (await import("./list-users.ts")).listUsersTask));
   user
     .command("reset-link <user>")
@@ -31,6 +35,10 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
     .description("change the email address of a user")
     .requiredOption("--email <email>", "the new email address")
     .action(createAction(async () => (await import("./change-email.ts")).changeEmailTask));
+  user
+    .command("end-sessions <user>")
+    .description("end all sessions of a user, who can sign in again; their API keys keep working")
+    .action(createAction(async () => (await import("./end-sessions.ts")).endSessionsTask));
   user
     .command("disable <user>")
     .description("end a user's sessions and reject all of their API keys, until the user is enabled again")

@@ -1,0 +1,21 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { z } from "zod";
+import { rotateWebhookSecret } from "../../domain/webhooks.ts";
+import { commandOrigin } from "../command-origin.ts";
+import { defineTask } from "../task.ts";
+import { overlap, webhookId, workspaceId } from "../values.ts";
+import { readWebhookTerms } from "./webhook-terms.ts";
+import { webhookSecretResult } from "./webhook-view.ts";
+
+export const rotateWebhookTask = defineTask({
+  input: z.strictObject({ workspace: workspaceId, id: webhookId, overlap }),
+  perform: async (context, { workspace, id, overlap }) => {
+    const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
+    const terms = await readWebhookTerms(context);
+    const rotation = { overlapSeconds: overlap, versions: undefined };
+    const rotated = await context.db
+      .transaction()
+      .execute((trx) => rotateWebhookSecret(trx, edit, id, rotation, terms));
+    return webhookSecretResult(workspace, rotated);
+  },
+});
