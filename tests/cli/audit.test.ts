@@ -22,7 +22,7 @@ beforeAll(async () => {
     "--email",
     ada,
     "--name",
-    "Ada",
+    "=Ada",
     "--password-stdin",
     "--workspace",
     "=Engines",
@@ -69,8 +69,8 @@ test("audit export prints NDJSON like the open API's, newest first", async () =>
 test("audit export prints CSV without formulas, even with --json", async () => {
   const text = await exportLog(["--format", "csv", "--json", "--action", "workspace.renamed"]);
   const [head, row, end] = text.split("\r\n");
-  expect(head).toMatch(/^id,occurredAt,action,/);
-  expect(row).toContain("workspace.renamed,key,usr_");
+  expect(head).toMatch(/^id,occurredAt,action,.*,actor\.userKind,target\.userKind$/);
+  expect(row).toMatch(/,workspace\.renamed,key,usr_\w+,'=Ada,key_/);
   expect(row).toContain('"{""name"":""@Engines""}"');
   expect(end).toBe("");
 });

@@ -95,6 +95,8 @@ test("finds a person with the keyboard", async () => {
 });
 
 test("exports the events that match as CSV, without formulas", async () => {
+  const { account } = proceduresOf(page);
+  await account.rename.mutate({ name: "=Ada" });
   await page.goto(`${address}?action=workspace.renamed`);
   await page.getByRole("button", { name: "Export" }).focus();
   await page.keyboard.press("Enter");
@@ -107,10 +109,11 @@ test("exports the events that match as CSV, without formulas", async () => {
   const text = await readFile(await download.path(), "utf8");
   expect(text.split("\r\n")).toEqual([
     expect.stringMatching(/^id,occurredAt,action,/),
-    expect.stringContaining("workspace.renamed,session,usr_"),
+    expect.stringMatching(/,workspace\.renamed,session,usr_\w+,'=Ada,,/),
     "",
   ]);
   await page.getByText("Exported 1 event.").waitFor();
+  await account.rename.mutate({ name: "Ada Lovelace" });
 });
 
 test("shows how many events have been exported, and can be canceled", async () => {

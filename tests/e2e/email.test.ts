@@ -50,6 +50,26 @@ test("emails an invitation, without showing its link to the inviter", async () =
   await grace.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
 });
 
+test("the link of an emailed invitation offers to sign in to an account that exists", async () => {
+  const invited = "barbara@example.com";
+  await environment.command(
+    ["user", "create", "--email", invited, "--name", "Barbara Liskov", "--password-stdin"],
+    visitor.password,
+  );
+  await ada.goto(`${environment.baseUrl}/w/${workspace.slug}/members`);
+  await ada.getByRole("button", { name: "Invite a person" }).click();
+  const dialog = ada.getByRole("dialog");
+  await dialog.getByLabel("Email address").fill(invited);
+  await dialog.getByRole("button", { name: "Send invitation" }).click();
+  const { page } = await environment.browser.open();
+  await page.goto(linkIn((await mailbox.receive(invited)).text));
+  await page.getByText("You have an account with this email address.").waitFor();
+  expect(await page.getByRole("button", { name: /account/ }).count()).toBe(0);
+  await page.getByLabel("Password").fill(visitor.password);
+  await page.getByRole("button", { name: "Sign in and join" }).click();
+  await page.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+});
+
 test("emails a password reset link, and doesn't tell who has an account", async () => {
   const { page } = await environment.browser.open();
   await page.goto(`${environment.baseUrl}/sign-in`);

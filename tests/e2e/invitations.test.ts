@@ -195,9 +195,15 @@ test("someone who is signed in with another account can switch, and sign in and 
     .getByText("The invitation is for ken@example.com, and you are signed in as linus@example.com.")
     .waitFor();
   await linus.getByRole("button", { name: "Sign out and continue" }).click();
+  // The link was not emailed, so the page doesn't tell whether the address has an account.
+  await linus.getByRole("button", { name: "Create account and join" }).waitFor();
+  await linus.getByRole("button", { name: "Sign in with an existing account" }).click();
+  await linus.getByRole("button", { name: "Create an account" }).waitFor();
+  await linus.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(linus)).toEqual([]);
   await linus.getByLabel("Password").fill("not the right password");
   await linus.getByRole("button", { name: "Sign in and join" }).click();
-  await linus.getByText("The password is wrong.").waitFor();
+  await linus.getByText("The password is wrong, or this email address has no account.").waitFor();
   await linus.getByLabel("Password").fill(visitor.password);
   await linus.getByRole("button", { name: "Sign in and join" }).click();
   await linus.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);

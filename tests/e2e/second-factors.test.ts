@@ -166,6 +166,7 @@ test("an invited person with a second factor joins after the code", async () => 
   });
   const { page } = await environment.browser.open();
   await page.goto(`${environment.baseUrl}/invitation#${url.split("#")[1]}`);
+  await page.getByRole("button", { name: "Sign in with an existing account" }).click();
   await page.getByLabel("Password").fill(visitor.password);
   await page.getByRole("button", { name: "Sign in and join" }).click();
   await page.getByLabel("Code").fill(await createCode());

@@ -5,6 +5,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember, changeMemberRole } from "../src/domain/members.ts";
+import { createServiceAccount } from "../src/domain/service-accounts.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -112,15 +113,33 @@ describe.each(ways)("through %s", (_name, send) => {
     );
     const [head, first, second, ...rest] = (await response.text()).split("\r\n");
     expect(head).toBe(
-      "id,occurredAt,action,actor.kind,actor.userId,actor.name,actor.keyId,target.kind,target.id,target.name,before,after,address,requestId",
+      "id,occurredAt,action,actor.kind,actor.userId,actor.name,actor.keyId,target.kind,target.id,target.name,before,after,address,requestId,actor.userKind,target.userKind",
     );
     expect(first).toMatch(
       new RegExp(
-        `^evt_\\w{26},2026-01-01T\\d\\d:00:02\\.000Z,workspace\\.renamed,session,${admin.id},Ada,,workspace,${workspace},,,"{""name"":""=1\\+22""}",,'=cmd$`,
+        `^evt_\\w{26},2026-01-01T\\d\\d:00:02\\.000Z,workspace\\.renamed,session,${admin.id},Ada,,workspace,${workspace},,,"{""name"":""=1\\+22""}",,'=cmd,person,$`,
       ),
     );
     expect(second).toContain(":00:01.000Z");
     expect(rest).toEqual([""]);
+  });
+
+  test("CSV says which users are service accounts, as JSON does", async () => {
+    const { quotas } = app.instance;
+    const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
+    await app.instance.db
+      .transaction()
+      .execute((trx) => createServiceAccount(trx, edit, { name: "Deploys", role: "viewer" }, quotas));
+    const read = async (action: string) => {
+      const [head = "", row = ""] = (await (await send({ format: "csv", action })).text()).split("\r\n");
+      const cells = row.split(",");
+      const columns = head.split(",");
+      // Both are last, after the cells that can contain commas.
+      expect(columns.slice(-2)).toEqual(["actor.userKind", "target.userKind"]);
+      return cells.slice(-2);
+    };
+    expect(await read("service-account.created")).toEqual(["", "service_account"]);
+    expect(await read("member.added")).toEqual(["", "person"]);
   });
 
   test("filters by actor, action, target and time", async () => {

@@ -1,11 +1,11 @@
 // Invitations to a workspace, whose link is shown to the inviter.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type InvitationId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { acceptInvitation } from "../src/domain/invitations.ts";
+import { acceptInvitation, prepareInvitationEmail } from "../src/domain/invitations.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { remove } from "../src/domain/workspaces.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -99,7 +99,7 @@ test("an invited person accepts with their account, once", async () => {
     role: "admin",
     workspaceName: "Team",
     inviterName: "Ada",
-    hasAccount: true,
+    hasAccount: null,
   });
   expect(await guest.client.invitations.accept.mutate({ token })).toEqual({
     id: team.id,
@@ -128,12 +128,42 @@ test("an invited person accepts with their account, once", async () => {
   ]);
 });
 
+test("only the link of an emailed invitation tells whether the email address has an account", async () => {
+  const emailing = await startTestApp({ sendsEmail: true });
+  try {
+    for (const on of [app, emailing]) {
+      const team = await addTeam(on);
+      const { email } = await on.addUser();
+      for (const [invited, hasAccount] of [
+        [email, true],
+        [newEmail(), false],
+      ] as const) {
+        const invitation = { workspaceId: team.id, email: invited, role: "viewer" } as const;
+        const { id, url } = await team.owner.client.invitations.create.mutate(invitation);
+        const { workspaceId } = team;
+        const invitationId = decodeId("invitation", id) as InvitationId; // It was just created.
+        const { baseUrl, instance } = on;
+        const emailed = await prepareInvitationEmail(instance.db, { workspaceId, invitationId }, baseUrl);
+        expect(url === undefined).toBe(on === emailing);
+        expect(emailed === undefined).toBe(on !== emailing);
+        const token = tokenOf(emailed?.url ?? url);
+        expect(await openClient(baseUrl).client.invitations.preview.mutate({ token })).toMatchObject({
+          email: invited,
+          hasAccount: on === emailing ? hasAccount : null,
+        });
+      }
+    }
+  } finally {
+    await emailing.close();
+  }
+});
+
 test("a person without an account signs up, and is a member of only this workspace", async () => {
   const team = await addTeam();
   const email = newEmail();
   const { token } = await team.invite(email, "viewer");
   const { client } = openClient(app.baseUrl);
-  expect(await client.invitations.preview.mutate({ token })).toMatchObject({ email, hasAccount: false });
+  expect(await client.invitations.preview.mutate({ token })).toMatchObject({ email, hasAccount: null });
   await expect(
     client.session.signUpInvited.mutate({ token, name: "Grace", password: "password1234" }),
   ).rejects.toMatchObject({ data: { issues: [{ path: "password", code: "too_guessable" }] } });

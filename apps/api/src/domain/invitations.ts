@@ -203,8 +203,11 @@ export interface InvitationPreview {
   readonly role: Role;
   readonly workspaceName: string;
   readonly inviterName: string | null;
-  /** Whether the email address has an account, with which to accept. */
-  readonly hasAccount: boolean;
+  /**
+   * Whether the email address has an account, with which to accept. Null unless the link was emailed: the inviter has any
+   * other link too, and would learn who has an account.
+   */
+  readonly hasAccount: boolean | null;
 }
 
 /** @throws {AppError} NOT_FOUND for a link that is unknown, used, replaced, revoked or expired. */
@@ -213,9 +216,9 @@ export async function previewInvitation(db: Db, token: string): Promise<Invitati
   if (!opened) throw invalidLink();
   const { scope, invitationId: id } = opened;
   return await inWorkspace(db, scope, async (trx) => {
-    const { email, role, inviter } = requireValid(await findInvitation(trx, scope, { id }));
+    const { email, role, inviter, isEmailed } = requireValid(await findInvitation(trx, scope, { id }));
     const { name: workspaceName } = await getWorkspace(trx, scope);
-    const hasAccount = (await findUserByEmail(trx, email)) !== undefined;
+    const hasAccount = isEmailed ? (await findUserByEmail(trx, email)) !== undefined : null;
     return { email, role, workspaceName, inviterName: inviter?.name ?? null, hasAccount };
   });
 }

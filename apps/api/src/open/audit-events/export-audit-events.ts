@@ -9,7 +9,7 @@ import { auditFilterQuery } from "./audit-filter-query.ts";
 const query = z.strictObject({
   format: z.enum(exportFormats).default("ndjson").meta({
     description:
-      "`ndjson`: each line is an event as in the list of audit events. `csv`: one row per event, with the members' names as the header; in front of a cell that begins like a formula, there is an apostrophe.",
+      "`ndjson`: each line is an event as in the list of audit events. `csv`: one row per event, with the members' names as the header, such as `actor.userKind`, and columns that later versions add at the end; in front of a cell that begins like a formula, there is an apostrophe.",
   }),
   ...auditFilterQuery,
 });

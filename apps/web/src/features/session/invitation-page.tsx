@@ -98,8 +98,9 @@ interface AcceptanceProps {
 function Acceptance({ token, invitation, session, onSession }: AcceptanceProps): ReactElement {
   const { email, hasAccount } = invitation;
   if (!session) {
+    if (hasAccount === null) return <EitherForm token={token} email={email} onSession={onSession} />;
     return hasAccount ? (
-      <SignInForm token={token} email={email} onSession={onSession} />
+      <SignInForm token={token} email={email} hasAccount onSession={onSession} />
     ) : (
       <SignUpForm token={token} email={email} />
     );
@@ -168,11 +169,47 @@ interface FormProps {
   readonly email: string;
 }
 
-function SignInForm({
+/** Lets a person sign up or sign in. The link doesn't tell whether the email address has an account. */
+function EitherForm({
   token,
   email,
   onSession,
 }: FormProps & { readonly onSession: (session: Session) => void }): ReactElement {
+  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  const isClosed = instance.registration === "closed";
+  const [isSigningUp, setSigningUp] = useState(!isClosed);
+  return (
+    <>
+      {isSigningUp ? (
+        <SignUpForm token={token} email={email} />
+      ) : (
+        <SignInForm token={token} email={email} onSession={onSession} />
+      )}
+      {isClosed ? (
+        <p className={classes.other}>
+          Sign-up is disabled on this instance. If you don’t have an account, ask its operator for one.
+        </p>
+      ) : (
+        <div className={classes.other}>
+          <Button variant="subtle" onClick={() => setSigningUp(!isSigningUp)}>
+            {isSigningUp ? "Sign in with an existing account" : "Create an account"}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+function SignInForm({
+  token,
+  email,
+  hasAccount = false,
+  onSession,
+}: FormProps & {
+  /** Whether the email address is known to have an account. */
+  readonly hasAccount?: boolean;
+  readonly onSession: (session: Session) => void;
+}): ReactElement {
   const queryClient = useQueryClient();
   const openWorkspace = useOpenWorkspace();
   const [factors, setFactors] = useState<FactorKinds>();
@@ -198,7 +235,12 @@ function SignInForm({
       onSuccess: (result) => ("secondFactor" in result ? setFactors(result.secondFactor) : join(result)),
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
-        form.setFieldError("password", "The password is wrong. Check it and try again.");
+        form.setFieldError(
+          "password",
+          hasAccount
+            ? "The password is wrong. Check it and try again."
+            : "The password is wrong, or this email address has no account.",
+        );
         form.getInputNode("password")?.focus();
       },
     }),
@@ -223,7 +265,7 @@ function SignInForm({
       <EmailField value={email} readOnly />
       <SecretField
         label="Password"
-        description="You have an account with this email address."
+        {...(hasAccount && { description: "You have an account with this email address." })}
         required
         {...form.getInputProps("password")}
         key={form.key("password")}
