@@ -16,21 +16,17 @@ const newPassword = "seven bridges over the river";
 const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
   ({ page: here } = await browser.open());
   await signUp(here, baseUrl);
-  there = await openSignedIn(browser, baseUrl, visitor.password);
+  ({ page: there } = await browser.open());
+  await signInThere(baseUrl);
 });
 
-async function openSignedIn(
-  browser: (typeof environment)["browser"],
-  baseUrl: string,
-  password: string,
-): Promise<Page> {
-  const { page } = await browser.open();
-  await page.goto(`${baseUrl}/sign-in?next=/account/security`);
-  await page.getByLabel("Email").fill(email);
-  await page.getByLabel("Password").fill(password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Security", exact: true }).waitFor();
-  return page;
+/** Signs in on another device, and opens the page on security. */
+async function signInThere(baseUrl: string): Promise<void> {
+  await there.goto(`${baseUrl}/sign-in?next=/account/security`);
+  await there.getByLabel("Email").fill(email);
+  await there.getByLabel("Password").fill(visitor.password);
+  await there.getByRole("button", { name: "Sign in" }).click();
+  await there.getByRole("heading", { name: "Security", exact: true }).waitFor();
 }
 
 const sessionsOf = (page: Page) => page.getByRole("table", { name: "Sessions" }).getByRole("rowheader");
@@ -70,7 +66,7 @@ test("lists the sessions, and ends another one after a confirmation", async () =
 });
 
 test("changes the password, which ends the other sessions", async () => {
-  there = await openSignedIn(environment.browser, environment.baseUrl, visitor.password);
+  await signInThere(environment.baseUrl);
   await here.goto(`${environment.baseUrl}/account/profile`);
   const change = async (current: string, next: string) => {
     await here.getByLabel("Current password").fill(current);

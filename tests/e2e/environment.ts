@@ -1,4 +1,4 @@
-import { afterAll, beforeAll } from "vitest";
+import { afterAll, beforeAll, onTestFinished, TestRunner } from "vitest";
 import { startBrowser, type TestBrowser } from "../support/browser.ts";
 import { open } from "../support/inspection.ts";
 import { clusterOf, connectionTo } from "../support/postmaster.ts";
@@ -52,7 +52,7 @@ export function prepareEnvironment(
     },
   };
   beforeAll(async () => {
-    [product, browser] = await Promise.all([startProduct(variables), startBrowser()]);
+    [product, browser] = await Promise.all([startProduct(variables), startBrowser().then(closeAfterTest)]);
     await prepare(environment);
   });
   afterAll(async () => {
@@ -60,6 +60,18 @@ export function prepareEnvironment(
     await product?.stop();
   });
   return environment;
+}
+
+/** Closes what a test opened when the test has finished, because an open page keeps polling the server. */
+function closeAfterTest(browser: TestBrowser): TestBrowser {
+  return {
+    ...browser,
+    async open(options) {
+      const opened = await browser.open(options);
+      if (TestRunner.getCurrentTest()) onTestFinished(() => opened.page.context().close());
+      return opened;
+    },
+  };
 }
 
 function there<Part>(part: Part | undefined): Part {

@@ -19,6 +19,7 @@ let secret: string;
 
 const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
   ({ page: ada } = await browser.open());
+  ({ page: grace } = await browser.open());
   await enter(ada, baseUrl);
   workspace = await getWorkspace(ada);
 });
@@ -32,7 +33,6 @@ const statusOf = async (key: string, path = "") =>
 test("an invited person accepts, and works with a key", async () => {
   const input = { workspaceId: workspace.id, email: "grace@example.com", role: "admin" } as const;
   const { url } = await proceduresOf(ada).invitations.create.mutate(input);
-  ({ page: grace } = await environment.browser.open());
   await grace.goto(url ?? "");
   await grace.getByLabel("Name").fill("Grace Hopper");
   await grace.getByLabel("Password").fill(visitor.password);
