@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { InProcessNode } from "../support/node-in-process.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import { type ProductNode, runCommand } from "../support/product.ts";
+import { runCommand } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
@@ -9,13 +10,13 @@ import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 const ada = "ada@example.com";
 
 let instance: TestInstance;
-let node: ProductNode;
+let node: InProcessNode;
 let workspace: string;
 let key: string;
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
-  node = await instance.start();
+  node = await instance.startInProcess();
   const user = [
     "user",
     "create",

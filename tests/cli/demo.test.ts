@@ -2,9 +2,9 @@ import { clientConfig } from "@latchkey/db/connection";
 import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
+import type { InProcessNode } from "../support/node-in-process.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
@@ -21,7 +21,7 @@ interface Credentials {
 }
 
 let instance: TestInstance;
-let node: ProductNode;
+let node: InProcessNode;
 let credentials: Credentials;
 let workspaceId: string;
 let cookie: string;
@@ -29,7 +29,7 @@ let cookie: string;
 beforeAll(async () => {
   instance = await createPreparedInstance();
   credentials = expectResult(await instance.command(["--json", "demo"])) as unknown as Credentials; // What it prints.
-  node = await instance.start();
+  node = await instance.startInProcess();
   const { cookie: session } = await signIn(node.baseUrl, {
     email: credentials.operator,
     password: credentials.password,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure } from "../support/account.ts";
+import type { InProcessNode } from "../support/node-in-process.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
@@ -10,12 +10,12 @@ import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 const password = "twelve characters or more";
 
 let instance: TestInstance;
-let node: ProductNode;
+let node: InProcessNode;
 let workspaceId: string;
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
-  node = await instance.start();
+  node = await instance.startInProcess();
   const user = [
     "user",
     "create",

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { InProcessNode } from "../support/node-in-process.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
@@ -10,13 +10,13 @@ import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 const email = "ada@example.com";
 
 let instance: TestInstance;
-let node: ProductNode;
+let node: InProcessNode;
 let workspaceId: string;
 let key: { readonly id: string; readonly key: string };
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
-  node = await instance.start();
+  node = await instance.startInProcess();
   const user = ["user", "create", "--email", email, "--name", "Ada", "--password-stdin", "--json"];
   workspaceId = String(expectResult(await instance.command(user, "twelve characters or more")).workspaceId);
   const created = await perform("key", "create", "--user", email, "--name", "CI");

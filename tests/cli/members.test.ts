@@ -3,10 +3,10 @@ import { openDatabase } from "@latchkey/db/connection";
 import { createId, decodeId, encodeId } from "@latchkey/db/ids";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { InProcessNode } from "../support/node-in-process.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo, eventually } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
@@ -15,11 +15,11 @@ import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 const password = "twelve characters or more";
 
 let instance: TestInstance;
-let node: ProductNode;
+let node: InProcessNode;
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
-  node = await instance.start();
+  node = await instance.startInProcess();
 });
 
 afterAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { InProcessNode } from "../support/node-in-process.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult } from "./expect-result.ts";
 
@@ -10,12 +10,12 @@ import { expectFailure, expectResult } from "./expect-result.ts";
 const password = "twelve characters or more";
 
 let instance: TestInstance;
-let node: ProductNode;
+let node: InProcessNode;
 let workspaceId: string;
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
-  node = await instance.start();
+  node = await instance.startInProcess();
   const identity = ["--email", "ada@example.com", "--name", "Ada"];
   const user = ["user", "create", ...identity, "--password-stdin", "--json"];
   workspaceId = String(expectResult(await instance.command(user, password)).workspaceId);

@@ -4,9 +4,10 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, signIn } from "../support/account.ts";
 import { runCommandInProcess } from "../support/command.ts";
+import type { InProcessNode } from "../support/node-in-process.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import { bareEnvironment, type ProductNode, projectRoot } from "../support/product.ts";
+import { bareEnvironment, projectRoot } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
@@ -17,12 +18,12 @@ const grace = "grace@example.com";
 const ada = "ada@example.com";
 
 let instance: TestInstance;
-let node: ProductNode;
+let node: InProcessNode;
 
 beforeAll(async () => {
   // One test creates more workspaces for one user than the default quota allows.
   instance = await createPreparedInstance({ MAX_WORKSPACES_PER_USER: "1000" });
-  node = await instance.start();
+  node = await instance.startInProcess();
   for (const [email, workspace] of [
     [grace, "Navy"],
     [ada, "Engines"],

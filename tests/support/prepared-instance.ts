@@ -1,6 +1,5 @@
 import { copyData } from "@latchkey/db/testing/copy-data";
 import { inject } from "vitest";
-import { startNodeInProcess } from "./node-in-process.ts";
 import type { Variables } from "./product.ts";
 import { createTestInstance, type TestInstance } from "./test-instance.ts";
 
@@ -30,9 +29,7 @@ export async function startProduct(variables: Variables = {}): Promise<Product> 
   await using stack = new AsyncDisposableStack();
   const instance = await createPreparedInstance(variables);
   stack.defer(() => instance.close());
-  const { dataDirectory } = instance;
-  const node = await startNodeInProcess({ DATA_DIR: dataDirectory, ...variables });
-  stack.defer(() => node.stop());
-  const parts = stack.move();
-  return { baseUrl: node.baseUrl, dataDirectory, stop: () => parts.disposeAsync() };
+  const { baseUrl } = await instance.startInProcess();
+  stack.move();
+  return { baseUrl, dataDirectory: instance.dataDirectory, stop: instance.close };
 }

@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { InProcessNode } from "./node-in-process.ts";
 import { clusterOf, eventually, findPostmaster, isAlive, isPostmasterOf } from "./postmaster.ts";
 import {
   createDirectory,
@@ -22,6 +23,8 @@ export interface TestInstance {
   readonly cluster: string;
   /** Starts a node and waits until it is ready. */
   readonly start: (variables?: Variables, options?: SpawnOptions) => Promise<ProductNode>;
+  /** Starts a node in the test's process, for tests of everything except processes: signals, output and crashes. */
+  readonly startInProcess: () => Promise<InProcessNode>;
   /** Starts a node that is expected to exit. */
   readonly run: (variables?: Variables) => Promise<ProcessResult>;
   /** Runs the `latchkey` command in the test's process. */
@@ -35,13 +38,20 @@ export async function createTestInstance(variables: Variables = {}): Promise<Tes
   const dataDirectory = join(directory, "data");
   const cluster = clusterOf(dataDirectory);
   const shared = { DATA_DIR: dataDirectory, ...variables };
-  const nodes: ProductNode[] = [];
+  const nodes: { readonly stop: () => Promise<unknown> }[] = [];
   return {
     directory,
     dataDirectory,
     cluster,
     async start(own, options) {
       const node = await startNode({ ...shared, ...own }, options);
+      nodes.push(node);
+      return node;
+    },
+    async startInProcess() {
+      // Loaded only on use, because loading takes a second and not every test file needs it.
+      const { startNodeInProcess } = await import("./node-in-process.ts");
+      const node = await startNodeInProcess(shared);
       nodes.push(node);
       return node;
     },
