@@ -153,15 +153,14 @@ test("leaves optional filters out of code samples", async () => {
 });
 
 test("follows a change to the color scheme while it is open", async () => {
-  const { page } = await environment.browser.open({ colorScheme: "light" });
-  await page.goto(`${environment.baseUrl}/docs`);
-  await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();
+  const { page } = visits.light;
   const isDark = () => page.evaluate("document.body.classList.contains('dark-mode')");
   expect(await isDark()).toBe(false);
   await page.emulateMedia({ colorScheme: "dark" });
   await expect.poll(isDark).toBe(true);
   expect(await page.locator("html").getAttribute("data-mantine-color-scheme")).toBe("dark");
-  await page.context().close();
+  await page.emulateMedia({ colorScheme: "light" });
+  await expect.poll(isDark).toBe(false);
 });
 
 test("states the required permission of an operation", async () => {
