@@ -8,6 +8,7 @@ export interface ReceivedMail {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
+  readonly messageId: string;
 }
 
 /** An SMTP server on a loopback port that keeps the mail it receives. */
@@ -16,6 +17,8 @@ export interface Mailbox {
   readonly url: string;
   /** All mail so far, in order. */
   readonly mails: readonly ReceivedMail[];
+  /** All mail that was sent so far, in order, including what was rejected. */
+  readonly attempts: readonly ReceivedMail[];
   /** Returns the mail with this index to this address, waiting until it arrives. */
   readonly receive: (to: string, index?: number) => Promise<ReceivedMail>;
   /** Rejects the next `count` mails with a temporary failure. */
@@ -28,6 +31,7 @@ const arrivalTimeoutMs = 30_000;
 
 export async function startMailbox(): Promise<Mailbox> {
   const mails: ReceivedMail[] = [];
+  const attempts: ReceivedMail[] = [];
   const listeners = new Set<() => void>();
   let rejections = 0;
   const server = new SMTPServer({
@@ -35,19 +39,22 @@ export async function startMailbox(): Promise<Mailbox> {
     logger: false,
     onData(stream, { envelope }, done) {
       void buffer(stream).then(async (raw) => {
+        const { from, to, subject, text, messageId } = await PostalMime.parse(raw);
+        const mail = {
+          from: from?.address ?? "",
+          to: to?.[0]?.address ?? "",
+          subject: subject ?? "",
+          text: text ?? "",
+          messageId: messageId ?? "",
+        };
+        attempts.push(mail);
         if (rejections > 0) {
           rejections -= 1;
           // Servers often name the address.
           const addresses = envelope.rcptTo.map(({ address }) => address);
           return done(Object.assign(new Error(`Try again later: ${addresses}`), { responseCode: 451 }));
         }
-        const { from, to, subject, text } = await PostalMime.parse(raw);
-        mails.push({
-          from: from?.address ?? "",
-          to: to?.[0]?.address ?? "",
-          subject: subject ?? "",
-          text: text ?? "",
-        });
+        mails.push(mail);
         done();
         for (const listener of [...listeners]) listener();
       });
@@ -58,6 +65,7 @@ export async function startMailbox(): Promise<Mailbox> {
   return {
     url: `smtp://127.0.0.1:${port}`,
     mails,
+    attempts,
     receive: (to, index = 0) =>
       new Promise((resolve, reject) => {
         const timer = setTimeout(() => {

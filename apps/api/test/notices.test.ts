@@ -149,7 +149,7 @@ function factsWith(name: string, address = "192.0.2.1") {
 /** Runs the job that emails notices, and returns what it sends. */
 async function runJob(userId: UserId): Promise<readonly Mail[]> {
   const mails: Mail[] = [];
-  await createTasks(mails)["send-notices"]({ userId });
+  await createTasks(mails)["send-notices"]({ userId }, "1");
   return mails;
 }
 
@@ -198,10 +198,13 @@ test("the email with an invitation is turned off by the owner of the confirmed a
     const invitation = { workspaceId: id, email: invited.email, role: "member" } as const;
     const sent = await inviting.invitations.create.mutate(invitation);
     const mails: Mail[] = [];
-    await createTasks(mails)["send-invitation"]({
-      workspaceId: decodeId("workspace", id) as WorkspaceId, // The workspace was just created.
-      invitationId: decodeId("invitation", sent.id) as InvitationId, // So was the invitation.
-    });
+    await createTasks(mails)["send-invitation"](
+      {
+        workspaceId: decodeId("workspace", id) as WorkspaceId, // The workspace was just created.
+        invitationId: decodeId("invitation", sent.id) as InvitationId, // So was the invitation.
+      },
+      "1",
+    );
     const notices = (await client.notices.list.query({})).items.filter((notice) => notice.kind === kind);
     return { mails: mails.map(({ to }) => to), notices: notices.length };
   };
@@ -218,6 +221,18 @@ test("the email with an invitation is turned off by the owner of the confirmed a
     .where("id", "=", invited.userId)
     .execute();
   expect(await invite()).toEqual({ mails: [invited.email], notices: 2 });
+});
+
+test("an email about a changed address has the same ID in each attempt of its job", async () => {
+  const { userId, email } = await app.addUser();
+  const mails: Mail[] = [];
+  const send = createTasks(mails)["send-email-changed"];
+  for (const jobId of ["1-1700000000000", "1-1700000000000", "2-1700000000000"])
+    await send({ userId, email }, jobId);
+  const [first, second, other] = mails.map(({ id }) => id);
+  expect(first).toBe("email-changed-1-1700000000000");
+  expect(second).toBe(first);
+  expect(other).not.toBe(first);
 });
 
 test("the longest notice fits the declared lengths", () => {

@@ -228,6 +228,17 @@ test("an operator disables, enables and signs out a user, and creates a reset li
     data: { code: "CONFLICT" },
     message: onlyOperator.message,
   });
+  // In their own log, the user sees that an operator did it, and not the command.
+  await user.session.signIn.mutate({ email: "grace@example.com", password: newPassword });
+  const { items: own } = await user.securityLog.list.query({});
+  expect(own.map(({ action, actor }) => `${action} ${actor.kind}`)).toEqual([
+    "sign-in.succeeded session",
+    "password.reset session",
+    "password.reset-link-created operator",
+    "sign-in.failed unknown",
+    "session.ended operator",
+    "sign-in.succeeded session",
+  ]);
   const unknown = { userId: "usr_01h455vb4pex5vsknk084sn02q" };
   for (const name of ["disableUser", "enableUser", "endSessions", "createResetLink", "grantRole"] as const) {
     await expect(operator.operator[name].mutate(unknown)).rejects.toMatchObject(notFound);

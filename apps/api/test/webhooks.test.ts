@@ -118,7 +118,7 @@ async function addTeam(): Promise<Team> {
         select id from webhook_deliveries where workspace_id = ${workspaceId} and status = 'pending'
         order by created_at`.execute(app.owner);
       for (const { id: deliveryId } of rows) {
-        await tasks["deliver-to-webhook"]({ workspaceId, deliveryId }).catch((error: unknown) => {
+        await tasks["deliver-to-webhook"]({ workspaceId, deliveryId }, "1").catch((error: unknown) => {
           if (!(error instanceof DeliveryFailedError)) throw error;
         });
       }
@@ -421,6 +421,10 @@ describe("addresses", () => {
     "::1",
     "::ffff:127.0.0.1",
     "::ffff:8.8.8.8",
+    "::7f00:1",
+    "::808:808",
+    "64:ff9b:1::a00:1",
+    "4000::1",
     "64:ff9b::a00:1",
     "2002:a00:1::",
     "fc00::1",
@@ -445,6 +449,7 @@ describe("addresses", () => {
     "https://2130706433",
     "https://0x7f.1",
     "https://[::ffff:7f00:1]",
+    "https://[::127.0.0.1]",
   ])("no message is sent to %s, which needs no resolution", async (url) => {
     expect(await deliverTo(url, ["93.184.215.14"])).toMatchObject({ error: "address_not_allowed" });
   });

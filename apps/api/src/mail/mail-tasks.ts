@@ -16,7 +16,10 @@ interface MailTasksOptions {
 
 type MailJob = Extract<JobName, `send-${string}`>;
 
-/** The jobs that send email. */
+/**
+ * The jobs that send email. An email with a link has no ID: each attempt creates a new link and invalidates the former one,
+ * so a receiver that discarded the repetition would keep a link that doesn't work.
+ */
 export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): Pick<JobTasks, MailJob> {
   return {
     async "send-invitation"(payload) {
@@ -39,9 +42,11 @@ export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): Pick
     async "send-notices"({ userId }) {
       await sendNotices({ db, mailer, baseUrl }, userId);
     },
-    async "send-email-changed"({ userId, email }) {
+    async "send-email-changed"({ userId, email }, jobId) {
       const user = await findUser(db, userId);
-      if (user) await mailer.send(emailChangedMail({ email, name: user.name }, baseUrl));
+      if (!user) return;
+      const mail = emailChangedMail({ email, name: user.name }, baseUrl);
+      await mailer.send({ ...mail, id: `email-changed-${jobId}` });
     },
   };
 }

@@ -2,6 +2,11 @@ import { createTransport } from "nodemailer";
 
 /** An email in plain text. */
 export interface Mail {
+  /**
+   * Identifies an email that may be sent more than once with the same text. Its `Message-ID` is then the same each time, so that
+   * receivers can discard the repetition. By default, each email is different.
+   */
+  readonly id?: string;
   readonly to: string;
   readonly subject: string;
   /** Paragraphs. */
@@ -40,10 +45,12 @@ export function createMailer({ smtpUrl, from }: MailerOptions): Mailer {
   for (const [name, value] of Object.entries(timeouts)) {
     if (!url.searchParams.has(name)) url.searchParams.set(name, value);
   }
+  const host = /@([^@>\s]+)>?\s*$/.exec(from)?.[1] ?? "latchkey";
   const transport = createTransport(url.href, { from });
   return {
-    async send({ to, subject, text }) {
-      const mail = { to, subject, text: `${text.join("\n\n")}\n` };
+    async send({ id, to, subject, text }) {
+      const messageId = id === undefined ? {} : { messageId: `<${id}@${host}>` };
+      const mail = { to, subject, text: `${text.join("\n\n")}\n`, ...messageId };
       await transport.sendMail(mail).catch((error: unknown) => {
         throw new MailError(error);
       });

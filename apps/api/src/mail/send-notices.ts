@@ -24,7 +24,7 @@ export async function sendNotices(
     if (!claimed) return;
     const { notice, email, name } = claimed;
     try {
-      await mailer.send(noticeMail({ email, name }, notice, baseUrl));
+      await mailer.send({ ...noticeMail({ email, name }, notice, baseUrl), id: `notice-${notice.id}` });
     } catch (error) {
       await settleNotice(db, notice.id, "failed");
       throw error;

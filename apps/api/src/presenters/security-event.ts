@@ -16,7 +16,7 @@ export function presentSecurityEvent(event: SecurityEvent) {
     occurredAt: event.occurredAt.toISOString(),
     action: event.action,
     actor: {
-      kind: anyoneActions.has(event.action) ? ("unknown" as const) : event.actorKind,
+      kind: actorKindOf(event),
       keyId: event.actorKeyId && encodeId("key", event.actorKeyId),
       isKeyDeleted: event.isActorKeyDeleted,
     },
@@ -30,4 +30,10 @@ export function presentSecurityEvent(event: SecurityEvent) {
     device: event.userAgent === null ? null : parseDevice(event.userAgent),
     requestId: event.requestId,
   };
+}
+
+/** Changes by an operator are stored like changes by the command, which belong to no request. */
+function actorKindOf({ action, actorKind, requestId }: SecurityEvent) {
+  if (anyoneActions.has(action)) return "unknown" as const;
+  return actorKind === "command" && requestId !== null ? ("operator" as const) : actorKind;
 }

@@ -124,11 +124,17 @@ async function findAddresses(
 
 /**
  * Whether an IP address is in no range with a special purpose, such as private, loopback, link-local and multicast
- * addresses, and IPv6 addresses that embed an IPv4 address.
+ * addresses, and IPv6 addresses that embed an IPv4 address. Of IPv6, only 2000::/3 is assigned for public addresses. The
+ * library takes IPv4-compatible addresses such as ::7f00:1 for public ones.
  */
 function isPublic(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.parse(address).range() === "unicast";
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.parse(address);
+  const isGlobal = parsed.kind() === "ipv4" || parsed.match(globalUnicast);
+  return isGlobal && parsed.range() === "unicast";
 }
+
+const globalUnicast = ipaddr.parseCIDR("2000::/3");
 
 /**
  * Resolves a host name by DNS, and not by the system's resolver, which blocks one of the four threads that also hash

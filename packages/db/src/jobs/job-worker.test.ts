@@ -93,6 +93,32 @@ test("tries a job that failed again later, reports the error, and stores no mess
   expect(attempts).toBe(2);
 });
 
+test("each attempt of a job gets the same ID, and each job another one", async () => {
+  const ids: string[] = [];
+  const perform = async (_payload: ResetPayload, jobId: string) => {
+    ids.push(jobId);
+    if (ids.length === 1) throw new Error("again");
+  };
+  const onFailure = vi.fn();
+  workers.push(
+    new JobWorker({
+      connection: database.connection,
+      tasks: { "send-reset-link": perform },
+      onFailure,
+      pollEveryMs: 50,
+    }),
+  );
+  await add("ada");
+  await vi.waitFor(() => expect(onFailure).toHaveBeenCalled());
+  await vi.waitFor(async () => expect(await readJobs()).toMatchObject([{ attempts: 1 }]));
+  await sql`update graphile_worker._private_jobs set run_at = now()`.execute(database.owner);
+  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  await add("grace");
+  await vi.waitFor(() => expect(ids).toHaveLength(3));
+  expect(ids[1]).toBe(ids[0]);
+  expect(ids[2]).not.toBe(ids[0]);
+});
+
 test("a job replaces one with the same key that hasn't started", async () => {
   await add("first", { key: "same" });
   await add("second", { key: "same" });

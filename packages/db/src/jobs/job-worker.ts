@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Logger, parseCronItems, type Runner, run, type TaskList } from "graphile-worker";
+import { type JobHelpers, Logger, parseCronItems, type Runner, run, type TaskList } from "graphile-worker";
 import pg from "pg";
 import { clientConfig, type DatabaseConnection } from "../connection.ts";
 import type { JobName, JobTasks } from "./job.ts";
@@ -125,10 +125,12 @@ export class JobWorker {
     return Object.fromEntries(
       Object.entries(tasks).map(([name, perform]) => [
         name,
-        async (payload: unknown) => {
+        async (payload: unknown, { job }: JobHelpers) => {
           this.#activeJobs += 1;
           try {
-            await perform(payload as never); // `addJob` wrote it for this task.
+            // The IDs start again in a database that was restored.
+            const jobId = `${job.id}-${job.created_at.getTime()}`;
+            await perform(payload as never, jobId); // `addJob` wrote it for this task.
           } catch (error) {
             onFailure(error, name);
             // The queue stores the message of the error, which may contain an email address.

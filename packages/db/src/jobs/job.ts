@@ -43,5 +43,10 @@ export interface JobPayloads {
 
 export type JobName = keyof JobPayloads;
 
-/** The functions that run jobs. A job whose function throws is tried again later. */
-export type JobTasks = { readonly [Name in JobName]: (payload: JobPayloads[Name]) => Promise<void> };
+/**
+ * The functions that run jobs. A job whose function throws is tried again later.
+ * @param jobId the same in each attempt of a job, and another one for each other job.
+ */
+export type JobTasks = {
+  readonly [Name in JobName]: (payload: JobPayloads[Name], jobId: string) => Promise<void>;
+};

@@ -32,6 +32,7 @@ const actorTitles = {
   session: "You, in the web app",
   unknown: "Unknown",
   key: "An API key",
+  operator: "An operator",
   command: "The latchkey command",
 } as const satisfies Record<SecurityEvent["actor"]["kind"], string>;
 
