@@ -92,7 +92,7 @@ test("instance show prints the health of the database and of the jobs", async ()
   });
   const text = expectText(await instance.command(["instance", "show"]));
   expect(text).toMatch(/^Database +responds in \d+ ms$/m);
-  expect(text).toMatch(/^Jobs that gave up +0$/m);
+  expect(text).toMatch(/^Failed jobs +0$/m);
 });
 
 test("instance log lists changes of the command, newest first, and outlives a workspace", async () => {

@@ -52,7 +52,7 @@ test("filters by action, person, target and day, in the URL", async () => {
   await status("1 event");
   expect(new URL(page.url()).search).toBe("?action=workspace.renamed");
   await page.goto(address);
-  await page.getByRole("combobox", { name: "Changed by" }).click();
+  await page.getByRole("combobox", { name: "Actor" }).click();
   await page.getByRole("option", { name: /^Grace/ }).click();
   await page.getByRole("heading", { name: "No event matches" }).waitFor();
   await page.getByRole("button", { name: "Show all events" }).click();
@@ -65,7 +65,7 @@ test("filters by action, person, target and day, in the URL", async () => {
   await page.getByText("added Grace as an admin").waitFor();
   expect(await page.getByRole("textbox", { name: "Target" }).inputValue()).toMatch(/^usr_/);
   await page.getByRole("textbox", { name: "Target" }).fill("usr_");
-  await page.getByText("Enter the ID of a member, an API key or an invitation.").waitFor();
+  await page.getByText("Enter the ID of a member, API key, invitation, webhook or workspace.").waitFor();
   await page.getByRole("textbox", { name: "Target" }).fill("");
   await status("3 events");
   await page.getByLabel("From").fill("2020-02-30");
@@ -81,7 +81,7 @@ test("filters by action, person, target and day, in the URL", async () => {
 
 test("finds a person with the keyboard", async () => {
   await page.goto(address);
-  await page.getByRole("combobox", { name: "Changed by" }).focus();
+  await page.getByRole("combobox", { name: "Actor" }).focus();
   await page.getByRole("option", { name: /^Grace/ }).waitFor();
   await page.keyboard.press("ControlOrMeta+A");
   await page.keyboard.type("lovelace");

@@ -121,7 +121,7 @@ test("changes the email address with a link to the new one, and tells the former
   await page.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "Change email address" }).click();
-  await page.getByText(`Sign in with ${next} the next time.`).waitFor();
+  await page.getByText(`Sign in with ${next} next time.`).waitFor();
   expect((await mailbox.receive(email, 2)).subject).toBe("Your email address was changed");
   await page.goto("about:blank");
   await page.goto(linkIn(text));

@@ -50,10 +50,10 @@ test("invites a person from the members page, and shows the link once", async ()
   const role = dialog.getByRole("combobox", { name: "Role" });
   await dialog.getByText("Reads, and manages what they created").waitFor();
   await role.click();
-  await ada.getByRole("option", { name: "Viewer Only reads." }).waitFor();
+  await ada.getByRole("option", { name: "Viewer Can view the workspace, but not change it." }).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await ada.getByRole("option", { name: /^Viewer/ }).click();
-  await dialog.getByText("Only reads.").waitFor();
+  await dialog.getByText("Can view the workspace, but not change it.").waitFor();
   await dialog.getByRole("button", { name: "Create invitation" }).click();
   await dialog.getByText("Enter an email address, for example name@example.com.").waitFor();
   graceLink = await invite("Grace@example.com", "Admin");
@@ -163,7 +163,7 @@ test("a member invites a person, and sees only the invitations that they sent", 
   const dialog = dialogOf(joan);
   await dialog.getByLabel("Email address").fill("barbara@example.com");
   await dialog.getByRole("combobox", { name: "Role" }).click();
-  await joan.getByRole("option", { name: "Viewer Only reads." }).waitFor();
+  await joan.getByRole("option", { name: "Viewer Can view the workspace, but not change it." }).waitFor();
   const options = await joan.getByRole("option").allTextContents();
   expect(options).toEqual([expect.stringMatching(/^Member/), expect.stringMatching(/^Viewer/)]);
   await joan.getByRole("option", { name: /^Viewer/ }).click();

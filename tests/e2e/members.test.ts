@@ -101,9 +101,9 @@ test("shows the permissions of each role", async () => {
   await line.waitFor();
   expect(await line.getByRole("img", { name: "Yes" }).count()).toBe(1);
   await dialogOf(ada)
-    .getByText("Reads, and manages what they created: the invitations that they sent.")
+    .getByText("Can view the workspace, invite people, and manage the invitations they sent.")
     .waitFor();
-  await dialogOf(ada).getByText("Only reads.", { exact: true }).waitFor();
+  await dialogOf(ada).getByText("Can view the workspace, but not change it.", { exact: true }).waitFor();
   await ada.keyboard.press("Escape");
   await dialogOf(ada).waitFor({ state: "detached" });
 });

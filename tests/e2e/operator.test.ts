@@ -165,7 +165,7 @@ test("filters the instance log by event, person, target and day, in the URL", as
   await ada.getByRole("combobox", { name: "Event" }).click();
   await ada.getByRole("option", { name: "User disabled", exact: true }).click();
   await ada.getByText("1 event", { exact: true }).waitFor();
-  await ada.getByRole("combobox", { name: "Changed by" }).click();
+  await ada.getByRole("combobox", { name: "Actor" }).click();
   await ada.getByRole("option", { name: "Grace Hopper" }).waitFor();
   await ada.keyboard.press("ControlOrMeta+A");
   await ada.keyboard.type("lovelace");

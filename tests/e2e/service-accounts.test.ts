@@ -41,7 +41,7 @@ test("creates a service account and a key, by keyboard", async () => {
   await dialogOf(ada).getByText("Enter a name, such as the integration that uses it.").waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await dialogOf(ada).getByRole("combobox", { name: "Role" }).click();
-  await ada.getByRole("option", { name: "Viewer Only reads." }).waitFor();
+  await ada.getByRole("option", { name: "Viewer Can view the workspace, but not change it." }).waitFor();
   await ada.getByRole("option", { name: /^Member/ }).click();
   await name.fill("Deploys");
   await ada.keyboard.press("Enter");

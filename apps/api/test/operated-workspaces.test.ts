@@ -144,7 +144,7 @@ test("for anybody else, the procedure doesn't exist", async () => {
   });
 });
 
-test("with 1,000 workspaces and 100,000 events, every page is read within the timeout of reads", async () => {
+test("with 1,000 workspaces and 100,000 events, the first pages and a search don't time out", async () => {
   await sql`
     insert into workspaces (id, slug, name)
     select gen_random_uuid(), 'w-' || n, 'Workspace ' || n from generate_series(1, 1000) n`.execute(

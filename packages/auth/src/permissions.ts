@@ -43,10 +43,10 @@ export const roles = Object.keys(permissionsByRole) as readonly Role[]; // The t
 
 /** What each role may change, for people who choose one. Every role reads the workspace and its members. */
 export const roleCatalog = {
-  owner: "Manages everything, and can delete the workspace and transfer its ownership.",
+  owner: "Manages everything, including deleting the workspace and transferring ownership.",
   admin: "Manages the workspace, its members, service accounts, API keys and webhooks.",
-  member: "Reads, and manages what they created: the invitations that they sent.",
-  viewer: "Only reads.",
+  member: "Can view the workspace, invite people, and manage the invitations they sent.",
+  viewer: "Can view the workspace, but not change it.",
 } as const satisfies Record<Role, string>;
 
 /**

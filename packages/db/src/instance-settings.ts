@@ -8,10 +8,10 @@ import type { Trx } from "./schema.ts";
  */
 export const sendsEmail = sql<boolean>`coalesce((select sends_email from instance_settings), true)`;
 
-/** Whether a job that sends email would run. The `latchkey` command has no `SMTP_URL`, and asks the database. */
+/** Whether a job that sends email would run. Read from the database, because the `latchkey` command may run without `SMTP_URL`. */
 export async function willSendEmail(trx: Trx): Promise<boolean> {
   const { rows } = await sql<{ sendsEmail: boolean }>`select ${sendsEmail} as "sendsEmail"`.execute(trx);
-  return rows[0]?.sendsEmail ?? false;
+  return rows[0]?.sendsEmail ?? true;
 }
 
 /**

@@ -281,7 +281,7 @@ export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<v
 }
 
 /** Keeps a user from being deleted until the transaction ends. Doesn't wait for transactions that {@link lockUsers}. */
-export async function keepUser(trx: Trx, userId: UserId): Promise<void> {
+export async function lockUserAgainstDeletion(trx: Trx, userId: UserId): Promise<void> {
   await trx.selectFrom("users").select("id").where("id", "=", userId).forKeyShare().execute();
 }
 

@@ -43,7 +43,7 @@ export interface OperatedWorkspaceFilter {
 
 /**
  * Returns a page of the workspaces of the instance. Only for operators.
- * @param db a connection in the admission role, the only role that can see several workspaces.
+ * @param db a connection in the admission role, the only role that can see the workspaces of all tenants.
  */
 export async function listOperatedWorkspaces(
   db: Db,

@@ -102,7 +102,7 @@ export const apiKeysRouter = createRouter({
     }),
 
   /**
-   * `version` is the version that the user edited; without it, the edit applies to any version. Members that are left
+   * `version` is the version that the user edited; without it, the edit applies to any version. Fields that are left
    * out keep their value. An edit that expands the key's access is rejected with UNPROCESSABLE_CONTENT and an issue
    * per setting, unless `mayWiden` is true.
    */

@@ -6,7 +6,7 @@ import {
   listNotices,
 } from "@latchkey/db/notices";
 import { z } from "zod";
-import { readAllNotices, readNotice } from "../domain/notices.ts";
+import { markAllAsRead, markAsRead } from "../domain/notices.ts";
 import { noticeId } from "../fields.ts";
 import { listQuery, readPage, toPage } from "../lists.ts";
 import { presentLinkedNotice } from "../presenters/notice.ts";
@@ -37,12 +37,12 @@ export const noticesRouter = createRouter({
 
   markRead: sessionProcedure.input(z.strictObject({ id: noticeId })).mutation(async ({ ctx, input }) => {
     const { id: userId } = ctx.user;
-    await ctx.transact((trx) => readNotice(trx, { userId, origin: originOf(ctx, userId) }, input.id));
+    await ctx.transact((trx) => markAsRead(trx, { userId, origin: originOf(ctx, userId) }, input.id));
   }),
 
   markAllRead: sessionProcedure.mutation(async ({ ctx }) => {
     const { id: userId } = ctx.user;
-    await ctx.transact((trx) => readAllNotices(trx, { userId, origin: originOf(ctx, userId) }));
+    await ctx.transact((trx) => markAllAsRead(trx, { userId, origin: originOf(ctx, userId) }));
   }),
 
   /** For each kind, whether the user gets notices in the app and by email. */

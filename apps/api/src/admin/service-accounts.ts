@@ -40,7 +40,7 @@ export const serviceAccountsRouter = createRouter({
       );
     }),
 
-  /** `version` is the version that the user edited. Members that are left out keep their value. */
+  /** `version` is the version that the user edited. Fields that are left out keep their value. */
   change: workspaceProcedure("members:manage")
     .input(
       workspaceInput({

@@ -9,6 +9,7 @@ import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
 import type { Instance } from "../domain/instance.ts";
 import { requestOriginOf } from "../domain/sign-in-attempts.ts";
+import { signInRequired } from "../domain/sign-in-required.ts";
 import { translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
 import { findNul } from "../find-nul.ts";
@@ -126,7 +127,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   // since.
   const input = await getRawInput();
   const session = await ctx.instance.sessions.find(ctx);
-  if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
+  if (!session) throw signInRequired();
   ctx.setCookies(session.cookies);
   requireNoNul(input);
   const { user, id: sessionId, isFresh, hasSecondFactor } = session;

@@ -30,6 +30,7 @@ import {
 import { AppError } from "@latchkey/errors";
 import { endInvitation } from "./end-invitation.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { signInRequired } from "./sign-in-required.ts";
 
 /** A workspace of the user, and what happens to it if the user is deleted. */
 interface AffectedWorkspace {
@@ -108,11 +109,11 @@ async function deleteIfMembershipsUnchanged(
   { userId, sessionId, origin }: Deletion,
 ): Promise<boolean> {
   const user = await findUser(trx, userId);
-  if (!user) throw sessionId ? sessionEnded() : userNotFound();
+  if (!user) throw sessionId ? signInRequired() : userNotFound();
   if (user.isOperator) await lockSignUps(trx);
   const locked = await lockMemberships(trx, userId);
-  if (!(await lockUserForDeletion(trx, userId))) throw sessionId ? sessionEnded() : userNotFound();
-  if (sessionId && !(await lockLiveSession(trx, sessionId))) throw sessionEnded();
+  if (!(await lockUserForDeletion(trx, userId))) throw sessionId ? signInRequired() : userNotFound();
+  if (sessionId && !(await lockLiveSession(trx, sessionId))) throw signInRequired();
   const current = await listMemberships(trx, userId);
   if (!new Set(current).isSubsetOf(new Set(locked))) return false;
   const latest = await findUser(trx, userId);
@@ -208,10 +209,6 @@ function operatorIsNeeded(): AppError {
   const message =
     "The only operator can’t be deleted while the instance has other users. Grant the operator role to another user first.";
   return new AppError("CONFLICT", { message });
-}
-
-function sessionEnded(): AppError {
-  return new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
 }
 
 function userNotFound(): AppError {

@@ -17,6 +17,7 @@ import { checkCode } from "./factor-codes.ts";
 import type { Instance } from "./instance.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { takeSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { signInRequired } from "./sign-in-required.ts";
 
 /** Changes to a user's own account. */
 
@@ -36,10 +37,8 @@ export async function lockAccount(
   { userId, sessionId }: Omit<AccountEdit, "origin">,
 ): Promise<void> {
   await lockUsers(trx, [userId]);
-  if (!(await lockLiveSession(trx, sessionId))) throw new AppError("UNAUTHORIZED", { message: signInAgain });
+  if (!(await lockLiveSession(trx, sessionId))) throw signInRequired();
 }
-
-const signInAgain = "Sign in to continue.";
 
 /** Changes the user's name, which other members of their workspaces see. */
 export async function changeOwnName(trx: Trx, edit: AccountEdit, name: string): Promise<void> {

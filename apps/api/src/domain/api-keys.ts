@@ -167,7 +167,7 @@ export async function requireManageable(
   await requireReadableKey(trx, principal, id);
 }
 
-/** The changes to a key. Members that are left out keep their value. */
+/** The changes to a key. Fields that are left out keep their value. */
 export interface KeyChanges {
   readonly name?: string | undefined;
   readonly description?: string | undefined;

@@ -35,7 +35,7 @@ import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-works
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
-import { noticeWorkspaceQuota } from "./workspace-quotas.ts";
+import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import { type Edit, getWorkspace, requireStillActing } from "./workspaces.ts";
 
 const purpose = "invitation";
@@ -106,7 +106,7 @@ export async function createInvitation(
   const count = await countInvitations(workspaceTrx, scope);
   const quota = "invitationsPerWorkspace";
   requireQuota(terms.quotas, quota, count - 1);
-  await noticeWorkspaceQuota(workspaceTrx, scope, terms.quotas, { quota, count });
+  await addWorkspaceQuotaNotice(workspaceTrx, scope, terms.quotas, { quota, count });
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });
   const sent = await sendInvitation(workspaceTrx, scope, id, terms);
@@ -128,7 +128,7 @@ async function noticeInvitation(
 }
 
 /**
- * Sends an invitation again: it is valid for its whole lifetime again, and the former link is no longer valid.
+ * Sends an invitation again: it is valid for its whole lifetime again, and the old link stops working.
  * @throws {AppError} NOT_FOUND, and as {@link createInvitation}.
  */
 export async function resendInvitation(
@@ -313,7 +313,7 @@ function inviterOf({ actor }: Origin): UserId | null {
   return actor.kind === "command" ? null : actor.userId;
 }
 
-/** Makes the former link invalid, and returns a new one or adds the job that emails it. */
+/** Makes the old link invalid, and returns a new one or adds the job that emails it. */
 async function sendInvitation(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,

@@ -30,7 +30,7 @@ import { AppError } from "@latchkey/errors";
 import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { retireServiceAccount } from "./retire-service-account.ts";
-import { noticeWorkspaceQuota } from "./workspace-quotas.ts";
+import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
@@ -181,7 +181,7 @@ export async function requireMemberQuota(
   const quota = "membersPerWorkspace";
   const count = await countMembers(trx, scope, { kind: "person" });
   requireQuota(quotas, quota, count - 1);
-  await noticeWorkspaceQuota(trx, scope, quotas, { quota, count });
+  await addWorkspaceQuotaNotice(trx, scope, quotas, { quota, count });
 }
 
 /**

@@ -12,7 +12,7 @@ interface NoticeEdit {
 }
 
 /** Marks a notice of the actor as read. @throws {AppError} NOT_FOUND, FORBIDDEN */
-export async function readNotice(trx: Trx, { userId, origin }: NoticeEdit, id: NoticeId): Promise<Notice> {
+export async function markAsRead(trx: Trx, { userId, origin }: NoticeEdit, id: NoticeId): Promise<Notice> {
   await requireStillActing(trx, origin, { requirement: "unrestricted" });
   const notice = await markNoticeRead(trx, userId, id);
   if (!notice) throw new AppError("NOT_FOUND", { message: "There is no such notice." });
@@ -20,7 +20,7 @@ export async function readNotice(trx: Trx, { userId, origin }: NoticeEdit, id: N
 }
 
 /** Marks all notices of the actor as read. @throws {AppError} FORBIDDEN */
-export async function readAllNotices(trx: Trx, { userId, origin }: NoticeEdit): Promise<void> {
+export async function markAllAsRead(trx: Trx, { userId, origin }: NoticeEdit): Promise<void> {
   await requireStillActing(trx, origin, { requirement: "unrestricted" });
   await markAllNoticesRead(trx, userId);
 }

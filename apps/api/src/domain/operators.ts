@@ -8,6 +8,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { isSessionLive } from "@latchkey/db/sessions";
 import { AppError } from "@latchkey/errors";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { signInRequired } from "./sign-in-required.ts";
 
 /**
  * Locks users whom an operator changes together with all operators, so that two concurrent changes can't leave the
@@ -24,8 +25,7 @@ export async function lockWithOperators(
   if (!(await isOperator(trx, actor.userId))) throw new AppError("FORBIDDEN");
   // Not locked: the change can end this session together with others, which could deadlock.
   const sessionId = actor.kind === "session" ? actor.sessionId : undefined;
-  if (sessionId && !(await isSessionLive(trx, sessionId)))
-    throw new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
+  if (sessionId && !(await isSessionLive(trx, sessionId))) throw signInRequired();
 }
 
 /**

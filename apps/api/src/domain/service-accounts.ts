@@ -27,7 +27,7 @@ import { removeMember } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { noticeWorkspaceQuota } from "./workspace-quotas.ts";
+import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import type { Edit } from "./workspaces.ts";
 
 /** A member that is not a person. */
@@ -105,7 +105,7 @@ export async function createServiceAccount(
   const count = await countMembers(workspaceTrx, scope, { kind });
   requireQuota(quotas, quota, count);
   const userId = await insertServiceAccount(workspaceTrx, scope, account);
-  await noticeWorkspaceQuota(workspaceTrx, scope, quotas, { quota, count: count + 1 });
+  await addWorkspaceQuotaNotice(workspaceTrx, scope, quotas, { quota, count: count + 1 });
   const after = { name: account.name, role: account.role };
   await appendAudit(workspaceTrx, scope, origin, {
     action: "service-account.created",
@@ -115,7 +115,7 @@ export async function createServiceAccount(
   return await getServiceAccount(workspaceTrx, scope, userId);
 }
 
-/** The changes to a service account. Members that are left out keep their value. */
+/** The changes to a service account. Fields that are left out keep their value. */
 export interface ServiceAccountChanges {
   readonly name?: string | undefined;
   readonly role?: ServiceAccountRole | undefined;

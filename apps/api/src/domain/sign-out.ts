@@ -1,4 +1,4 @@
-import { keepUser } from "@latchkey/db/members";
+import { lockUserAgainstDeletion } from "@latchkey/db/members";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions } from "@latchkey/db/sessions";
 import type { Instance } from "./instance.ts";
@@ -16,7 +16,7 @@ export async function signOut({ db, sessions }: Instance, visitor: Visitor): Pro
     const actor = { kind: "session", userId, sessionId: id, isFresh } as const;
     await db.transaction().execute(async (trx) => {
       // A lock on the user would wait for changes that wait themselves, and they would still find the session.
-      await keepUser(trx, userId);
+      await lockUserAgainstDeletion(trx, userId);
       if ((await endSessions(trx, userId, { id })) === 0) return; // It ended concurrently.
       const origin = { actor, ...requestOriginOf(visitor) };
       await appendSecurityEvent(trx, origin, { userId, action: "session.signed-out" });

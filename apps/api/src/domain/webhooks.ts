@@ -32,7 +32,7 @@ import { AppError } from "@latchkey/errors";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { noticeWorkspaceQuota } from "./workspace-quotas.ts";
+import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 const permission = "webhooks:manage";
@@ -121,7 +121,7 @@ export async function createWebhook(
     targetId: webhook.id,
     after: toDetails(fields),
   });
-  await noticeWorkspaceQuota(workspaceTrx, scope, terms.quotas, { quota, count: count + 1 });
+  await addWorkspaceQuotaNotice(workspaceTrx, scope, terms.quotas, { quota, count: count + 1 });
   return { webhook, secret };
 }
 

@@ -8,7 +8,7 @@ import { getWorkspace } from "./workspaces.ts";
  * Gives notice of a nearly reached quota of a workspace to its owners.
  * @param use.count with the addition that was just made.
  */
-export async function noticeWorkspaceQuota(
+export async function addWorkspaceQuotaNotice(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   quotas: Quotas,

@@ -48,6 +48,7 @@ import { AppError } from "@latchkey/errors";
 import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { signInRequired } from "./sign-in-required.ts";
 import { createSlug, randomSlugSuffix } from "./slug.ts";
 
 /** The workspace to change, and the origin of the change. */
@@ -214,10 +215,6 @@ export interface ActingKey {
   readonly isByFormerSecret: boolean;
 }
 
-function sessionEnded(): AppError {
-  return new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
-}
-
 /** What a change needs the actor's key to allow: a permission in the workspace that the transaction has entered, or all access. */
 type EditRequirement = "unrestricted" | { readonly scope: WorkspaceScope; readonly permission: Permission };
 
@@ -240,7 +237,7 @@ export async function requireStillActing(
   if (!(await isUserActing(trx, actor.userId))) throw new AppError("FORBIDDEN");
   if (actor.kind === "session") {
     // The session may have ended while the change waited for the locks.
-    if (actor.sessionId && !(await lockLiveSession(trx, actor.sessionId))) throw sessionEnded();
+    if (actor.sessionId && !(await lockLiveSession(trx, actor.sessionId))) throw signInRequired();
     return undefined;
   }
   const key = await lockActingKey(trx, actor);

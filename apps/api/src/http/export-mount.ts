@@ -8,6 +8,7 @@ import { z } from "zod";
 import { auditFilterInput, toAuditFilter } from "../audit-filter.ts";
 import { readAuditLog, requireAuditAccess } from "../domain/audit-log.ts";
 import type { Instance } from "../domain/instance.ts";
+import { signInRequired } from "../domain/sign-in-required.ts";
 import { workspaceId } from "../fields.ts";
 import { exportFormats, exportTypes, formatAuditLog, nameExport } from "../presenters/audit-export.ts";
 import { clientAddress } from "./client-address.ts";
@@ -44,7 +45,7 @@ export function exportMount({
     const raw = await readJsonBody(ctx);
     const address = clientAddress(ctx.req, instance.isTrustedProxy) ?? null;
     const session = await instance.sessions.find({ headers: toHeaders(ctx.headers), address });
-    if (!session) throw new AppError("UNAUTHORIZED", { message: "Sign in to continue." });
+    if (!session) throw signInRequired();
     const parsed = parseInput({ body }, { params: {}, query: {}, body: raw });
     const input = parsed.body as z.output<typeof body>; // Parsed by this schema.
     const userId = session.user.id;

@@ -212,7 +212,9 @@ const plans: Readonly<Record<string, Plan>> = {
   "instance.get": { shows: () => ["registration"] },
   "instance.isFresh": { shows: () => ['{"data":false}'] },
   "instance.permissions": { shows: () => ["members:manage"] },
-  "instance.roles": { shows: () => ['{"name":"viewer","description":"Only reads."}'] },
+  "instance.roles": {
+    shows: () => ['{"name":"viewer","description":"Can view the workspace, but not change it."}'],
+  },
   "session.current": { shows: listOwnData },
   "session.signUp": {
     input: ({ people }) => ({ name: "New", email: `${people.owner.userId}@example.com`, password }),

@@ -11,7 +11,7 @@ export function addAuditCommands(program: Command, createAction: CreateAction): 
     .option("--to <time>", "only changes before this time")
     .option(
       "--actor <user>",
-      "only changes made by this user: an email address, or the ID of a user or service account, also of a deleted one",
+      "only changes made by this user: an email address, or the ID of a user or service account, even a deleted one",
     )
     .option("--action <action>", "only changes with this action, such as member.removed")
     .option("--target <id>", "only changes to this user, API key, invitation, webhook or workspace")

@@ -65,7 +65,7 @@ const view: View<PresentedState> = [
     label: "Oldest due job",
     text: ({ jobs }) => (jobs.oldestDueAt ? `since ${formatTime(jobs.oldestDueAt)}` : "none"),
   },
-  { label: "Jobs that gave up", text: ({ jobs }) => formatCount(jobs.failed) },
+  { label: "Failed jobs", text: ({ jobs }) => formatCount(jobs.failed) },
 ];
 
 function formatCount({ count, isMore }: PresentedState["jobs"]["waiting"]): string {

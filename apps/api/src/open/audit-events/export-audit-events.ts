@@ -9,7 +9,7 @@ import { auditFilterQuery } from "./audit-filter-query.ts";
 const query = z.strictObject({
   format: z.enum(exportFormats).default("ndjson").meta({
     description:
-      "`ndjson`: each line is an event as in the list of audit events. `csv`: one row per event, with the members' names as the header, such as `actor.userKind`, and columns that later versions add at the end; in front of a cell that begins like a formula, there is an apostrophe.",
+      "`ndjson`: each line is an event as in the list of audit events. `csv`: a header with the field names, such as `actor.userKind`, then one row per event. Later versions add columns at the end. A cell that starts like a formula is prefixed with an apostrophe.",
   }),
   ...auditFilterQuery,
 });

@@ -9,7 +9,7 @@ export const resendInvitation = defineEndpoint({
   operationId: "resendInvitation",
   summary: "Send an invitation again",
   description:
-    "Creates a new link, which is valid for seven days. If the instance sends email, the link is emailed; otherwise, it is in the response, and you send it. The former link is no longer valid, and you become the person who invites. Without the permission `members:manage`, you can send only your own invitations again.",
+    "Creates a new link, which is valid for seven days. If the instance sends email, the link is emailed; otherwise, it is in the response, and you send it. The old link stops working, and you become the inviter. Without the permission `members:manage`, you can send only your own invitations again.",
   access: { workspace: "members:invite" },
   request: { params: invitationParams },
   response: {

@@ -1,4 +1,4 @@
-import { readAllNotices } from "../../domain/notices.ts";
+import { markAllAsRead } from "../../domain/notices.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 
 export const markAllNoticesRead = defineEndpoint({
@@ -12,7 +12,7 @@ export const markAllNoticesRead = defineEndpoint({
   response: { status: 204 },
   errors: [],
   handle: async (_input, { transact, principal: { userId }, origin }) => {
-    await transact((trx) => readAllNotices(trx, { userId, origin }));
+    await transact((trx) => markAllAsRead(trx, { userId, origin }));
     return undefined;
   },
 });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { readNotice } from "../../domain/notices.ts";
+import { markAsRead } from "../../domain/notices.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { notice, presentNotice } from "../../presenters/notice.ts";
 import { noticeParams } from "../../schemas.ts";
@@ -15,5 +15,5 @@ export const markNoticeRead = defineEndpoint({
   response: { status: 200, description: "The notice, now read.", schema: notice },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { noticeId } }, { transact, principal: { userId }, origin }) =>
-    presentNotice(await transact((trx) => readNotice(trx, { userId, origin }, noticeId))),
+    presentNotice(await transact((trx) => markAsRead(trx, { userId, origin }, noticeId))),
 });

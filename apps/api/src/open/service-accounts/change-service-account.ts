@@ -24,7 +24,7 @@ export const changeServiceAccount = defineEndpoint({
   operationId: "changeServiceAccount",
   summary: "Change a service account",
   description:
-    "Changes the name, role or status. Members that are left out keep their value. The role and the status apply to the next request with its API keys. You can't grant or revoke a role with more permissions than your own. With `If-Match`, the request is rejected if the service account has changed since you read it.",
+    "Changes the name, role or status. Fields that you don't send keep their value. The role and the status apply to the next request with its API keys. You can't grant or revoke a role with more permissions than your own. With `If-Match`, the request is rejected if the service account has changed since you read it.",
   access: { workspace: "members:manage" },
   request: { params: serviceAccountParams, body, ifMatch: true },
   response: {

@@ -1,4 +1,4 @@
-import { describeFailure } from "../../server/failure.ts";
+import { describeUnlessDeleted } from "../../server/describe-unless-deleted.ts";
 import { queryClient } from "../../server/query-client.ts";
 import { type ListedApiKey, trpc, trpcClient } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
@@ -37,10 +37,7 @@ export const bulkKeys: Omit<BulkItems<ListedApiKey>, "items"> = {
   nameOf: ({ name }) => name,
   nouns: ["key", "keys"],
   describe: describeUse,
-  describeError: (error) => {
-    const failure = describeFailure(error);
-    return failure.code === "NOT_FOUND" ? undefined : failure;
-  },
+  describeError: describeUnlessDeleted,
   refresh: () => queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() }),
 };
 

@@ -10,7 +10,7 @@ import classes from "./audit-log-columns.module.css";
 export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<AuditEvent>[]] = [
   {
     id: "who",
-    label: "Who",
+    label: "Actor",
     minWidth: 160,
     rank: 0,
     cell: (event) => <ActorCell event={event} />,

@@ -32,7 +32,7 @@ export function AuditLogFilters(props: AuditLogFiltersProps): ReactElement {
         onChange={(value) => onChange({ action: isAction(value) ? value : undefined })}
       />
       <PersonFilter
-        label="Changed by"
+        label="Actor"
         workspaceId={workspaceId}
         chosen={search.actor}
         chosenName={actorName}
@@ -41,7 +41,7 @@ export function AuditLogFilters(props: AuditLogFiltersProps): ReactElement {
       <IdFilter
         label="Target"
         isId={isTarget}
-        error="Enter the ID of a member, an API key or an invitation."
+        error="Enter the ID of a member, API key, invitation, webhook or workspace."
         value={search.target}
         onChoose={(target) => onChange({ target })}
       />

@@ -87,7 +87,7 @@ export function InvitationsPage(): ReactElement {
   );
   const blockedReason = useCallback(
     ({ role }: Invitation) =>
-      roles.includes(role) ? undefined : `Your role can’t change invitations of ${role}s.`,
+      roles.includes(role) ? undefined : `Your role can’t manage invitations for ${role}s.`,
     [roles],
   );
   if (access.isLost) {

@@ -1,6 +1,6 @@
 import { Skeleton } from "@mantine/core";
 import { type ComponentProps, type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { describeUnlessDeleted } from "../../server/describe-unless-deleted.ts";
 import { queryClient } from "../../server/query-client.ts";
 import { type Invitation, type Member, trpc, trpcClient } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
@@ -40,7 +40,7 @@ export const bulkMembers: Omit<BulkItems<Member>, "items"> = {
   nameOf: ({ name }) => name,
   nouns: ["member", "members"],
   describe: describeServiceAccounts,
-  describeError: describeUnlessGone,
+  describeError: describeUnlessDeleted,
   refresh: () => queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() }),
 };
 
@@ -52,7 +52,7 @@ export function invitationActions(
   const resend: BulkAction<Invitation> = {
     verb: "Resend",
     done: "sent again",
-    consequence: "This emails new links, which are valid for seven days. The former links stop working.",
+    consequence: "This emails new links, which are valid for seven days. The old links stop working.",
     isDangerous: false,
     run: ({ id }) => trpcClient.invitations.resend.mutate({ workspaceId, id }),
   };
@@ -69,7 +69,7 @@ export function invitationActions(
 export const bulkInvitations: Omit<BulkItems<Invitation>, "items"> = {
   nameOf: ({ email }) => email,
   nouns: ["invitation", "invitations"],
-  describeError: describeUnlessGone,
+  describeError: describeUnlessDeleted,
   refresh: () => queryClient.invalidateQueries({ queryKey: trpc.invitations.list.pathKey() }),
 };
 
@@ -77,9 +77,4 @@ function describeServiceAccounts(members: readonly Member[]): string {
   return members.some(({ kind }) => kind === "service_account")
     ? "Service accounts are deleted with all of their API keys. This can’t be undone."
     : "";
-}
-
-function describeUnlessGone(error: unknown) {
-  const failure = describeFailure(error);
-  return failure.code === "NOT_FOUND" ? undefined : failure;
 }

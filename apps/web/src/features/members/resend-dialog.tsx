@@ -58,7 +58,7 @@ function Resend({
     <>
       <p className={classes.words}>
         {sendsEmail ? "This emails a new link" : "This creates a new link"}, which is valid for seven days.
-        The former link stops working.
+        The old link stops working.
       </p>
       <ConfirmActions
         action={sendsEmail ? "Email a new link" : "Create a new link"}

@@ -17,8 +17,8 @@ export function RolesDialog({ isOpen, onClose }: RolesDialogProps): ReactElement
       <RoleList />
       <RoleTable />
       <p className={classes.note}>
-        Every member can leave the workspace, and manages their own API keys. A key can do what its owner’s
-        role allows.
+        Every member can leave the workspace and manage their own API keys. A key can do what its owner’s role
+        allows.
       </p>
     </Modal>
   );

@@ -56,7 +56,7 @@ export function NoticesPage(): ReactElement {
     <>
       <PageHeader
         title="Notices"
-        explanation="Events of your account and your API keys. Notices are deleted after 90 days."
+        explanation="What happened to your account and your API keys. Notices are deleted after 90 days."
       />
       <Section
         title="Your notices"

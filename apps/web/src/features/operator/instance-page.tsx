@@ -28,7 +28,7 @@ export function InstancePage(): ReactElement {
     <>
       <PageHeader
         title="Instance health"
-        explanation="The version and configuration of the node that you use, its database and its jobs."
+        explanation="The version and configuration of the node that served this page, and the state of the database and job queue."
       />
       {failure ? (
         <FailurePanel
@@ -128,7 +128,7 @@ function JobsSection({ jobs }: { readonly jobs: InstanceState["jobs"] }): ReactE
         <dd>{describeCount(waiting)}</dd>
         <dt>Oldest due</dt>
         <dd>{oldestDueAt ? <RelativeTime at={oldestDueAt} /> : "None"}</dd>
-        <dt>Gave up</dt>
+        <dt>Failed</dt>
         <dd>{describeCount(failed)}</dd>
       </dl>
       <p className={sectionClasses.note}>
@@ -144,8 +144,8 @@ function describeCount({ count, isMore }: InstanceState["jobs"]["waiting"]): str
 
 const registrations = {
   open: "Open: anyone can sign up",
-  invite: "Only people who are invited can sign up",
-  closed: "Closed: only the latchkey command adds accounts",
+  invite: "Invite only: people need an invitation to sign up",
+  closed: "Closed: only the latchkey command can create accounts",
 } as const satisfies Record<InstanceState["registration"], string>;
 
 function AccountsSection({ state }: { readonly state: InstanceState }): ReactElement {

@@ -17,7 +17,7 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
   },
   {
     id: "actor",
-    label: "Changed by",
+    label: "Actor",
     minWidth: 170,
     rank: 1,
     cell: (event) => <Text text={describeActor(event)} />,

@@ -37,7 +37,7 @@ export function LogFilters({ search, actorName, onChange }: LogFiltersProps): Re
         onChange={(value) => onChange({ action: isInstanceAction(value) ? value : undefined })}
       />
       <UserFilter
-        label="Changed by"
+        label="Actor"
         chosen={search.actor}
         chosenName={actorName}
         onChoose={(actor) => onChange({ actor })}

@@ -30,7 +30,7 @@ export const workspaceColumns: readonly [DataColumn<OperatedWorkspace>, ...DataC
     },
     {
       id: "memberCount",
-      label: "Members",
+      label: "People",
       isNumeric: true,
       minWidth: 92,
       grow: 0,

@@ -100,7 +100,7 @@ function EmptyList({ isFiltered, onClear }: EmptyListProps): ReactElement {
       <p className={emptyClasses.words}>
         {isFiltered
           ? "Search covers names, URLs and complete workspace IDs."
-          : "Each workspace appears here with the numbers of its members, API keys and requests."}
+          : "Each workspace appears here with its number of people, API keys and requests."}
       </p>
       {isFiltered && (
         <Button variant="default" onClick={onClear}>

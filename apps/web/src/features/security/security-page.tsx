@@ -44,7 +44,7 @@ function securityColumns(
       describe(event, workspaceNames),
     ),
     timeColumn(1),
-    { id: "actor", label: "Made by", minWidth: 176, rank: 2, cell: ({ actor }) => <Actor actor={actor} /> },
+    { id: "actor", label: "Actor", minWidth: 176, rank: 2, cell: ({ actor }) => <Actor actor={actor} /> },
     {
       id: "device",
       label: "Device",

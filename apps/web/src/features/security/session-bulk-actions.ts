@@ -1,4 +1,4 @@
-import { describeFailure } from "../../server/failure.ts";
+import { describeUnlessDeleted } from "../../server/describe-unless-deleted.ts";
 import { queryClient } from "../../server/query-client.ts";
 import { type ListedSession, trpc, trpcClient } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
@@ -19,10 +19,7 @@ export const sessionActions: readonly BulkAction<ListedSession>[] = [
 export const bulkSessions: Omit<BulkItems<ListedSession>, "items"> = {
   nameOf: ({ device }) => describeDevice(device),
   nouns: ["session", "sessions"],
-  describeError(error) {
-    const failure = describeFailure(error);
-    return failure.code === "NOT_FOUND" ? undefined : failure;
-  },
+  describeError: describeUnlessDeleted,
   refresh: () =>
     Promise.all([
       queryClient.invalidateQueries({ queryKey: trpc.account.sessions.queryKey() }),

@@ -32,7 +32,7 @@ export function ConfirmEmailPage(): ReactElement {
         title="Your email address was changed"
         explanation={
           <>
-            Sign in with <strong>{confirm.data.email}</strong> the next time.
+            Sign in with <strong>{confirm.data.email}</strong> next time.
           </>
         }
       >
