@@ -9,7 +9,7 @@ import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions } from "@latchkey/db/sessions";
-import { findUser, findUserByEmail, getUser, markEmailVerified, setPasswordHash } from "@latchkey/db/users";
+import { findUser, findUserByEmail, setPasswordHash } from "@latchkey/db/users";
 import {
   deleteVerifications,
   findVerification,
@@ -71,25 +71,15 @@ export async function createResetLinkAsOperator(
   return link;
 }
 
-/** @param link.email where the link is emailed to; undefined for a link that the operator gets. */
 async function replaceLink(
   trx: Trx,
   userId: UserId,
-  {
-    baseUrl,
-    lifetimeSeconds,
-    email,
-  }: {
-    readonly baseUrl: string;
-    readonly lifetimeSeconds: number;
-    readonly email?: string;
-  },
+  { baseUrl, lifetimeSeconds }: { readonly baseUrl: string; readonly lifetimeSeconds: number },
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const token = createLinkToken();
   await lockUsers(trx, [userId]);
   await deleteVerifications(trx, { purpose, subject: userId });
-  const subject = email === undefined ? userId : `${userId} ${email}`;
-  const expiresAt = await insertVerification(trx, nameOf(token), { subject, lifetimeSeconds });
+  const expiresAt = await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds });
   return { url: `${baseUrl}/reset-password#${token}`, expiresAt };
 }
 
@@ -133,7 +123,7 @@ export async function prepareResetEmail(
   const user = await findUserByEmail(db, email);
   if (!user || user.isDisabled) return undefined;
   const { id: userId, name } = user;
-  const terms = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds, email };
+  const terms = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds };
   const { url } = await db.transaction().execute((trx) => replaceLink(trx, userId, terms));
   return { userId, name, url };
 }
@@ -152,8 +142,7 @@ export async function recordResetEmail(
 
 /**
  * Replaces the password of the user for whom a link was created. Second factors stay. All sessions of the user end, and all links become
- * invalid. A disabled user stays disabled. A link that was emailed proves that the user can read email at that address; one that the
- * operator created proves nothing.
+ * invalid. A disabled user stays disabled.
  * @param token from the link.
  * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; BAD_REQUEST with an issue for `newPassword`
  *   if it is easy to guess; SERVICE_UNAVAILABLE if too many passwords wait to be hashed.
@@ -164,7 +153,7 @@ export async function resetPassword(
   request: RequestOrigin,
 ): Promise<void> {
   const name = nameOf(token);
-  const { user, emailedTo } = await findSubject(db, name);
+  const user = await findSubject(db, name);
   await requireStrongPassword(newPassword, user, "newPassword");
   const source = { network: networkOf(request.address), knownOrigin: undefined };
   const hash = await queuePassword(source, () => hashPassword(newPassword));
@@ -174,9 +163,6 @@ export async function resetPassword(
     await deleteVerifications(trx, { purpose, subject: user.id });
     await deleteVerifications(trx, { purpose: "second-factor", subject: user.id });
     await setPasswordHash(trx, user.id, hash);
-    // The address may have changed since the link was emailed.
-    const isProved = emailedTo !== undefined && (await getUser(trx, user.id)).email === emailedTo;
-    if (isProved) await markEmailVerified(trx, user.id);
     await endSessions(trx, user.id, "all");
     const origin = { actor: { kind: "session", userId: user.id, isFresh: true }, ...request } as const;
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.reset" });
@@ -185,16 +171,15 @@ export async function resetPassword(
 
 /** Returns the email address of the user for whom a link was created. @throws {AppError} NOT_FOUND */
 export async function findResetAccount(db: Db, token: string): Promise<{ readonly email: string }> {
-  const { user } = await findSubject(db, nameOf(token));
-  return { email: user.email };
+  const { email } = await findSubject(db, nameOf(token));
+  return { email };
 }
 
-/** The user of a link, and the email address that it was emailed to, if it was. */
 async function findSubject(db: Db, name: VerificationName) {
-  const [userId, emailedTo] = (await findVerification(db, name))?.split(" ") ?? [];
-  const user = userId && (await findUser(db, userId as UserId)); // `replaceLink` wrote it.
+  const subject = await findVerification(db, name);
+  const user = subject && (await findUser(db, subject as UserId)); // The value of this purpose is a user's ID.
   if (!user) throw expired();
-  return { user, emailedTo };
+  return user;
 }
 
 function nameOf(token: string): VerificationName {
