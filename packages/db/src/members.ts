@@ -164,8 +164,12 @@ export async function listOwnerIds(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
   return rows.map(({ user_id }) => user_id);
 }
 
-/** Lists the owners and admins of a workspace who are people. */
-export async function listManagerIds(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope): Promise<UserId[]> {
+/** Lists the owners and admins of a workspace who are people, owners first. */
+export async function listManagerIds(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  limit: number,
+): Promise<UserId[]> {
   const rows = await trx
     .selectFrom("members")
     .innerJoin("users", "users.id", "members.user_id")
@@ -173,7 +177,9 @@ export async function listManagerIds(trx: WorkspaceTrx, { workspaceId }: Workspa
     .where("members.workspace_id", "=", workspaceId)
     .where("members.role", "in", ["owner", "admin"])
     .where(isPerson())
+    .orderBy(sql`members.role <> 'owner'`)
     .orderBy("members.user_id")
+    .limit(limit)
     .execute();
   return rows.map(({ user_id }) => user_id);
 }

@@ -9,6 +9,11 @@ import { enterWorkspace } from "./workspace-scope.ts";
 
 /** The most notices per transaction. */
 const maxPerStep = 500;
+/**
+ * The most owners and admins who get a notice about a key of a service account. One statement inserts the notices of a
+ * step, so a workspace with hundreds of admins could make it time out for the whole instance.
+ */
+const maxManagers = 20;
 /** The most steps per source and run; the next run continues. */
 const maxSteps = 20;
 
@@ -17,9 +22,16 @@ const maxSteps = 20;
  * keys that were used from new networks. Any number of nodes may do this at the same time.
  */
 export async function findNotices(db: Db): Promise<void> {
+  const errors: unknown[] = [];
   for (const noticeSome of [noticeExpiringKeys, noticeFormerSecrets, noticeNetworks]) {
-    for (let step = 0; step < maxSteps; step += 1) if ((await noticeSome(db)) < maxPerStep) break;
+    try {
+      for (let step = 0; step < maxSteps; step += 1) if ((await noticeSome(db)) < maxPerStep) break;
+    } catch (error) {
+      // A source that keeps failing must not prevent the notices of the others.
+      errors.push(error);
+    }
   }
+  if (errors.length > 0) throw new AggregateError(errors, "Some notices could not be created.");
 }
 
 interface FoundKey {
@@ -57,7 +69,7 @@ async function addKeyNotices<Found extends FoundKey>(
   const managers = new Map<WorkspaceId, readonly UserId[]>();
   for (const workspaceId of new Set(found.flatMap((key) => key.workspaceId ?? []))) {
     const scope = mintWorkspaceScope(workspaceId);
-    managers.set(workspaceId, await listManagerIds(await enterWorkspace(trx, scope), scope));
+    managers.set(workspaceId, await listManagerIds(await enterWorkspace(trx, scope), scope, maxManagers));
   }
   const notices = found.flatMap((key) => {
     const recipients = key.workspaceId === null ? [key.userId] : (managers.get(key.workspaceId) ?? []);

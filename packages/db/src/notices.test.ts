@@ -124,6 +124,49 @@ test("notices about a key of a service account go to the owners and admins of it
   expect(rows).toHaveLength(6);
 });
 
+test("at most 20 people get a notice about a key of a service account, owners first", async () => {
+  const [workspaceId, keyId, accountId] = [createId("workspace"), createId("key"), createId("user")];
+  const admins = Array.from({ length: 25 }, () => createId("user"));
+  const ownerId = createId("user"); // Its ID is later than those of the admins.
+  await sql`insert into workspaces (id, name, slug) values (${workspaceId}, 'Large', ${workspaceId})`.execute(
+    database.owner,
+  );
+  for (const id of [...admins, ownerId]) {
+    await sql`insert into users (id, email, name) values (${id}, ${id}, 'Grace')`.execute(database.owner);
+    await sql`
+      insert into members (workspace_id, user_id, role)
+      values (${workspaceId}, ${id}, ${id === ownerId ? "owner" : "admin"})`.execute(database.owner);
+  }
+  await sql`
+    insert into users (id, email, name, service_workspace_id)
+    values (${accountId}, ${accountId}, 'Deploys', ${workspaceId})`.execute(database.owner);
+  await sql`
+    insert into api_keys (id, user_id, name, description, start, hash, created_at, expires_at)
+    values (${keyId}, ${accountId}, 'CI', '', 'lk_', sha256(${keyId}::text::bytea),
+      now() - interval '10 days', now() + interval '3 days')`.execute(database.owner);
+  await findNotices(nodes[0]);
+  const { rows } = await sql<{ userId: string }>`
+    select user_id as "userId" from notices where facts ->> 'keyId' = ${keyId}`.execute(database.owner);
+  expect(rows).toHaveLength(20);
+  expect(rows).toContainEqual({ userId: ownerId });
+});
+
+test("a source of notices that fails doesn't prevent the others", async () => {
+  const keyId = createId("key");
+  await sql`
+    insert into api_keys (id, user_id, name, description, start, hash)
+    values (${keyId}, ${userId}, 'Key', '', 'lk_', sha256(${keyId}::text::bytea))`.execute(database.owner);
+  await sql`
+    insert into key_networks (key_id, network, first_seen_at, last_seen_at) values
+      (${keyId}, '192.0.2.0/24', now() - interval '1 day', now()), (${keyId}, '198.51.100.0/24', now(), now())`.execute(
+    database.owner,
+  );
+  await sql`alter table retired_secrets rename to missing`.execute(database.owner);
+  await expect(findNotices(nodes[0])).rejects.toThrow("Some notices could not be created.");
+  await sql`alter table missing rename to retired_secrets`.execute(database.owner);
+  expect(await countNotices()).toBe(1);
+});
+
 test("one of several jobs claims a notice, and a failed one releases it", async () => {
   await nodes[0].transaction().execute((trx) => addNotices(trx, [notice()]));
   const claims = (await race((db) => claimNotice(db, userId))).filter((claim) => claim !== undefined);

@@ -1,13 +1,16 @@
 import Bowser from "bowser";
 
+/** A stranger chooses the User-Agent of a failed sign-in, whose device the security log of the account shows. */
+const maxNameLength = 40;
+
 /** The browser and operating system that a User-Agent names. Null for what is unknown. */
 export function parseDevice(userAgent: string | null) {
   if (!userAgent) return { browser: null, system: null };
   const { browser, os } = Bowser.parse(userAgent);
   const [version] = (browser.version ?? "").split(".");
   return {
-    browser: browser.name ? [browser.name, version].filter(Boolean).join(" ") : null,
-    system: os.name ?? null,
+    browser: browser.name ? [browser.name.slice(0, maxNameLength), version].filter(Boolean).join(" ") : null,
+    system: os.name?.slice(0, maxNameLength) ?? null,
   };
 }
 
@@ -18,5 +21,6 @@ export function parseDevice(userAgent: string | null) {
 export function describeDevice(userAgent: string | null): string {
   if (!userAgent) return "an unknown device";
   const { browser, os } = Bowser.parse(userAgent);
-  return [browser.name, os.name].filter(Boolean).join(" on ") || "an unknown device";
+  const names = [browser.name, os.name].flatMap((name) => (name ? [name.slice(0, maxNameLength)] : []));
+  return names.join(" on ") || "an unknown device";
 }
