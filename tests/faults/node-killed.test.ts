@@ -4,7 +4,7 @@ import { effort } from "../support/effort.ts";
 import { readUses } from "../support/inspection.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
-import { connectionTo } from "../support/postmaster.ts";
+import { connectionTo, eventually } from "../support/postmaster.ts";
 import { readyAgainWithinMs } from "../support/product.ts";
 import { countAnswered, countStatuses, verifyCounts } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
@@ -62,7 +62,6 @@ test("a node killed repeatedly under load loses no count, and its clients reconn
     reconnects: true,
   });
   const readyWithinMs: number[] = [];
-  let served = 0;
   for (let round = 0; round < rounds; round += 1) {
     await load.reached(load.outcomes.length + 300);
     await nodes.right.stop("SIGKILL");
@@ -74,8 +73,7 @@ test("a node killed repeatedly under load loses no count, and its clients reconn
         ({ baseUrl, sentAt, status }) =>
           baseUrl === nodes.right.baseUrl && sentAt > startedAt && status === 200,
       );
-    for (let more = 0; more < 20 && !isServed(); more += 1) await load.reached(load.outcomes.length + 50);
-    if (isServed()) served += 1;
+    await eventually("the restarted node serves requests", async () => isServed(), 30_000);
   }
   const outcomes = await load.stop();
   const broken = outcomes.filter(({ status }) => status !== 200);
@@ -89,7 +87,6 @@ test("a node killed repeatedly under load loses no count, and its clients reconn
     },
     `${JSON.stringify(countStatuses(broken))} otherwise, ready within ${Math.round(Math.max(...readyWithinMs))} ms`,
   );
-  expect(served).toBe(rounds);
   expect(Math.max(...readyWithinMs)).toBeLessThan(readyAgainWithinMs);
   const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
   expect(countStatuses(others)).toEqual({ 200: others.length });
