@@ -45,12 +45,21 @@ async function addDevices(userId: UserId, devices: readonly string[]) {
   }
 }
 
-const listTitles = (list: { body: { data: { message: string }[] } }) =>
-  list.body.data.map(({ message }) => /with (\w+)/.exec(message)?.[1]);
+/** Adds notices that an API key can mark as read. */
+async function addExpiringKeys(userId: UserId, names: readonly string[]) {
+  for (const keyName of names) {
+    const facts = { keyId: createId("key"), keyName, expiresAt: "2026-09-30T10:00:00Z" };
+    const notice = { kind: "key-expires-in-1-day", userId, subject: keyName, facts } as const;
+    await app.instance.db.transaction().execute((trx) => addNotices(trx, [notice]));
+  }
+}
+
+const listTitles = (list: { body: { data: { title: string }[] } }) =>
+  list.body.data.map(({ title }) => /“(\w+)”/.exec(title)?.[1]);
 
 test("lists the notices in pages, newest first, and only unread or read ones", async () => {
   const { userId, secret } = await app.addKey();
-  await addDevices(userId, ["one", "two", "three"]);
+  await addExpiringKeys(userId, ["one", "two", "three"]);
   const first = await send(secret, "GET /me/notices?limit=2");
   expect(first).toMatchObject({ status: 200, body: { hasMore: true } });
   expect(listTitles(first)).toEqual(["three", "two"]);
@@ -61,7 +70,7 @@ test("lists the notices in pages, newest first, and only unread or read ones", a
   expect(listTitles(await send(secret, "GET /me/notices?sort=createdAt"))).toEqual(["one", "two", "three"]);
 
   const [notice] = first.body.data;
-  expect(notice).toMatchObject({ kind: "new-device", keyId: null, workspaceId: null, isRead: false });
+  expect(notice).toMatchObject({ kind: "key-expires-in-1-day", workspaceId: null, isRead: false });
   const read = await send(secret, `PATCH /me/notices/${notice.id}`, { isRead: true });
   expect(read).toMatchObject({ status: 200, body: { ...notice, isRead: true } });
   expect(await send(secret, `PATCH /me/notices/${notice.id}`, { isRead: true })).toMatchObject({
@@ -75,6 +84,42 @@ test("lists the notices in pages, newest first, and only unread or read ones", a
 
 test("names the key and the workspace of a notice, and hides a kind that the user turned off", async () => {
   const { userId, email } = await app.addUser();
+test("an API key can't mark the notices of its own misuse as read, and a session can", async () => {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const { secret, id: keyId } = await app.addKey(userId);
+  const key = { keyId, keyName: "CI" };
+  const kinds = ["former-secret-used", "new-network", "new-device"] as const;
+  await app.instance.db.transaction().execute((trx) =>
+    addNotices(trx, [
+      { kind: kinds[0], userId, subject: "1", facts: { ...key, address: "192.0.2.1" } },
+      { kind: kinds[1], userId, subject: "2", facts: { ...key, network: "192.0.2.0/24" } },
+      { kind: kinds[2], userId, subject: "3", facts: { device: "Chrome", address: null } },
+    ]),
+  );
+  await addExpiringKeys(userId, ["other"]);
+  const listUnread = async (): Promise<{ id: string; kind: string }[]> =>
+    (await send(secret, "GET /me/notices?isUnread=true")).body.data;
+  const unread = await listUnread();
+  expect(unread).toHaveLength(4);
+  for (const { id, kind } of unread) {
+    if (kind === "key-expires-in-1-day") continue;
+    expect(await send(secret, `PATCH /me/notices/${id}`, { isRead: true }), kind).toMatchObject({
+      status: 403,
+      body: { error: { message: expect.stringContaining("Mark it as read in the web app") } },
+    });
+  }
+  expect(await listUnread()).toEqual(unread);
+  expect(await send(secret, "POST /me/notices/read")).toMatchObject({ status: 204 });
+  const kept = await listUnread();
+  expect(kept.map(({ kind }) => kind).sort()).toEqual([...kinds].sort());
+  await client.notices.markRead.mutate({ id: kept[0]?.id ?? "" });
+  expect(await listUnread()).toHaveLength(2);
+  await client.notices.markAllRead.mutate();
+  expect(await listUnread()).toEqual([]);
+});
+
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });
   const { secret, id: keyId } = await app.addKey(userId);
@@ -100,7 +145,7 @@ test("names the key and the workspace of a notice, and hides a kind that the use
 
 test("another user's notice, and one that doesn't exist, are not found; other values than true are rejected", async () => {
   const other = await app.addKey();
-  await addDevices(other.userId, ["theirs"]);
+  await addExpiringKeys(other.userId, ["theirs"]);
   const [notice] = (await send(other.secret, "GET /me/notices")).body.data;
   const { secret } = await app.addKey();
   for (const id of [notice.id, encodeId("notice", createId("notice"))]) {

@@ -214,6 +214,12 @@ export async function countUnreadNotices(db: Db, userId: UserId): Promise<number
   return count;
 }
 
+/** Returns a notice that the app shows to a user. */
+export async function findNotice(db: Db, userId: UserId, id: NoticeId): Promise<Notice | undefined> {
+  const row = await shownTo(db, userId).select(columns).where("id", "=", id).executeTakeFirst();
+  return row as Notice | undefined; // The facts of a row belong to its kind.
+}
+
 /** Marks one notice of a user as read, and returns it. Returns undefined if there is none with this ID. */
 export async function markNoticeRead(db: Db, userId: UserId, id: NoticeId): Promise<Notice | undefined> {
   const row = await db
@@ -227,7 +233,12 @@ export async function markNoticeRead(db: Db, userId: UserId, id: NoticeId): Prom
   return row as Notice | undefined; // The facts of a row belong to its kind.
 }
 
-export async function markAllNoticesRead(db: Db, userId: UserId): Promise<void> {
+/** Marks all notices of a user as read, except those of some kinds. */
+export async function markAllNoticesRead(
+  db: Db,
+  userId: UserId,
+  { except }: { readonly except: readonly NoticeKind[] },
+): Promise<void> {
   await db
     .updateTable("notices")
     .set({ read_at: sql<Date>`clock_timestamp()` })
