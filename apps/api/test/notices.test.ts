@@ -1,5 +1,6 @@
 // Notices of the owner of a key, under /open.
 
+import { openAsOperator } from "@latchkey/auth/workspace-access";
 import {
   createId,
   decodeId,
@@ -15,6 +16,7 @@ import { maxLength } from "@latchkey/limits";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
+import { addMember } from "../src/domain/members.ts";
 import { describeNotice } from "../src/domain/notice-texts.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
 import type { Mail } from "../src/mail/mailer.ts";
@@ -82,8 +84,6 @@ test("lists the notices in pages, newest first, and only unread or read ones", a
   expect(listTitles(await send(secret, "GET /me/notices?isUnread=true"))).toEqual([]);
 });
 
-test("names the key and the workspace of a notice, and hides a kind that the user turned off", async () => {
-  const { userId, email } = await app.addUser();
 test("an API key can't mark the notices of its own misuse as read, and a session can", async () => {
   const { userId, email } = await app.addUser();
   const { client } = openClient(app.baseUrl);
@@ -120,6 +120,8 @@ test("an API key can't mark the notices of its own misuse as read, and a session
   expect(await listUnread()).toEqual([]);
 });
 
+test("names the key and the workspace of a notice, and hides a kind that the user turned off", async () => {
+  const { userId, email } = await app.addUser();
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });
   const { secret, id: keyId } = await app.addKey(userId);
@@ -172,6 +174,64 @@ test.each<Partial<KeySettings>>([
   await addDevices(userId, ["one"]);
   expect(await send(secret, "GET /me/notices")).toMatchObject({ status: 403 });
   expect(await send(secret, "POST /me/notices/read")).toMatchObject({ status: 403 });
+});
+
+/** A workspace of a new user, with another user as an admin, and notices to both about a key of a service account. */
+async function addManagedWorkspace() {
+  const [owner, admin] = [await app.addUser(), await app.addUser()];
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email: owner.email, password });
+  const { id } = await client.workspaces.create.mutate({ name: "Team" });
+  const workspaceId = decodeId("workspace", id) as WorkspaceId; // The workspace was just created.
+  const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
+  const { db, quotas } = app.instance;
+  await db
+    .transaction()
+    .execute((trx) => addMember(trx, edit, { userId: admin.userId, role: "admin" }, quotas));
+  const key = { keyId: createId("key"), keyName: "CI" };
+  const ofAccount = { ...key, serviceAccount: { id: createId("user"), name: "Deploys" } };
+  const network = "192.0.2.0/24";
+  await db.transaction().execute((trx) =>
+    addNotices(
+      trx,
+      [owner, admin].flatMap(({ userId }) => [
+        { kind: "new-network", userId, subject: "here", facts: { ...ofAccount, workspaceId, network } },
+        {
+          ...{ kind: "new-network", userId, subject: "elsewhere" },
+          facts: { ...ofAccount, workspaceId: createId("workspace"), network },
+        },
+        { kind: "new-network", userId, subject: "own", facts: { ...key, network } },
+      ]),
+    ),
+  );
+  const listSubjects = async ({ userId }: { userId: UserId }) => {
+    const query = app.owner.selectFrom("notices").select("subject").where("user_id", "=", userId);
+    const rows = await query.where("kind", "=", "new-network").orderBy("subject").execute();
+    return rows.map(({ subject }) => subject);
+  };
+  return { id, client, owner, admin, listSubjects };
+}
+
+test.each(["removed", "demoted"])(
+  "a manager who is %s loses the notices about keys of service accounts",
+  async (change) => {
+    const { id: workspaceId, client, owner, admin, listSubjects } = await addManagedWorkspace();
+    const userId = encodeId("user", admin.userId);
+    expect(await listSubjects(admin)).toEqual(["elsewhere", "here", "own"]);
+    if (change === "removed") await client.members.remove.mutate({ workspaceId, userId });
+    else await client.members.changeRole.mutate({ workspaceId, userId, role: "member", version: 1 });
+    expect(await listSubjects(admin)).toEqual(["elsewhere", "own"]);
+    expect(await listSubjects(owner)).toEqual(["elsewhere", "here", "own"]);
+    const mails = (await runJob(admin.userId)).filter(({ subject }) => subject.includes("new network"));
+    expect(mails).toHaveLength(2);
+  },
+);
+
+test("a manager whose new role manages service accounts too keeps these notices", async () => {
+  const { id: workspaceId, client, admin, listSubjects } = await addManagedWorkspace();
+  const userId = encodeId("user", admin.userId);
+  await client.members.changeRole.mutate({ workspaceId, userId, role: "owner", version: 1 });
+  expect(await listSubjects(admin)).toEqual(["elsewhere", "here", "own"]);
 });
 
 /** The facts of all kinds together. */

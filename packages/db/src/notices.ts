@@ -1,5 +1,5 @@
 import { type SelectQueryBuilder, sql } from "kysely";
-import { createId, type NoticeId, type UserId } from "./ids.ts";
+import { createId, type NoticeId, type UserId, type WorkspaceId } from "./ids.ts";
 import { sendsEmail } from "./instance-settings.ts";
 import { addJob } from "./jobs/add-job.ts";
 import { type NoticeContent, type NoticeKind, noticeKinds } from "./notice-kinds.ts";
@@ -245,6 +245,24 @@ export async function markAllNoticesRead(
     .where("user_id", "=", userId)
     .where("is_shown", "=", true)
     .where("read_at", "is", null)
+    .$if(except.length > 0, (query) => query.where("kind", "not in", except))
+    .execute();
+}
+
+/**
+ * Deletes a user's notices about the API keys of a workspace's service accounts, for a user who no longer manages them.
+ * Those that have not been emailed yet are not emailed.
+ */
+export async function deleteServiceAccountNotices(
+  trx: Trx,
+  userId: UserId,
+  workspaceId: WorkspaceId,
+): Promise<void> {
+  await trx
+    .deleteFrom("notices")
+    .where("user_id", "=", userId)
+    .where(sql<boolean>`facts -> 'serviceAccount' is not null`)
+    .where(sql<boolean>`facts ->> 'workspaceId' = ${workspaceId}`)
     .execute();
 }
 
