@@ -120,6 +120,7 @@ const table = readTable(`
   serviceAccounts.delete, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   offboarding.preview                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   offboarding.preview, a foreigner        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  offboarding.previewOwn                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   offboarding.replaceKeys                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   offboarding.replaceKeys, of another     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   ownership.get                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -684,6 +685,10 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "offboarding.preview, a foreigner": {
     input: createWorkspaceInput(({ people }) => ({ userId: people.foreigner.id })),
+  },
+  "offboarding.previewOwn": {
+    input: createWorkspaceInput(),
+    shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id, "workspace:read"] : ['"total":0']),
   },
   "offboarding.replaceKeys": {
     input: createWorkspaceInput(({ people, ownersKey }) => ({
