@@ -99,6 +99,25 @@ test("ends all other sessions together", async () => {
   expect(await current?.account.endOtherSessions.mutate()).toEqual({ count: 0 });
 });
 
+test("signs out everywhere, and records one event", async () => {
+  const { email, userId } = await app.addUser();
+  const [current, other] = [await signIn(email), await signIn(email)];
+  const someoneElse = await signIn((await app.addUser()).email);
+  expect(await current.account.signOutEverywhere.mutate()).toBeNull();
+  for (const client of [current, other]) expect(await client.session.current.query()).toBeNull();
+  expect(await someoneElse.session.current.query()).not.toBeNull();
+  await expect(current.account.signOutEverywhere.mutate()).rejects.toMatchObject({
+    data: { code: "UNAUTHORIZED" },
+  });
+  const events = await app.owner
+    .selectFrom("security_events")
+    .select(["action", "after"])
+    .where("user_id", "=", userId)
+    .where("action", "<>", "sign-in.succeeded")
+    .execute();
+  expect(events).toEqual([{ action: "session.signed-out", after: { count: 2 } }]);
+});
+
 test("changes the password, ends the other sessions, and records it", async () => {
   const { email } = await app.addUser();
   const [current, other] = [await signIn(email), await signIn(email)];

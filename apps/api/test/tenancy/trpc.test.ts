@@ -54,6 +54,7 @@ const table = readTable(`
   account.sessions                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.endSession                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   account.endOtherSessions                UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.signOutEverywhere               UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   factors.get                             UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   factors.createTotp                      UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   factors.enableTotp                      UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
@@ -333,6 +334,12 @@ const plans: Readonly<Record<string, Plan>> = {
     input: ({ people }) => ({ id: people.owner.id.replace("usr_", "ses_") }),
   },
   "account.endOtherSessions": { shows: () => ['"count":0'] },
+  "account.signOutEverywhere": {
+    effect: (_fixture, actor) => ({
+      removed: listOwnSession(actor),
+      added: { security_events: [{ user_id: actor?.userId, action: "session.signed-out" }] },
+    }),
+  },
   "factors.get": { shows: () => ['"totpSince":null', '"recoveryCodeCount":0'] },
   "factors.createTotp": {
     effect: (_fixture, actor) => ({
