@@ -175,7 +175,7 @@ test("signs out everywhere, on this device too", async () => {
   for (const page of [here, there]) await signIn(page, environment.baseUrl, lastPassword);
   await here.getByRole("button", { name: "Sign out everywhere" }).click();
   const dialog = here.getByRole("dialog", { name: "Sign out everywhere?" });
-  await dialog.getByText(/^All devices are signed out immediately/).waitFor();
+  await dialog.getByText(/^All devices, including this one, are signed out immediately/).waitFor();
   await here.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(here)).toEqual([]);
   await dialog.getByRole("button", { name: "Sign out everywhere" }).click();

@@ -160,7 +160,7 @@ function AllSessions({ onClose }: { readonly onClose: () => void }): ReactElemen
   return (
     <>
       <p className={classes.words}>
-        All devices are signed out immediately, and so are you here. Your API keys keep working.
+        All devices, including this one, are signed out immediately. Your API keys keep working.
       </p>
       <ConfirmActions
         action="Sign out everywhere"
