@@ -236,6 +236,43 @@ test("a user with a second factor enters it after the provider, and for a confir
   expect(await confirm("careful", codeIn(1))).toMatchObject({ status: 200 });
 });
 
+test("linking and unlinking an identity require recent authentication", async () => {
+  const { cookie: session, email } = await signUp(baseUrl, "linking@example.com");
+  provider.setClaims("linked", { email: "linked@example.com", isEmailVerified: true });
+  const call = (path: string, input: unknown = {}, cookie = session) =>
+    callProcedure(baseUrl, { path, kind: "mutation", input, cookie });
+  const setAge = (minutes: number) =>
+    database.query(
+      `update sessions set authenticated_at = clock_timestamp() - make_interval(mins => $2)
+      where user_id = (select id from users where email = $1)`,
+      [email, minutes],
+    );
+  const countIdentities = async () => {
+    const query = "select 1 from identities join users on users.id = user_id where users.email = $1";
+    return (await database.query(query, [email])).rows.length;
+  };
+  const startLink = () => call("account.startOpenid", { use: "link" });
+  await setAge(16);
+  expect(await startLink()).toMatchObject({ code: "FORBIDDEN" });
+  await setAge(0);
+  const { data, cookie } = await startLink();
+  const { url } = data as { url: string }; // The router's type for this procedure.
+  const { code, state, iss } = Object.fromEntries((await passProvider(url, "linked")).searchParams);
+  const link = () => call("account.linkOpenid", { code, state, iss }, `${session}; ${cookie}`);
+  // The authentication becomes too old while the user is at the provider.
+  await setAge(16);
+  expect(await link()).toMatchObject({ code: "FORBIDDEN" });
+  expect(await countIdentities()).toBe(0);
+  await setAge(0);
+  expect(await link()).toMatchObject({ status: 200 });
+  await setAge(16);
+  expect(await call("account.unlinkOpenid")).toMatchObject({ code: "FORBIDDEN" });
+  expect(await countIdentities()).toBe(1);
+  await setAge(0);
+  expect(await call("account.unlinkOpenid")).toMatchObject({ status: 200 });
+  expect(await countIdentities()).toBe(0);
+});
+
 test("a sign-in with an older session at the provider doesn't allow sensitive changes", async () => {
   provider.setClaims("returning", { email: "returning@example.com", isEmailVerified: true });
   const jar = new Map<string, string>();

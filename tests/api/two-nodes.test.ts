@@ -5,6 +5,7 @@ import {
   callProcedure,
   createKey,
   deleteKey,
+  findSignedIn,
   readUsageCount,
   signIn,
 } from "../support/account.ts";
@@ -80,6 +81,23 @@ test("the usage count is exactly the number of admitted requests, with 200 conne
   expect(others).toEqual({});
   expect(await readUsageCount(nodes.left.baseUrl, nodes.account, id)).toBe(admitted);
   console.info(`exact count: ${admitted} in ${Math.round(tookMs)} ms over 200 connections`);
+});
+
+test("a sign-out on one node ends the session on both nodes, on the next request", async () => {
+  const { left, right, account } = nodes;
+  for (let round = 0; round < 10; round += 1) {
+    const [here, there] = round % 2 === 0 ? [left, right] : [right, left];
+    const { cookie = "" } = await signIn(here.baseUrl, account);
+    const session = { ...account, cookie };
+    // Both nodes have seen the session.
+    for (const { baseUrl } of [here, there]) expect(await findSignedIn(baseUrl, session)).toBe(account.email);
+    const signOut = { path: "session.signOut", kind: "mutation", cookie } as const;
+    expect((await callProcedure(here.baseUrl, signOut)).status).toBe(200);
+    const list = { path: "account.sessions", kind: "query", cookie } as const;
+    expect((await callProcedure(there.baseUrl, list)).code).toBe("UNAUTHORIZED");
+    for (const { baseUrl } of [there, here]) expect(await findSignedIn(baseUrl, session)).toBeUndefined();
+  }
+  expect(await findSignedIn(right.baseUrl, account)).toBe(account.email);
 });
 
 test("a code of an authenticator app is accepted once, by one of the nodes", async () => {

@@ -12,21 +12,22 @@ let here: Page;
 let there: Page;
 const email = visitor.email;
 const newPassword = "seven bridges over the river";
+const lastPassword = "four quiet foxes on ice";
 
 const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
   ({ page: here } = await browser.open());
   await signUp(here, baseUrl);
   ({ page: there } = await browser.open());
-  await signInThere(baseUrl);
+  await signIn(there, baseUrl);
 });
 
-/** Signs in on another device, and opens the page on security. */
-async function signInThere(baseUrl: string): Promise<void> {
-  await there.goto(`${baseUrl}/sign-in?next=/account/security`);
-  await there.getByLabel("Email").fill(email);
-  await there.getByLabel("Password").fill(visitor.password);
-  await there.getByRole("button", { name: "Sign in" }).click();
-  await there.getByRole("heading", { name: "Security", exact: true }).waitFor();
+/** Signs in, and opens the page on security. */
+async function signIn(page: Page, baseUrl: string, password: string = visitor.password): Promise<void> {
+  await page.goto(`${baseUrl}/sign-in?next=/account/security`);
+  await page.getByLabel("Email").fill(email);
+  await page.getByLabel("Password").fill(password);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { name: "Security", exact: true }).waitFor();
 }
 
 const sessionsOf = (page: Page) => page.getByRole("table", { name: "Sessions" }).getByRole("rowheader");
@@ -66,7 +67,7 @@ test("lists the sessions, and ends another one after a confirmation", async () =
 });
 
 test("changes the password, which ends the other sessions", async () => {
-  await signInThere(environment.baseUrl);
+  await signIn(there, environment.baseUrl);
   await here.goto(`${environment.baseUrl}/account/profile`);
   const change = async (current: string, next: string) => {
     await here.getByLabel("Current password").fill(current);
@@ -150,14 +151,14 @@ test("chooses a new password with a link from the operator, once", async () => {
   await page.getByLabel("New password").fill("password1234");
   await page.getByRole("button", { name: "Change password" }).click();
   await page.getByText("This password is too common.").waitFor();
-  await page.getByLabel("New password").fill("four quiet foxes on ice");
+  await page.getByLabel("New password").fill(lastPassword);
   await page.getByRole("button", { name: "Change password" }).click();
   await page.getByRole("heading", { name: "Your password was changed" }).waitFor();
   // The token reaches no log that contains URLs.
   expect(sent.filter((address) => address.includes(url.split("#")[1] ?? ""))).toEqual([]);
   await page.getByRole("link", { name: "Sign in" }).click();
   await page.getByLabel("Email").fill(email);
-  await page.getByLabel("Password").fill("four quiet foxes on ice");
+  await page.getByLabel("Password").fill(lastPassword);
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByRole("heading", { name: "Quick start" }).waitFor();
   await here.reload();
@@ -168,4 +169,23 @@ test("chooses a new password with a link from the operator, once", async () => {
   await page.goto(`${environment.baseUrl}/reset-password`);
   await page.getByText("The link is incomplete.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
+});
+
+test("signs out everywhere, on this device too", async () => {
+  for (const page of [here, there]) await signIn(page, environment.baseUrl, lastPassword);
+  await here.getByRole("button", { name: "Sign out everywhere" }).click();
+  const dialog = here.getByRole("dialog", { name: "Sign out everywhere?" });
+  await dialog.getByText(/^All devices, including this one, are signed out immediately/).waitFor();
+  await here.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(here)).toEqual([]);
+  await dialog.getByRole("button", { name: "Sign out everywhere" }).click();
+  await here.waitForURL(/\/sign-in$/);
+  await here.getByRole("heading", { name: "Sign in" }).waitFor();
+  await there.reload();
+  await there.getByRole("heading", { name: "Sign in" }).waitFor();
+  await signIn(here, environment.baseUrl, lastPassword);
+  await expect.poll(() => sessionsOf(here).count()).toBe(1);
+  await logOf(here)
+    .getByText(/^Signed out everywhere, which ended \d sessions$/)
+    .waitFor();
 });

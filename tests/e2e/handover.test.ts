@@ -1,6 +1,7 @@
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { callOpen } from "../support/open-call.ts";
 import { callOpenApi, createKey, enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -12,6 +13,7 @@ let ada: Page;
 let grace: Page;
 let workspace: Awaited<ReturnType<typeof getWorkspace>>;
 let graceKey: string;
+let adaKey: string;
 const graceEmail = "grace@example.com";
 
 const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
@@ -125,11 +127,48 @@ test("neither the operator nor the last owner of a workspace with other members 
   await small.close();
 });
 
-test("the former owner leaves", async () => {
+test("the former owner sees which API keys lose access with a lower role", async () => {
+  adaKey = await createKey(ada, "Reports");
   await ada.goto(addressOf("/members"));
-  await ada.getByRole("button", { name: "Leave the workspace" }).click();
-  await ada.getByRole("dialog").getByRole("button", { name: "Leave" }).click();
+  await ada.getByRole("combobox", { name: "Role of Ada Lovelace" }).click();
+  await ada.getByRole("option", { name: "Member" }).click();
+  const dialog = ada.getByRole("dialog", { name: "Change your own role?" });
+  const impact = dialog.getByRole("region", { name: "API keys that lose access" });
+  await impact.getByText("Reports").waitFor();
+  await impact.getByText(/No longer allowed: .*audit:read/).waitFor();
+  await impact.getByRole("button", { name: "Move to a service account" }).waitFor();
+  await ada.waitForLoadState("networkidle");
+  expect(await findProblems(ada)).toBeUndefined();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
+});
+
+test("the former owner sees which API keys lose access, and leaves", async () => {
+  const workspaceId = workspace.id;
+  const statusOf = async () =>
+    (await callOpen(environment.baseUrl, adaKey, `/open/workspaces/${workspaceId}`)).status;
+  expect(await statusOf()).toBe(200);
+  const dialog = ada.getByRole("dialog");
+  const openDialog = async () => {
+    await ada.getByRole("button", { name: "Leave the workspace" }).click();
+    await dialog.getByText("1 API key loses access to this workspace:").waitFor();
+    await dialog.getByText("Reports").waitFor();
+    await dialog.getByText("All of its requests here are rejected.").waitFor();
+  };
+  await openDialog();
+  await dialog.getByRole("button", { name: "Move to a service account" }).click();
+  await dialog.getByLabel("Name of the service account").fill("Reporting");
+  await dialog.getByRole("button", { name: "Create 1 key" }).click();
+  await dialog.getByText("To wait for the switch, don’t confirm yet.").waitFor();
+  await dialog.getByRole("button", { name: "Stay for now" }).click();
+  await dialog.waitFor({ state: "detached" });
+  // Otherwise, Grace couldn't delete her account with the workspace.
+  const { items } = await proceduresOf(ada).members.list.query({ workspaceId, kind: "service_account" });
+  for (const { userId } of items) await proceduresOf(ada).members.remove.mutate({ workspaceId, userId });
+  await openDialog();
+  await dialog.getByRole("button", { name: "Leave", exact: true }).click();
   await ada.getByText(/^You have left/).waitFor();
+  expect(await statusOf()).toBe(403);
 });
 
 test("deletes the account with its workspaces, after the email address was typed", async () => {

@@ -2,7 +2,7 @@ import { TOTP } from "otpauth";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
-import { enter, visitor } from "../support/visitor.ts";
+import { createKey, enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
@@ -85,11 +85,15 @@ test("a member without one leaves from that page", async () => {
   await environment.command([
     ...["member", "add", "--workspace", id, "--user", "joan@example.com", "--role", "member"],
   ]);
+  await createKey(joan, "Reports");
   await joan.goto(`${environment.baseUrl}/w/${slug}/members`);
   await joan.getByRole("button", { name: "Leave the workspace" }).focus();
   await joan.keyboard.press("Enter");
   const dialog = joan.getByRole("dialog");
   await dialog.getByText("To rejoin, you need an invitation.").waitFor();
+  const impact = dialog.getByRole("region", { name: "API keys that lose access" });
+  await impact.getByText("Reports").waitFor();
+  expect(await impact.getByRole("button").count()).toBe(0);
   await joan.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(joan)).toEqual([]);
   await dialog.getByRole("button", { name: "Leave", exact: true }).click();

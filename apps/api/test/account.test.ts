@@ -2,7 +2,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember } from "../src/domain/members.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
@@ -97,6 +97,25 @@ test("ends all other sessions together", async () => {
   expect(await current?.account.endOtherSessions.mutate()).toEqual({ count: 2 });
   for (const other of others) expect(await other.session.current.query()).toBeNull();
   expect(await current?.account.endOtherSessions.mutate()).toEqual({ count: 0 });
+});
+
+test("signs out everywhere, and records one event", async () => {
+  const { email, userId } = await app.addUser();
+  const [current, other] = [await signIn(email), await signIn(email)];
+  const someoneElse = await signIn((await app.addUser()).email);
+  expect(await current.account.signOutEverywhere.mutate()).toBeNull();
+  for (const client of [current, other]) expect(await client.session.current.query()).toBeNull();
+  expect(await someoneElse.session.current.query()).not.toBeNull();
+  await expect(current.account.signOutEverywhere.mutate()).rejects.toMatchObject({
+    data: { code: "UNAUTHORIZED" },
+  });
+  const events = await app.owner
+    .selectFrom("security_events")
+    .select(["action", "after"])
+    .where("user_id", "=", userId)
+    .where("action", "<>", "sign-in.succeeded")
+    .execute();
+  expect(events).toEqual([{ action: "session.signed-out", after: { count: 2 } }]);
 });
 
 test("changes the password, ends the other sessions, and records it", async () => {
@@ -401,6 +420,66 @@ describe("15 minutes after the sign-in", () => {
     const lowered = await change("viewer", member.version);
     await client.account.confirmPassword.mutate({ password });
     await change("admin", lowered.version);
+  });
+
+  test("a password is required for a webhook that sends the audit log elsewhere, but not to stop it", async () => {
+    const { client, userId } = await signInEarlier(0);
+    const workspaceId = (await client.session.current.query())?.workspaces[0]?.id ?? "";
+    const url = "https://example.com/hook";
+    const create = () => client.webhooks.create.mutate({ workspaceId, url, actions: null });
+    const { id } = await create();
+    const update = async (changes: object) => {
+      const { version } = await client.webhooks.get.query({ workspaceId, id });
+      return await client.webhooks.update.mutate({ workspaceId, id, version, changes });
+    };
+    await setAge(userId, 901);
+    const sensitive = [
+      create,
+      () => update({ url: "https://example.com/elsewhere" }),
+      () => update({ actions: ["member.added"] }),
+      () => client.webhooks.rotateSecret.mutate({ workspaceId, id, overlapSeconds: 0 }),
+    ];
+    for (const change of sensitive) await expect(change()).rejects.toMatchObject(required);
+    await update({ description: "Ours", isDisabled: true });
+    await expect(update({ isDisabled: false })).rejects.toMatchObject(required);
+    expect(await client.webhooks.get.query({ workspaceId, id })).toMatchObject({ url, actions: null });
+    expect((await client.webhooks.list.query({ workspaceId })).total).toBe(1);
+    await client.account.confirmPassword.mutate({ password });
+    for (const change of [...sensitive, () => update({ isDisabled: false })]) await change();
+    await setAge(userId, 901);
+    await client.webhooks.delete.mutate({ workspaceId, id });
+  });
+
+  test("a user without a password sets one only after a recent sign-in", async () => {
+    const { client, userId } = await signInEarlier(901);
+    await app.owner.deleteFrom("accounts").where("user_id", "=", userId).execute();
+    const setPassword = () => client.account.setPassword.mutate({ newPassword });
+    await expect(setPassword()).rejects.toMatchObject(required);
+    expect(await client.account.signInMethods.query()).toMatchObject({ hasPassword: false });
+    await setAge(userId, 0);
+    await setPassword();
+    expect(await client.account.signInMethods.query()).toMatchObject({ hasPassword: true });
+  });
+
+  test("a password is required to ask for another email address", async () => {
+    const mailing = await startTestApp({ sendsEmail: true });
+    onTestFinished(() => mailing.close());
+    const { email, userId } = await mailing.addUser();
+    const { client } = openClient(mailing.baseUrl);
+    await client.session.signIn.mutate({ email, password });
+    await sql`
+      update sessions set authenticated_at = clock_timestamp() - interval '901 s'
+      where user_id = ${userId}`.execute(mailing.owner);
+    const countRequests = async () =>
+      (await client.securityLog.list.query({})).items.filter(
+        ({ action }) => action === "account.email-change-requested",
+      ).length;
+    const request = () => client.account.requestEmailChange.mutate({ email: "new.address@example.com" });
+    await expect(request()).rejects.toMatchObject(required);
+    expect(await countRequests()).toBe(0);
+    await client.account.confirmPassword.mutate({ password });
+    await request();
+    expect(await countRequests()).toBe(1);
   });
 
   test("another session of the user stays without a password", async () => {

@@ -44,6 +44,7 @@ test("every procedure in the cost table exists", () => {
     "keyHistory.usageInBuckets",
     "members.list",
     "offboarding.preview",
+    "offboarding.previewOwn",
     "operator.instance",
     "operator.log",
     "operator.users",

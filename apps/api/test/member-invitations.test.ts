@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
 import { addMember } from "../src/domain/members.ts";
+import { maxInvitationsPerMember } from "../src/domain/quotas.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -93,6 +94,27 @@ test("a member sees and changes only the invitations that they sent last", async
   await expect(member.client.invitations.revoke.mutate({ workspaceId, id })).rejects.toMatchObject(
     failsWith("NOT_FOUND"),
   );
+});
+
+test("a member can have sent 25 invitations that nobody has accepted, and an admin more", async () => {
+  const { id: workspaceId, admin, member } = await addTeam();
+  const invite = ({ client }: Person) =>
+    client.invitations.create.mutate({ workspaceId, email: newEmail(), role: "viewer" });
+  const { id } = await invite(member);
+  while ((await listEmails(workspaceId, member)).length < maxInvitationsPerMember - 2) await invite(member);
+  const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => invite(member)));
+  const failures = outcomes.filter((outcome) => outcome.status === "rejected");
+  expect(await listEmails(workspaceId, member)).toHaveLength(maxInvitationsPerMember);
+  expect(failures).toHaveLength(3);
+  for (const { reason } of failures)
+    expect(reason).toMatchObject({
+      message: expect.stringContaining("which is the limit for members"),
+      data: { code: "UNPROCESSABLE_CONTENT", issues: [{ code: "quota_exceeded" }] },
+    });
+  for (let count = 0; count <= maxInvitationsPerMember; count += 1) await invite(admin);
+  await member.client.invitations.resend.mutate({ workspaceId, id });
+  await member.client.invitations.revoke.mutate({ workspaceId, id });
+  await invite(member);
 });
 
 test("the invitations of a member who became a viewer are invalid, and they manage none", async () => {

@@ -1,5 +1,6 @@
 // Notices of the owner of a key, under /open.
 
+import { openAsOperator } from "@latchkey/auth/workspace-access";
 import {
   createId,
   decodeId,
@@ -15,6 +16,7 @@ import { maxLength } from "@latchkey/limits";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
+import { addMember } from "../src/domain/members.ts";
 import { describeNotice } from "../src/domain/notice-texts.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
 import type { Mail } from "../src/mail/mailer.ts";
@@ -45,12 +47,21 @@ async function addDevices(userId: UserId, devices: readonly string[]) {
   }
 }
 
-const listTitles = (list: { body: { data: { message: string }[] } }) =>
-  list.body.data.map(({ message }) => /with (\w+)/.exec(message)?.[1]);
+/** Adds notices that an API key can mark as read. */
+async function addExpiringKeys(userId: UserId, names: readonly string[]) {
+  for (const keyName of names) {
+    const facts = { keyId: createId("key"), keyName, expiresAt: "2026-09-30T10:00:00Z" };
+    const notice = { kind: "key-expires-in-1-day", userId, subject: keyName, facts } as const;
+    await app.instance.db.transaction().execute((trx) => addNotices(trx, [notice]));
+  }
+}
+
+const listTitles = (list: { body: { data: { title: string }[] } }) =>
+  list.body.data.map(({ title }) => /“(\w+)”/.exec(title)?.[1]);
 
 test("lists the notices in pages, newest first, and only unread or read ones", async () => {
   const { userId, secret } = await app.addKey();
-  await addDevices(userId, ["one", "two", "three"]);
+  await addExpiringKeys(userId, ["one", "two", "three"]);
   const first = await send(secret, "GET /me/notices?limit=2");
   expect(first).toMatchObject({ status: 200, body: { hasMore: true } });
   expect(listTitles(first)).toEqual(["three", "two"]);
@@ -61,7 +72,7 @@ test("lists the notices in pages, newest first, and only unread or read ones", a
   expect(listTitles(await send(secret, "GET /me/notices?sort=createdAt"))).toEqual(["one", "two", "three"]);
 
   const [notice] = first.body.data;
-  expect(notice).toMatchObject({ kind: "new-device", keyId: null, workspaceId: null, isRead: false });
+  expect(notice).toMatchObject({ kind: "key-expires-in-1-day", workspaceId: null, isRead: false });
   const read = await send(secret, `PATCH /me/notices/${notice.id}`, { isRead: true });
   expect(read).toMatchObject({ status: 200, body: { ...notice, isRead: true } });
   expect(await send(secret, `PATCH /me/notices/${notice.id}`, { isRead: true })).toMatchObject({
@@ -71,6 +82,42 @@ test("lists the notices in pages, newest first, and only unread or read ones", a
   expect(listTitles(await send(secret, "GET /me/notices?isUnread=false"))).toEqual(["three"]);
   expect(await send(secret, "POST /me/notices/read")).toMatchObject({ status: 204 });
   expect(listTitles(await send(secret, "GET /me/notices?isUnread=true"))).toEqual([]);
+});
+
+test("an API key can't mark the notices of its own misuse as read, and a session can", async () => {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const { secret, id: keyId } = await app.addKey(userId);
+  const key = { keyId, keyName: "CI" };
+  const kinds = ["former-secret-used", "new-network", "new-device"] as const;
+  await app.instance.db.transaction().execute((trx) =>
+    addNotices(trx, [
+      { kind: kinds[0], userId, subject: "1", facts: { ...key, address: "192.0.2.1" } },
+      { kind: kinds[1], userId, subject: "2", facts: { ...key, network: "192.0.2.0/24" } },
+      { kind: kinds[2], userId, subject: "3", facts: { device: "Chrome", address: null } },
+    ]),
+  );
+  await addExpiringKeys(userId, ["other"]);
+  const listUnread = async (): Promise<{ id: string; kind: string }[]> =>
+    (await send(secret, "GET /me/notices?isUnread=true")).body.data;
+  const unread = await listUnread();
+  expect(unread).toHaveLength(4);
+  for (const { id, kind } of unread) {
+    if (kind === "key-expires-in-1-day") continue;
+    expect(await send(secret, `PATCH /me/notices/${id}`, { isRead: true }), kind).toMatchObject({
+      status: 403,
+      body: { error: { message: expect.stringContaining("Mark it as read in the web app") } },
+    });
+  }
+  expect(await listUnread()).toEqual(unread);
+  expect(await send(secret, "POST /me/notices/read")).toMatchObject({ status: 204 });
+  const kept = await listUnread();
+  expect(kept.map(({ kind }) => kind).sort()).toEqual([...kinds].sort());
+  await client.notices.markRead.mutate({ id: kept[0]?.id ?? "" });
+  expect(await listUnread()).toHaveLength(2);
+  await client.notices.markAllRead.mutate();
+  expect(await listUnread()).toEqual([]);
 });
 
 test("names the key and the workspace of a notice, and hides a kind that the user turned off", async () => {
@@ -100,7 +147,7 @@ test("names the key and the workspace of a notice, and hides a kind that the use
 
 test("another user's notice, and one that doesn't exist, are not found; other values than true are rejected", async () => {
   const other = await app.addKey();
-  await addDevices(other.userId, ["theirs"]);
+  await addExpiringKeys(other.userId, ["theirs"]);
   const [notice] = (await send(other.secret, "GET /me/notices")).body.data;
   const { secret } = await app.addKey();
   for (const id of [notice.id, encodeId("notice", createId("notice"))]) {
@@ -127,6 +174,64 @@ test.each<Partial<KeySettings>>([
   await addDevices(userId, ["one"]);
   expect(await send(secret, "GET /me/notices")).toMatchObject({ status: 403 });
   expect(await send(secret, "POST /me/notices/read")).toMatchObject({ status: 403 });
+});
+
+/** A workspace of a new user, with another user as an admin, and notices to both about a key of a service account. */
+async function addManagedWorkspace() {
+  const [owner, admin] = [await app.addUser(), await app.addUser()];
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email: owner.email, password });
+  const { id } = await client.workspaces.create.mutate({ name: "Team" });
+  const workspaceId = decodeId("workspace", id) as WorkspaceId; // The workspace was just created.
+  const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
+  const { db, quotas } = app.instance;
+  await db
+    .transaction()
+    .execute((trx) => addMember(trx, edit, { userId: admin.userId, role: "admin" }, quotas));
+  const key = { keyId: createId("key"), keyName: "CI" };
+  const ofAccount = { ...key, serviceAccount: { id: createId("user"), name: "Deploys" } };
+  const network = "192.0.2.0/24";
+  await db.transaction().execute((trx) =>
+    addNotices(
+      trx,
+      [owner, admin].flatMap(({ userId }) => [
+        { kind: "new-network", userId, subject: "here", facts: { ...ofAccount, workspaceId, network } },
+        {
+          ...{ kind: "new-network", userId, subject: "elsewhere" },
+          facts: { ...ofAccount, workspaceId: createId("workspace"), network },
+        },
+        { kind: "new-network", userId, subject: "own", facts: { ...key, network } },
+      ]),
+    ),
+  );
+  const listSubjects = async ({ userId }: { userId: UserId }) => {
+    const query = app.owner.selectFrom("notices").select("subject").where("user_id", "=", userId);
+    const rows = await query.where("kind", "=", "new-network").orderBy("subject").execute();
+    return rows.map(({ subject }) => subject);
+  };
+  return { id, client, owner, admin, listSubjects };
+}
+
+test.each(["removed", "demoted"])(
+  "a manager who is %s loses the notices about keys of service accounts",
+  async (change) => {
+    const { id: workspaceId, client, owner, admin, listSubjects } = await addManagedWorkspace();
+    const userId = encodeId("user", admin.userId);
+    expect(await listSubjects(admin)).toEqual(["elsewhere", "here", "own"]);
+    if (change === "removed") await client.members.remove.mutate({ workspaceId, userId });
+    else await client.members.changeRole.mutate({ workspaceId, userId, role: "member", version: 1 });
+    expect(await listSubjects(admin)).toEqual(["elsewhere", "own"]);
+    expect(await listSubjects(owner)).toEqual(["elsewhere", "here", "own"]);
+    const mails = (await runJob(admin.userId)).filter(({ subject }) => subject.includes("new network"));
+    expect(mails).toHaveLength(2);
+  },
+);
+
+test("a manager whose new role manages service accounts too keeps these notices", async () => {
+  const { id: workspaceId, client, admin, listSubjects } = await addManagedWorkspace();
+  const userId = encodeId("user", admin.userId);
+  await client.members.changeRole.mutate({ workspaceId, userId, role: "owner", version: 1 });
+  expect(await listSubjects(admin)).toEqual(["elsewhere", "here", "own"]);
 });
 
 /** The facts of all kinds together. */

@@ -239,6 +239,12 @@ test("an operator disables, enables and signs out a user, and creates a reset li
     "session.ended operator",
     "sign-in.succeeded session",
   ]);
+  for (const { action, actor, address, device, requestId } of own) {
+    expect(requestId).not.toBeNull();
+    // Where the operator works doesn't concern the user.
+    if (actor.kind === "operator") expect([address, device], action).toEqual([null, null]);
+    else expect(address, action).toBe("127.0.0.1");
+  }
   const unknown = { userId: "usr_01h455vb4pex5vsknk084sn02q" };
   for (const name of ["disableUser", "enableUser", "endSessions", "createResetLink", "grantRole"] as const) {
     await expect(operator.operator[name].mutate(unknown)).rejects.toMatchObject(notFound);

@@ -28,10 +28,29 @@ const overloaded = defineEndpoint({
   },
 });
 
+const broken = defineEndpoint({
+  operationId: "broken",
+  summary: "Is broken",
+  description: "Always answers 500.",
+  method: "GET",
+  path: "/broken",
+  access: "key",
+  request: { query: z.strictObject({ text: z.string() }) },
+  response: { status: 200, description: "The result.", schema: z.object({}) },
+  errors: [],
+  handle: ({ query: { text } }) => {
+    throw new Error(text);
+  },
+});
+
 let app: TestApp;
 let key: Key;
 beforeAll(async () => {
-  app = await startTestApp({ hasRequestLog: true, corsOrigins: [page], extraEndpoints: [overloaded] });
+  app = await startTestApp({
+    hasRequestLog: true,
+    corsOrigins: [page],
+    extraEndpoints: [overloaded, broken],
+  });
   key = await app.addKey();
 });
 afterAll(() => app.close());
@@ -188,6 +207,43 @@ test("logs a preflight request, and a request whose target is an absolute URL", 
     .poll(() => linesOf(app).find(({ requestId }) => requestId === "whole-url"))
     .toMatchObject({ route: "/open/me", status: 401 });
   socket.destroy();
+});
+
+const forged = '{"level":60,"msg":"forged"}';
+
+/** Sends bytes as they are, and reads until the server closes the connection. */
+async function sendBytes(request: string): Promise<void> {
+  const { hostname, port } = new URL(app.baseUrl);
+  const socket = connect(Number(port), hostname);
+  socket.on("error", () => undefined); // The server may reset the connection.
+  socket.end(request);
+  socket.resume();
+  await once(socket, "close");
+}
+
+test("CR and LF in a header, a path or a query can't start a new line", async () => {
+  const { host } = new URL(app.baseUrl);
+  const breaks = ["\r\n", "\n", "\r", "\r\n ", "\u0085", "%0d%0a", "%0A", "\\r\\n"];
+  for (const lineBreak of breaks) {
+    const text = `a${lineBreak}${forged}`;
+    for (const path of [`/open/${text}`, `/trpc/${text}`, `/open/me?${text}`, `/${text}`])
+      await sendBytes(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    for (const name of ["X-Request-Id", "User-Agent", "Authorization", "Cookie", "Host", "X-Forwarded-For"])
+      for (const path of ["/open/me", "/trpc/session.current"])
+        await sendBytes(
+          `GET ${path} HTTP/1.1\r\nHost: ${host}\r\n${name}: ${text}\r\nConnection: close\r\n\r\n`,
+        );
+  }
+  // The message of an error, which the log contains.
+  const { status } = await send(`/open/broken?text=${encodeURIComponent(`a\r\n${forged}\r${forged}`)}`, {
+    secret: key.secret,
+  });
+  expect(status).toBe(500);
+  const log = app.readLog();
+  expect(log).toContain(JSON.stringify(`a\r\n${forged}`).slice(1, -1));
+  expect(log).not.toContain("\r");
+  const lines = log.split("\n").slice(0, -1);
+  for (const line of lines) expect(JSON.parse(line)).not.toMatchObject({ msg: "forged" });
 });
 
 /** Targets that Koa interprets as paths of the two APIs. */

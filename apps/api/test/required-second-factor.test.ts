@@ -98,6 +98,7 @@ test("a member without one can leave, and do nothing else in the workspace", asy
     () => client.workspaces.update.mutate({ workspaceId, name: "Changed", version: 2 }),
   ])
     await expect(attempt()).rejects.toMatchObject(blocked);
+  expect(await client.offboarding.previewOwn.query({ workspaceId })).toMatchObject({ total: 0 });
   await client.members.leave.mutate({ workspaceId });
   await expect(client.workspaces.get.query({ workspaceId })).rejects.toMatchObject({
     message: "Insufficient access",

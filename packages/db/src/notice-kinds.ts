@@ -61,6 +61,16 @@ export type NoticeContent = {
   readonly [Kind in NoticeKind]: { readonly kind: Kind; readonly facts: NoticeFactsByKind[Kind] };
 }[NoticeKind];
 
+/**
+ * The kinds that may report a stolen secret or password. A request with an API key can't mark them as read, so that
+ * whoever uses a stolen key can't hide the notice of it.
+ */
+export const securityNoticeKinds = [
+  "former-secret-used",
+  "new-network",
+  "new-device",
+] as const satisfies readonly NoticeKind[];
+
 export const noticeKinds = [
   "invitation",
   "role-changed",

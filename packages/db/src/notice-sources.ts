@@ -6,6 +6,7 @@ import type { NoticeContent, NoticedKey, NoticeFactsByKind } from "./notice-kind
 import { addNotices } from "./notices.ts";
 import type { Db, Trx } from "./schema.ts";
 import { enterWorkspace } from "./workspace-scope.ts";
+import { lockMembersOf } from "./workspaces.ts";
 
 /** The most notices per transaction. */
 const maxPerStep = 500;
@@ -67,9 +68,12 @@ async function addKeyNotices<Found extends FoundKey>(
   describe: (key: Found) => { readonly subject: string } & NoticeContent,
 ): Promise<void> {
   const managers = new Map<WorkspaceId, readonly UserId[]>();
-  for (const workspaceId of new Set(found.flatMap((key) => key.workspaceId ?? []))) {
+  for (const workspaceId of [...new Set(found.flatMap((key) => key.workspaceId ?? []))].sort()) {
     const scope = mintWorkspaceScope(workspaceId);
-    managers.set(workspaceId, await listManagerIds(await enterWorkspace(trx, scope), scope, maxManagers));
+    const workspaceTrx = await enterWorkspace(trx, scope);
+    // Otherwise, a manager who is removed concurrently could get a notice after the removal has deleted theirs.
+    await lockMembersOf(workspaceTrx, scope);
+    managers.set(workspaceId, await listManagerIds(workspaceTrx, scope, maxManagers));
   }
   const notices = found.flatMap((key) => {
     const recipients = key.workspaceId === null ? [key.userId] : (managers.get(key.workspaceId) ?? []);

@@ -1,14 +1,18 @@
 import { sql } from "kysely";
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject, test, vi } from "vitest";
 import { openDatabase } from "./connection.ts";
 import { createId, type UserId } from "./ids.ts";
 import { recordEmailSetting } from "./instance-settings.ts";
 import { rememberDevice } from "./known-devices.ts";
+import { deleteMember } from "./members.ts";
+import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { findNotices } from "./notice-sources.ts";
-import { addNotices, claimNotice, settleNotice } from "./notices.ts";
+import { addNotices, claimNotice, deleteServiceAccountNotices, settleNotice } from "./notices.ts";
 import { Purger } from "./purger.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { inWorkspace } from "./workspace-scope.ts";
+import { lockWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
 /** The pools of two nodes. */
@@ -149,6 +153,50 @@ test("at most 20 people get a notice about a key of a service account, owners fi
     select user_id as "userId" from notices where facts ->> 'keyId' = ${keyId}`.execute(database.owner);
   expect(rows).toHaveLength(20);
   expect(rows).toContainEqual({ userId: ownerId });
+});
+
+test("a manager who is removed concurrently gets no notice about a key of a service account", async () => {
+  const [workspaceId, keyId, accountId] = [createId("workspace"), createId("key"), createId("user")];
+  const adminId = createId("user");
+  await sql`insert into workspaces (id, name, slug) values (${workspaceId}, 'Ours', ${workspaceId})`.execute(
+    database.owner,
+  );
+  await sql`insert into users (id, email, name) values (${adminId}, ${adminId}, 'Grace')`.execute(
+    database.owner,
+  );
+  await sql`
+    insert into users (id, email, name, service_workspace_id)
+    values (${accountId}, ${accountId}, 'Deploys', ${workspaceId})`.execute(database.owner);
+  await sql`
+    insert into members (workspace_id, user_id, role)
+    values (${workspaceId}, ${userId}, 'owner'), (${workspaceId}, ${adminId}, 'admin')`.execute(
+    database.owner,
+  );
+  await sql`
+    insert into api_keys (id, user_id, name, description, start, hash, created_at, expires_at)
+    values (${keyId}, ${accountId}, 'CI', '', 'lk_', sha256(${keyId}::text::bytea),
+      now() - interval '10 days', now() + interval '3 days')`.execute(database.owner);
+  const scope = mintWorkspaceScope(workspaceId);
+  const { found } = await inWorkspace(nodes[0], scope, async (trx) => {
+    await lockWorkspace(trx, scope);
+    await deleteMember(trx, scope, { userId: adminId });
+    await deleteServiceAccountNotices(trx, adminId, workspaceId);
+    const found = findNotices(nodes[1]);
+    await vi.waitUntil(
+      async () =>
+        (
+          await sql`
+            select from pg_stat_activity
+            where datname = current_database() and wait_event_type = 'Lock'`.execute(database.owner)
+        ).rows.length > 0,
+      { timeout: 20_000 },
+    );
+    return { found };
+  });
+  await found;
+  const { rows } = await sql<{ userId: string }>`
+    select user_id as "userId" from notices where facts ->> 'keyId' = ${keyId}`.execute(database.owner);
+  expect(rows).toEqual([{ userId }]);
 });
 
 test("a source of notices that fails doesn't prevent the others", async () => {

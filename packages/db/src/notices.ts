@@ -1,5 +1,5 @@
 import { type SelectQueryBuilder, sql } from "kysely";
-import { createId, type NoticeId, type UserId } from "./ids.ts";
+import { createId, type NoticeId, type UserId, type WorkspaceId } from "./ids.ts";
 import { sendsEmail } from "./instance-settings.ts";
 import { addJob } from "./jobs/add-job.ts";
 import { type NoticeContent, type NoticeKind, noticeKinds } from "./notice-kinds.ts";
@@ -214,6 +214,12 @@ export async function countUnreadNotices(db: Db, userId: UserId): Promise<number
   return count;
 }
 
+/** Returns a notice that the app shows to a user. */
+export async function findNotice(db: Db, userId: UserId, id: NoticeId): Promise<Notice | undefined> {
+  const row = await shownTo(db, userId).select(columns).where("id", "=", id).executeTakeFirst();
+  return row as Notice | undefined; // The facts of a row belong to its kind.
+}
+
 /** Marks one notice of a user as read, and returns it. Returns undefined if there is none with this ID. */
 export async function markNoticeRead(db: Db, userId: UserId, id: NoticeId): Promise<Notice | undefined> {
   const row = await db
@@ -227,13 +233,36 @@ export async function markNoticeRead(db: Db, userId: UserId, id: NoticeId): Prom
   return row as Notice | undefined; // The facts of a row belong to its kind.
 }
 
-export async function markAllNoticesRead(db: Db, userId: UserId): Promise<void> {
+/** Marks all notices of a user as read, except those of some kinds. */
+export async function markAllNoticesRead(
+  db: Db,
+  userId: UserId,
+  { except }: { readonly except: readonly NoticeKind[] },
+): Promise<void> {
   await db
     .updateTable("notices")
     .set({ read_at: sql<Date>`clock_timestamp()` })
     .where("user_id", "=", userId)
     .where("is_shown", "=", true)
     .where("read_at", "is", null)
+    .$if(except.length > 0, (query) => query.where("kind", "not in", except))
+    .execute();
+}
+
+/**
+ * Deletes a user's notices about the API keys of a workspace's service accounts, for a user who no longer manages them.
+ * Those that have not been emailed yet are not emailed.
+ */
+export async function deleteServiceAccountNotices(
+  trx: Trx,
+  userId: UserId,
+  workspaceId: WorkspaceId,
+): Promise<void> {
+  await trx
+    .deleteFrom("notices")
+    .where("user_id", "=", userId)
+    .where(sql<boolean>`facts -> 'serviceAccount' is not null`)
+    .where(sql<boolean>`facts ->> 'workspaceId' = ${workspaceId}`)
     .execute();
 }
 

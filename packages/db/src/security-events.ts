@@ -28,8 +28,9 @@ export interface SecurityEvent {
   readonly keyName: string | null;
   readonly before: Details | null;
   readonly after: Details | null;
+  /** Null for changes by an operator. */
   readonly address: string | null;
-  /** Null for the command, and for most events of earlier versions. */
+  /** Null for changes by an operator, and for most events of earlier versions. */
   readonly userAgent: string | null;
   readonly requestId: string | null;
 }
@@ -52,7 +53,8 @@ export async function appendSecurityEvent(
 ): Promise<void> {
   const { actor, address, requestId, userAgent } = origin;
   const { userId, keyId, before, after } = event;
-  if (isOperatorActing(actor)) {
+  const isOperator = isOperatorActing(actor);
+  if (isOperator) {
     await appendInstanceEvent(trx, origin, { action: event.action, userId, keyId, before, after });
   }
   await trx
@@ -62,13 +64,14 @@ export async function appendSecurityEvent(
       id: createId("securityEvent"),
       action: event.action,
       // Sessions in this log are the user's own.
-      actor_kind: isOperatorActing(actor) ? "command" : actor.kind,
+      actor_kind: isOperator ? "command" : actor.kind,
       actor_key_id: actor.kind === "key" ? actor.keyId : null,
       key_id: event.keyId ?? null,
       before: event.before ? JSON.stringify(event.before) : null,
       after: event.after ? JSON.stringify(event.after) : null,
-      address,
-      user_agent: userAgent ?? null,
+      // Where an operator works is in the instance log only.
+      address: isOperator ? null : address,
+      user_agent: isOperator ? null : (userAgent ?? null),
       request_id: requestId,
     })
     .execute();

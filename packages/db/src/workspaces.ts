@@ -201,6 +201,20 @@ export async function lockWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): P
 }
 
 /**
+ * Keeps the members of a workspace as they are until the transaction ends: waits for transactions that
+ * {@link lockWorkspace}, and makes them wait, but not for others that call this. To lock several workspaces, do it in the
+ * order of their IDs, so that two transactions can't deadlock.
+ */
+export async function lockMembersOf(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
+  await trx
+    .selectFrom("workspaces")
+    .select("id")
+    .where("id", "=", scope.workspaceId)
+    .forShare()
+    .executeTakeFirst();
+}
+
+/**
  * Changes fields of a workspace. Returns undefined if the workspace does not exist or is at none of `versions`.
  */
 export async function updateWorkspace(

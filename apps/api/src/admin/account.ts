@@ -11,6 +11,7 @@ import {
   endOtherSessions,
   endSession,
   setFirstPassword,
+  signOutEverywhere,
 } from "../domain/account.ts";
 import { deleteAccount, previewDeletion } from "../domain/account-deletion.ts";
 import { requestEmailChange } from "../domain/email-change.ts";
@@ -202,5 +203,13 @@ export const accountRouter = createRouter({
   /** Ends all sessions except the current one. */
   endOtherSessions: accountProcedure.mutation(async ({ ctx }) => {
     return { count: await ctx.transact((trx) => endOtherSessions(trx, ctx.edit)) };
+  }),
+
+  /** Ends all sessions, including the current one. */
+  signOutEverywhere: accountProcedure.mutation(async ({ ctx }) => {
+    await ctx.transact((trx) => signOutEverywhere(trx, ctx.edit));
+    ctx.setCookies(await ctx.instance.sessions.signOut(ctx.headers));
+    ctx.clearSiteData();
+    return null;
   }),
 });

@@ -22,6 +22,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["keyHistory.usageInBuckets", 5],
   ["members.list", 5],
   ["offboarding.preview", 5],
+  ["offboarding.previewOwn", 5],
   ["operator.instance", 5],
   ["operator.log", 5],
   ["operator.users", 5],

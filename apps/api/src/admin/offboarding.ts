@@ -7,6 +7,16 @@ import { presentServiceAccount } from "../presenters/service-account.ts";
 import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
+type OffboardingPreview = Awaited<ReturnType<typeof previewOffboarding>>;
+
+function presentPreview({ keys, total, replacementRole }: OffboardingPreview) {
+  return {
+    keys: keys.map(({ stoppedPermissions, ...key }) => ({ ...presentWorkspaceKey(key), stoppedPermissions })),
+    total,
+    replacementRole,
+  };
+}
+
 /** What depends on a member who is to be removed or given another role. */
 export const offboardingRouter = createRouter({
   /** The member's keys in this workspace, the busiest first, and what stops with a new role, or without a role. */
@@ -14,17 +24,21 @@ export const offboardingRouter = createRouter({
     .input(workspaceInput({ userId, role: role.optional() }))
     .query(async ({ ctx: { read, access }, input: { userId, role } }) => {
       const { scope } = access;
-      const { keys, total, replacementRole } = await read((db) =>
-        inWorkspace(db, scope, (trx) => previewOffboarding(trx, scope, { userId, role })),
+      return presentPreview(
+        await read((db) => inWorkspace(db, scope, (trx) => previewOffboarding(trx, scope, { userId, role }))),
       );
-      return {
-        keys: keys.map(({ stoppedPermissions, ...key }) => ({
-          ...presentWorkspaceKey(key),
-          stoppedPermissions,
-        })),
-        total,
-        replacementRole,
-      };
+    }),
+
+  /** The same for the user, who is about to leave or to take another role. Every member may leave, and sees their own keys. */
+  previewOwn: workspaceProcedure("members:read", { mayLackSecondFactor: true })
+    .input(workspaceInput({ role: role.optional() }))
+    .query(async ({ ctx: { read, access, user }, input: { role } }) => {
+      const { scope } = access;
+      return presentPreview(
+        await read((db) =>
+          inWorkspace(db, scope, (trx) => previewOffboarding(trx, scope, { userId: user.id, role })),
+        ),
+      );
     }),
 
   /**

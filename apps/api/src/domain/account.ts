@@ -185,3 +185,11 @@ export async function endOtherSessions(trx: Trx, edit: AccountEdit): Promise<num
     await appendSecurityEvent(trx, origin, { userId, action: "session.ended", after: { count } });
   return count;
 }
+
+/** Ends all sessions of the user, including the current one. */
+export async function signOutEverywhere(trx: Trx, edit: AccountEdit): Promise<void> {
+  const { userId, origin } = edit;
+  await lockAccount(trx, edit);
+  const count = await endSessions(trx, userId, "all");
+  await appendSecurityEvent(trx, origin, { userId, action: "session.signed-out", after: { count } });
+}

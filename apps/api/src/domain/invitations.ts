@@ -34,7 +34,7 @@ import { endInvitation } from "./end-invitation.ts";
 import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-workspace.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
-import { type Quotas, requireQuota } from "./quotas.ts";
+import { type Quotas, requireInvitationsPerMember, requireQuota } from "./quotas.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import { type Edit, getWorkspace, requireStillActing } from "./workspaces.ts";
 
@@ -83,7 +83,12 @@ export async function createInvitation(
   terms: InvitationTerms,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
-  const { workspaceTrx, manages, requireInvite } = await enterInvitingWorkspace(trx, edit);
+  const {
+    workspaceTrx,
+    manages,
+    invitedBy: managedUserId,
+    requireInvite,
+  } = await enterInvitingWorkspace(trx, edit);
   requireInvite(role);
   await takeInvitationRate(workspaceTrx, origin, terms.quotas);
   if (await isMember(workspaceTrx, scope, email)) {
@@ -106,6 +111,10 @@ export async function createInvitation(
   const count = await countInvitations(workspaceTrx, scope);
   const quota = "invitationsPerWorkspace";
   requireQuota(terms.quotas, quota, count - 1);
+  if (managedUserId !== undefined)
+    requireInvitationsPerMember(
+      (await countInvitations(workspaceTrx, scope, { invitedBy: managedUserId })) - 1,
+    );
   await addWorkspaceQuotaNotice(workspaceTrx, scope, terms.quotas, { quota, count });
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });

@@ -13,6 +13,8 @@ export interface InvitingWorkspace {
   readonly workspaceTrx: WorkspaceTrx;
   /** Whether the actor manages this invitation. Others' invitations don't exist for someone who manages only their own. */
   readonly manages: (invitation: Invitation) => boolean;
+  /** The user whose invitations the actor manages, if not all. */
+  readonly invitedBy: UserId | undefined;
   readonly canInvite: (role: Role) => boolean;
   /** @throws {AppError} FORBIDDEN. A role that manages members also requires recent authentication. */
   readonly requireInvite: (role: Role) => void;
@@ -34,6 +36,7 @@ export async function enterInvitingWorkspace(trx: Trx, edit: Edit): Promise<Invi
   const canInvite = (role: Role): boolean => canInviteAs(ownRole, restrictions, role);
   return {
     workspaceTrx,
+    invitedBy,
     manages: ({ inviter }) => invitedBy === undefined || inviter?.userId === invitedBy,
     canInvite,
     requireInvite: (role) => {

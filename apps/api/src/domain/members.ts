@@ -1,4 +1,4 @@
-import { isHigherRole } from "@latchkey/auth/permissions";
+import { isHigherRole, roleHasPermission } from "@latchkey/auth/permissions";
 import { allowsPermission, canGrantRole } from "@latchkey/auth/restrictions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { UserId } from "@latchkey/db/ids";
@@ -15,6 +15,7 @@ import {
   type Member,
   updateMemberRole,
 } from "@latchkey/db/members";
+import { deleteServiceAccountNotices } from "@latchkey/db/notices";
 import { deleteOwnershipTransfer } from "@latchkey/db/ownership-transfers";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
@@ -90,6 +91,8 @@ export async function changeMemberRole(
     before: { role: member.role },
     after: { role },
   });
+  if (!roleHasPermission(role, "members:manage"))
+    await deleteServiceAccountNotices(workspaceTrx, userId, scope.workspaceId);
   const changed = await getMember(workspaceTrx, scope, userId);
   await invalidateMemberKeys(workspaceTrx, scope, userId);
   return changed;
@@ -116,6 +119,7 @@ export async function removeMember(
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   const before = { role: member.role, email: member.email };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.removed", targetId: userId, before });
+  await deleteServiceAccountNotices(workspaceTrx, userId, scope.workspaceId);
   await invalidateMemberKeys(workspaceTrx, scope, userId);
 }
 

@@ -34,6 +34,12 @@ export const defaultQuotas: Quotas = {
   keyChangesPerHour: 2_000,
 };
 
+/**
+ * The most invitations of a workspace that one user without the permission to manage members can have sent and nobody
+ * has accepted yet, including expired ones. Otherwise, one member could use up the quota of the workspace.
+ */
+export const maxInvitationsPerMember = 25;
+
 const quotaTexts = {
   keysPerUser: {
     subject: "API keys per user",
@@ -77,8 +83,22 @@ export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number):
   if (count < quotas[name]) return;
   const { subject, variable, remedy } = quotaTexts[name];
   const limit = `The limit for ${subject} (${quotas[name].toLocaleString("en-US")}) is reached.`;
-  const message = `${limit} ${remedy}, or ask the operator to raise ${variable}.`;
-  throw new AppError("UNPROCESSABLE_CONTENT", {
+  throw quotaExceeded(`${limit} ${remedy}, or ask the operator to raise ${variable}.`);
+}
+
+/**
+ * Checks that {@link maxInvitationsPerMember} allows one more invitation by a user, as {@link requireQuota}.
+ * @throws {AppError} UNPROCESSABLE_CONTENT with an issue `quota_exceeded`.
+ */
+export function requireInvitationsPerMember(count: number): void {
+  if (count < maxInvitationsPerMember) return;
+  throw quotaExceeded(
+    `You have sent ${maxInvitationsPerMember} invitations to this workspace that nobody has accepted yet, which is the limit for members. Revoke one, or ask an owner or admin to invite people.`,
+  );
+}
+
+function quotaExceeded(message: string): AppError {
+  return new AppError("UNPROCESSABLE_CONTENT", {
     message,
     issues: [{ path: "", code: "quota_exceeded", message }],
   });

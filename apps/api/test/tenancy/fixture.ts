@@ -208,14 +208,15 @@ export async function addOwnershipTransfer(
 /** Adds an unread notice, whose message contains the person's email address. @returns its ID in API responses. */
 export async function addNotice({ owner }: TestApp, { userId, email }: Person): Promise<string> {
   const id = createId("notice");
-  const facts = JSON.stringify({ device: email, address: null });
+  const keyId = createId("key");
+  const facts = JSON.stringify({ keyId, keyName: email, expiresAt: "2026-09-30T10:00:00Z" });
   await owner
     .insertInto("notices")
     .values({
       id,
       user_id: userId,
-      kind: "new-device",
-      subject: "device",
+      kind: "key-expires-in-1-day", // A key can mark it as read.
+      subject: "key",
       facts,
       is_shown: true,
       is_email_due: false,

@@ -129,15 +129,15 @@ const plans: Readonly<Record<string, Plan>> = {
   listNotices: {
     query: "isUnread=true",
     noticeOf: "caller",
-    shows: ({ people }, caller) => [`with ${people[caller].email}`],
-    hides: ({ people }) => [`with ${people.target.email}`],
+    shows: ({ people }, caller) => [`“${people[caller].email}”`],
+    hides: ({ people }) => [`“${people.target.email}”`],
   },
   markNoticeRead: { noticeOf: "target", body: { isRead: true } },
   "markNoticeRead, one's own": {
     noticeOf: "caller",
     body: { isRead: true },
     effect: readOwnNotice,
-    shows: ({ people }, caller) => [`with ${people[caller].email}`, '"isRead":true'],
+    shows: ({ people }, caller) => [`“${people[caller].email}”`, '"isRead":true'],
   },
   markAllNoticesRead: { noticeOf: "caller", effect: readOwnNotice },
   listApiKeys: { shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id] : []) },

@@ -54,6 +54,7 @@ const table = readTable(`
   account.sessions                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.endSession                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   account.endOtherSessions                UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.signOutEverywhere               UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   factors.get                             UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   factors.createTotp                      UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   factors.enableTotp                      UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
@@ -120,6 +121,7 @@ const table = readTable(`
   serviceAccounts.delete, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   offboarding.preview                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   offboarding.preview, a foreigner        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  offboarding.previewOwn                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   offboarding.replaceKeys                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   offboarding.replaceKeys, of another     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   ownership.get                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -332,6 +334,12 @@ const plans: Readonly<Record<string, Plan>> = {
     input: ({ people }) => ({ id: people.owner.id.replace("usr_", "ses_") }),
   },
   "account.endOtherSessions": { shows: () => ['"count":0'] },
+  "account.signOutEverywhere": {
+    effect: (_fixture, actor) => ({
+      removed: listOwnSession(actor),
+      added: { security_events: [{ user_id: actor?.userId, action: "session.signed-out" }] },
+    }),
+  },
   "factors.get": { shows: () => ['"totpSince":null', '"recoveryCodeCount":0'] },
   "factors.createTotp": {
     effect: (_fixture, actor) => ({
@@ -684,6 +692,10 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "offboarding.preview, a foreigner": {
     input: createWorkspaceInput(({ people }) => ({ userId: people.foreigner.id })),
+  },
+  "offboarding.previewOwn": {
+    input: createWorkspaceInput(),
+    shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id, "workspace:read"] : ['"total":0']),
   },
   "offboarding.replaceKeys": {
     input: createWorkspaceInput(({ people, ownersKey }) => ({

@@ -4,13 +4,19 @@ import { useIsMutating } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { LeaveConfirmation } from "../features/members/leave-confirmation.tsx";
-import { type SessionWorkspace, trpc } from "../server/trpc.ts";
+import { type Session, type SessionWorkspace, trpc } from "../server/trpc.ts";
 import { closeUnlessBusy } from "../ui/close-unless-busy.ts";
 import classes from "../ui/empty.module.css";
 import { Quoted } from "../ui/quoted.tsx";
 
 /** Replaces the pages of a workspace that requires a second factor, until the user has one. The user can leave. */
-export function SecondFactorRequired({ workspace }: { readonly workspace: SessionWorkspace }): ReactElement {
+export function SecondFactorRequired({
+  session,
+  workspace,
+}: {
+  readonly session: Session;
+  readonly workspace: SessionWorkspace;
+}): ReactElement {
   useDocumentTitle("Second factor required · Latchkey");
   const [isLeaveOpen, leave] = useDisclosure(false);
   const isLeaving = useIsMutating({ mutationKey: trpc.members.leave.mutationKey() }) > 0;
@@ -41,7 +47,12 @@ export function SecondFactorRequired({ workspace }: { readonly workspace: Sessio
         }
         size={480}
       >
-        <LeaveConfirmation workspace={workspace} onClose={leave.close} />
+        <LeaveConfirmation
+          workspace={workspace}
+          user={session.user}
+          canReplaceKeys={false}
+          onClose={leave.close}
+        />
       </Modal>
     </section>
   );

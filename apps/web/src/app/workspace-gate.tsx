@@ -10,12 +10,12 @@ const SecondFactorRequired = lazy(async () => ({
 
 /** The pages of a workspace, or what the user has to do first. */
 export function WorkspaceGate(): ReactElement {
-  const { workspace } = useRouteContext({ from: "/app/w/$slug" });
+  const { session, workspace } = useRouteContext({ from: "/app/w/$slug" });
   const { error } = useQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id }));
   if (error === null || !needsSecondFactor(error)) return <Outlet />;
   return (
     <Suspense>
-      <SecondFactorRequired workspace={workspace} />
+      <SecondFactorRequired session={session} workspace={workspace} />
     </Suspense>
   );
 }

@@ -6,7 +6,8 @@ export const markAllNoticesRead = defineEndpoint({
   path: "/me/notices/read",
   operationId: "markAllNoticesRead",
   summary: "Mark all notices as read",
-  description: "Marks all notices of the user who owns the key as read.",
+  description:
+    "Marks the notices of the user who owns the key as read, except notices of the kinds `former-secret-used`, `new-network` and `new-device`. Only the web app can mark those as read, so that a stolen key can't hide that it is used.",
   access: "unrestricted-key",
   request: {},
   response: { status: 204 },

@@ -9,7 +9,8 @@ export const markNoticeRead = defineEndpoint({
   path: "/me/notices/:noticeId",
   operationId: "markNoticeRead",
   summary: "Mark a notice as read",
-  description: "Marks a notice of the user who owns the key as read. A read notice stays read.",
+  description:
+    "Marks a notice of the user who owns the key as read. A read notice stays read. Notices of the kinds `former-secret-used`, `new-network` and `new-device` get 403: only the web app can mark those as read, so that a stolen key can't hide that it is used.",
   access: "unrestricted-key",
   request: { params: noticeParams, body: z.strictObject({ isRead: z.literal(true) }) },
   response: { status: 200, description: "The notice, now read.", schema: notice },

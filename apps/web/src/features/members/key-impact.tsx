@@ -16,9 +16,13 @@ import { ReplacementKeys } from "./replacement-keys.tsx";
 
 interface KeyImpactProps {
   readonly workspace: SessionWorkspace;
-  readonly member: Member;
-  /** The role that the member gets; undefined if they are removed. */
+  readonly member: Pick<Member, "userId" | "name">;
+  /** Whether the member is the user. */
+  readonly isSelf?: boolean;
+  /** The role that the member gets; undefined if they are removed or leave. */
   readonly role?: Role;
+  /** Whether the user may create service accounts; true by default. */
+  readonly canReplace?: boolean;
   /** Called when the replacement has been created. */
   readonly onReplaced: () => void;
 }
@@ -27,12 +31,21 @@ interface KeyImpactProps {
  * The API keys of a member that stop working here, and what replaces them: a service account with keys that have the same
  * restrictions.
  */
-export function KeyImpact({ workspace, member, role, onReplaced }: KeyImpactProps): ReactElement | null {
+export function KeyImpact(props: KeyImpactProps): ReactElement | null {
+  const { workspace, member, isSelf = false, role, canReplace = true, onReplaced } = props;
   const workspaceId = workspace.id;
   const { userId } = member;
-  const preview = useQuery(
-    trpc.offboarding.preview.queryOptions({ workspaceId, userId, ...(role && { role }) }, { staleTime: 0 }),
+  const change = role ? { role } : {};
+  const ofSelf = useQuery(
+    trpc.offboarding.previewOwn.queryOptions({ workspaceId, ...change }, { staleTime: 0, enabled: isSelf }),
   );
+  const ofOther = useQuery(
+    trpc.offboarding.preview.queryOptions(
+      { workspaceId, userId, ...change },
+      { staleTime: 0, enabled: !isSelf },
+    ),
+  );
+  const preview = isSelf ? ofSelf : ofOther;
   const queryClient = useQueryClient();
   const replace = useMutation(
     trpc.offboarding.replaceKeys.mutationOptions({
@@ -46,11 +59,19 @@ export function KeyImpact({ workspace, member, role, onReplaced }: KeyImpactProp
   );
   if (preview.error) {
     const { message, requestId } = describeFailure(preview.error);
-    return <FormFailure message={`Couldn’t load their API keys. ${message}`} requestId={requestId} />;
+    return (
+      <FormFailure
+        message={`Couldn’t load ${isSelf ? "your" : "their"} API keys. ${message}`}
+        requestId={requestId}
+      />
+    );
   }
-  if (!preview.data) return <Skeleton h={64} mb={16} role="status" aria-label="Loading their API keys" />;
+  if (!preview.data) {
+    const label = isSelf ? "Loading your API keys" : "Loading their API keys";
+    return <Skeleton h={64} mb={16} role="status" aria-label={label} />;
+  }
   if (replace.data) {
-    return <ReplacementKeys workspace={workspace} {...replace.data} />;
+    return <ReplacementKeys workspace={workspace} isSelf={isSelf} {...replace.data} />;
   }
   const { keys, total, replacementRole } = preview.data;
   const stopped = keys.filter(isStopped);
@@ -58,8 +79,8 @@ export function KeyImpact({ workspace, member, role, onReplaced }: KeyImpactProp
     return (
       <p className={dialogClasses.words}>
         {total === 0
-          ? "They have no API key that can reach this workspace."
-          : "None of their API keys loses access."}
+          ? `${isSelf ? "You" : "They"} have no API key that can reach this workspace.`
+          : `None of ${isSelf ? "your" : "their"} API keys loses access.`}
       </p>
     );
   }
@@ -69,6 +90,7 @@ export function KeyImpact({ workspace, member, role, onReplaced }: KeyImpactProp
       omitted={total - keys.length}
       isRemoval={role === undefined}
       member={member}
+      canReplace={canReplace}
       replacementRole={replacementRole}
       isReplacing={replace.isPending}
       failure={replace.error ? describeFailure(replace.error) : undefined}
@@ -82,7 +104,8 @@ interface ImpactProps {
   /** How many further keys are not shown. */
   readonly omitted: number;
   readonly isRemoval: boolean;
-  readonly member: Member;
+  readonly member: Pick<Member, "name">;
+  readonly canReplace: boolean;
   readonly replacementRole: Role;
   readonly isReplacing: boolean;
   readonly failure: ReturnType<typeof describeFailure> | undefined;
@@ -90,7 +113,8 @@ interface ImpactProps {
 }
 
 function Impact(props: ImpactProps): ReactElement {
-  const { keys, omitted, isRemoval, member, replacementRole, isReplacing, failure, onReplace } = props;
+  const { keys, omitted, isRemoval, member, canReplace, replacementRole } = props;
+  const { isReplacing, failure, onReplace } = props;
   const [isOffered, setIsOffered] = useState(false);
   const replaceable = keys.filter(isReplaceable);
   const [selected, setSelected] = useState<ReadonlySet<string>>(
@@ -160,6 +184,7 @@ function Impact(props: ImpactProps): ReactElement {
           </Group>
         </>
       ) : (
+        canReplace &&
         replaceable.length > 0 && (
           <Button variant="default" onClick={() => setIsOffered(true)}>
             Move to a service account

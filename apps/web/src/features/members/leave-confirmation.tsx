@@ -1,20 +1,26 @@
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
+import { KeyImpact } from "./key-impact.tsx";
 
 interface LeaveConfirmationProps {
   readonly workspace: SessionWorkspace;
+  readonly user: { readonly id: string; readonly name: string };
+  /** Whether the user may create a service account that replaces their API keys. */
+  readonly canReplaceKeys: boolean;
   readonly onClose: () => void;
 }
 
 /** The content of the dialog with which the user leaves a workspace. */
-export function LeaveConfirmation({ workspace, onClose }: LeaveConfirmationProps): ReactElement {
+export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
+  const { workspace, user, canReplaceKeys, onClose } = props;
+  const [isReplaced, setIsReplaced] = useState(false);
   const sessionChanges = useSessionChanges();
   const leave = useMutation(
     trpc.members.leave.mutationOptions({
@@ -36,8 +42,16 @@ export function LeaveConfirmation({ workspace, onClose }: LeaveConfirmationProps
         Your API keys lose access to <Quoted>{workspace.name}</Quoted> immediately, and you no longer see it.
         Your account and other workspaces are not affected. To rejoin, you need an invitation.
       </p>
+      <KeyImpact
+        workspace={workspace}
+        member={{ userId: user.id, name: user.name }}
+        isSelf
+        canReplace={canReplaceKeys}
+        onReplaced={() => setIsReplaced(true)}
+      />
       <ConfirmActions
         action="Leave"
+        {...(isReplaced && { cancelLabel: "Stay for now" })}
         failure={leave.error ? describeFailure(leave.error) : undefined}
         isBusy={leave.isPending}
         onCancel={onClose}

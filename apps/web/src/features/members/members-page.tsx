@@ -168,7 +168,10 @@ export function MembersPage(): ReactElement {
       <LazyDialog source={rolesDialog} props={{ isOpen: isRolesOpen, onClose: rolesDisclosure.close }} />
       <LazyDialog
         source={removeMemberDialog}
-        props={{ workspace, ownId, member: memberToRemove, onClose: () => setMemberToRemove(undefined) }}
+        props={{
+          ...{ workspace, ownId, canManage, member: memberToRemove },
+          onClose: () => setMemberToRemove(undefined),
+        }}
       />
       <LazyDialog
         source={roleDialog}

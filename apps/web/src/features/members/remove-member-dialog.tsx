@@ -17,13 +17,15 @@ import { LeaveConfirmation } from "./leave-confirmation.tsx";
 interface RemoveMemberDialogProps {
   readonly workspace: SessionWorkspace;
   readonly ownId: string;
+  /** Whether the user may manage members, and therefore create service accounts. */
+  readonly canManage: boolean;
   /** The member to remove, or the user, to leave. The dialog is open if it is defined. */
   readonly member: Member | undefined;
   readonly onClose: () => void;
 }
 
 export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement {
-  const { workspace, ownId, member, onClose } = props;
+  const { workspace, ownId, canManage, member, onClose } = props;
   const removals = useIsMutating({ mutationKey: trpc.members.remove.mutationKey() });
   const isBusy = removals + useIsMutating({ mutationKey: trpc.members.leave.mutationKey() }) > 0;
   return (
@@ -46,7 +48,12 @@ export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement
     >
       {member &&
         (member.userId === ownId ? (
-          <LeaveConfirmation workspace={workspace} onClose={onClose} />
+          <LeaveConfirmation
+            workspace={workspace}
+            user={{ id: ownId, name: member.name }}
+            canReplaceKeys={canManage}
+            onClose={onClose}
+          />
         ) : (
           <RemoveConfirmation {...props} member={member} />
         ))}

@@ -10,10 +10,13 @@ const refreshMilliseconds = 2_000;
 
 interface ReplacementKeysProps extends Replacement {
   readonly workspace: SessionWorkspace;
+  /** Whether the old keys are the user's own. */
+  readonly isSelf: boolean;
 }
 
 /** The new secrets, once, and whether each has been used, so that the person can be kept until it has. */
-export function ReplacementKeys({ workspace, serviceAccount, keys }: ReplacementKeysProps): ReactElement {
+export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
+  const { workspace, isSelf, serviceAccount, keys } = props;
   const workspaceId = workspace.id;
   const { userId, name } = serviceAccount;
   const current = useQuery({
@@ -29,7 +32,7 @@ export function ReplacementKeys({ workspace, serviceAccount, keys }: Replacement
           <bdi>{name}</bdi>
         </Link>{" "}
         now, and switch each integration to its new key. They won’t be shown again. The old keys work until
-        you confirm below. To wait for the switch, keep the member for now.
+        you confirm below. To wait for the switch, {isSelf ? "don’t confirm yet" : "keep the member for now"}.
       </p>
       <ul className={classes.keys}>
         {keys.map(({ id, name: keyName, key }) => (

@@ -90,8 +90,14 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
         rows={lost}
       />
       <PermissionList title={isSelf ? "You will be able to:" : "They will be able to:"} rows={gained} />
-      {!isSelf && lost.length > 0 && member.kind === "person" && (
-        <KeyImpact workspace={workspace} member={member} role={role} onReplaced={() => setIsReplaced(true)} />
+      {lost.length > 0 && member.kind === "person" && (
+        <KeyImpact
+          workspace={workspace}
+          member={member}
+          isSelf={isSelf}
+          role={role}
+          onReplaced={() => setIsReplaced(true)}
+        />
       )}
       {role === "owner" && !isSelf && member.kind === "person" && (
         <OfferOwnership workspaceId={workspace.id} member={member} onOffered={onClose} />

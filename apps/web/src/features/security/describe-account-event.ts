@@ -56,7 +56,11 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
     case "session.ended":
       return [`Ended ${countOf(Number(after?.count ?? 1), "session", "sessions")}`];
     case "session.signed-out":
-      return ["Signed out"];
+      return [
+        after?.count === undefined
+          ? "Signed out"
+          : `Signed out everywhere, which ended ${countOf(Number(after.count), "session", "sessions")}`,
+      ];
     default:
       return [action satisfies never];
   }

@@ -1,4 +1,4 @@
-import { Modal } from "@mantine/core";
+import { Modal, useMantineColorScheme } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
@@ -12,10 +12,17 @@ import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { describeDevice } from "./describe-device.ts";
 
-/** One session, or all except the current one. */
+/** One session, all except the current one, or all. */
 export type SessionsToEnd =
   | { readonly kind: "one"; readonly session: ListedSession }
-  | { readonly kind: "others"; readonly count: number };
+  | { readonly kind: "others"; readonly count: number }
+  | { readonly kind: "all" };
+
+const titles = {
+  one: "End this session?",
+  others: "End all other sessions?",
+  all: "Sign out everywhere?",
+} as const satisfies Record<SessionsToEnd["kind"], string>;
 
 interface EndSessionsDialogProps {
   /** The dialog is open if it is defined. */
@@ -27,17 +34,19 @@ interface EndSessionsDialogProps {
 export function EndSessionsDialog({ target, onClose }: EndSessionsDialogProps): ReactElement {
   const isEnding =
     useIsMutating({ mutationKey: trpc.account.endSession.mutationKey() }) +
-      useIsMutating({ mutationKey: trpc.account.endOtherSessions.mutationKey() }) >
+      useIsMutating({ mutationKey: trpc.account.endOtherSessions.mutationKey() }) +
+      useIsMutating({ mutationKey: trpc.account.signOutEverywhere.mutationKey() }) >
     0;
   return (
     <Modal
       opened={target !== undefined}
       {...closeUnlessBusy(isEnding, onClose)}
-      title={target?.kind === "others" ? "End all other sessions?" : "End this session?"}
+      title={target && titles[target.kind]}
       size={480}
     >
       {target?.kind === "one" && <OneSession session={target.session} onClose={onClose} />}
       {target?.kind === "others" && <OtherSessions count={target.count} onClose={onClose} />}
+      {target?.kind === "all" && <AllSessions onClose={onClose} />}
     </Modal>
   );
 }
@@ -127,6 +136,34 @@ function OtherSessions({
       </p>
       <ConfirmActions
         action="End sessions"
+        failure={end.error ? describeFailure(end.error) : undefined}
+        isBusy={end.isPending}
+        onCancel={onClose}
+        onConfirm={() => end.mutate()}
+      />
+    </>
+  );
+}
+
+function AllSessions({ onClose }: { readonly onClose: () => void }): ReactElement {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const end = useMutation(
+    trpc.account.signOutEverywhere.mutationOptions({
+      onSuccess: () => {
+        // The response makes the browser clear its storage. The appearance is a setting of the browser, not of the user.
+        setColorScheme(colorScheme);
+        // Loads the app again, so that nothing of the account stays in memory.
+        window.location.replace("/sign-in");
+      },
+    }),
+  );
+  return (
+    <>
+      <p className={classes.words}>
+        All devices, including this one, are signed out immediately. Your API keys keep working.
+      </p>
+      <ConfirmActions
+        action="Sign out everywhere"
         failure={end.error ? describeFailure(end.error) : undefined}
         isBusy={end.isPending}
         onCancel={onClose}

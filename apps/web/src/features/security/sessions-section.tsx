@@ -79,6 +79,9 @@ export function SessionsSection(): ReactElement {
               End all other sessions
             </Button>
           )}
+          <Button variant="default" onClick={() => setTarget({ kind: "all" })}>
+            Sign out everywhere
+          </Button>
         </Group>
       }
     >
