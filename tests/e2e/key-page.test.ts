@@ -342,7 +342,7 @@ test("deletes a key from its page, which then no longer exists", async () => {
   await page.getByText("Key not found").waitFor();
 });
 
-test("pages and filters rejected requests, and keeps page and filter in the URL", async () => {
+test("pages and filters rejected requests, and keeps the state of their table in the URL", async () => {
   const { page, key, id } = await openKey("rejected", {
     ipRanges: ["203.0.113.0/24"],
     limit: { quota: 1, windowSeconds: 86_400 },
@@ -357,9 +357,16 @@ test("pages and filters rejected requests, and keeps page and filter in the URL"
   // With one reason, there is no filter.
   expect(await rejected.getByRole("combobox", { name: "Reason" }).count()).toBe(0);
 
-  // The page is in the URL, so reloading and Back restore it.
+  await rejected.getByRole("columnheader", { name: "IP address" }).waitFor();
+  await rejected.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "IP address" }).click();
+  await page.keyboard.press("Escape");
+  await rejected.getByRole("columnheader", { name: "IP address" }).waitFor({ state: "detached" });
+
+  // The page and the columns are in the URL, so reloading and Back restore them.
   await page.reload();
   await rejected.getByText("Page 2 of 2").waitFor();
+  expect(await rejected.getByRole("columnheader", { name: "IP address" }).count()).toBe(0);
   await rejected.getByRole("row").last().getByRole("link").click();
   await page.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
   await page.goBack();
@@ -389,4 +396,13 @@ test("pages and filters rejected requests, and keeps page and filter in the URL"
   expect(await rejected.getByRole("row").count()).toBe(2);
   await page.goto(`${environment.baseUrl}/account/api-keys/${id}?reason=expired`);
   await rejected.getByText("None of the last 100 requests has this reason.").waitFor();
+
+  await rejected.getByRole("combobox", { name: "Reason" }).click();
+  await page.getByRole("option", { name: "Any reason" }).click();
+  await rejected.getByText("1–10 of 13 requests").waitFor();
+  await rejected.getByRole("combobox", { name: "Rows per page" }).click();
+  await page.getByRole("option", { name: "25", exact: true }).click();
+  await rejected.getByText("13 requests", { exact: true }).waitFor();
+  expect(await rejected.getByRole("row").count()).toBe(14);
+  expect(new URL(page.url()).search).toBe("?size=25");
 });
