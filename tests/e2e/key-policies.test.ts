@@ -116,9 +116,25 @@ test("an owner previews a policy before saving it, and the key stops with the ne
 test("a member sees the policy, why it rejects the key, and a valid lifetime for a new key", async () => {
   await linus.goto(addressOf("settings"));
   await linus.getByText("Rejected after 30 days without use here").waitFor();
+  await linus
+    .getByRole("navigation", { name: "Main" })
+    .getByRole("link", { name: "API keys", exact: true })
+    .click();
+  // Without the owner's keys.
+  await linus.getByText("Your API keys that can reach this workspace.").waitFor();
+  await linus.getByText("2 keys", { exact: true }).waitFor();
+  const names = await linus.getByRole("table", { name: "API keys" }).getByRole("rowheader").allTextContents();
+  expect(names.toSorted()).toEqual(["Nightly sync", "Short-lived"]);
   await linus.goto(`${environment.baseUrl}/account/api-keys/${key.id}`);
   await linus.getByText("Its policy says that keys must expire.").waitFor();
   await linus.getByText("Edit the key’s restrictions, and set an expiry.").waitFor();
+  // The explanation of a rejected request leads back to what the policy requires.
+  const rejected = linus.getByRole("row").filter({ hasText: "policy for API keys doesn’t allow the key" });
+  await rejected.first().getByRole("link").click();
+  await linus.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
+  await linus.getByRole("link", { name: "See what the policy requires" }).click();
+  await linus.getByText("Its policy says that keys must expire.").waitFor();
+  expect(new URL(linus.url()).search).toBe("");
   await linus.goto(`${environment.baseUrl}/account/api-keys?dialog=new`);
   const dialog = dialogOf(linus);
   await dialog.getByRole("combobox", { name: "Expires" }).click();
