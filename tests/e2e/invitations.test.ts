@@ -67,6 +67,7 @@ test("invites a person from the members page, and shows the link once", async ()
   await invite("ken@example.com");
   await dialog.getByRole("button", { name: "Done" }).click();
   await dialog.waitFor({ state: "detached" });
+  await ada.getByRole("button", { name: "Invite a person" }).and(ada.locator(":focus")).waitFor();
 
   await ada.getByRole("link", { name: "Invitations" }).click();
   await rowOf(ada, "grace@example.com").getByText("Admin").waitFor();
@@ -118,6 +119,7 @@ test("revokes an invitation, and sends another one again", async () => {
   await dialogOf(ada).getByText("The link stops working immediately.").waitFor();
   await dialogOf(ada).getByRole("button", { name: "Revoke" }).click();
   await ada.getByText("The invitation was revoked.").waitFor();
+  await ada.locator("#content:focus").waitFor();
   await rowOf(ada, "ken@example.com").waitFor({ state: "detached" });
 
   await ada.getByRole("button", { name: "Resend the invitation for linus@example.com" }).click();

@@ -72,6 +72,7 @@ test("restricts a key to reading, and asks before its access is expanded again",
   await expandAccess();
   await dialogOf(page).getByRole("button", { name: "Expand access" }).click();
   await restrictions.getByRole("definition").getByText("All permissions of your role").waitFor();
+  await restrictions.getByRole("button", { name: "Change" }).and(page.locator(":focus")).waitFor();
   expect(await rename(key, workspaceId, "After")).toBe(200);
   // The browser reports the two responses that required a confirmation.
   expect(complaints.filter((complaint) => !complaint.includes("422"))).toEqual([]);
@@ -138,6 +139,7 @@ test("rotates a key with an overlap, and revokes the old secret", async () => {
   expect(key).not.toBe(old);
   await dialogOf(page).getByRole("button", { name: "Copy API key" }).click();
   await dialogOf(page).getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: "Rotate", exact: true }).and(page.locator(":focus")).waitFor();
   expect(await page.content()).not.toContain(key);
   expect([await call(old), await call(key)]).toEqual([200, 200]);
   await section(page, "Status").getByText("This key is being rotated.").waitFor();

@@ -105,6 +105,7 @@ test("an owner previews a policy before saving it, and the key stops with the ne
   await dialog.getByText("1 key would stop working").waitFor();
   await dialog.getByRole("button", { name: "Save policy" }).click();
   await ada.getByText("Policy for API keys saved.").waitFor();
+  await ada.getByRole("button", { name: "Review and save" }).and(ada.locator(":focus")).waitFor();
   expect(await useKey()).toBe(403);
   await expectAccessible(ada);
   await ada.goto(`${addressOf("api-keys")}?status=policy`);
