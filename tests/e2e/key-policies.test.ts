@@ -21,10 +21,9 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   await enter(linus, baseUrl, email);
   await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "member"]);
   key = await proceduresOf(linus).apiKeys.create.mutate({ name: "Nightly sync" });
-  await proceduresOf(linus).apiKeys.create.mutate({
-    name: "Short-lived",
-    settings: { expiresAt: { inSeconds: 86_400 } },
-  });
+  const settings = { expiresAt: { inSeconds: 86_400 } };
+  await proceduresOf(linus).apiKeys.create.mutate({ name: "Short-lived", settings });
+  await proceduresOf(ada).apiKeys.create.mutate({ name: "Office display", settings });
 });
 
 const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/${page}`;
@@ -48,15 +47,28 @@ async function expectAccessible(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-test("an owner blocks a key, and its owner sees by whom on the key's page", async () => {
+test("an owner sees the keys of all members with their use in the workspace", async () => {
   expect(await useKey()).toBe(200);
+  await ada.setViewportSize({ width: 1440, height: 900 });
   await ada.goto(addressOf("api-keys"));
+  for (const name of ["Last used here", "Uses here (30 days)"])
+    await ada.getByRole("columnheader", { name, exact: true }).waitFor();
+  await rowOf("Nightly sync").getByRole("cell", { name: "This hour", exact: true }).waitFor();
+  await rowOf("Nightly sync").getByRole("cell", { name: "1", exact: true }).waitFor();
+  await rowOf("Short-lived").getByRole("cell", { name: "Never", exact: true }).waitFor();
+  await rowOf("Short-lived").getByRole("cell", { name: "0", exact: true }).waitFor();
+  await rowOf("Office display").waitFor();
+  await ada.setViewportSize({ width: 1280, height: 900 });
+});
+
+test("an owner blocks a key, and its owner sees by whom on the key's page", async () => {
   await ada.getByRole("button", { name: "Block Nightly sync" }).click();
   const dialog = dialogOf(ada);
   await dialog.getByText("immediately rejects this key").waitFor();
   await expectAccessible(ada);
   await dialog.getByRole("button", { name: "Block 1 key" }).click();
   await ada.getByText("1 key was blocked.").waitFor();
+  await ada.locator("#content:focus").waitFor();
   await rowOf("Nightly sync").getByText("Blocked here").waitFor();
   expect(await useKey()).toBe(403);
 
