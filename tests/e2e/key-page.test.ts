@@ -300,6 +300,7 @@ test("shows a key's restrictions in the list, even if its name is long", async (
 test("shows how a request with a key would be decided, and stores the key nowhere", async () => {
   const { page, id, key } = await openKey("try", {
     isReadOnly: true,
+    ipRanges: ["127.0.0.0/8"],
     limit: { quota: 40, windowSeconds: 86_400 },
   });
   expect(await call(key)).toBe(200);
@@ -310,6 +311,14 @@ test("shows how a request with a key would be decided, and stores the key nowher
   await form.getByRole("button", { name: "Try it" }).click();
   await form.getByText("The key is valid for this request.").waitFor();
   await form.getByText("39 requests").waitFor();
+  // Without an IP address, the user's own one counts.
+  await form.getByLabel("IP address").fill("nowhere");
+  await form.getByRole("button", { name: "Try it" }).click();
+  await form.getByText("Enter an IP address, for example 203.0.113.7.").waitFor();
+  await form.getByLabel("IP address").fill("203.0.113.7");
+  await form.getByRole("button", { name: "Try it" }).click();
+  await form.getByText("the request came from another IP address").waitFor();
+  await form.getByLabel("IP address").fill("");
   await form.getByRole("combobox", { name: "Method" }).click();
   await page.getByRole("option", { name: "PATCH" }).click();
   await form.getByLabel("Path").fill(`/open/workspaces/${workspaceId}`);
