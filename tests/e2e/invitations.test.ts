@@ -74,7 +74,10 @@ test("invites a person from the members page, and shows the link once", async ()
   await rowOf(ada, "ken@example.com").getByText("Ada Lovelace").waitFor();
   await ada.getByRole("columnheader", { name: "Email address" }).getByRole("button").click();
   await ada.waitForURL(/\?sort=email$/);
-  await ada.waitForLoadState("networkidle");
+  // While the list loads, the previous one is pale.
+  const sorted = ada.locator("[aria-sort=ascending]");
+  await ada.getByRole("columnheader", { name: "Email address" }).and(sorted).waitFor();
+  await ada.locator("table[aria-busy=false]").waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
 });
 
