@@ -225,7 +225,7 @@ test.each(["light", "dark"] as const)(
   },
 );
 
-test("uses the app's colors and font, and the color scheme chosen in the app", async () => {
+test("uses the app's logo, colors and font, and the color scheme chosen in the app, and links back to it", async () => {
   const { page } = await environment.browser.open({ colorScheme: "light" });
   await page.goto(environment.baseUrl);
   await page.evaluate("localStorage.setItem('latchkey.appearance', 'dark')");
@@ -236,4 +236,11 @@ test("uses the app's colors and font, and the color scheme chosen in the app", a
   );
   expect(look).toEqual([expect.stringMatching(/^"?Inter/), "rgb(230, 233, 238)"]);
   expect(await page.evaluate("document.body.classList.contains('dark-mode')")).toBe(true);
+  const header = page.getByRole("navigation", { name: "Documentation" });
+  const home = header.getByRole("link", { name: "Latchkey" });
+  expect(await home.getAttribute("href")).toBe("/");
+  expect(await home.locator("img").boundingBox()).toMatchObject({ width: 24, height: 24 });
+  expect(await page.evaluate("document.querySelector('.docs-home img').naturalWidth")).toBeGreaterThan(0);
+  await header.getByRole("link", { name: "Back to the app" }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
 });

@@ -65,6 +65,23 @@ test("rejects a key without a name, with an error under the field", async () => 
   await review.getByText("In 90 days").waitFor();
 });
 
+test.each([375, 1440])(
+  "keeps the button that creates a key in view in a window of %i × 600",
+  async (width) => {
+    const initial = page.viewportSize();
+    await page.setViewportSize({ width, height: 600 });
+    const hidden = await dialog().evaluate((element) => {
+      element.scrollTo(0, 0);
+      return element.scrollHeight - element.clientHeight;
+    });
+    expect(hidden).toBeGreaterThan(0);
+    const box = await dialog().getByRole("button", { name: "Create key" }).boundingBox();
+    expect(box?.y).toBeGreaterThan(0);
+    expect(box && box.y + box.height).toBeLessThanOrEqual(600);
+    if (initial) await page.setViewportSize(initial);
+  },
+);
+
 test("shows a new key once, ready to copy", async () => {
   await dialog().getByLabel("Name").fill("Nightly backup");
   await dialog().getByLabel("Description").fill("Build server, 02:00");

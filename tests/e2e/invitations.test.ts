@@ -67,13 +67,17 @@ test("invites a person from the members page, and shows the link once", async ()
   await invite("ken@example.com");
   await dialog.getByRole("button", { name: "Done" }).click();
   await dialog.waitFor({ state: "detached" });
+  await ada.getByRole("button", { name: "Invite a person" }).and(ada.locator(":focus")).waitFor();
 
   await ada.getByRole("link", { name: "Invitations" }).click();
   await rowOf(ada, "grace@example.com").getByText("Admin").waitFor();
   await rowOf(ada, "ken@example.com").getByText("Ada Lovelace").waitFor();
   await ada.getByRole("columnheader", { name: "Email address" }).getByRole("button").click();
   await ada.waitForURL(/\?sort=email$/);
-  await ada.waitForLoadState("networkidle");
+  // While the list loads, the previous one is pale.
+  const sorted = ada.locator("[aria-sort=ascending]");
+  await ada.getByRole("columnheader", { name: "Email address" }).and(sorted).waitFor();
+  await ada.locator("table[aria-busy=false]").waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
 });
 
@@ -118,6 +122,7 @@ test("revokes an invitation, and sends another one again", async () => {
   await dialogOf(ada).getByText("The link stops working immediately.").waitFor();
   await dialogOf(ada).getByRole("button", { name: "Revoke" }).click();
   await ada.getByText("The invitation was revoked.").waitFor();
+  await ada.locator("#content:focus").waitFor();
   await rowOf(ada, "ken@example.com").waitFor({ state: "detached" });
 
   await ada.getByRole("button", { name: "Resend the invitation for linus@example.com" }).click();

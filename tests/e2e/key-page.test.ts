@@ -72,6 +72,7 @@ test("restricts a key to reading, and asks before its access is expanded again",
   await expandAccess();
   await dialogOf(page).getByRole("button", { name: "Expand access" }).click();
   await restrictions.getByRole("definition").getByText("All permissions of your role").waitFor();
+  await restrictions.getByRole("button", { name: "Change" }).and(page.locator(":focus")).waitFor();
   expect(await rename(key, workspaceId, "After")).toBe(200);
   // The browser reports the two responses that required a confirmation.
   expect(complaints.filter((complaint) => !complaint.includes("422"))).toEqual([]);
@@ -138,6 +139,7 @@ test("rotates a key with an overlap, and revokes the old secret", async () => {
   expect(key).not.toBe(old);
   await dialogOf(page).getByRole("button", { name: "Copy API key" }).click();
   await dialogOf(page).getByRole("button", { name: "Done" }).click();
+  await page.getByRole("button", { name: "Rotate", exact: true }).and(page.locator(":focus")).waitFor();
   expect(await page.content()).not.toContain(key);
   expect([await call(old), await call(key)]).toEqual([200, 200]);
   await section(page, "Status").getByText("This key is being rotated.").waitFor();
@@ -298,6 +300,7 @@ test("shows a key's restrictions in the list, even if its name is long", async (
 test("shows how a request with a key would be decided, and stores the key nowhere", async () => {
   const { page, id, key } = await openKey("try", {
     isReadOnly: true,
+    ipRanges: ["127.0.0.0/8"],
     limit: { quota: 40, windowSeconds: 86_400 },
   });
   expect(await call(key)).toBe(200);
@@ -308,6 +311,14 @@ test("shows how a request with a key would be decided, and stores the key nowher
   await form.getByRole("button", { name: "Try it" }).click();
   await form.getByText("The key is valid for this request.").waitFor();
   await form.getByText("39 requests").waitFor();
+  // Without an IP address, the user's own one counts.
+  await form.getByLabel("IP address").fill("nowhere");
+  await form.getByRole("button", { name: "Try it" }).click();
+  await form.getByText("Enter an IP address, for example 203.0.113.7.").waitFor();
+  await form.getByLabel("IP address").fill("203.0.113.7");
+  await form.getByRole("button", { name: "Try it" }).click();
+  await form.getByText("the request came from another IP address").waitFor();
+  await form.getByLabel("IP address").fill("");
   await form.getByRole("combobox", { name: "Method" }).click();
   await page.getByRole("option", { name: "PATCH" }).click();
   await form.getByLabel("Path").fill(`/open/workspaces/${workspaceId}`);
@@ -342,7 +353,7 @@ test("deletes a key from its page, which then no longer exists", async () => {
   await page.getByText("Key not found").waitFor();
 });
 
-test("pages and filters rejected requests, and keeps page and filter in the URL", async () => {
+test("pages and filters rejected requests, and keeps the state of their table in the URL", async () => {
   const { page, key, id } = await openKey("rejected", {
     ipRanges: ["203.0.113.0/24"],
     limit: { quota: 1, windowSeconds: 86_400 },
@@ -357,9 +368,16 @@ test("pages and filters rejected requests, and keeps page and filter in the URL"
   // With one reason, there is no filter.
   expect(await rejected.getByRole("combobox", { name: "Reason" }).count()).toBe(0);
 
-  // The page is in the URL, so reloading and Back restore it.
+  await rejected.getByRole("columnheader", { name: "IP address" }).waitFor();
+  await rejected.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("menuitemcheckbox", { name: "IP address" }).click();
+  await page.keyboard.press("Escape");
+  await rejected.getByRole("columnheader", { name: "IP address" }).waitFor({ state: "detached" });
+
+  // The page and the columns are in the URL, so reloading and Back restore them.
   await page.reload();
   await rejected.getByText("Page 2 of 2").waitFor();
+  expect(await rejected.getByRole("columnheader", { name: "IP address" }).count()).toBe(0);
   await rejected.getByRole("row").last().getByRole("link").click();
   await page.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
   await page.goBack();
@@ -389,4 +407,13 @@ test("pages and filters rejected requests, and keeps page and filter in the URL"
   expect(await rejected.getByRole("row").count()).toBe(2);
   await page.goto(`${environment.baseUrl}/account/api-keys/${id}?reason=expired`);
   await rejected.getByText("None of the last 100 requests has this reason.").waitFor();
+
+  await rejected.getByRole("combobox", { name: "Reason" }).click();
+  await page.getByRole("option", { name: "Any reason" }).click();
+  await rejected.getByText("1–10 of 13 requests").waitFor();
+  await rejected.getByRole("combobox", { name: "Rows per page" }).click();
+  await page.getByRole("option", { name: "25", exact: true }).click();
+  await rejected.getByText("13 requests", { exact: true }).waitFor();
+  expect(await rejected.getByRole("row").count()).toBe(14);
+  expect(new URL(page.url()).search).toBe("?size=25");
 });

@@ -21,10 +21,9 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   await enter(linus, baseUrl, email);
   await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "member"]);
   key = await proceduresOf(linus).apiKeys.create.mutate({ name: "Nightly sync" });
-  await proceduresOf(linus).apiKeys.create.mutate({
-    name: "Short-lived",
-    settings: { expiresAt: { inSeconds: 86_400 } },
-  });
+  const settings = { expiresAt: { inSeconds: 86_400 } };
+  await proceduresOf(linus).apiKeys.create.mutate({ name: "Short-lived", settings });
+  await proceduresOf(ada).apiKeys.create.mutate({ name: "Office display", settings });
 });
 
 const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/${page}`;
@@ -48,15 +47,28 @@ async function expectAccessible(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-test("an owner blocks a key, and its owner sees by whom on the key's page", async () => {
+test("an owner sees the keys of all members with their use in the workspace", async () => {
   expect(await useKey()).toBe(200);
+  await ada.setViewportSize({ width: 1440, height: 900 });
   await ada.goto(addressOf("api-keys"));
+  for (const name of ["Last used here", "Uses here (30 days)"])
+    await ada.getByRole("columnheader", { name, exact: true }).waitFor();
+  await rowOf("Nightly sync").getByRole("cell", { name: "This hour", exact: true }).waitFor();
+  await rowOf("Nightly sync").getByRole("cell", { name: "1", exact: true }).waitFor();
+  await rowOf("Short-lived").getByRole("cell", { name: "Never", exact: true }).waitFor();
+  await rowOf("Short-lived").getByRole("cell", { name: "0", exact: true }).waitFor();
+  await rowOf("Office display").waitFor();
+  await ada.setViewportSize({ width: 1280, height: 900 });
+});
+
+test("an owner blocks a key, and its owner sees by whom on the key's page", async () => {
   await ada.getByRole("button", { name: "Block Nightly sync" }).click();
   const dialog = dialogOf(ada);
   await dialog.getByText("immediately rejects this key").waitFor();
   await expectAccessible(ada);
   await dialog.getByRole("button", { name: "Block 1 key" }).click();
   await ada.getByText("1 key was blocked.").waitFor();
+  await ada.locator("#content:focus").waitFor();
   await rowOf("Nightly sync").getByText("Blocked here").waitFor();
   expect(await useKey()).toBe(403);
 
@@ -105,6 +117,7 @@ test("an owner previews a policy before saving it, and the key stops with the ne
   await dialog.getByText("1 key would stop working").waitFor();
   await dialog.getByRole("button", { name: "Save policy" }).click();
   await ada.getByText("Policy for API keys saved.").waitFor();
+  await ada.getByRole("button", { name: "Review and save" }).and(ada.locator(":focus")).waitFor();
   expect(await useKey()).toBe(403);
   await expectAccessible(ada);
   await ada.goto(`${addressOf("api-keys")}?status=policy`);
@@ -116,9 +129,25 @@ test("an owner previews a policy before saving it, and the key stops with the ne
 test("a member sees the policy, why it rejects the key, and a valid lifetime for a new key", async () => {
   await linus.goto(addressOf("settings"));
   await linus.getByText("Rejected after 30 days without use here").waitFor();
+  await linus
+    .getByRole("navigation", { name: "Main" })
+    .getByRole("link", { name: "API keys", exact: true })
+    .click();
+  // Without the owner's keys.
+  await linus.getByText("Your API keys that can reach this workspace.").waitFor();
+  await linus.getByText("2 keys", { exact: true }).waitFor();
+  const names = await linus.getByRole("table", { name: "API keys" }).getByRole("rowheader").allTextContents();
+  expect(names.toSorted()).toEqual(["Nightly sync", "Short-lived"]);
   await linus.goto(`${environment.baseUrl}/account/api-keys/${key.id}`);
   await linus.getByText("Its policy says that keys must expire.").waitFor();
   await linus.getByText("Edit the key’s restrictions, and set an expiry.").waitFor();
+  // The explanation of a rejected request leads back to what the policy requires.
+  const rejected = linus.getByRole("row").filter({ hasText: "policy for API keys doesn’t allow the key" });
+  await rejected.first().getByRole("link").click();
+  await linus.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
+  await linus.getByRole("link", { name: "See what the policy requires" }).click();
+  await linus.getByText("Its policy says that keys must expire.").waitFor();
+  expect(new URL(linus.url()).search).toBe("");
   await linus.goto(`${environment.baseUrl}/account/api-keys?dialog=new`);
   const dialog = dialogOf(linus);
   await dialog.getByRole("combobox", { name: "Expires" }).click();

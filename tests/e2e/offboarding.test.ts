@@ -30,6 +30,17 @@ const rowOf = (name: string) => ada.getByRole("row").filter({ hasText: name });
 const statusOf = async (key: string, path = "") =>
   (await callOpen(environment.baseUrl, key, `/open/workspaces/${workspace.id}${path}`)).status;
 
+/** Types a name for the service account, and expects that Escape asks before the name is discarded. */
+async function expectQuestionOnEscape(name: string): Promise<void> {
+  const field = dialogOf().getByLabel("Name of the service account");
+  await field.fill(name);
+  await ada.keyboard.press("Escape");
+  const question = ada.getByRole("dialog", { name: "Discard unsaved changes?" });
+  await question.getByRole("button", { name: "Keep editing" }).click();
+  await question.waitFor({ state: "detached" });
+  expect(await field.inputValue()).toBe(name);
+}
+
 test("an invited person accepts, and works with a key", async () => {
   const input = { workspaceId: workspace.id, email: "grace@example.com", role: "admin" } as const;
   const { url } = await proceduresOf(ada).invitations.create.mutate(input);
@@ -52,6 +63,9 @@ test("the dialog shows what stops with a new role", async () => {
   await impact.getByText("Pipeline").waitFor();
   await impact.getByText(/No longer allowed: .*audit:read/).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await impact.getByRole("button", { name: "Move to a service account" }).click();
+  await expectQuestionOnEscape("Reports");
+  await impact.getByRole("button", { name: "Don’t replace" }).click();
   await dialogOf().getByRole("button", { name: "Make a member" }).click();
   await dialogOf().waitFor({ state: "detached" });
   expect(await statusOf(former, "/audit-events")).toBe(403);
@@ -67,7 +81,7 @@ test("a service account takes over the integration, while the person stays", asy
   await ada.keyboard.press("Enter");
   const name = dialogOf().getByLabel("Name of the service account");
   expect(await name.inputValue()).toBe("Integrations of Grace Hopper");
-  await name.fill("Deploys");
+  await expectQuestionOnEscape("Deploys");
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await dialogOf().getByRole("button", { name: "Create 1 key" }).click();
   const created = dialogOf().getByRole("region", { name: "New API keys" });

@@ -37,11 +37,13 @@ async function signIn(page: Page): Promise<void> {
 const dialog = () => ada.getByRole("dialog");
 const log = () => ada.getByRole("table", { name: "Instance log" });
 
-/** Chooses an action in the menu of Grace, and confirms it. */
+/** Chooses an action in the menu of Grace, and confirms it. The focus then returns to the button of the menu. */
 async function manage(action: string, button: string): Promise<void> {
   await ada.getByRole("button", { name: "Manage Grace Hopper" }).click();
   await ada.getByRole("menuitem", { name: action, exact: true }).click();
   await dialog().getByRole("button", { name: button, exact: true }).click();
+  await dialog().waitFor({ state: "detached" });
+  await ada.getByRole("button", { name: "Manage Grace Hopper" }).and(ada.locator(":focus")).waitFor();
 }
 
 test("lists the users, and finds them by the URL's search", async () => {

@@ -59,6 +59,12 @@ test("shows keys as cards, even with long names, and updates their uses", async 
   await page.getByRole("listitem").filter({ hasText: longWord }).getByText("1", { exact: true }).waitFor();
 });
 
+test("shows the exact time on a tap, which doesn't open the key", async () => {
+  await page.getByRole("listitem").filter({ hasText: longWord }).locator("time").tap();
+  await page.getByRole("tooltip").getByText(String(new Date().getFullYear())).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/account/api-keys");
+});
+
 test("sorts cards, which have no column headers", async () => {
   await page.getByRole("combobox", { name: "Sort by" }).tap();
   await page.getByRole("option", { name: "Name, Z to A" }).tap();

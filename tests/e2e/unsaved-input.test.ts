@@ -263,7 +263,8 @@ test.each(dialogs)("asks before Escape or Back discards the input of a dialog: $
   await named.waitFor({ state: "detached" });
   await question().waitFor({ state: "detached" });
   // The control that opened the dialog has the focus again.
-  if (button) await page.getByRole("button", { name: button, exact: true }).and(focused()).waitFor();
+  const opener = button ?? "Workspace: Ada Lovelace’s workspace";
+  await page.getByRole("button", { name: opener, exact: true }).and(focused()).waitFor();
 
   await show();
   await field.fill("typed");

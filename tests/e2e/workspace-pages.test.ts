@@ -10,7 +10,7 @@ import { prepareEnvironment } from "./environment.ts";
 let page: Page;
 let slug: string;
 
-const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
+const environment = prepareEnvironment(async ({ browser, baseUrl, command, change }) => {
   ({ page } = await browser.open({ viewport: { width: 1280, height: 800 } }));
   await signUp(page, baseUrl);
   const workspace = await getWorkspace(page);
@@ -31,6 +31,8 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   await apiKeys.create.mutate({ name: "Backup", settings: { isDisabled: true } });
   const { id } = await apiKeys.create.mutate({ name: "Rotating" });
   await apiKeys.rotate.mutate({ id, overlapSeconds: 86_400 });
+  await apiKeys.create.mutate({ name: "Forgotten" });
+  await change("update api_keys set created_at = now() - interval '31 days' where name = 'Forgotten'");
 });
 
 async function readFocus(): Promise<string> {
@@ -68,6 +70,25 @@ test.each([
   }
   await page.setViewportSize({ width: 1280, height: 800 });
   expect(found).toEqual({});
+});
+
+test("the overview lists keys that need attention and recent changes, and its chart has a range", async () => {
+  await page
+    .getByRole("navigation", { name: "Main" })
+    .getByRole("link", { name: "Overview", exact: true })
+    .click();
+  const items = (title: string) => page.getByRole("region", { name: title }).getByRole("listitem");
+  await items("API keys that expire within 30 days").filter({ hasText: "Deploy" }).waitFor();
+  expect(await items("API keys that expire within 30 days").count()).toBe(1);
+  await items("Unused API keys").filter({ hasText: "Forgotten" }).getByText("Never used here").waitFor();
+  expect(await items("Unused API keys").count()).toBe(1);
+  await items("Recent activity").filter({ hasText: "Rotating" }).first().waitFor();
+  await items("Busiest API keys").filter({ hasText: "Deploy" }).getByText("1 use").waitFor();
+  const sum = "by outcome, 1 allowed, 0 rate limited, 0 rejected";
+  await page.getByRole("img", { name: `Requests in the last 24 hours ${sum}` }).waitFor();
+  await page.getByRole("group", { name: "Period" }).getByRole("button", { name: "7 days" }).click();
+  await page.waitForURL(`**/w/${slug}?range=7d`);
+  await page.getByRole("img", { name: `Requests in the last 7 days ${sum}` }).waitFor();
 });
 
 test("shows exact times after a choice made by keyboard", async () => {

@@ -17,7 +17,7 @@ const explanations: Record<Outcome, string> = {
   blocked:
     "An admin blocked the key from this workspace. Ask an owner or admin of the workspace to unblock it.",
   policy:
-    "The workspace’s policy for API keys doesn’t allow the key. The key’s page says which setting to change.",
+    "The workspace’s policy for API keys doesn’t allow the key. The key’s page says what the policy requires.",
   "no-permission": "Your role in the workspace did not have the required permission.",
   "permission-not-in-key":
     "Your role had the required permission, but the key is restricted to other permissions.",

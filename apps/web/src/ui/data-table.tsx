@@ -265,10 +265,14 @@ function rowProps<Item extends object>(props: DataTableProps<Item>, id: string) 
   };
 }
 
-/** Opens the item on a click anywhere in its row, except on a control or after selecting text. */
+/**
+ * Opens the item on a click anywhere in its row, except on a control, after selecting text, or by a tap on a time, which
+ * shows the exact time.
+ */
 function openUnlessOnControl(event: MouseEvent, open: () => void): void {
-  const isOnControl =
-    event.target instanceof Element && event.target.closest("a, button, input, label") !== null;
+  const isTap = event.nativeEvent instanceof PointerEvent && event.nativeEvent.pointerType === "touch";
+  const controls = isTap ? "a, button, input, label, time" : "a, button, input, label";
+  const isOnControl = event.target instanceof Element && event.target.closest(controls) !== null;
   if (!isOnControl && window.getSelection()?.isCollapsed !== false) open();
 }
 

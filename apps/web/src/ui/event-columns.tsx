@@ -56,14 +56,21 @@ export function addressColumn<Item extends { readonly address: string | null }>(
   };
 }
 
-/** The column of the ID of the request that caused an event. */
-export function requestColumn<Event extends LoggedEvent>(rank: number): DataColumn<Event> {
+/**
+ * The column of the ID of the request that caused an event.
+ * @param isExplained Whether the requests were rejected, and their IDs link to the reason.
+ */
+export function requestColumn<Event extends LoggedEvent>(
+  rank: number,
+  { isExplained = false } = {},
+): DataColumn<Event> {
   return {
     id: "request",
     label: "Request ID",
     minWidth: 160,
     grow: 0,
     rank,
-    cell: ({ requestId }) => (requestId ? <RequestId requestId={requestId} /> : <EmptyCell />),
+    cell: ({ requestId }) =>
+      requestId ? <RequestId requestId={requestId} isExplained={isExplained} /> : <EmptyCell />,
   };
 }

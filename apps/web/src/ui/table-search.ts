@@ -76,7 +76,7 @@ export function parseLogTableSearch(search: Record<string, unknown>): LogTableSe
 }
 
 /** Parses the page number in a URL, and drops an invalid one. */
-export function parsePage(search: Record<string, unknown>): Pick<TableSearch, "page"> {
+function parsePage(search: Record<string, unknown>): Pick<TableSearch, "page"> {
   const page = Math.min(Number(search.page), pageMax);
   return Number.isSafeInteger(page) && page > 1 ? { page } : {};
 }

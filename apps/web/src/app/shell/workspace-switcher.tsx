@@ -1,7 +1,7 @@
 import { Menu, UnstyledButton } from "@mantine/core";
 import { IconCheck, IconPlus, IconSelector } from "@tabler/icons-react";
 import { Link, useMatches } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 import type { SessionWorkspace } from "../../server/trpc.ts";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
 import classes from "./workspace-switcher.module.css";
@@ -17,10 +17,21 @@ export function WorkspaceSwitcher(props: WorkspaceSwitcherProps): ReactElement {
   const { workspaces, current, onNewWorkspace } = props;
   const findLink = useSamePage();
   const name = current?.name ?? "No workspace";
+  const target = useRef<HTMLButtonElement>(null);
+  const openNewWorkspace = () => {
+    // The dialog returns the focus to the element that had it, and the menu is removed.
+    target.current?.focus();
+    onNewWorkspace();
+  };
   return (
     <Menu position="bottom-start" width={260}>
       <Menu.Target>
-        <UnstyledButton className={classes.target} aria-label={`Workspace: ${name}`} title={name}>
+        <UnstyledButton
+          ref={target}
+          className={classes.target}
+          aria-label={`Workspace: ${name}`}
+          title={name}
+        >
           <span className={classes.name}>{name}</span>
           <IconSelector size={16} className={classes.icon} />
         </UnstyledButton>
@@ -48,7 +59,7 @@ export function WorkspaceSwitcher(props: WorkspaceSwitcherProps): ReactElement {
             <Menu.Divider />
           </>
         )}
-        <Menu.Item leftSection={<IconPlus size={16} />} onClick={onNewWorkspace}>
+        <Menu.Item leftSection={<IconPlus size={16} />} onClick={openNewWorkspace}>
           New workspace
         </Menu.Item>
       </Menu.Dropdown>

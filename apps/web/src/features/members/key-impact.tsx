@@ -10,6 +10,7 @@ import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { isReplaceable, isStopped, KeyEffect, KeyName } from "./affected-key.tsx";
 import classes from "./key-impact.module.css";
 import { ReplacementKeys } from "./replacement-keys.tsx";
@@ -120,7 +121,9 @@ function Impact(props: ImpactProps): ReactElement {
   const [selected, setSelected] = useState<ReadonlySet<string>>(
     () => new Set(replaceable.map(({ id }) => id)),
   );
-  const [name, setName] = useState(`Integrations of ${member.name}`.slice(0, 100));
+  const suggestedName = `Integrations of ${member.name}`.slice(0, 100);
+  const [name, setName] = useState(suggestedName);
+  useUnsavedInput(() => isOffered && name !== suggestedName);
   const select = (id: string, isSelected: boolean) =>
     setSelected(
       (before) => new Set(isSelected ? [...before, id] : [...before].filter((other) => other !== id)),

@@ -1,14 +1,13 @@
-import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { roleTitles } from "../../server/roles.ts";
 import { type Member, type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import { KeyImpact } from "./key-impact.tsx";
@@ -29,9 +28,9 @@ export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement
   const removals = useIsMutating({ mutationKey: trpc.members.remove.mutationKey() });
   const isBusy = removals + useIsMutating({ mutationKey: trpc.members.leave.mutationKey() }) > 0;
   return (
-    <Modal
-      opened={member !== undefined}
-      {...closeUnlessBusy(isBusy, onClose)}
+    <FormDialog
+      isOpen={member !== undefined}
+      isBusy={isBusy}
       title={
         member &&
         (member.userId === ownId ? (
@@ -45,6 +44,7 @@ export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement
         ))
       }
       size={480}
+      onClose={onClose}
     >
       {member &&
         (member.userId === ownId ? (
@@ -57,7 +57,7 @@ export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement
         ) : (
           <RemoveConfirmation {...props} member={member} />
         ))}
-    </Modal>
+    </FormDialog>
   );
 }
 

@@ -1,4 +1,3 @@
-import { Modal } from "@mantine/core";
 import { useIsMutating, useSuspenseQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { withArticle } from "../../server/roles.ts";
@@ -9,9 +8,9 @@ import {
   type SessionWorkspace,
   trpc,
 } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { KeyImpact } from "./key-impact.tsx";
 import { OfferOwnership } from "./offer-ownership.tsx";
@@ -38,9 +37,9 @@ interface RoleDialogProps {
 export function RoleDialog({ workspace, ownId, choice, onClose }: RoleDialogProps): ReactElement {
   const isChanging = useIsMutating({ mutationKey: trpc.members.changeRole.mutationKey() }) > 0;
   return (
-    <Modal
-      opened={choice !== undefined}
-      {...closeUnlessBusy(isChanging, onClose)}
+    <FormDialog
+      isOpen={choice !== undefined}
+      isBusy={isChanging}
       title={
         choice &&
         (choice.member.userId === ownId ? (
@@ -52,9 +51,10 @@ export function RoleDialog({ workspace, ownId, choice, onClose }: RoleDialogProp
         ))
       }
       size={480}
+      onClose={onClose}
     >
       {choice && <Confirmation workspace={workspace} ownId={ownId} choice={choice} onClose={onClose} />}
-    </Modal>
+    </FormDialog>
   );
 }
 

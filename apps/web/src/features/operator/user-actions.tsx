@@ -1,7 +1,7 @@
 import { Button, Menu } from "@mantine/core";
 import { IconChevronDown } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 import type { OperatedUser } from "../../server/trpc.ts";
 
 /** What an operator can do with a user. */
@@ -15,10 +15,17 @@ interface UserActionsProps {
 /** The menu of the actions on a user. Each of them is confirmed in a dialog. */
 export function UserActions({ user, onChoose }: UserActionsProps): ReactElement {
   const { isDisabled, isOperator, isOnlyOperator } = user;
+  const button = useRef<HTMLButtonElement>(null);
+  const choose = (action: UserAction) => {
+    // The dialog returns the focus to the element that had it, and the menu is removed.
+    button.current?.focus();
+    onChoose(action);
+  };
   return (
     <Menu position="bottom-end" width={220}>
       <Menu.Target>
         <Button
+          ref={button}
           variant="subtle"
           color="gray"
           aria-label={`Manage ${user.name}`}
@@ -28,14 +35,14 @@ export function UserActions({ user, onChoose }: UserActionsProps): ReactElement 
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item onClick={() => onChoose("reset-link")}>Create a reset link</Menu.Item>
-        {!isDisabled && <Menu.Item onClick={() => onChoose("end-sessions")}>End all sessions</Menu.Item>}
+        <Menu.Item onClick={() => choose("reset-link")}>Create a reset link</Menu.Item>
+        {!isDisabled && <Menu.Item onClick={() => choose("end-sessions")}>End all sessions</Menu.Item>}
         {isOperator ? (
-          <Menu.Item disabled={isOnlyOperator} onClick={() => onChoose("revoke")}>
+          <Menu.Item disabled={isOnlyOperator} onClick={() => choose("revoke")}>
             Revoke the operator role
           </Menu.Item>
         ) : (
-          !isDisabled && <Menu.Item onClick={() => onChoose("grant")}>Make an operator</Menu.Item>
+          !isDisabled && <Menu.Item onClick={() => choose("grant")}>Make an operator</Menu.Item>
         )}
         <Menu.Item
           renderRoot={(props) => <Link {...props} to="/operator/log" search={{ target: user.id }} />}
@@ -43,9 +50,9 @@ export function UserActions({ user, onChoose }: UserActionsProps): ReactElement 
           Show in the instance log
         </Menu.Item>
         {isDisabled ? (
-          <Menu.Item onClick={() => onChoose("enable")}>Enable</Menu.Item>
+          <Menu.Item onClick={() => choose("enable")}>Enable</Menu.Item>
         ) : (
-          <Menu.Item disabled={isOnlyOperator} onClick={() => onChoose("disable")}>
+          <Menu.Item disabled={isOnlyOperator} onClick={() => choose("disable")}>
             Disable
           </Menu.Item>
         )}

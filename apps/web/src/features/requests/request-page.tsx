@@ -94,7 +94,10 @@ function Explanation({ rejection }: { readonly rejection: RequestExplanation }):
   );
 }
 
-/** The change of the key that would allow the request, by reason. */
+/**
+ * The change of the key that would allow the request, by reason. The history doesn't contain the rule of the policy that
+ * the key violated, and some rules need an admin. The key's page says for each rule what to do.
+ */
 const remedies: Readonly<Record<string, string>> = {
   limited: "Change the rate limit",
   disabled: "Enable the key",
@@ -103,7 +106,7 @@ const remedies: Readonly<Record<string, string>> = {
   address: "Change the IP ranges",
   narrowed: "Change the restrictions",
   "workspace-not-in-key": "Change the workspaces",
-  policy: "Change the restrictions",
+  policy: "See what the policy requires",
   "permission-not-in-key": "Change the permissions",
 };
 
@@ -118,7 +121,7 @@ function Remedy({
 }): ReactElement | null {
   const label = remedies[reason];
   if (label === undefined || key.isDeleted) return null;
-  const isRestriction = !["disabled", "rotated-out"].includes(reason);
+  const isRestriction = !["disabled", "rotated-out", "policy"].includes(reason);
   return (
     <Button
       variant="default"

@@ -67,7 +67,7 @@ export function workspaceKeyColumns(
       label: "Restrictions",
       minWidth: 148,
       isWide: true,
-      rank: 6,
+      rank: 7,
       cell: (key) => {
         const restrictions = describeRestrictions(key);
         return restrictions.length === 0 ? (
@@ -104,7 +104,7 @@ export function workspaceKeyColumns(
       minWidth: 148,
       grow: 0,
       isNumeric: true,
-      rank: 7,
+      rank: 6,
       cell: ({ recentUses }) => formatCount(recentUses),
     },
     {

@@ -25,11 +25,14 @@ interface PolicyDialogProps {
   readonly policy: ApiKeyPolicy;
   /** The members to change. The dialog is open if they are defined. */
   readonly changes: PolicyChanges | undefined;
+  /** Called with the version of the saved policy. */
+  readonly onSaved: (version: number) => void;
   readonly onClose: () => void;
 }
 
 /** Shows which keys would stop working under a policy before it is saved. */
-export function PolicyDialog({ workspace, policy, changes, onClose }: PolicyDialogProps): ReactElement {
+export function PolicyDialog(props: PolicyDialogProps): ReactElement {
+  const { workspace, policy, changes, onSaved, onClose } = props;
   const queryClient = useQueryClient();
   const workspaceId = workspace.id;
   const preview = useQuery({
@@ -41,6 +44,7 @@ export function PolicyDialog({ workspace, policy, changes, onClose }: PolicyDial
     trpc.workspaceKeys.changePolicy.mutationOptions({
       onSuccess: (saved) => {
         onClose();
+        onSaved(saved.version);
         queryClient.setQueryData(trpc.workspaceKeys.policy.queryKey({ workspaceId }), saved);
         void queryClient.invalidateQueries({ queryKey: trpc.workspaceKeys.list.pathKey() });
         notifications.show({ message: "Policy for API keys saved." });

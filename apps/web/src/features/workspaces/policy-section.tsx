@@ -2,7 +2,7 @@ import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useQuery } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useEffect, useRef, useState } from "react";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import { type ApiKeyPolicy, type PolicyChanges, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { Choice, Choices } from "../../ui/choice.tsx";
@@ -28,6 +28,9 @@ interface PolicySectionProps {
 /** The policy of the workspace for API keys: a form for those who can change it, and a list for others. */
 export function PolicySection({ workspace, canManage }: PolicySectionProps): ReactElement {
   const query = useQuery(trpc.workspaceKeys.policy.queryOptions({ workspaceId: workspace.id }));
+  const keyOf = (version: number) => `${workspace.id} ${version}`;
+  /** The form that replaced the one with which the user saved the policy. */
+  const [savedKey, setSavedKey] = useState<string>();
   return (
     <Section title="Policy for API keys">
       <QueryPanel query={query} failureTitle="Couldn’t load the policy" height={canManage ? 424 : 110}>
@@ -35,7 +38,13 @@ export function PolicySection({ workspace, canManage }: PolicySectionProps): Rea
           canManage ? (
             <div className={sectionClasses.box}>
               {/* Remounts when someone saved the policy, so that the form shows it. */}
-              <PolicyForm key={`${workspace.id} ${policy.version}`} workspace={workspace} policy={policy} />
+              <PolicyForm
+                key={keyOf(policy.version)}
+                workspace={workspace}
+                policy={policy}
+                isJustSaved={keyOf(policy.version) === savedKey}
+                onSaved={(version) => setSavedKey(keyOf(version))}
+              />
             </div>
           ) : (
             <PolicyFacts policy={policy} />
@@ -46,14 +55,21 @@ export function PolicySection({ workspace, canManage }: PolicySectionProps): Rea
   );
 }
 
-function PolicyForm({
-  workspace,
-  policy,
-}: {
+interface PolicyFormProps {
   readonly workspace: SessionWorkspace;
   readonly policy: ApiKeyPolicy;
-}): ReactElement {
+  /** Whether the user saved this version of the policy, which replaced the form that they saved it with. */
+  readonly isJustSaved: boolean;
+  readonly onSaved: (version: number) => void;
+}
+
+function PolicyForm({ workspace, policy, isJustSaved, onSaved }: PolicyFormProps): ReactElement {
   const [changes, setChanges] = useState<PolicyChanges>();
+  const button = useRef<HTMLButtonElement>(null);
+  // The button that opened the dialog was removed with the previous form.
+  useEffect(() => {
+    if (isJustSaved) button.current?.focus();
+  }, [isJustSaved]);
   const form = useForm<PolicyValues>({
     name: "api-key-policy",
     mode: "controlled",
@@ -108,12 +124,12 @@ function PolicyForm({
         inputMode="numeric"
         autoComplete="off"
       />
-      <Button className={classes.submit} type="submit" variant="filled">
+      <Button ref={button} className={classes.submit} type="submit" variant="filled">
         Review and save
       </Button>
       <LazyDialog
         source={policyDialog}
-        props={{ workspace, policy, changes, onClose: () => setChanges(undefined) }}
+        props={{ workspace, policy, changes, onSaved, onClose: () => setChanges(undefined) }}
       />
     </form>
   );

@@ -1,0 +1,26 @@
+import type { KeyRejection } from "../../server/trpc.ts";
+import type { DataColumn } from "../../ui/data-table.tsx";
+import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
+import classes from "./rejection-columns.module.css";
+
+/** The columns of the rejected and rate-limited requests with a key. */
+export const rejectionColumns: readonly [DataColumn<KeyRejection>, ...DataColumn<KeyRejection>[]] = [
+  {
+    id: "target",
+    label: "Request",
+    minWidth: 200,
+    grow: 1,
+    rank: 0,
+    cell: ({ method, path }) => (
+      <code className={classes.request}>
+        {method} {path}
+      </code>
+    ),
+  },
+  sentenceColumn({ id: "reason", label: "Reason", minWidth: 220, rank: 1 }, ({ explanation }) => [
+    explanation,
+  ]),
+  timeColumn(2),
+  addressColumn(4),
+  requestColumn(3, { isExplained: true }),
+];
