@@ -278,20 +278,27 @@ test("concurrent deletions of one account: one succeeds, and none fails with an 
 });
 
 /**
- * Runs a transaction. On a busy machine, the pool can have no free connection in time; nothing has happened then, and the
- * transaction is tried again.
+ * Performs a change. On a busy machine, the pool can have no free connection in time; nothing has happened then, and the
+ * change is tried again.
  */
-async function transactWhenFree<Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> {
+async function whenFree<Result>(change: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await app.instance.db.transaction().execute(work);
+      return await change();
     } catch (error) {
+      const { message, data } = error as {
+        readonly message?: string;
+        readonly data?: { readonly code: string };
+      }; // All errors here.
       const isPoolBusy =
-        error instanceof Error && error.message === "timeout exceeded when trying to connect";
+        message === "timeout exceeded when trying to connect" || data?.code === "SERVICE_UNAVAILABLE";
       if (!isPoolBusy || attempt === 20) throw error;
     }
   }
 }
+
+const transactWhenFree = <Result>(work: (trx: Trx) => Promise<Result>) =>
+  whenFree(() => app.instance.db.transaction().execute(work));
 
 test("accounts are deleted while others are, roles change, keys are edited and used, and people sign in, without a deadlock", async () => {
   const owner = await addPerson();
@@ -314,7 +321,7 @@ test("accounts are deleted while others are, roles change, keys are edited and u
   const before = await deadlocks();
   const statuses: number[] = [];
   const outcomes = await Promise.allSettled([
-    ...people.map(remove),
+    ...people.map((person) => whenFree(() => remove(person))),
     ...people.map(({ userId }) =>
       transactWhenFree((trx) =>
         changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, quotas),
@@ -335,7 +342,9 @@ test("accounts are deleted while others are, roles change, keys are edited and u
         ),
       ),
     ),
-    ...people.map(({ email }) => openClient(app.baseUrl).client.session.signIn.mutate({ email, password })),
+    ...people.map(({ email }) =>
+      whenFree(() => openClient(app.baseUrl).client.session.signIn.mutate({ email, password })),
+    ),
     ...[...keys, ...keys.toReversed()].map(async ({ secret }) => statuses.push(await call(secret))),
   ]);
   for (const outcome of outcomes)

@@ -108,7 +108,7 @@ test("a member can have sent 25 invitations that nobody has accepted, and an adm
   expect(failures).toHaveLength(3);
   for (const { reason } of failures)
     expect(reason).toMatchObject({
-      message: expect.stringContaining("which is the limit for members"),
+      message: expect.stringContaining("which is the limit without the permission to manage members"),
       data: { code: "UNPROCESSABLE_CONTENT", issues: [{ code: "quota_exceeded" }] },
     });
   for (let count = 0; count <= maxInvitationsPerMember; count += 1) await invite(admin);

@@ -6,7 +6,7 @@ import type { NoticeContent, NoticedKey, NoticeFactsByKind } from "./notice-kind
 import { addNotices } from "./notices.ts";
 import type { Db, Trx } from "./schema.ts";
 import { enterWorkspace } from "./workspace-scope.ts";
-import { lockMembersOf } from "./workspaces.ts";
+import { tryLockMembers } from "./workspaces.ts";
 
 /** The most notices per transaction. */
 const maxPerStep = 500;
@@ -61,25 +61,28 @@ const isNew = (kind: unknown, subject: unknown) => sql`
 /**
  * Addresses notices about keys of people to these people, and notices about keys of service accounts to the owners and
  * admins of their workspaces. Enters these workspaces one after the other.
+ * @returns the keys that it left out because their workspace is being changed. The next run finds them again.
  */
 async function addKeyNotices<Found extends FoundKey>(
   trx: Trx,
   found: readonly Found[],
   describe: (key: Found) => { readonly subject: string } & NoticeContent,
-): Promise<void> {
+): Promise<ReadonlySet<Found>> {
   const managers = new Map<WorkspaceId, readonly UserId[]>();
   for (const workspaceId of [...new Set(found.flatMap((key) => key.workspaceId ?? []))].sort()) {
     const scope = mintWorkspaceScope(workspaceId);
     const workspaceTrx = await enterWorkspace(trx, scope);
-    // Otherwise, a manager who is removed concurrently could get a notice after the removal has deleted theirs.
-    await lockMembersOf(workspaceTrx, scope);
-    managers.set(workspaceId, await listManagerIds(workspaceTrx, scope, maxManagers));
+    // Otherwise, a manager who is removed concurrently could get a notice after the removal has deleted theirs. Doesn't
+    // wait, because this transaction holds the locks of other tenants.
+    if (await tryLockMembers(workspaceTrx, scope))
+      managers.set(workspaceId, await listManagerIds(workspaceTrx, scope, maxManagers));
   }
   const notices = found.flatMap((key) => {
     const recipients = key.workspaceId === null ? [key.userId] : (managers.get(key.workspaceId) ?? []);
     return recipients.map((userId) => ({ ...describe(key), userId }));
   });
   await addNotices(trx, notices);
+  return new Set(found.filter(({ workspaceId }) => workspaceId !== null && !managers.has(workspaceId)));
 }
 
 /** What a notice says about a key and, if its owner is a service account, about that. */
@@ -161,14 +164,20 @@ async function noticeNetworks(db: Db): Promise<number> {
         select from key_networks other
         where other.key_id = seen.key_id and (other.first_seen_at, other.network) < (seen.first_seen_at, seen.network))
       `.execute(trx);
-    await sql`
-      update key_networks set is_reviewed = true
-      where (key_id, network) in (select * from unnest(${keyIds}::uuid[], ${networks}::text[]))`.execute(trx);
-    await addKeyNotices(trx, rows, (key) => ({
+    const omitted = await addKeyNotices(trx, rows, (key) => ({
       kind: "new-network",
       subject: `${key.keyId} ${key.network}`,
       facts: { ...factsOf(key), network: key.network },
     }));
+    const omittedIds = new Set([...omitted].map(({ keyId }) => keyId));
+    const reviewed = found.filter(({ keyId }) => !omittedIds.has(keyId));
+    await sql`
+      update key_networks set is_reviewed = true
+      where (key_id, network) in (
+        select * from unnest(
+          ${reviewed.map(({ keyId }) => keyId)}::uuid[], ${reviewed.map(({ network }) => network)}::text[]))`.execute(
+      trx,
+    );
     return found.length;
   });
 }

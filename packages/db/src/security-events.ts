@@ -28,9 +28,9 @@ export interface SecurityEvent {
   readonly keyName: string | null;
   readonly before: Details | null;
   readonly after: Details | null;
-  /** Null for changes by an operator. */
+  /** Null for changes by an operator or the command, and if it is unknown. */
   readonly address: string | null;
-  /** Null for changes by an operator, and for most events of earlier versions. */
+  /** Null for changes by an operator or the command, and for most events of earlier versions. */
   readonly userAgent: string | null;
   readonly requestId: string | null;
 }
@@ -69,7 +69,7 @@ export async function appendSecurityEvent(
       key_id: event.keyId ?? null,
       before: event.before ? JSON.stringify(event.before) : null,
       after: event.after ? JSON.stringify(event.after) : null,
-      // Where an operator works is in the instance log only.
+      // A user doesn't see the IP address or device of an operator. The instance log has the IP address.
       address: isOperator ? null : address,
       user_agent: isOperator ? null : (userAgent ?? null),
       request_id: requestId,

@@ -201,17 +201,19 @@ export async function lockWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): P
 }
 
 /**
- * Keeps the members of a workspace as they are until the transaction ends: waits for transactions that
- * {@link lockWorkspace}, and makes them wait, but not for others that call this. To lock several workspaces, do it in the
- * order of their IDs, so that two transactions can't deadlock.
+ * Keeps the members of a workspace as they are until the transaction ends: transactions that {@link lockWorkspace} wait,
+ * but not others that call this.
+ * @returns false, without waiting, if another transaction has locked the workspace.
  */
-export async function lockMembersOf(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
-  await trx
+export async function tryLockMembers(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<boolean> {
+  const row = await trx
     .selectFrom("workspaces")
     .select("id")
     .where("id", "=", scope.workspaceId)
     .forShare()
+    .skipLocked()
     .executeTakeFirst();
+  return row !== undefined;
 }
 
 /**

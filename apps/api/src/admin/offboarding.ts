@@ -29,7 +29,10 @@ export const offboardingRouter = createRouter({
       );
     }),
 
-  /** The same for the user, who is about to leave or to take another role. Every member may leave, and sees their own keys. */
+  /**
+   * As `preview`, for the user's own keys, before the user leaves or takes another role. It requires only `members:read`
+   * and no second factor, because every member may leave.
+   */
   previewOwn: workspaceProcedure("members:read", { mayLackSecondFactor: true })
     .input(workspaceInput({ role: role.optional() }))
     .query(async ({ ctx: { read, access, user }, input: { role } }) => {

@@ -35,8 +35,9 @@ export const defaultQuotas: Quotas = {
 };
 
 /**
- * The most invitations of a workspace that one user without the permission to manage members can have sent and nobody
- * has accepted yet, including expired ones. Otherwise, one member could use up the quota of the workspace.
+ * The maximum number of invitations per workspace that a user without the permission to manage members can have at a
+ * time. Expired invitations count, accepted and revoked ones don't. Without this limit, one member could use up the
+ * quota of the workspace.
  */
 export const maxInvitationsPerMember = 25;
 
@@ -93,7 +94,7 @@ export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number):
 export function requireInvitationsPerMember(count: number): void {
   if (count < maxInvitationsPerMember) return;
   throw quotaExceeded(
-    `You have sent ${maxInvitationsPerMember} invitations to this workspace that nobody has accepted yet, which is the limit for members. Revoke one, or ask an owner or admin to invite people.`,
+    `You have sent ${maxInvitationsPerMember} invitations to this workspace that nobody has accepted yet, which is the limit without the permission to manage members. Revoke one, or ask an owner or admin to invite people.`,
   );
 }
 

@@ -7,7 +7,7 @@ export const markAllNoticesRead = defineEndpoint({
   operationId: "markAllNoticesRead",
   summary: "Mark all notices as read",
   description:
-    "Marks the notices of the user who owns the key as read, except notices of the kinds `former-secret-used`, `new-network` and `new-device`. Only the web app can mark those as read, so that a stolen key can't hide that it is used.",
+    "Marks the notices of the user who owns the key as read, except notices of the kinds `former-secret-used`, `new-network` and `new-device`. Only the web app can mark those as read, so that nobody can hide these notices with a stolen key.",
   access: "unrestricted-key",
   request: {},
   response: { status: 204 },

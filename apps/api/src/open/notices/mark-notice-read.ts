@@ -10,7 +10,7 @@ export const markNoticeRead = defineEndpoint({
   operationId: "markNoticeRead",
   summary: "Mark a notice as read",
   description:
-    "Marks a notice of the user who owns the key as read. A read notice stays read. Notices of the kinds `former-secret-used`, `new-network` and `new-device` get 403: only the web app can mark those as read, so that a stolen key can't hide that it is used.",
+    "Marks a notice of the user who owns the key as read. A read notice stays read. For notices of the kinds `former-secret-used`, `new-network` and `new-device`, the response is 403: only the web app can mark those as read, so that nobody can hide these notices with a stolen key.",
   access: "unrestricted-key",
   request: { params: noticeParams, body: z.strictObject({ isRead: z.literal(true) }) },
   response: { status: 200, description: "The notice, now read.", schema: notice },

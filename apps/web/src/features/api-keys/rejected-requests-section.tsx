@@ -7,8 +7,8 @@ import { useLoaded } from "../../ui/use-loaded.ts";
 import pageClasses from "./key-page.module.css";
 import { useRejectedRequests } from "./use-key-page.ts";
 
-// Loaded if there are rejected requests, because with the code of tables the page loads more than 300 kB, and most keys
-// have none.
+// Loads the table only if there are rejected requests, which most keys don't have: with its code, the page would load more
+// than the 300 kB that `e2e/first-load` allows.
 const rejectionsTable = {
   load: () => import("./rejections-table.tsx").then((module) => module.RejectionsTable),
 };

@@ -93,7 +93,7 @@ export function SettingsPage(): ReactElement {
               />
             </section>
           )}
-          <PolicySection workspace={workspace} canManage={access.can("keys:manage")} />
+          <PolicySection key={workspace.id} workspace={workspace} canManage={access.can("keys:manage")} />
           {canDelete && latest && <RetentionSection workspace={latest} />}
           <section className={classes.section} aria-labelledby="facts">
             <h2 className={classes.heading} id="facts">
