@@ -14,7 +14,9 @@ import { callOpenApi, signUp, visitor } from "../support/visitor.ts";
 // `pnpm screenshots:all [folder]`.
 
 const directory = resolve(process.argv[2] ?? join(projectRoot, "tests/.results/pages"));
+/** The visit is made at the last width. */
 const widths = [375, 768, 1024, 1440];
+const height = 900;
 const people = [
   ["Grace Hopper", "grace@example.com", "admin"],
   ["Linus Torvalds", "linus.benedict.torvalds@kernel-maintainers.example.com", "member"],
@@ -31,16 +33,12 @@ try {
   await visitFresh("quick-start", "/", "Create an API key", await maker.context().cookies());
   const made = await fill(maker);
   for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of widths) {
-      const { page } = await browser.open({ colorScheme, viewport: { width, height: 900 } });
-      const take = async (name: string, { fullPage = true } = {}) => {
-        // Waits for transitions and late requests, so that nothing is half visible.
-        await page.waitForLoadState("networkidle");
-        await page.screenshot({ path: join(directory, `${name}-${width}-${colorScheme}.png`), fullPage });
-      };
-      await visit(page, { ...made, take });
-      await page.context().close();
-    }
+    const page = await openPage(colorScheme);
+    await visit(page, {
+      ...made,
+      take: (name, options) => takeAll(page, `${name}-*-${colorScheme}`, options),
+    });
+    await page.context().close();
   }
 } finally {
   await browser.stop();
@@ -55,15 +53,40 @@ async function visitFresh(
   cookies: Parameters<BrowserContext["addCookies"]>[0] = [],
 ): Promise<void> {
   for (const colorScheme of ["light", "dark"] as const) {
-    for (const width of widths) {
-      const { page } = await browser.open({ colorScheme, viewport: { width, height: 900 } });
-      await page.context().addCookies(cookies);
-      await page.goto(baseUrl + path);
-      await page.getByText(text).first().waitFor();
-      await page.waitForLoadState("networkidle");
-      await page.screenshot({ path: join(directory, `${name}-${width}-${colorScheme}.png`), fullPage: true });
-      await page.context().close();
-    }
+    const page = await openPage(colorScheme);
+    await page.context().addCookies(cookies);
+    await page.goto(baseUrl + path);
+    await page.getByText(text).first().waitFor();
+    await takeAll(page, `${name}-*-${colorScheme}`);
+    await page.context().close();
+  }
+}
+
+async function openPage(colorScheme: "light" | "dark"): Promise<Page> {
+  const { page } = await browser.open({ colorScheme, viewport: { width: widths.at(-1) ?? 0, height } });
+  return page;
+}
+
+interface TakeOptions {
+  readonly fullPage?: boolean;
+  /** Shows again what the change between a table and cards removes. */
+  readonly show?: () => Promise<void>;
+}
+
+/**
+ * Takes a picture at each width. Resizes the page, because a visit per width takes three times as long.
+ * @param name the name of the file, with a star for the width.
+ */
+async function takeAll(page: Page, name: string, { fullPage = true, show }: TakeOptions = {}): Promise<void> {
+  await page.waitForLoadState("networkidle");
+  for (const width of widths) {
+    await page.setViewportSize({ width, height });
+    // Two frames later the page is laid out for the new width.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    await show?.();
+    const path = join(directory, `${name.replace("*", String(width))}.png`);
+    // Ends transitions, so that nothing is half visible.
+    await page.screenshot({ path, fullPage, animations: "disabled" });
   }
 }
 
@@ -78,7 +101,7 @@ interface Visit {
   readonly invitationPath: string;
   /** The URL of a workspace that requires a second factor. */
   readonly requiringSlug: string;
-  readonly take: (name: string, options?: { readonly fullPage?: boolean }) => Promise<void>;
+  readonly take: (name: string, options?: TakeOptions) => Promise<void>;
 }
 
 async function visit(
@@ -224,10 +247,16 @@ async function visit(
   await page.getByRole("button", { name: "Discard", exact: true }).click();
   await dialog.waitFor({ state: "detached" });
   await page.goto(`${baseUrl}/operator/users`);
-  await page.getByRole("button", { name: "Manage Grace Hopper" }).click();
-  await page.getByRole("menuitem", { name: "Disable" }).waitFor();
-  await take("user-actions", { fullPage: false });
-  await page.getByRole("menuitem", { name: "Disable" }).click();
+  const disable = page.getByRole("menuitem", { name: "Disable" });
+  await take("user-actions", {
+    fullPage: false,
+    async show() {
+      if (!(await disable.isVisible()))
+        await page.getByRole("button", { name: "Manage Grace Hopper" }).click();
+      await disable.waitFor();
+    },
+  });
+  await disable.click();
   await dialog.waitFor();
   await take("disable-user", { fullPage: false });
   await close();
