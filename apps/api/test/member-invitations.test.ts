@@ -96,7 +96,7 @@ test("a member sees and changes only the invitations that they sent last", async
   );
 });
 
-test("a member can have sent 25 invitations that nobody has accepted, and an admin more", async () => {
+test("a member can have 25 unaccepted invitations, and an admin can have more", async () => {
   const { id: workspaceId, admin, member } = await addTeam();
   const invite = ({ client }: Person) =>
     client.invitations.create.mutate({ workspaceId, email: newEmail(), role: "viewer" });
