@@ -121,6 +121,11 @@ export const serviceAccountParams = z.strictObject({
   userId: userId.meta({ description: "The ID of the service account." }),
 });
 
+/** The parameters of a path to an API key of a service account. */
+export const serviceKeyParams = serviceAccountParams.extend({
+  keyId: fields.keyId.meta({ ...describeIds("key"), description: "The ID of the API key." }),
+});
+
 /** The parameters of a path to a member. */
 export const memberParams = z.strictObject({
   workspaceId,

@@ -48,6 +48,7 @@ test.each(patches)(
         insertServiceAccount(trx, scope, account),
       );
       ids.userId = encodeId("user", created);
+      ids.keyId = encodeId("key", (await app.addKey(created)).id);
     }
     const url = `${app.baseUrl}/open${path.replace(/:(\w+)/g, (_match, name: string) => ids[name] ?? "")}`;
     const readVersion = async () =>

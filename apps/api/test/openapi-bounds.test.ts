@@ -182,6 +182,9 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     changeMemberRole: { role: "member" },
     createServiceAccount: { name: "Deploys", role: "member" },
     changeServiceAccount: { name: "Deploys", role: "viewer" },
+    createServiceAccountApiKey: { name: "CI deploys", description: "Used by the deploy job." },
+    updateServiceAccountApiKey: { name: "CI deploys", description: "Used by the deploy job." },
+    rotateServiceAccountApiKey: { overlapSeconds: 86_400 },
     updateApiKeyPolicy: { maxIdleDays: null },
     createInvitation: { email: "grace@example.com", role: "member" },
     createWebhook: {

@@ -5,11 +5,13 @@ import type { Role, Trx } from "@latchkey/db/schema";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
+import { type ActingKey, type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** A locked workspace, and the roles that the actor may grant in it. */
 export interface GrantingWorkspace {
   readonly workspaceTrx: WorkspaceTrx;
+  /** The key of the actor, if any. */
+  readonly key: ActingKey | undefined;
   readonly canGrant: (role: Role) => boolean;
   /** @throws {AppError} FORBIDDEN. A role that manages members also requires recent authentication. */
   readonly requireGrant: (role: Role) => void;
@@ -29,10 +31,11 @@ export async function enterGrantingWorkspace(
   const permission = "members:manage";
   const { workspaceTrx, role: ownRole } = await enterForEdit(trx, edit, permission);
   const requirement = { scope, permission } as const;
-  const { restrictions } = (await requireStillActing(workspaceTrx, origin, { others, requirement })) ?? {};
-  const canGrant = (role: Role): boolean => canGrantRole(ownRole, restrictions, role);
+  const key = await requireStillActing(workspaceTrx, origin, { others, requirement });
+  const canGrant = (role: Role): boolean => canGrantRole(ownRole, key?.restrictions, role);
   return {
     workspaceTrx,
+    key,
     canGrant,
     requireGrant: (role) => {
       if (!canGrant(role)) throw new AppError("FORBIDDEN");

@@ -203,10 +203,21 @@ export async function deleteServiceAccount(
 
 /**
  * Checks that the actor may manage the keys of a service account, and locks both, until the transaction ends.
- * @throws {AppError} NOT_FOUND, FORBIDDEN if its role has permissions that the actor's role doesn't have.
+ * @param retried.ownRetryOf the key whose rotation the request retries, if it uses the same secret as the first request.
+ *   Only such a request may use a former secret, of the same key (docs/decisions/0026).
+ * @throws {AppError} NOT_FOUND, FORBIDDEN if its role has permissions that the actor's role doesn't have, or if the actor's
+ *   key is restricted.
  */
-export async function requireKeyManager(trx: Trx, edit: Edit, userId: UserId): Promise<void> {
-  const { workspaceTrx, canGrant } = await enterGrantingWorkspace(trx, edit, [userId]);
+export async function requireKeyManager(
+  trx: Trx,
+  edit: Edit,
+  userId: UserId,
+  { ownRetryOf }: { readonly ownRetryOf?: KeyId | undefined } = {},
+): Promise<void> {
+  const { workspaceTrx, key, canGrant } = await enterGrantingWorkspace(trx, edit, [userId]);
+  // A restricted key could create or expand a key that can do more than itself. It may have been restricted since admission.
+  if (key?.isRestricted || (key?.isByFormerSecret && key.keyId !== ownRetryOf))
+    throw new AppError("FORBIDDEN");
   const { role } = await getServiceAccount(workspaceTrx, edit.scope, userId);
   if (!canGrant(role)) throw new AppError("FORBIDDEN");
 }

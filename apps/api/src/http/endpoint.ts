@@ -130,7 +130,7 @@ export interface Endpoint {
    * Checks what admission can't check, in the transaction of a change and before the change, including for a retry. Parses
    * the raw parts of the request.
    */
-  readonly authorize?: (raw: RawInput, call: Call, trx: Trx) => Promise<void>;
+  readonly authorize?: (raw: RawInput, call: AnyCall, trx: Trx) => Promise<void>;
   /** Parses the raw parts of a request, runs the handler, and removes undeclared fields from its result. */
   readonly run: (raw: RawInput, call: AnyCall) => Answer | Promise<Answer>;
   /** Parses the raw parts of a request and opens the file to stream; for an endpoint with a {@link FileResponse}. */
@@ -163,7 +163,7 @@ export function defineEndpoint<
     readonly response: Response;
     readonly secret?: IssuedSecret<keyof Input<Response> & string, Parsed<Parts>, CallOf<Allowed>>;
     /** Runs in the transaction before the handler's changes. @throws {AppError} if the request is rejected. */
-    readonly authorize?: (input: Parsed<Parts>, call: Call, trx: Trx) => Promise<void>;
+    readonly authorize?: (input: Parsed<Parts>, call: CallOf<Allowed>, trx: Trx) => Promise<void>;
     readonly handle: (
       input: Parsed<Parts>,
       call: CallOf<Allowed>,
@@ -177,7 +177,12 @@ export function defineEndpoint<
   return {
     ...facts,
     isCompressible: facts.method === "GET" && !secret && schema !== undefined && "data" in schema.shape,
-    ...(authorize ? { authorize: (raw, call, trx) => authorize(parse(raw), call, trx) } : {}),
+    ...(authorize
+      ? {
+          // Admission sets `access` if the declaration requires a permission in a workspace.
+          authorize: (raw, call, trx) => authorize(parse(raw), call as CallOf<Allowed>, trx),
+        }
+      : {}),
     ...(secret
       ? {
           secret: {
@@ -191,7 +196,7 @@ export function defineEndpoint<
       const input = parse(raw);
       const transact: Call["transact"] = (work) =>
         call.transact(async (trx) => {
-          await authorize?.(input, call, trx);
+          await authorize?.(input, call as CallOf<Allowed>, trx);
           return await work(trx);
         });
       // Admission sets `access` if the declaration requires a permission in a workspace.

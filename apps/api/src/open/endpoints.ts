@@ -30,9 +30,15 @@ import { getOwnershipTransfer } from "./ownership-transfer/get-ownership-transfe
 import { offerOwnership } from "./ownership-transfer/offer-ownership.ts";
 import { changeServiceAccount } from "./service-accounts/change-service-account.ts";
 import { createServiceAccount } from "./service-accounts/create-service-account.ts";
+import { createServiceAccountApiKey } from "./service-accounts/create-service-account-api-key.ts";
 import { deleteServiceAccount } from "./service-accounts/delete-service-account.ts";
+import { deleteServiceAccountApiKey } from "./service-accounts/delete-service-account-api-key.ts";
 import { getServiceAccount } from "./service-accounts/get-service-account.ts";
+import { getServiceAccountApiKey } from "./service-accounts/get-service-account-api-key.ts";
+import { listServiceAccountApiKeys } from "./service-accounts/list-service-account-api-keys.ts";
 import { listServiceAccounts } from "./service-accounts/list-service-accounts.ts";
+import { rotateServiceAccountApiKey } from "./service-accounts/rotate-service-account-api-key.ts";
+import { updateServiceAccountApiKey } from "./service-accounts/update-service-account-api-key.ts";
 import { createWebhook } from "./webhooks/create-webhook.ts";
 import { deleteWebhook } from "./webhooks/delete-webhook.ts";
 import { getWebhook } from "./webhooks/get-webhook.ts";
@@ -80,6 +86,12 @@ export const endpoints: readonly Endpoint[] = [
   getServiceAccount,
   changeServiceAccount,
   deleteServiceAccount,
+  listServiceAccountApiKeys,
+  createServiceAccountApiKey,
+  getServiceAccountApiKey,
+  updateServiceAccountApiKey,
+  deleteServiceAccountApiKey,
+  rotateServiceAccountApiKey,
   getOwnershipTransfer,
   offerOwnership,
   endOwnershipTransfer,

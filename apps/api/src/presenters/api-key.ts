@@ -1,4 +1,4 @@
-import { apiKeyStartLength } from "@latchkey/auth/key-format";
+import { apiKeyLength, apiKeyStartLength } from "@latchkey/auth/key-format";
 import { permissions } from "@latchkey/auth/permissions";
 import { maxValidFormerSecrets } from "@latchkey/db/api-key-changes";
 import type { ApiKey } from "@latchkey/db/api-keys";
@@ -8,7 +8,16 @@ import { z } from "zod";
 import type { ListedKey } from "../domain/api-keys.ts";
 import type { ManagedOwner } from "../domain/service-accounts.ts";
 import { keyId as anyKeyId } from "../fields.ts";
-import { shownAddress, shownId, shownIdentifier, shownText, timestamp, version } from "../schemas.ts";
+import { overlapSeconds } from "../key-fields.ts";
+import {
+  secretStatus,
+  shownAddress,
+  shownId,
+  shownIdentifier,
+  shownText,
+  timestamp,
+  version,
+} from "../schemas.ts";
 
 /** The rate limit of a key. */
 export const keyLimit = z
@@ -107,6 +116,30 @@ export const apiKeyResponse = {
   hasEtag: true,
   notInEtag: ["usageCount", "lastUsedAt"],
 } as const;
+
+/** The secret of a new or rotated key, and whether the response has it. */
+const issuedSecret = {
+  key: shownText(apiKeyLength).optional().meta({
+    description:
+      "The new secret, which is shown only in this response. Absent if `secretStatus` is `omitted`.",
+    example: "lk_4fTq0aVb7Xk2mPz9Wc8sYd3nRe5jLg1hQu6t",
+  }),
+  secretStatus,
+};
+
+/** A new key with its secret. */
+export const newKey = apiKey.extend(issuedSecret).meta({ id: "NewApiKey" });
+
+/** A rotated key with its new secret. */
+export const rotatedKey = z.object({ id: shownId("key"), ...issuedSecret }).meta({ id: "RotatedKey" });
+
+/** How long the former secret of a rotated key stays valid, in the body of a request. */
+export const rotation = z.strictObject({
+  overlapSeconds: overlapSeconds.default(86_400).meta({
+    description: "How long the old secret stays valid, in seconds, from 0 to 2592000 (30 days).",
+    example: 86_400,
+  }),
+});
 
 /** The parameters of a path to a key. */
 export const keyParams = z.strictObject({

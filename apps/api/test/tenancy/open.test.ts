@@ -56,6 +56,22 @@ const table = readTable(`
   deleteServiceAccount                    401     403       403      403     403     204    204
   deleteServiceAccount, of another one    401     403       403      403     403     404    404
   deleteServiceAccount, of a person       401     403       403      403     403     404    404
+  listServiceAccountApiKeys               401     403       403      403     403     200    200
+  listServiceAccountApiKeys, theirs       401     403       403      403     403     404    404
+  createServiceAccountApiKey              401     403       403      403     403     201    201
+  createServiceAccountApiKey, theirs      401     403       403      403     403     404    404
+  getServiceAccountApiKey                 401     403       403      403     403     200    200
+  getServiceAccountApiKey, theirs         401     403       403      403     403     404    404
+  getServiceAccountApiKey, a person       401     403       403      403     403     404    404
+  updateServiceAccountApiKey              401     403       403      403     403     200    200
+  updateServiceAccountApiKey, theirs      401     403       403      403     403     404    404
+  updateServiceAccountApiKey, a person    401     403       403      403     403     404    404
+  deleteServiceAccountApiKey              401     403       403      403     403     204    204
+  deleteServiceAccountApiKey, theirs      401     403       403      403     403     404    404
+  deleteServiceAccountApiKey, a person    401     403       403      403     403     404    404
+  rotateServiceAccountApiKey              401     403       403      403     403     200    200
+  rotateServiceAccountApiKey, theirs      401     403       403      403     403     404    404
+  rotateServiceAccountApiKey, a person    401     403       403      403     403     404    404
   getOwnershipTransfer                    401     403       403      200     200     200    200
   getOwnershipTransfer, none              401     403       403      404     404     404    404
   offerOwnership                          401     403       403      403     403     403    201
@@ -111,6 +127,8 @@ interface Plan {
   readonly invitationOf?: keyof TenantFixture["invitations"];
   /** The workspace of the webhook and the delivery in the path; `ours` by default. */
   readonly webhookOf?: "ours" | "theirs";
+  /** The owner of the key in the path: the owner of our workspace by default, or our service account. */
+  readonly keyOf?: "owner" | "serviceAccount";
   /** Whether the caller and the target have a notice each. The path has the latter's by default. */
   readonly noticeOf?: "target" | "caller";
   /** The user in the path. */
@@ -334,6 +352,89 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "deleteServiceAccount, of another one": { user: ({ serviceAccounts }) => serviceAccounts.theirs },
   "deleteServiceAccount, of a person": { user: ({ people }) => people.target },
+  listServiceAccountApiKeys: {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    shows: ({ serviceKey }) => [serviceKey.id, serviceKey.name],
+    showsKeys: true,
+  },
+  "listServiceAccountApiKeys, theirs": { user: ({ serviceAccounts }) => serviceAccounts.theirs },
+  createServiceAccountApiKey: {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    body: { name: "Pipeline" },
+    effect: ({ ours: { workspaceId }, serviceAccounts: { ours } }, actor) => ({
+      added: {
+        api_keys: [{ user_id: ours.userId, name: "Pipeline" }],
+        security_events: [{ user_id: ours.userId, action: "key.created", actor_kind: "key" }],
+        audit_events: [{ workspace_id: workspaceId, action: "key.created", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["Pipeline", '"key":"lk_'],
+  },
+  "createServiceAccountApiKey, theirs": {
+    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+    body: { name: "Pipeline" },
+  },
+  getServiceAccountApiKey: {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    keyOf: "serviceAccount",
+    shows: ({ serviceKey }) => [serviceKey.id, serviceKey.name],
+    showsKeys: true,
+  },
+  "getServiceAccountApiKey, theirs": {
+    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+    keyOf: "serviceAccount",
+  },
+  "getServiceAccountApiKey, a person": { user: ({ serviceAccounts }) => serviceAccounts.ours },
+  updateServiceAccountApiKey: {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    keyOf: "serviceAccount",
+    body: { name: "Changed" },
+    effect: (fixture, actor) => changeServiceKey(fixture, actor, "key.renamed"),
+    shows: () => ["Changed"],
+    showsKeys: true,
+  },
+  "updateServiceAccountApiKey, theirs": {
+    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+    keyOf: "serviceAccount",
+    body: { name: "Changed" },
+  },
+  "updateServiceAccountApiKey, a person": {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    body: { name: "Changed" },
+  },
+  deleteServiceAccountApiKey: {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    keyOf: "serviceAccount",
+    effect: (fixture, actor) => changeServiceKey(fixture, actor, "key.deleted"),
+  },
+  "deleteServiceAccountApiKey, theirs": {
+    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+    keyOf: "serviceAccount",
+  },
+  "deleteServiceAccountApiKey, a person": { user: ({ serviceAccounts }) => serviceAccounts.ours },
+  rotateServiceAccountApiKey: {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    keyOf: "serviceAccount",
+    body: { overlapSeconds: 3_600 },
+    effect: (fixture, actor) => {
+      const effect = changeServiceKey(fixture, actor, "key.rotated");
+      return {
+        ...effect,
+        added: { ...effect.added, retired_secrets: [{ key_id: fixture.serviceKey.keyId }] },
+      };
+    },
+    shows: () => ['"key":"lk_'],
+    showsKeys: true,
+  },
+  "rotateServiceAccountApiKey, theirs": {
+    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+    keyOf: "serviceAccount",
+    body: { overlapSeconds: 3_600 },
+  },
+  "rotateServiceAccountApiKey, a person": {
+    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    body: { overlapSeconds: 3_600 },
+  },
   getOwnershipTransfer: {
     hasTransfer: true,
     shows: ({ people }) => [people.coOwner.id, people.member.id],
@@ -535,6 +636,23 @@ function createKeyEvents(
   };
 }
 
+/** The rows of a change to the key of our service account. */
+function changeServiceKey(
+  { ours: { workspaceId }, serviceAccounts, serviceKey: { keyId } }: TenantFixture,
+  actor: Person,
+  action: string,
+): Effect {
+  const { userId } = serviceAccounts.ours;
+  return {
+    removed: { api_keys: [{ id: keyId }] },
+    added: {
+      api_keys: [{ id: keyId }],
+      security_events: [{ user_id: userId, action, actor_kind: "key" }],
+      audit_events: [{ workspace_id: workspaceId, action, target_id: keyId, ...actorColumns(actor) }],
+    },
+  };
+}
+
 /** The rows of a service account and its key, which are deleted with the workspace. */
 function listServiceAccountRows({ userId }: Person): NonNullable<Effect["removed"]> {
   const rows = [{ user_id: userId }];
@@ -712,7 +830,7 @@ describe.each(table)("$name", ({ target, name, results }) => {
       workspaceId: fixture.ours.id,
       noticeId,
       userId: plan.user?.(fixture, caller).id,
-      keyId: fixture.ownersKey.id,
+      keyId: (plan.keyOf === "serviceAccount" ? fixture.serviceKey : fixture.ownersKey).id,
       invitationId: fixture.invitations[plan.invitationOf ?? "ours"].id,
       ...webhookPath(fixture, plan.webhookOf),
     });

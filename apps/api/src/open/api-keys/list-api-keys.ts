@@ -4,7 +4,8 @@ import { defineEndpoint } from "../../http/endpoint.ts";
 import { listQuery, pageOf, readPage, searchFilter, toPage } from "../../lists.ts";
 import { apiKey, presentKey } from "../../presenters/api-key.ts";
 
-const query = listQuery(["createdAt", "name"]).extend({
+/** The query of a list of keys with one owner. */
+export const keysQuery = listQuery(["createdAt", "name"]).extend({
   search: searchFilter.meta({
     description: "Only keys whose name, description or first characters contain this text. Case-insensitive.",
   }),
@@ -23,7 +24,7 @@ export const listApiKeys = defineEndpoint({
   description:
     "Lists the API keys of the user who owns the request's key, oldest first, without their secrets. A restricted key sees only itself.",
   access: "key",
-  request: { query },
+  request: { query: keysQuery },
   response: {
     status: 200,
     description: "A page of your API keys, without their secrets.",

@@ -1,23 +1,7 @@
-import { apiKeyLength } from "@latchkey/auth/key-format";
 import { encodeId } from "@latchkey/db/ids";
-import { z } from "zod";
 import { reissueSecret, requireManageable, rotateKey } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { overlapSeconds } from "../../key-fields.ts";
-import { keyParams } from "../../presenters/api-key.ts";
-import { secretStatus, shownId, shownText } from "../../schemas.ts";
-
-const rotated = z
-  .object({
-    id: shownId("key"),
-    key: shownText(apiKeyLength).optional().meta({
-      description:
-        "The new secret, which is shown only in this response. Absent if `secretStatus` is `omitted`.",
-      example: "lk_4fTq0aVb7Xk2mPz9Wc8sYd3nRe5jLg1hQu6t",
-    }),
-    secretStatus,
-  })
-  .meta({ id: "RotatedKey" });
+import { keyParams, rotatedKey, rotation } from "../../presenters/api-key.ts";
 
 export const rotateApiKey = defineEndpoint({
   method: "POST",
@@ -30,17 +14,12 @@ export const rotateApiKey = defineEndpoint({
   request: {
     params: keyParams,
     ifMatch: true,
-    body: z.strictObject({
-      overlapSeconds: overlapSeconds.default(86_400).meta({
-        description: "How long the old secret stays valid, in seconds, from 0 to 2592000 (30 days).",
-        example: 86_400,
-      }),
-    }),
+    body: rotation,
   },
   response: {
     status: 200,
     description: "The API key and its new secret, which is returned only once.",
-    schema: rotated,
+    schema: rotatedKey,
   },
   secret: {
     member: "key",

@@ -5,7 +5,8 @@ import { defineEndpoint } from "../../http/endpoint.ts";
 import { keySettings } from "../../key-fields.ts";
 import { apiKeyResponse, keyParams, presentKey } from "../../presenters/api-key.ts";
 
-const body = z
+/** The changes to a key in the body of a request. */
+export const keyChanges = z
   .strictObject({ name: keyName.optional(), description: keyDescription.optional(), ...keySettings })
   .meta({
     // Restrictions can't be lifted through the API, so the example must not lock out the key of someone who tries it.
@@ -23,7 +24,7 @@ export const updateApiKey = defineEndpoint({
   description:
     "Changes the fields that you send and keeps the others. Restrictions take effect on the next request. An edit that would expand access, such as removing a restriction with `null`, is rejected with 422. Only the owner (in the web app) and the operator (with the command) can expand a key's access. An old secret can't change keys. With `If-Match`, the request is rejected if the key has changed since you read it.",
   access: "key",
-  request: { params: keyParams, body, ifMatch: true },
+  request: { params: keyParams, body: keyChanges, ifMatch: true },
   response: { ...apiKeyResponse, description: "The API key after the change." },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
   authorize: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, { id: keyId }),

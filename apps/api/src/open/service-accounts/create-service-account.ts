@@ -11,7 +11,7 @@ export const createServiceAccount = defineEndpoint({
   operationId: "createServiceAccount",
   summary: "Create a service account",
   description:
-    "Adds a member that is not a person, for an integration that must keep working when the person who set it up leaves. It can't sign in, and belongs to this workspace only. Create its API keys in the web app. You can't grant a role with more permissions than your own, and a service account can't be an owner.",
+    "Adds a member that is not a person, for an integration that must keep working when the person who set it up leaves. It can't sign in, and belongs to this workspace only. You can't grant a role with more permissions than your own, and a service account can't be an owner.",
   access: { workspace: "members:manage" },
   request: {
     params: workspaceParams,

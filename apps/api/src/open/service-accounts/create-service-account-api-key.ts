@@ -1,0 +1,56 @@
+import { decodeId } from "@latchkey/db/ids";
+import { z } from "zod";
+import { createKey, getKey, reissueSecret } from "../../domain/api-keys.ts";
+import { requireKeyManager } from "../../domain/service-accounts.ts";
+import { keyDescription, keyName } from "../../fields.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { keySettings } from "../../key-fields.ts";
+import { newKey, presentKey } from "../../presenters/api-key.ts";
+import { serviceAccountParams } from "../../schemas.ts";
+
+export const createServiceAccountApiKey = defineEndpoint({
+  method: "POST",
+  path: "/workspaces/:workspaceId/service-accounts/:userId/api-keys",
+  operationId: "createServiceAccountApiKey",
+  summary: "Create an API key of a service account",
+  description:
+    "Creates a key that acts as the service account, in its workspace only. The key of the request must not be restricted, and its owner needs every permission of the service account's role. If the response is lost, send the request again with the same `Idempotency-Key`: if the secret was never used, the response has another one, and the former one is no longer valid.",
+  access: { workspace: "members:manage" },
+  request: {
+    params: serviceAccountParams,
+    body: z
+      .strictObject({
+        name: keyName,
+        description: keyDescription.default("").meta({ description: "What the key is for." }),
+        ...keySettings,
+      })
+      .meta({ example: { name: "CI deploys", description: "Used by the deploy job." } }),
+  },
+  response: {
+    status: 201,
+    description: "The new API key and its secret, which is returned only once.",
+    schema: newKey,
+  },
+  secret: {
+    member: "key",
+    reissue: async (
+      { params: { userId } },
+      { origin, isOwnRetry, instance: { quotas } },
+      { trx, hash, answer },
+    ) => {
+      const id = decodeId("key", String(answer.id));
+      return id && (await reissueSecret(trx, { userId, id, origin }, { hash, isOwnRetry }, quotas));
+    },
+  },
+  errors: ["NOT_FOUND", "UNPROCESSABLE_CONTENT"],
+  authorize: ({ params: { userId } }, { access: { scope }, origin }, trx) =>
+    requireKeyManager(trx, { scope, origin }, userId),
+  handle: async ({ params: { userId }, body }, { transact, origin, instance: { quotas } }) => {
+    const { name, description, ...settings } = body;
+    return await transact(async (trx) => {
+      const { id, secret } = await createKey(trx, { userId, name, description, settings, origin }, quotas);
+      const key = await getKey(trx, { userId, id });
+      return { ...presentKey(key), key: secret, secretStatus: "issued" as const };
+    });
+  },
+});

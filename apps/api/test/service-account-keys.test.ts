@@ -1,0 +1,283 @@
+// API keys of service accounts, managed with an API key of an admin.
+
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { decodeId, type WorkspaceId } from "@latchkey/db/ids";
+import { insertMember } from "@latchkey/db/members";
+import type { Role } from "@latchkey/db/schema";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ quotas: { keysPerUser: 4 } });
+});
+afterAll(() => app.close());
+
+type Body = Readonly<Record<string, unknown>>;
+
+async function send(
+  secret: string,
+  [method, path]: readonly [string, string],
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{
+  readonly status: number;
+  readonly etag: string;
+  readonly replayed: string;
+  readonly body: Body;
+}> {
+  const response = await fetch(`${app.baseUrl}/open${path}`, {
+    method,
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      ...(body ? { "Content-Type": "application/json" } : {}),
+      ...headers,
+    },
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  return {
+    status: response.status,
+    etag: response.headers.get("etag") ?? "",
+    replayed: response.headers.get("idempotent-replayed") ?? "",
+    body: text === "" ? {} : JSON.parse(text),
+  };
+}
+
+async function statusOf(secret: string): Promise<number> {
+  return (await send(secret, ["GET", "/me"])).status;
+}
+
+interface Team {
+  readonly id: string;
+  readonly owner: { readonly client: ReturnType<typeof openClient>["client"]; readonly secret: string };
+  /** The path of the service account's keys under `/open`. */
+  readonly path: string;
+  readonly accountId: string;
+}
+
+/** A workspace with a service account, and its owner with a key. */
+async function addTeam(role: "admin" | "member" = "member"): Promise<Team> {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const { id } = await client.workspaces.create.mutate({ name: "Team" });
+  const account = await client.serviceAccounts.create.mutate({ workspaceId: id, name: "Deploys", role });
+  const { secret } = await app.addKey(userId);
+  const path = `/workspaces/${id}/service-accounts/${account.userId}/api-keys`;
+  return { id, owner: { client, secret }, path, accountId: account.userId };
+}
+
+async function join({ id }: Team, role: Role): Promise<string> {
+  const { userId, secret } = await app.addKey();
+  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
+  await inWorkspace(app.instance.db, scope, (trx) => insertMember(trx, scope, { userId, role }));
+  return secret;
+}
+
+async function create({ path, owner }: Team, settings: object = {}, secret = owner.secret) {
+  const { status, body } = await send(secret, ["POST", path], { name: "Pipeline", ...settings });
+  return { status, id: String(body.id), secret: String(body.key), path: `${path}/${String(body.id)}` };
+}
+
+test("creates, lists, gets, restricts, expands, disables, rotates and deletes a key", async () => {
+  const team = await addTeam();
+  const admin = await join(team, "admin");
+  const created = await send(admin, ["POST", team.path], {
+    name: "Pipeline",
+    description: "Deploys",
+    isReadOnly: true,
+  });
+  expect(created).toMatchObject({
+    status: 201,
+    body: { name: "Pipeline", description: "Deploys", isReadOnly: true, version: 1, secretStatus: "issued" },
+  });
+  const { key: secret, secretStatus: _status, ...shown } = created.body;
+  const path = `${team.path}/${String(shown.id)}`;
+  expect((await send(String(secret), ["GET", "/me"])).body).toMatchObject({
+    key: { id: shown.id },
+    user: { id: team.accountId },
+    workspaces: [{ id: team.id }],
+  });
+  const other = await create(team);
+  expect((await send(admin, ["GET", `${team.path}?limit=1&sort=-createdAt`])).body).toMatchObject({
+    data: [{ id: other.id }],
+    hasMore: true,
+  });
+  expect((await send(admin, ["GET", `${team.path}?search=pipe&isDisabled=true`])).body.data).toEqual([]);
+  const read = await send(admin, ["GET", path]);
+  expect(read.body).toMatchObject({ id: shown.id, usageCount: 1 });
+  expect(JSON.stringify(read.body)).not.toContain(String(secret));
+
+  const restricted = await send(admin, ["PATCH", path], { permissions: ["workspace:read"] });
+  expect(restricted.body).toMatchObject({ permissions: ["workspace:read"], version: 2 });
+  const stale = { "If-Match": read.etag };
+  expect((await send(admin, ["PATCH", path], { name: "Stale" }, stale)).status).toBe(412);
+  expect((await send(admin, ["POST", `${path}/rotate`], {}, stale)).status).toBe(412);
+  expect((await send(admin, ["DELETE", path], undefined, stale)).status).toBe(412);
+  expect((await send(admin, ["PATCH", path], {})).status).toBe(400);
+  const expanded = await send(admin, ["PATCH", path], { permissions: null, isReadOnly: false });
+  expect(expanded.body).toMatchObject({ permissions: null, isReadOnly: false });
+  expect((await send(admin, ["PATCH", path], { isDisabled: true })).status).toBe(200);
+  expect(await statusOf(String(secret))).toBe(403);
+  expect((await send(admin, ["PATCH", path], { isDisabled: false })).status).toBe(200);
+  expect(await statusOf(String(secret))).toBe(200);
+
+  const rotated = await send(admin, ["POST", `${path}/rotate`], { overlapSeconds: 0 });
+  expect(rotated).toMatchObject({ status: 200, body: { id: shown.id, secretStatus: "issued" } });
+  expect(await statusOf(String(secret))).toBe(403);
+  expect(await statusOf(String(rotated.body.key))).toBe(200);
+  expect((await send(admin, ["DELETE", path])).status).toBe(204);
+  expect(await statusOf(String(rotated.body.key))).toBe(403);
+  for (const [method, suffix] of [
+    ["GET", ""],
+    ["PATCH", ""],
+    ["POST", "/rotate"],
+    ["DELETE", ""],
+  ] as const) {
+    const body = method === "PATCH" ? { name: "Changed" } : method === "POST" ? {} : undefined;
+    expect((await send(admin, [method, `${path}${suffix}`], body)).status, method).toBe(404);
+  }
+
+  const { items } = await team.owner.client.audit.list.query({ workspaceId: team.id });
+  const events = items.filter(({ target }) => target.id === shown.id);
+  expect(events.map(({ action }) => action)).toEqual([
+    "key.deleted",
+    "key.rotated",
+    "key.enabled",
+    "key.disabled",
+    "key.expanded",
+    "key.restricted",
+    "key.created",
+  ]);
+});
+
+test("a quota limits the keys of a service account, and a workspace of another tenant can't be its own", async () => {
+  const team = await addTeam();
+  const { id } = await addTeam();
+  expect((await create(team, { workspaceIds: [id] })).status).toBe(400);
+  const statuses = (await Promise.all(Array.from({ length: 6 }, () => create(team)))).map(
+    ({ status }) => status,
+  );
+  expect(statuses.sort()).toEqual([201, 201, 201, 201, 422, 422]);
+});
+
+test("a restricted key can read the keys of a service account, and can't change one", async () => {
+  const team = await addTeam();
+  const { client, secret } = team.owner;
+  const target = await create(team, { isReadOnly: true });
+  const [key] = (await client.apiKeys.list.query({})).items;
+  const restrict = (settings: object) =>
+    client.apiKeys.update.mutate({ id: key?.id ?? "", mayWiden: true, settings });
+  for (const settings of [
+    { ipRanges: ["127.0.0.0/8", "::/0"] },
+    { ipRanges: null, workspaceIds: [team.id] },
+    { workspaceIds: null, expiresAt: { inSeconds: 3_600 } },
+    { expiresAt: null, limit: { quota: 1_000, windowSeconds: 60 } },
+  ]) {
+    await restrict(settings);
+    expect((await send(secret, ["GET", target.path])).status).toBe(200);
+    const attempts = [
+      create(team),
+      send(secret, ["PATCH", target.path], { isReadOnly: false }),
+      send(secret, ["PATCH", target.path], { isDisabled: true }),
+      send(secret, ["POST", `${target.path}/rotate`], {}),
+      send(secret, ["DELETE", target.path]),
+    ];
+    for (const { status } of await Promise.all(attempts)) expect(status).toBe(403);
+  }
+  await restrict({ limit: null });
+  expect((await send(secret, ["PATCH", target.path], { isReadOnly: false })).status).toBe(200);
+});
+
+test("a restricted key of a service account can't expand itself", async () => {
+  const team = await addTeam("admin");
+  const own = await create(team);
+  expect((await send(own.secret, ["PATCH", own.path], { ipRanges: ["127.0.0.0/8"] })).status).toBe(200);
+  expect((await send(own.secret, ["PATCH", own.path], { ipRanges: null })).status).toBe(403);
+  expect((await send(own.secret, ["POST", `${own.path}/rotate`], {})).status).toBe(403);
+});
+
+test("an old secret can't manage keys", async () => {
+  const team = await addTeam("admin");
+  const own = await create(team);
+  const rotated = await send(own.secret, ["POST", `${own.path}/rotate`], { overlapSeconds: 3_600 });
+  expect(rotated.status).toBe(200);
+  expect((await send(own.secret, ["GET", own.path])).status).toBe(200);
+  expect((await create(team, {}, own.secret)).status).toBe(403);
+  expect((await send(own.secret, ["POST", `${own.path}/rotate`], {})).status).toBe(403);
+  expect((await send(own.secret, ["DELETE", own.path])).status).toBe(403);
+  expect((await create(team, {}, String(rotated.body.key))).status).toBe(201);
+});
+
+test("a key can't manage the keys of a service account with more permissions", async () => {
+  const team = await addTeam("admin");
+  const target = await create(team);
+  const { client, secret } = team.owner;
+  const [key] = (await client.apiKeys.list.query({})).items;
+  await client.apiKeys.update.mutate({
+    id: key?.id ?? "",
+    settings: { permissions: ["members:manage", "members:read", "workspace:read"] },
+  });
+  expect((await create(team)).status).toBe(403);
+  expect((await send(secret, ["DELETE", target.path])).status).toBe(403);
+});
+
+test("a repeated creation issues another secret until the first one is used", async () => {
+  const team = await addTeam();
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const attempt = () => send(team.owner.secret, ["POST", team.path], { name: "Once" }, headers);
+  const first = await attempt();
+  const second = await attempt();
+  expect(second).toMatchObject({
+    status: 201,
+    replayed: "true",
+    body: { id: first.body.id, secretStatus: "reissued" },
+  });
+  expect(await statusOf(String(first.body.key))).toBe(403);
+  expect(await statusOf(String(second.body.key))).toBe(200);
+  const third = await attempt();
+  expect(third.body).toMatchObject({ id: first.body.id, secretStatus: "omitted" });
+  expect(third.body.key).toBeUndefined();
+  expect((await send(team.owner.secret, ["GET", team.path])).body.data).toHaveLength(1);
+});
+
+test("a repeated creation issues no secret to a key that was restricted in the meantime", async () => {
+  const team = await addTeam();
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const attempt = () => send(team.owner.secret, ["POST", team.path], { name: "Once" }, headers);
+  const first = await attempt();
+  const [key] = (await team.owner.client.apiKeys.list.query({})).items;
+  const settings = { ipRanges: ["127.0.0.0/8", "::/0"] };
+  await team.owner.client.apiKeys.update.mutate({ id: key?.id ?? "", settings });
+  expect((await attempt()).status).toBe(403);
+  expect(await statusOf(String(first.body.key))).toBe(200);
+});
+
+test("a key that rotated itself can repeat the request with its old secret", async () => {
+  const team = await addTeam("admin");
+  const own = await create(team);
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const attempt = () => send(own.secret, ["POST", `${own.path}/rotate`], {}, headers);
+  const first = await attempt();
+  const second = await attempt();
+  expect(second).toMatchObject({ status: 200, replayed: "true", body: { secretStatus: "reissued" } });
+  expect(await statusOf(String(first.body.key))).toBe(403);
+  expect(await statusOf(String(second.body.key))).toBe(200);
+});
+
+test("the policy of the workspace applies to a key on its next request", async () => {
+  const team = await addTeam();
+  const key = await create(team);
+  const workspacePath = `/workspaces/${team.id}`;
+  expect((await send(key.secret, ["GET", workspacePath])).status).toBe(200);
+  const policy = await send(team.owner.secret, ["PATCH", `${workspacePath}/api-key-policy`], {
+    areIpRangesRequired: true,
+  });
+  expect(policy.status).toBe(200);
+  expect((await send(key.secret, ["GET", workspacePath])).status).toBe(403);
+  // The policy rejects the owner's key too.
+  expect((await create(team)).status).toBe(403);
+});
