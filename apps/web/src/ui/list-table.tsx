@@ -22,7 +22,7 @@ export interface ListSelection<Item> {
   /** Why a row can't be selected; undefined if it can. Must be the same function at each render. */
   readonly blockedReason?: (item: Item) => string | undefined;
   /** Renders the actions for the selected items. */
-  readonly bar: (items: readonly Item[], onClear: () => void) => ReactNode;
+  readonly bar: (items: readonly Item[], onSelect: (items: readonly Item[]) => void) => ReactNode;
 }
 
 export interface ListTableProps<Item>
@@ -68,6 +68,7 @@ export function ListTable<Item extends object>(props: Props<Item>): ReactElement
   const selected = readSelected(search);
   const isSelected = (item: Item) =>
     selected.has(table.idOf(item)) && (!selection || selection.blockedReason?.(item) === undefined);
+  const select = (chosen: readonly Item[]) => navigation.select(new Set(chosen.map(table.idOf)));
   return (
     <>
       {(!isEmpty || isFiltered) && (
@@ -84,9 +85,7 @@ export function ListTable<Item extends object>(props: Props<Item>): ReactElement
         empty
       ) : (
         <>
-          {selection
-            ? selection.bar(items?.filter(isSelected) ?? [], () => navigation.select(new Set()))
-            : null}
+          {selection ? selection.bar(items?.filter(isSelected) ?? [], select) : null}
           <DataTable
             {...table}
             items={items}

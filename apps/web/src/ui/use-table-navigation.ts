@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { findLastPage, type TableSearch, writeColumns } from "./table-search.ts";
+import { findLastPage, type TableSearch, writeColumns, writeSelected } from "./table-search.ts";
 
 interface TableNavigationOptions<Search extends TableSearch> {
   /** Changes the search part of the URL; the `navigate` of the page's route. */
@@ -60,7 +60,7 @@ export function useTableNavigation<Search extends TableSearch>({
     select: (ids) =>
       void navigate({
         // The router omits undefined values.
-        search: (before) => ({ ...before, selected: ids.size > 0 ? [...ids].join(",") : undefined }),
+        search: (before) => ({ ...before, selected: writeSelected(ids) }),
         replace: true,
         resetScroll: false,
       }),

@@ -136,8 +136,8 @@ export function ApiKeysPage(): ReactElement {
           actions={actions}
           selection={{
             nameOf: bulkKeys.nameOf,
-            bar: (items, onClear) => (
-              <BulkBar {...bulkKeys} items={items} actions={bulkActions} onClear={onClear} />
+            bar: (items, onSelect) => (
+              <BulkBar {...bulkKeys} items={items} actions={bulkActions} onSelect={onSelect} />
             ),
           }}
           empty={

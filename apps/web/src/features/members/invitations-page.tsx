@@ -14,12 +14,12 @@ import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
+import { useStable } from "../../ui/use-stable.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { invitationColumns } from "./invitation-columns.tsx";
 import { defaultInvitationSort, type InvitationsSearch } from "./invitations-search.ts";
 import { bulkInvitations, invitationActions } from "./member-bulk-actions.tsx";
 import { useInvitations } from "./use-invitations.ts";
-import { useStable } from "./use-stable.ts";
 
 const route = getRouteApi("/app/w/$slug/members/invitations");
 const inviteDialog = {
@@ -123,12 +123,12 @@ export function InvitationsPage(): ReactElement {
         selection={{
           nameOf: bulkInvitations.nameOf,
           blockedReason,
-          bar: (items, onClear) => (
+          bar: (items, onSelect) => (
             <BulkBar
               {...bulkInvitations}
               items={items}
               actions={invitationActions(workspace.id, sendsEmail)}
-              onClear={onClear}
+              onSelect={onSelect}
             />
           ),
         }}

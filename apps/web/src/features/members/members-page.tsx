@@ -14,6 +14,7 @@ import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
+import { useStable } from "../../ui/use-stable.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { bulkMembers, memberActions } from "./member-bulk-actions.tsx";
 import { memberColumns } from "./member-columns.tsx";
@@ -23,7 +24,6 @@ import { NoMatch } from "./no-match.tsx";
 import type { RoleChoice } from "./role-dialog.tsx";
 import { RoleField } from "./role-field.tsx";
 import { useMembers } from "./use-members.ts";
-import { useStable } from "./use-stable.ts";
 
 const route = getRouteApi("/app/w/$slug/members");
 const inviteDialog = {
@@ -144,12 +144,12 @@ export function MembersPage(): ReactElement {
           canManage && {
             nameOf: bulkMembers.nameOf,
             blockedReason,
-            bar: (items, onClear) => (
+            bar: (items, onSelect) => (
               <BulkBar
                 {...bulkMembers}
                 items={items}
                 actions={memberActions(workspace.id)}
-                onClear={onClear}
+                onSelect={onSelect}
               />
             ),
           }

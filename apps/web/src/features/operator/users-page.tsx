@@ -3,6 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useState } from "react";
 import type { OperatedUser } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
+import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
@@ -10,10 +11,12 @@ import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useUsers } from "./use-users.ts";
 import { UserActions } from "./user-actions.tsx";
+import { bulkUsers, userBulkActions } from "./user-bulk-actions.ts";
 import { userColumns } from "./user-columns.tsx";
 import type { UserChoice } from "./user-dialog.tsx";
 import { defaultUserSort, type UsersSearch } from "./users-search.ts";
 
+const appRoute = getRouteApi("/app");
 const route = getRouteApi("/app/operator/users");
 const userDialog = {
   load: () => import("./user-dialog.tsx").then((module) => module.UserDialog),
@@ -27,6 +30,11 @@ export function UsersPage(): ReactElement {
   const users = useUsers(search);
   const list = useGrowingList(users);
   const table = useTableNavigation<UsersSearch>({ navigate });
+  const ownId = appRoute.useRouteContext().session.user.id;
+  const blockedReason = useCallback(
+    ({ id }: OperatedUser) => (id === ownId ? "This is your account. Use Manage to change it." : undefined),
+    [ownId],
+  );
   const [choice, setChoice] = useState<UserChoice>();
   const actions = useCallback(
     (user: OperatedUser) => <UserActions user={user} onChoose={(action) => setChoice({ user, action })} />,
@@ -39,7 +47,7 @@ export function UsersPage(): ReactElement {
         label="Users"
         searchField={{ label: "Search users", placeholder: "Search by name, email address or ID" }}
         list={list}
-        nouns={["user", "users"]}
+        nouns={bulkUsers.nouns}
         total={users.data?.pages.at(-1)?.total ?? 0}
         isFiltered={search.q !== undefined}
         failureTitle="Couldn’t load users"
@@ -50,6 +58,13 @@ export function UsersPage(): ReactElement {
         defaultSort={defaultUserSort}
         actions={actions}
         actionsWidth={124}
+        selection={{
+          nameOf: bulkUsers.nameOf,
+          blockedReason,
+          bar: (items, onSelect) => (
+            <BulkBar {...bulkUsers} items={items} actions={userBulkActions} onSelect={onSelect} />
+          ),
+        }}
         empty={
           <EmptyPanel
             title="No user matches"

@@ -90,7 +90,7 @@ export function SessionsSection(): ReactElement {
             {...bulkSessions}
             items={items?.filter(({ id, isCurrent }) => selected.has(id) && !isCurrent) ?? []}
             actions={sessionActions}
-            onClear={() => table.select(new Set())}
+            onSelect={(chosen) => table.select(new Set(chosen.map(idOf)))}
           />
           <DataTable
             label="Sessions"

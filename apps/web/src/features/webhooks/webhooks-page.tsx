@@ -8,6 +8,7 @@ import type { SessionWorkspace, Webhook } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
@@ -15,6 +16,7 @@ import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useWebhooks } from "./use-webhooks.ts";
+import { bulkWebhooks, webhookActions } from "./webhook-bulk-actions.ts";
 import { webhookColumns } from "./webhook-columns.tsx";
 import { defaultWebhookSort, type WebhooksSearch } from "./webhooks-search.ts";
 
@@ -74,7 +76,7 @@ function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): Reac
     <GrowingTable
       label="Webhooks"
       list={list}
-      nouns={["webhook", "webhooks"]}
+      nouns={bulkWebhooks.nouns}
       total={webhooks.data?.pages.at(-1)?.total ?? 0}
       isFiltered={false}
       failureTitle="Couldn’t load webhooks"
@@ -89,6 +91,17 @@ function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): Reac
           params: { slug: workspace.slug, webhookId: id },
         })
       }
+      selection={{
+        nameOf: bulkWebhooks.nameOf,
+        bar: (items, onSelect) => (
+          <BulkBar
+            {...bulkWebhooks}
+            items={items}
+            actions={webhookActions(workspace.id)}
+            onSelect={onSelect}
+          />
+        ),
+      }}
       empty={<NoWebhooks />}
     />
   );

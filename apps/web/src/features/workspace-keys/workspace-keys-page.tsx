@@ -122,8 +122,8 @@ export function WorkspaceKeysPage(): ReactElement {
         selection={
           canManage && {
             nameOf,
-            bar: (apiKeys, onClear) => (
-              <BlockBar apiKeys={apiKeys} onRequest={setRequest} onClear={onClear} />
+            bar: (apiKeys, onSelect) => (
+              <BlockBar apiKeys={apiKeys} onRequest={setRequest} onClear={() => onSelect([])} />
             ),
           }
         }

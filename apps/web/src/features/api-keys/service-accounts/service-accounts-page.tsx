@@ -2,17 +2,20 @@ import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { type ReactElement, useMemo } from "react";
+import { type ReactElement, useCallback, useMemo } from "react";
 import type { Member, Role } from "../../../server/trpc.ts";
 import { useGrowingList } from "../../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../../server/use-workspace-access.ts";
+import { BulkBar } from "../../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../../ui/growing-table.tsx";
 import { LazyDialog } from "../../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../../ui/lost-access.tsx";
 import { PageHeader } from "../../../ui/page-header.tsx";
+import { useStable } from "../../../ui/use-stable.ts";
 import { useTableNavigation } from "../../../ui/use-table-navigation.ts";
+import { bulkServiceAccounts, serviceAccountActions } from "./service-account-bulk-actions.ts";
 import { serviceAccountColumns } from "./service-account-columns.tsx";
 import { defaultServiceAccountSort, type ServiceAccountsSearch } from "./service-accounts-search.ts";
 import { useServiceAccounts } from "./use-service-accounts.ts";
@@ -36,10 +39,15 @@ export function ServiceAccountsPage(): ReactElement {
   const table = useTableNavigation<ServiceAccountsSearch>({ navigate });
   const [isNewOpen, newAccount] = useDisclosure(false);
   const columns = useMemo(() => serviceAccountColumns(workspace.slug), [workspace.slug]);
+  const { grantableRoles = noRoles, total = 0 } = accounts.data?.pages.at(-1) ?? {};
+  const roles = useStable(grantableRoles);
+  const blockedReason = useCallback(
+    ({ role }: Member) => (roles.includes(role) ? undefined : `Your role can’t manage ${role}s.`),
+    [roles],
+  );
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const { grantableRoles = noRoles, total = 0 } = accounts.data?.pages.at(-1) ?? {};
   const isFiltered = search.q !== undefined;
   const openAccount = (userId: string) =>
     void navigate({
@@ -64,11 +72,11 @@ export function ServiceAccountsPage(): ReactElement {
           )
         }
       />
-      <GrowingTable
+      <GrowingTable<Member>
         label="Service accounts"
         searchField={{ label: "Search service accounts", placeholder: "Search by name" }}
         list={list}
-        nouns={["service account", "service accounts"]}
+        nouns={bulkServiceAccounts.nouns}
         total={total}
         isFiltered={isFiltered}
         failureTitle="Couldn’t load service accounts"
@@ -77,6 +85,20 @@ export function ServiceAccountsPage(): ReactElement {
         search={search}
         navigation={table}
         defaultSort={defaultServiceAccountSort}
+        selection={
+          access.can("members:manage") && {
+            nameOf: bulkServiceAccounts.nameOf,
+            blockedReason,
+            bar: (items, onSelect) => (
+              <BulkBar
+                {...bulkServiceAccounts}
+                items={items}
+                actions={serviceAccountActions(workspace.id)}
+                onSelect={onSelect}
+              />
+            ),
+          }
+        }
         onOpen={({ userId }) => openAccount(userId)}
         empty={<EmptyList isFiltered={isFiltered} onClear={() => table.change({ q: undefined })} />}
       />
