@@ -9,9 +9,12 @@ const referenceLibraries = /@scalar|vue|shiki|highlight/;
 const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
-  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(bulk-bar|bulk-change|column-menu|data-table|describe-results|growing-table|search-field|show-more|sort-header|sort-select|table-layout|table-toolbar)|server\/use-growing-list)\./;
+  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(bulk-bar|bulk-change|column-menu|data-table|describe-results|filter-select|growing-table|list-table|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
 /** What logs and the recent activity use, without styles, which would be one more file of the overview. */
 const eventModules = /\/src\/(server\/describe-event|ui\/event-(columns|sentence))\.tsx?$/;
+/** The filters of the two logs. */
+const logFilterModules =
+  /\/src\/ui\/(log-filters|id-filter|day-filter|person-select|use-person-search|use-typed-text)\./;
 /** Libraries that set up second factors. */
 const factorLibraries = /\/uqr\/|@simplewebauthn/;
 /** Libraries of the messages in a corner of the window, which load at the first key press or click. */
@@ -44,8 +47,7 @@ function isShared(path: string): boolean {
     !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|use-commands/.test(
       path,
     ) &&
-    !tableModules.test(path) &&
-    !eventModules.test(path)
+    ![tableModules, eventModules, logFilterModules].some((modules) => modules.test(path))
   );
 }
 
@@ -68,6 +70,7 @@ export default defineConfig({
             { name: "text-areas", test: textAreaLibraries },
             { name: "tables", test: tableModules },
             { name: "events", test: eventModules },
+            { name: "log-filters", test: logFilterModules },
             { name: "passkeys", test: /\/src\/server\/passkeys\./ },
             {
               name: "security",

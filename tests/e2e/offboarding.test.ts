@@ -93,6 +93,14 @@ test("a service account takes over the integration, while the person stays", asy
   // Both keys work until the person is removed, and the dialog shows when the new one is used.
   expect([await statusOf(former), await statusOf(secret)]).toEqual([200, 200]);
   await created.getByText(/The new key was used/).waitFor();
+  const warning = created.getByText("You haven’t copied 1 key, and it won’t be shown again.");
+  expect(await warning.count()).toBe(0);
+  await ada.keyboard.press("Escape");
+  await warning.waitFor();
+  expect(await created.locator("code").first().textContent()).toBe(secret);
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await created.getByRole("button", { name: "Copy the key Pipeline" }).click();
+  await warning.waitFor({ state: "detached" });
   await dialogOf().getByRole("button", { name: "Keep for now" }).click();
   await dialogOf().waitFor({ state: "detached" });
   await rowOf("Deploys").getByText("Service account").waitFor();

@@ -50,7 +50,9 @@ test("creates a webhook, which names invalid fields, and shows the secret once",
   await dialog().getByRole("button", { name: "Create webhook" }).click();
   secret = (await dialog().locator("code").textContent()) ?? "";
   expect(secret).toMatch(/^whsec_/);
-  await dialog().getByRole("button", { name: "Copy secret" }).waitFor();
+  await page.keyboard.press("Escape");
+  await dialog().getByText("You haven’t copied the secret").waitFor();
+  await dialog().getByRole("button", { name: "Copy secret" }).click();
   await dialog().getByRole("button", { name: "Done" }).click();
   await rowOf("Our SIEM").getByText("Workspace renamed").waitFor();
   expect(await page.content()).not.toContain(secret);
@@ -103,6 +105,7 @@ test("rotates the secret after asking for the password, and edits the webhook", 
   await dialog().getByText("It won’t be shown again.").waitFor();
   secret = (await dialog().locator("code").textContent()) ?? "";
   expect(secret).not.toBe(former);
+  await dialog().getByRole("button", { name: "Copy secret" }).click();
   await dialog().getByRole("button", { name: "Done" }).click();
   await page.getByText("Also signs messages until").waitFor();
   const sent = receiver.messages.length;

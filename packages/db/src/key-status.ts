@@ -15,7 +15,10 @@ export type KeyStatus = (typeof keyStatuses)[number];
 /** The period that "expiring" and "unused" refer to. */
 export const days30 = sql`interval '30 days'`;
 
-/** The beginning of the hour before this one. Requests are counted by hour, so that this covers at least the last hour. */
+/**
+ * The beginning of the clock hour before this one, in UTC. Requests are counted by clock hour, so that the time since then
+ * is between one and two hours.
+ */
 export const lastHour = sql`date_trunc('hour', now(), 'UTC') - interval '1 hour'`;
 
 /** SQL for whether a key in `api_keys` has a former secret that is still valid. */
@@ -25,7 +28,7 @@ export const isRotating = sql<boolean>`exists (
 /**
  * SQL for whether a key in `api_keys` has a status.
  * @param facts conditions that differ between the owner's view and a workspace's view: whether the key or its owner is
- *   disabled, whether a request was rate limited in the last hour, and whether the key was used in the last 30 days.
+ *   disabled, whether a request was rate limited since `lastHour`, and whether the key was used in the last 30 days.
  */
 export function hasKeyStatus(
   status: KeyStatus,

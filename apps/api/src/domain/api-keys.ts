@@ -92,7 +92,7 @@ export async function getKey(db: Db, key: { readonly userId: UserId; readonly id
 
 /** A key in its owner's list. */
 export interface ListedKey extends ApiKey {
-  /** Whether a request was rate limited in this hour or the one before. */
+  /** Whether a request was rate limited in this clock hour or the one before. */
   readonly isRateLimited: boolean;
 }
 

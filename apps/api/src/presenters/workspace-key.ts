@@ -68,7 +68,8 @@ export const workspaceKey = z
     limit: keyLimit.nullable().meta({ description: "The rate limit; null for none." }),
     isRotating: z.boolean().meta({ description: "Whether an old secret is still valid." }),
     isRateLimited: z.boolean().meta({
-      description: "Whether a request in the workspace was rate limited in this hour or the one before.",
+      description:
+        "Whether a request in the workspace was rate limited in this clock hour or the one before, in UTC.",
     }),
     recentUses: z
       .int()

@@ -15,6 +15,19 @@ export function useLoadingFailure(query: UseQueryResult<unknown, unknown>): Fail
   return describeFailure(query.error ?? lastError);
 }
 
+/** Why a list has no items to show, and how to load it again. */
+export function useListFailure(query: UseQueryResult<unknown, unknown>) {
+  const failure = useLoadingFailure(query);
+  return (
+    failure && {
+      message: failure.message,
+      requestId: failure.requestId,
+      isRetrying: query.isFetching,
+      onRetry: () => void query.refetch(),
+    }
+  );
+}
+
 /**
  * Whether a query has failed and has no data to show. Such a query isn't polled: it is refetched by
  * "Try again" or when the connection returns.

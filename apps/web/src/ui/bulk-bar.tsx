@@ -5,6 +5,7 @@ import { type BulkAction, type BulkItems, toChange } from "./bulk-change.ts";
 import { countOf } from "./count.ts";
 import dialogClasses from "./dialog.module.css";
 import { LazyDialog } from "./lazy-dialog.tsx";
+import { maxSelected } from "./table-search.ts";
 
 const bulkDialog = {
   load: () => import("./bulk-dialog.tsx").then((module) => module.BulkDialog),
@@ -13,23 +14,32 @@ const bulkDialog = {
 
 interface BulkBarProps<Item> extends BulkItems<Item> {
   readonly actions: readonly BulkAction<Item>[];
-  readonly onClear: () => void;
+  /** Selects only these items. */
+  readonly onSelect: (items: readonly Item[]) => void;
 }
 
 /** The actions for all selected items of a list. Renders nothing if none is selected. */
 export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement | null {
-  const { items, nouns, actions, onClear } = props;
+  const { items, nouns, actions, onSelect } = props;
   const [action, setAction] = useState<BulkAction<Item>>();
+  // The items of the open dialog, because the selection changes when they have been changed.
+  const [affected, setAffected] = useState<readonly Item[]>([]);
   if (items.length === 0) return null;
   const affectedBy = ({ appliesTo = () => true }: BulkAction<Item>) => items.filter(appliesTo);
+  const choose = (candidate: BulkAction<Item>) => {
+    setAction(candidate);
+    setAffected(affectedBy(candidate));
+  };
   const clear = () => {
-    onClear();
+    onSelect([]);
     // The button that had the focus is removed with the bar.
     document.getElementById("content")?.focus();
   };
   return (
     <div className={classes.bar}>
-      <span role="status">{countOf(items.length, ...nouns)} selected</span>
+      <span role="status">
+        {countOf(items.length, ...nouns)} selected{items.length === maxSelected && ", the most at a time"}
+      </span>
       <div className={classes.actions}>
         {actions
           .filter((candidate) => affectedBy(candidate).length > 0)
@@ -37,7 +47,7 @@ export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement | null {
             <Button
               key={candidate.verb}
               {...(candidate.isDangerous ? { className: dialogClasses.danger } : { variant: "default" })}
-              onClick={() => setAction(candidate)}
+              onClick={() => choose(candidate)}
             >
               {candidate.verb}
             </Button>
@@ -49,9 +59,9 @@ export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement | null {
       <LazyDialog
         source={bulkDialog}
         props={{
-          change: action && toChange(action, { ...props, items: affectedBy(action) }),
+          change: action && toChange(action, { ...props, items: affected }),
           onClose: () => setAction(undefined),
-          onDone: onClear,
+          onDone: (failed) => onSelect(affected.filter((_item, index) => failed.includes(index))),
         }}
       />
     </div>

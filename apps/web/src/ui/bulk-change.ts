@@ -1,10 +1,13 @@
 import type { ReactElement } from "react";
+import { countOf } from "./count.ts";
 import type { FormFailureProps } from "./form-failure.tsx";
 
 /** A change of all selected items of a list. */
 export interface BulkAction<Item> {
   /** In the imperative, such as "Disable". */
   readonly verb: string;
+  /** What comes before the number of items in a title, such as "End all sessions of"; the verb by default. */
+  readonly titleVerb?: string;
   /** The participle, such as "disabled". */
   readonly done: string;
   /** What the change does. */
@@ -35,8 +38,10 @@ export interface BulkItems<Item> {
 
 /** One change of several items, independent of their type. */
 export interface BulkChange
-  extends Pick<BulkAction<never>, "verb" | "done" | "consequence" | "isDangerous">,
+  extends Pick<BulkAction<never>, "done" | "consequence" | "isDangerous">,
     Pick<BulkItems<never>, "nouns" | "describeError" | "refresh"> {
+  /** What happens to how many items, such as "Disable 3 keys". */
+  readonly title: string;
   readonly names: readonly string[];
   readonly description: string | undefined;
   readonly preview: ReactElement | undefined;
@@ -45,10 +50,11 @@ export interface BulkChange
 }
 
 export function toChange<Item>(action: BulkAction<Item>, bulk: BulkItems<Item>): BulkChange {
-  const { verb, done, consequence, isDangerous, preview, run } = action;
+  const { verb, titleVerb = verb, done, consequence, isDangerous, preview, run } = action;
   const { items, nameOf, nouns, describe, describeError, refresh } = bulk;
   return {
-    ...{ verb, done, consequence, isDangerous, nouns, describeError, refresh },
+    ...{ done, consequence, isDangerous, nouns, describeError, refresh },
+    title: `${titleVerb} ${countOf(items.length, ...nouns)}`,
     names: items.map(nameOf),
     description: describe?.(items),
     preview: preview?.(items),

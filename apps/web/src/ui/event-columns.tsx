@@ -1,4 +1,4 @@
-import type { DataColumn } from "./data-table.tsx";
+import type { DataColumn } from "./data-column.ts";
 import { EmptyCell } from "./empty-cell.tsx";
 import classes from "./event-columns.module.css";
 import { EventSentence, type Piece } from "./event-sentence.tsx";

@@ -3,7 +3,7 @@ import type { ReactElement } from "react";
 import { BusyButton } from "./busy-button.tsx";
 import classes from "./failure-panel.module.css";
 
-interface FailurePanelProps {
+export interface FailurePanelProps {
   /** What failed, such as "Couldn’t load API keys". */
   readonly title: string;
   readonly message: string;

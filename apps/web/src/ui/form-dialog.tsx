@@ -1,6 +1,7 @@
 import { Modal } from "@mantine/core";
 import { type ReactElement, type ReactNode, useContext, useState } from "react";
 import { closeUnlessBusy } from "./close-unless-busy.ts";
+import { CurrentCloseGuard, createCloseGuard } from "./uncopied-secrets.ts";
 import {
   CurrentDiscardConfirmation,
   CurrentInputScope,
@@ -23,17 +24,23 @@ interface FormDialogProps {
   readonly children: ReactNode;
 }
 
-/** A dialog with a form. Asks before Escape, a click outside or the close button discards input. */
+/**
+ * A dialog with a form. Asks before Escape, a click outside or the close button discards input or secrets that were not
+ * copied.
+ */
 export function FormDialog(props: FormDialogProps): ReactElement {
   const { isOpen, isBusy, title, size, closeOnClickOutside = true, onClose, onClosed, children } = props;
   const [scope] = useState(createInputScope);
+  const [guard] = useState(createCloseGuard);
   // Opening another page discards the input of an open dialog too.
   useUnsavedInput(() => isOpen && scope.hasInput());
   const confirmation = useContext(CurrentDiscardConfirmation);
   return (
     <Modal
       opened={isOpen}
-      {...closeUnlessBusy(isBusy, () => (scope.hasInput() ? confirmation.ask(onClose) : onClose()))}
+      {...closeUnlessBusy(isBusy, () =>
+        scope.hasInput() ? confirmation.ask(onClose) : guard.attempt(onClose),
+      )}
       // Escape then answers the confirmation.
       closeOnEscape={!confirmation.isOpen}
       {...(onClosed && { onExitTransitionEnd: onClosed })}
@@ -41,7 +48,9 @@ export function FormDialog(props: FormDialogProps): ReactElement {
       title={title}
       size={size}
     >
-      <CurrentInputScope value={scope}>{children}</CurrentInputScope>
+      <CurrentInputScope value={scope}>
+        <CurrentCloseGuard value={guard}>{children}</CurrentCloseGuard>
+      </CurrentInputScope>
     </Modal>
   );
 }

@@ -1,20 +1,12 @@
 import type { ReactElement } from "react";
-import { DataTable, type DataTableProps } from "./data-table.tsx";
-import { FailurePanel } from "./failure-panel.tsx";
+import { countOf, formatCount } from "./count.ts";
+import { describeLogCount } from "./describe-results.ts";
+import { ListTable, type ListTableProps, type LoadedList } from "./list-table.tsx";
 import { ShowMore } from "./show-more.tsx";
-import { listPageSize, pageSizes, readColumns, type TableSearch, writeSort } from "./table-search.ts";
-import type { TableNavigation } from "./use-table-navigation.ts";
+import { listPageSize, pageSizes } from "./table-search.ts";
 
 /** The items of a list that have been loaded, and how to load more at its end. */
-export interface GrowingList<Item> {
-  /** Undefined while the first items load. */
-  readonly items: readonly Item[] | undefined;
-  /** Whether `items` are results of the previous search while the current one loads. */
-  readonly isStale: boolean;
-  /** Why there are no items. */
-  readonly failure: { readonly message: string; readonly requestId: string | undefined } | undefined;
-  readonly isRetrying: boolean;
-  readonly onRetry: () => void;
+export interface GrowingList<Item> extends LoadedList<Item> {
   readonly hasMore: boolean;
   readonly isLoadingMore: boolean;
   /** Why more items failed to load. */
@@ -22,52 +14,24 @@ export interface GrowingList<Item> {
   readonly onShowMore: () => void;
 }
 
-interface GrowingTableProps<Item, Search extends TableSearch>
-  extends Omit<DataTableProps<Item>, "items" | "isStale" | "chosen" | "onSort"> {
+interface GrowingTableProps<Item> extends ListTableProps<Item> {
   readonly list: GrowingList<Item>;
-  /** Such as "Couldn’t load members". */
-  readonly failureTitle: string;
-  /** Replaces the table if the list has no items. */
-  readonly empty: ReactElement;
-  readonly search: Search;
-  readonly navigation: TableNavigation<TableSearch>;
-  /** The order that is absent from the URL; absent if the list can't be sorted. */
-  readonly defaultSort?: string;
-  /** How many items are shown, such as "50 of 120 members". */
-  readonly count: string;
+  /** Such as "member" and "members". */
+  readonly nouns: readonly [string, string];
+  /** The number of results, or "uncounted" for a log. */
+  readonly total: number | "uncounted";
 }
 
-/** A table to which the user adds items at the end, because its pages are read with a cursor. */
-export function GrowingTable<Item extends object, Search extends TableSearch>(
-  props: GrowingTableProps<Item, Search>,
-): ReactElement {
-  const { list, failureTitle, empty, search, navigation, defaultSort, count, ...table } = props;
-  const { items, failure } = list;
-  if (failure) {
-    return (
-      <FailurePanel
-        title={failureTitle}
-        message={failure.message}
-        requestId={failure.requestId}
-        isRetrying={list.isRetrying}
-        onRetry={list.onRetry}
-      />
-    );
-  }
-  if (items?.length === 0 && !list.isStale) return empty;
+/** A list to which the user adds items at the end, because its pages are read with a cursor. */
+export function GrowingTable<Item extends object>(props: GrowingTableProps<Item>): ReactElement {
+  const { nouns, total, ...table } = props;
+  const { list, search, navigation } = table;
+  const { items } = list;
+  const shownCount = items?.length ?? 0;
+  const logCount = describeLogCount(shownCount, list.hasMore, search, nouns);
   return (
-    <>
-      <DataTable
-        {...table}
-        items={items}
-        isStale={list.isStale}
-        chosen={readColumns(search)}
-        {...(defaultSort !== undefined && {
-          sort: search.sort ?? defaultSort,
-          onSort: (next: string) => navigation.change({ sort: writeSort(next, search.sort, defaultSort) }),
-        })}
-      />
-      {items && (list.hasMore || items.length > pageSizes[0]) && (
+    <ListTable {...table} results={total === "uncounted" ? logCount : countOf(total, ...nouns)}>
+      {items && (list.hasMore || shownCount > pageSizes[0]) && (
         <ShowMore
           hasMore={list.hasMore}
           isLoading={list.isLoadingMore}
@@ -78,9 +42,9 @@ export function GrowingTable<Item extends object, Search extends TableSearch>(
           }}
           onShowMore={list.onShowMore}
         >
-          {count}
+          {total === "uncounted" ? logCount : `${formatCount(shownCount)} of ${countOf(total, ...nouns)}`}
         </ShowMore>
       )}
-    </>
+    </ListTable>
   );
 }

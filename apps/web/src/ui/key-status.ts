@@ -13,7 +13,7 @@ export interface KeyState {
   readonly expiresAt: string | null;
   /** Whether a former secret is still valid. */
   readonly isRotating: boolean;
-  /** Whether a request was rate limited in this hour or the one before. */
+  /** Whether a request was rate limited in this clock hour or the one before: requests are counted by clock hour. */
   readonly isRateLimited?: boolean;
   /** Whether the workspace of the list blocks the key. */
   readonly isBlocked?: boolean;
@@ -67,7 +67,7 @@ export const statusFilters = {
   expiring: "Expires within 30 days",
   expired: "Expired",
   rotating: "Rotating",
-  limited: "Rate limited in the last hour",
+  limited: "Rate limited in this or the previous hour",
   unused: "Unused for 30 days",
 } as const;
 

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import {
   findLastPage,
+  maxSelected,
   parseTableSearch,
   readColumns,
   readSelected,
   writeColumns,
+  writeSelected,
   writeSort,
 } from "./table-search.ts";
 
@@ -48,6 +50,13 @@ test.each([
 
 test("returns the last page number, at least 1", () => {
   expect([0, 1, 25, 26].map((total) => findLastPage(total, 25))).toEqual([1, 1, 1, 2]);
+});
+
+test("writes as many selected rows as it reads", () => {
+  const ids = Array.from({ length: maxSelected + 1 }, (_, number) => `key_${number}`);
+  const written = writeSelected(new Set(ids));
+  expect([...readSelected(parse({ selected: written }))]).toEqual(ids.slice(0, maxSelected));
+  expect(writeSelected(new Set())).toBeUndefined();
 });
 
 test("parses the selected rows, and drops anything that isn't a list of IDs", () => {

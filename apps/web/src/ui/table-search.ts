@@ -32,7 +32,8 @@ interface TableOptions {
 /** The page size of lists that grow at the end. The API uses it too if a call has none. */
 export const listPageSize = 50 satisfies PageSize;
 
-/** As many IDs as the largest page has rows. */
+/** As many rows can be selected as the largest page has. */
+export const maxSelected = 100;
 const idList = /^[a-z0-9_]{1,40}(,[a-z0-9_]{1,40}){0,99}$/;
 
 /** Parses the query string of a URL, and drops invalid values. */
@@ -110,6 +111,11 @@ export function writeSort(
 
 export function readSelected({ selected }: TableSearch): ReadonlySet<string> {
   return new Set(selected?.split(","));
+}
+
+/** The IDs of the selected rows in the URL; undefined for none. Omits those beyond the maximum. */
+export function writeSelected(ids: ReadonlySet<string>): string | undefined {
+  return ids.size > 0 ? [...ids].slice(0, maxSelected).join(",") : undefined;
 }
 
 /** The number of the last page, at least 1. */

@@ -1,5 +1,5 @@
 import { useEffect } from "react";
-import { findLastPage, type TableSearch, writeColumns } from "./table-search.ts";
+import { findLastPage, type TableSearch, writeColumns, writeSelected } from "./table-search.ts";
 
 interface TableNavigationOptions<Search extends TableSearch> {
   /** Changes the search part of the URL; the `navigate` of the page's route. */
@@ -8,13 +8,18 @@ interface TableNavigationOptions<Search extends TableSearch> {
     readonly replace: boolean;
     readonly resetScroll: boolean;
   }) => Promise<void>;
-  readonly page: number;
-  readonly size: number;
-  /** The number of items on all pages; undefined while they load. */
-  readonly total: number | undefined;
+  /** Absent for a list that grows at the end. */
+  readonly pages?: {
+    readonly page: number;
+    readonly size: number;
+    /** The number of items on all pages; undefined while they load. */
+    readonly total: number | undefined;
+  };
   /** Whether the table is a section of a page, which stays where it is when another page of the table opens. */
   readonly isSection?: boolean;
 }
+
+const singlePage = { page: 1, size: 1, total: undefined };
 
 export interface TableNavigation<Search extends TableSearch> {
   /** Changes filters, order or page size, and goes to the first page. Removes undefined values from the URL. */
@@ -35,9 +40,7 @@ type SearchChange<Search> = { readonly [Name in keyof Search]?: Search[Name] | u
  */
 export function useTableNavigation<Search extends TableSearch>({
   navigate,
-  page,
-  size,
-  total,
+  pages: { page, size, total } = singlePage,
   isSection = false,
 }: TableNavigationOptions<Search>): TableNavigation<Search> {
   useEffect(() => {
@@ -57,7 +60,7 @@ export function useTableNavigation<Search extends TableSearch>({
     select: (ids) =>
       void navigate({
         // The router omits undefined values.
-        search: (before) => ({ ...before, selected: ids.size > 0 ? [...ids].join(",") : undefined }),
+        search: (before) => ({ ...before, selected: writeSelected(ids) }),
         replace: true,
         resetScroll: false,
       }),

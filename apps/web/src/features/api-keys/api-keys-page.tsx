@@ -1,23 +1,17 @@
-import { maxLength } from "@latchkey/limits";
-import { Button, Group, Select } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi, useNavigate as useAppNavigate } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useEffect, useState } from "react";
 import type { ListedApiKey } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { usePagedList } from "../../server/use-paged-list.ts";
 import { BulkBar } from "../../ui/bulk-bar.tsx";
-import { DataTable } from "../../ui/data-table.tsx";
-import { describeResults } from "../../ui/describe-results.ts";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
-import { isStatusFilter, type StatusFilter, statusFilters } from "../../ui/key-status.ts";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { type StatusFilter, statusFilters } from "../../ui/key-status.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
-import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, readColumns, readSelected, writeSort } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
-import toolbarClasses from "../../ui/toolbar.module.css";
+import { PagedTable } from "../../ui/paged-table.tsx";
+import { defaultPageSize } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { ApiKeyActions } from "./api-key-actions.tsx";
 import { apiKeyColumns } from "./api-key-columns.tsx";
@@ -52,7 +46,7 @@ interface OpenDialog {
 
 export function ApiKeysPage(): ReactElement {
   const search = route.useSearch();
-  const { q = "", status, sort = defaultSort, page = 1, size = defaultPageSize } = search;
+  const { q = "", status, page = 1, size = defaultPageSize } = search;
   const navigate = route.useNavigate();
   const openPage = useAppNavigate();
   const keys = useApiKeys(search);
@@ -69,9 +63,7 @@ export function ApiKeysPage(): ReactElement {
     return keys.data?.items.find(({ id }) => id === openDialog.apiKey.id) ?? openDialog.apiKey;
   };
   const total = keys.isPlaceholderData ? undefined : keys.data?.total;
-  const table = useTableNavigation<ApiKeysSearch>({ navigate, page, size, total });
-  const { change } = table;
-  const selected = readSelected(search);
+  const table = useTableNavigation<ApiKeysSearch>({ navigate, pages: { page, size, total } });
   const open = useCallback(
     ({ id }: ListedApiKey) => void openPage({ to: "/account/api-keys/$keyId", params: { keyId: id } }),
     [openPage],
@@ -87,7 +79,7 @@ export function ApiKeysPage(): ReactElement {
     [],
   );
 
-  const failure = useLoadingFailure(keys);
+  const list = usePagedList(keys);
   const loadedFilter = useLoadedFilter({ q, status }, total !== undefined);
   const isEmpty = total === 0 && q === "" && status === undefined;
 
@@ -115,75 +107,47 @@ export function ApiKeysPage(): ReactElement {
       {isEmpty ? (
         <NoApiKeys onCreate={openNew} />
       ) : (
-        <>
-          <TableToolbar
-            results={describeList(keys, { page, size, isFailed: failure !== undefined })}
-            columns={apiKeyColumns}
-            search={search}
-            onChooseColumns={table.chooseColumns}
-          >
-            <SearchField
-              label="Search API keys"
-              placeholder="Search keys"
-              maxLength={maxLength.search}
-              search={q}
-              onSearch={(text) => change({ q: text.trim() === "" ? undefined : text })}
+        <PagedTable
+          label="API keys"
+          searchField={{ label: "Search API keys", placeholder: "Search keys" }}
+          filters={
+            <FilterSelect
+              label="Status"
+              anyLabel="Any status"
+              options={statusFilters}
+              value={status}
+              onChoose={(chosen) => table.change({ status: chosen })}
+              width={220}
             />
-            <Select
-              className={toolbarClasses.filter}
-              w={220}
-              aria-label="Status"
-              allowDeselect={false}
-              data={statusOptions}
-              value={status ?? anyStatus.value}
-              onChange={(value) => change({ status: isStatusFilter(value) ? value : undefined })}
-            />
-          </TableToolbar>
-          {failure ? (
-            <FailurePanel
-              title="Couldn’t load your API keys"
-              message={failure.message}
-              requestId={failure.requestId}
-              isRetrying={keys.isFetching}
-              onRetry={() => void keys.refetch()}
-            />
-          ) : keys.data?.total === 0 ? (
+          }
+          list={list}
+          nouns={bulkKeys.nouns}
+          total={keys.data?.total ?? 0}
+          defaultSize={defaultPageSize}
+          status={keys.isRefetchError ? "Not up to date. Retrying…" : undefined}
+          isFiltered={q !== "" || status !== undefined}
+          failureTitle="Couldn’t load your API keys"
+          columns={apiKeyColumns}
+          idOf={idOf}
+          search={search}
+          navigation={table}
+          defaultSort={defaultSort}
+          onOpen={open}
+          actions={actions}
+          selection={{
+            nameOf: bulkKeys.nameOf,
+            bar: (items, onSelect) => (
+              <BulkBar {...bulkKeys} items={items} actions={bulkActions} onSelect={onSelect} />
+            ),
+          }}
+          empty={
             <NoMatch
               search={loadedFilter.q}
               status={loadedFilter.status}
-              onClear={() => change({ q: undefined, status: undefined })}
+              onClear={() => table.change({ q: undefined, status: undefined })}
             />
-          ) : (
-            <>
-              <BulkBar
-                {...bulkKeys}
-                items={keys.data?.items.filter(({ id }) => selected.has(id)) ?? []}
-                actions={bulkActions}
-                onClear={() => table.select(new Set())}
-              />
-              <DataTable
-                label="API keys"
-                columns={apiKeyColumns}
-                items={keys.data?.items}
-                isStale={keys.isPlaceholderData}
-                idOf={idOf}
-                chosen={readColumns(search)}
-                sort={sort}
-                onSort={(next) => change({ sort: writeSort(next, search.sort, defaultSort) })}
-                onOpen={open}
-                actions={actions}
-                selection={{ selected, onSelect: table.select, nameOf: bulkKeys.nameOf }}
-              />
-              <TableFooter
-                page={page}
-                size={size}
-                total={keys.data?.total ?? 0}
-                onPageChange={table.openPage}
-                onSizeChange={(next) => change({ size: next === defaultPageSize ? undefined : next })}
-              />
-            </>
-          )}
-        </>
+          }
+        />
       )}
       <LazyDialog source={tryItDialog} props={{ isOpen: isTryItOpen, onClose: tryIt.close }} />
       <LazyDialog source={newApiKeyDialog} props={{ isOpen: isNewOpen, onClose: closeNew }} />
@@ -195,12 +159,6 @@ export function ApiKeysPage(): ReactElement {
     </>
   );
 }
-
-const anyStatus = { value: "any", label: "Any status" };
-const statusOptions = [
-  anyStatus,
-  ...Object.entries(statusFilters).map(([value, label]) => ({ value, label })),
-];
 
 function idOf({ id }: ListedApiKey): string {
   return id;
@@ -220,16 +178,6 @@ function useNewDialog() {
     void navigate({ search: ({ dialog: _, ...rest }) => rest, replace: true });
   }, [dialog, navigate, openNew]);
   return { isNewOpen, openNew, closeNew };
-}
-
-function describeList(
-  keys: ReturnType<typeof useApiKeys>,
-  { page, size, isFailed }: { readonly page: number; readonly size: number; readonly isFailed: boolean },
-): string {
-  if (keys.isPlaceholderData) return "Loading…";
-  if (isFailed || !keys.data) return "";
-  if (keys.isRefetchError) return "Not up to date. Retrying…";
-  return describeResults({ page, size, total: keys.data.total }, "key", "keys");
 }
 
 type Filter = { readonly q: string; readonly status: StatusFilter | undefined };

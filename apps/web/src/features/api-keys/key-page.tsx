@@ -5,7 +5,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useRef, useState } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import emptyClasses from "../../ui/empty.module.css";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
@@ -124,16 +124,17 @@ function KeyNotFound(): ReactElement {
   return (
     <>
       <PageHeader title="API key" explanation="Restrictions, usage and secrets of a key." />
-      <section className={emptyClasses.panel}>
-        <h2 className={emptyClasses.title}>Key not found</h2>
-        <p className={emptyClasses.words}>
-          The key was deleted, or the URL is incomplete. Only its owner can see a key’s page. Admins can also
-          see the keys of service accounts.
-        </p>
-        <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>
-          Go to your API keys
-        </Button>
-      </section>
+      <EmptyPanel
+        title="Key not found"
+        action={
+          <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>
+            Go to your API keys
+          </Button>
+        }
+      >
+        The key was deleted, or the URL is incomplete. Only its owner can see a key’s page. Admins can also
+        see the keys of service accounts.
+      </EmptyPanel>
     </>
   );
 }

@@ -1,31 +1,25 @@
 import { Button, Group, Textarea } from "@mantine/core";
 import { useSuspenseQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useContext } from "react";
 import { trpc } from "../../server/trpc.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { curlLine } from "../../ui/curl-line.ts";
+import { CurrentCloseGuard, useUncopiedSecrets } from "../../ui/uncopied-secrets.ts";
 import classes from "./new-secret.module.css";
 
 interface NewSecretProps {
   readonly name: string;
   readonly secret: string;
-  readonly isCopied: boolean;
-  /** Whether the user tried to close the dialog without copying the key. */
-  readonly isCopyWarningShown: boolean;
-  readonly onCopied: () => void;
   readonly onDone: () => void;
 }
 
 /** Shows a new secret, which can't be shown again. */
-export function NewSecret({
-  name,
-  secret,
-  isCopied,
-  isCopyWarningShown,
-  onCopied,
-  onDone,
-}: NewSecretProps): ReactElement {
+export function NewSecret({ name, secret, onDone }: NewSecretProps): ReactElement {
+  const { attempt } = useContext(CurrentCloseGuard);
+  const secrets = useUncopiedSecrets([name]);
+  const isCopied = secrets.uncopiedCount === 0;
+  const onCopied = () => secrets.onCopied(name);
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   return (
     <div className={classes.secret}>
@@ -64,10 +58,10 @@ export function NewSecret({
       </div>
       <Group justify="space-between" gap={8} wrap="nowrap">
         <p className={classes.warning} role="alert">
-          {isCopyWarningShown &&
+          {secrets.isWarningShown &&
             "You haven’t copied the key, and it won’t be shown again. Press Done again to close without copying it."}
         </p>
-        <Button variant={isCopied ? "filled" : "default"} onClick={onDone} flex="none">
+        <Button variant={isCopied ? "filled" : "default"} onClick={() => attempt(onDone)} flex="none">
           Done
         </Button>
       </Group>

@@ -1,5 +1,5 @@
 import type { KeyRejection } from "../../server/trpc.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import classes from "./rejection-columns.module.css";
 

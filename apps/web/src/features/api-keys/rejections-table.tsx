@@ -1,20 +1,15 @@
-import { Select } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { KeyRejection } from "../../server/trpc.ts";
-import { DataTable } from "../../ui/data-table.tsx";
-import { describeResults } from "../../ui/describe-results.ts";
+import { FilterSelect } from "../../ui/filter-select.tsx";
 import { outcomeTitle } from "../../ui/outcome-titles.ts";
-import { TableFooter } from "../../ui/table-footer.tsx";
-import { readColumns } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { PagedTable } from "../../ui/paged-table.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import pageClasses from "./key-page.module.css";
 import { defaultRejectionsSize, type KeyPageSearch } from "./key-page-search.ts";
 import { rejectionColumns } from "./rejection-columns.tsx";
 
 const route = getRouteApi("/app/account/api-keys/$keyId");
-const anyReason = { value: "any", label: "Any reason" };
 
 /** Rejected requests, newest first, filtered by reason. */
 export function RejectionsTable({
@@ -30,56 +25,39 @@ export function RejectionsTable({
   const reasons = [...new Set([...rejections.map((item) => item.reason), ...(reason ? [reason] : [])])];
   const table = useTableNavigation<KeyPageSearch>({
     navigate: route.useNavigate(),
-    page,
-    size,
-    total,
+    pages: { page, size, total },
     isSection: true,
   });
   return (
-    <>
-      <TableToolbar
-        results={describeResults({ page, size, total }, "request", "requests")}
-        columns={rejectionColumns}
-        search={search}
-        onChooseColumns={table.chooseColumns}
-      >
-        {(reasons.length > 1 || reason !== undefined) && (
-          <Select
-            w={240}
-            aria-label="Reason"
-            allowDeselect={false}
-            data={[anyReason, ...reasons.map((value) => ({ value, label: outcomeTitle(value) }))]}
-            value={reason ?? anyReason.value}
-            onChange={(value) =>
-              table.change({ reason: value === null || value === anyReason.value ? undefined : value })
-            }
+    <PagedTable
+      label="Rejected and rate-limited requests"
+      filters={
+        (reasons.length > 1 || reason !== undefined) && (
+          <FilterSelect
+            label="Reason"
+            anyLabel="Any reason"
+            options={Object.fromEntries(reasons.map((value) => [value, outcomeTitle(value)]))}
+            value={reason}
+            onChoose={(chosen) => table.change({ reason: chosen })}
+            width={240}
           />
-        )}
-      </TableToolbar>
-      {total === 0 ? (
+        )
+      }
+      list={{ items: matching.slice((page - 1) * size, page * size), isStale: false, failure: undefined }}
+      nouns={["request", "requests"]}
+      total={total}
+      defaultSize={defaultRejectionsSize}
+      isFiltered={reason !== undefined}
+      columns={rejectionColumns}
+      idOf={idOf}
+      search={search}
+      navigation={table}
+      empty={
         <div className={pageClasses.box}>
           <p className={pageClasses.empty}>None of the last 100 requests has this reason.</p>
         </div>
-      ) : (
-        <>
-          <DataTable
-            label="Rejected and rate-limited requests"
-            columns={rejectionColumns}
-            items={matching.slice((page - 1) * size, page * size)}
-            isStale={false}
-            idOf={idOf}
-            chosen={readColumns(search)}
-          />
-          <TableFooter
-            page={page}
-            size={size}
-            total={total}
-            onPageChange={table.openPage}
-            onSizeChange={(next) => table.change({ size: next === defaultRejectionsSize ? undefined : next })}
-          />
-        </>
-      )}
-    </>
+      }
+    />
   );
 }
 

@@ -30,18 +30,10 @@ export interface SecretFormProps {
 /** Shows a form, and then the secret that it created, once. */
 export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDialogProps): ReactElement {
   const [created, setCreated] = useState<CreatedSecret>();
-  const [isCopied, setIsCopied] = useState(false);
-  const [isCopyWarningShown, setIsCopyWarningShown] = useState(false);
   const close = () => {
     onClose();
     setCreated(undefined);
-    setIsCopied(false);
-    setIsCopyWarningShown(false);
   };
-  // Warns at the first attempt: Done and Escape are easily pressed too early, and an uncopied
-  // secret is lost.
-  const closeOrWarnAboutSecret = () =>
-    created && !isCopied && !isCopyWarningShown ? setIsCopyWarningShown(true) : close();
   return (
     <FormDialog
       isOpen={isOpen}
@@ -49,19 +41,9 @@ export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDia
       closeOnClickOutside={!created}
       title={created ? "Copy your new key" : title}
       size={created ? 640 : 520}
-      onClose={closeOrWarnAboutSecret}
+      onClose={close}
     >
-      {created ? (
-        <NewSecret
-          {...created}
-          isCopied={isCopied}
-          isCopyWarningShown={isCopyWarningShown && !isCopied}
-          onCopied={() => setIsCopied(true)}
-          onDone={closeOrWarnAboutSecret}
-        />
-      ) : (
-        form({ onCreated: setCreated, onCancel: close })
-      )}
+      {created ? <NewSecret {...created} onDone={close} /> : form({ onCreated: setCreated, onCancel: close })}
     </FormDialog>
   );
 }

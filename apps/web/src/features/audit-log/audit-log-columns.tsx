@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import { describeActor, describeEvent } from "../../server/describe-event.ts";
 import type { AuditEvent } from "../../server/trpc.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./audit-log-columns.module.css";

@@ -3,24 +3,24 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { actionTitles } from "../../server/action-titles.ts";
 import { describeHolders, withArticle } from "../../server/roles.ts";
 import type { AuditEvent, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
-import { describeLogCount } from "../../ui/describe-results.ts";
-import emptyClasses from "../../ui/empty.module.css";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
+import { isLogFiltered, withoutFilter } from "../../ui/log-filter.ts";
+import { LogFilters } from "../../ui/log-filters.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { defaultLogSort, listPageSize } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { defaultLogSort } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { auditLogColumns } from "./audit-log-columns.tsx";
-import { isFiltered, withoutFilter } from "./audit-log-filter.ts";
-import { AuditLogFilters } from "./audit-log-filters.tsx";
-import type { AuditLogSearch } from "./audit-log-search.ts";
+import { type AuditLogSearch, isTarget } from "./audit-log-search.ts";
+import { PersonFilter } from "./person-filter.tsx";
 import { useAuditLog } from "./use-audit-log.ts";
 
 const route = getRouteApi("/app/w/$slug/audit");
@@ -42,21 +42,22 @@ export function AuditLogPage(): ReactElement {
       {isAllowed ? (
         <Log workspace={workspace} />
       ) : (
-        <section className={emptyClasses.panel}>
-          <h2 className={emptyClasses.title}>Your role can’t view the audit log</h2>
-          <p className={emptyClasses.words}>
-            You are {withArticle(access.role)} here; only {describeHolders(access.holders("audit:read"))} can
-            see who changed what.
-          </p>
-          <Button
-            variant="default"
-            renderRoot={(props) => (
-              <Link {...props} to="/w/$slug/members" params={{ slug: workspace.slug }} />
-            )}
-          >
-            View members
-          </Button>
-        </section>
+        <EmptyPanel
+          title="Your role can’t view the audit log"
+          action={
+            <Button
+              variant="default"
+              renderRoot={(props) => (
+                <Link {...props} to="/w/$slug/members" params={{ slug: workspace.slug }} />
+              )}
+            >
+              View members
+            </Button>
+          }
+        >
+          You are {withArticle(access.role)} here; only {describeHolders(access.holders("audit:read"))} can
+          see who changed what.
+        </EmptyPanel>
       )}
     </>
   );
@@ -72,37 +73,42 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
   const navigate = route.useNavigate();
   const log = useAuditLog(workspace.id, search);
   const list = useGrowingList(log);
-  const table = useTableNavigation<AuditLogSearch>({
-    navigate,
-    page: 1,
-    size: listPageSize,
-    total: undefined,
-  });
+  const table = useTableNavigation<AuditLogSearch>({ navigate });
   const [isExportOpen, exporting] = useDisclosure(false);
+  const isFiltered = isLogFiltered(search);
   const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.name ?? undefined;
-  const count = list.items ? describeLogCount(list.items.length, list.hasMore, search) : "";
   return (
     <>
-      <AuditLogFilters
-        workspaceId={workspace.id}
+      <LogFilters
         search={search}
-        actorName={actorName}
         onChange={table.change}
+        action={{ label: "Action", titles: actionTitles }}
+        actor={
+          <PersonFilter
+            label="Actor"
+            workspaceId={workspace.id}
+            chosen={search.actor}
+            chosenName={actorName}
+            onChoose={(actor) => table.change({ actor })}
+          />
+        }
+        target={{
+          label: "Target",
+          isId: isTarget,
+          error: "Enter the ID of a member, API key, invitation, webhook or workspace.",
+        }}
       />
-      <TableToolbar
-        results={list.isStale ? "Loading…" : !list.failure && count}
-        columns={auditLogColumns}
-        search={search}
-        onChooseColumns={table.chooseColumns}
-        action={
+      <GrowingTable
+        label="Audit log"
+        toolbarAction={
           <Button variant="default" onClick={exporting.open}>
             Export
           </Button>
         }
-      />
-      <GrowingTable
-        label="Audit log"
         list={list}
+        nouns={["event", "events"]}
+        total="uncounted"
+        isFiltered={isFiltered}
         failureTitle="Couldn’t load the audit log"
         columns={auditLogColumns}
         idOf={idOf}
@@ -111,8 +117,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         defaultSort={defaultLogSort}
         actions={TargetLink}
         actionsWidth={60}
-        count={count}
-        empty={<EmptyLog isFiltered={isFiltered(search)} onClear={() => table.change(withoutFilter)} />}
+        empty={<EmptyLog isFiltered={isFiltered} onClear={() => table.change(withoutFilter)} />}
       />
       <LazyDialog
         source={exportDialog}
@@ -155,16 +160,17 @@ interface EmptyLogProps {
 
 function EmptyLog({ isFiltered, onClear }: EmptyLogProps): ReactElement {
   return (
-    <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>{isFiltered ? "No event matches" : "Nothing yet"}</h2>
-      <p className={emptyClasses.words}>
-        Changes to the workspace, its members and its API keys appear here, with the person and IP address.
-      </p>
-      {isFiltered && (
-        <Button variant="default" onClick={onClear}>
-          Show all events
-        </Button>
-      )}
-    </section>
+    <EmptyPanel
+      title={isFiltered ? "No event matches" : "Nothing yet"}
+      action={
+        isFiltered && (
+          <Button variant="default" onClick={onClear}>
+            Show all events
+          </Button>
+        )
+      }
+    >
+      Changes to the workspace, its members and its API keys appear here, with the person and IP address.
+    </EmptyPanel>
   );
 }

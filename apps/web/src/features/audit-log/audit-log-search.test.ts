@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isFiltered, toFilter } from "./audit-log-filter.ts";
+import { isLogFiltered } from "../../ui/log-filter.ts";
+import { toFilter } from "./audit-log-filter.ts";
 import { parseAuditLogSearch } from "./audit-log-search.ts";
 
 test("parses an action", () => {
@@ -59,6 +60,6 @@ test("filters by an action, and by no text that only looks like one", () => {
 });
 
 test("counts columns and page size as no filter", () => {
-  expect(isFiltered(parseAuditLogSearch({ columns: "what,time", size: 25 }))).toBe(false);
-  expect(isFiltered(parseAuditLogSearch({ columns: "what,time", target }))).toBe(true);
+  expect(isLogFiltered(parseAuditLogSearch({ columns: "what,time", size: 25 }))).toBe(false);
+  expect(isLogFiltered(parseAuditLogSearch({ columns: "what,time", target }))).toBe(true);
 });

@@ -8,7 +8,8 @@ import { Choice, Choices } from "../../ui/choice.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { isFiltered, toFilter } from "./audit-log-filter.ts";
+import { isLogFiltered } from "../../ui/log-filter.ts";
+import { toFilter } from "./audit-log-filter.ts";
 import type { AuditLogSearch } from "./audit-log-search.ts";
 import { type ExportFormat, exportAuditLog, ResponseError, saveFile } from "./export-audit-log.ts";
 
@@ -52,7 +53,7 @@ function Export({ workspace, search, onClose }: Omit<ExportDialogProps, "isOpen"
   return (
     <>
       <p className={classes.words}>
-        {isFiltered(search)
+        {isLogFiltered(search)
           ? "The file contains all events that match the filters of the page, newest first."
           : "The file contains all events of this workspace, newest first."}
       </p>

@@ -1,6 +1,6 @@
 import { roleTitles } from "../../server/roles.ts";
 import type { Invitation } from "../../server/trpc.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./member-columns.module.css";

@@ -9,20 +9,17 @@ import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { BulkBar } from "../../ui/bulk-bar.tsx";
-import { countOf, formatCount } from "../../ui/count.ts";
-import emptyClasses from "../../ui/empty.module.css";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { listPageSize, readSelected } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { useStable } from "../../ui/use-stable.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { invitationColumns } from "./invitation-columns.tsx";
 import { defaultInvitationSort, type InvitationsSearch } from "./invitations-search.ts";
 import { bulkInvitations, invitationActions } from "./member-bulk-actions.tsx";
 import { useInvitations } from "./use-invitations.ts";
-import { useStable } from "./use-stable.ts";
 
 const route = getRouteApi("/app/w/$slug/members/invitations");
 const inviteDialog = {
@@ -49,12 +46,7 @@ export function InvitationsPage(): ReactElement {
   const sessionChanges = useSessionChanges();
   const invitations = useInvitations(workspace.id, search);
   const list = useGrowingList(invitations);
-  const table = useTableNavigation<InvitationsSearch>({
-    navigate,
-    page: 1,
-    size: listPageSize,
-    total: undefined,
-  });
+  const table = useTableNavigation<InvitationsSearch>({ navigate });
   const [isInviteOpen, invite] = useDisclosure(false);
   const [toResend, setToResend] = useState<Invitation>();
   const [toRevoke, setToRevoke] = useState<Invitation>();
@@ -93,8 +85,6 @@ export function InvitationsPage(): ReactElement {
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const selected = readSelected(search);
-  const count = `${formatCount(list.items?.length ?? 0)} of ${countOf(total, "invitation", "invitations")}`;
   const inviteButton = (
     <Button leftSection={<IconPlus size={16} />} onClick={invite.open} flex="none">
       Invite a person
@@ -116,25 +106,12 @@ export function InvitationsPage(): ReactElement {
         }
         action={inviteButton}
       />
-      <TableToolbar
-        results={
-          list.isStale
-            ? "Loading…"
-            : list.items && !list.failure && countOf(total, "invitation", "invitations")
-        }
-        columns={invitationColumns}
-        search={search}
-        onChooseColumns={table.chooseColumns}
-      />
-      <BulkBar
-        {...bulkInvitations}
-        items={list.items?.filter((item) => selected.has(item.id) && blockedReason(item) === undefined) ?? []}
-        actions={invitationActions(workspace.id, sendsEmail)}
-        onClear={() => table.select(new Set())}
-      />
       <GrowingTable
         label="Invitations"
         list={list}
+        nouns={bulkInvitations.nouns}
+        total={total}
+        isFiltered={false}
         failureTitle="Couldn’t load invitations"
         columns={invitationColumns}
         idOf={idOf}
@@ -143,8 +120,18 @@ export function InvitationsPage(): ReactElement {
         defaultSort={defaultInvitationSort}
         actions={actions}
         actionsWidth={192}
-        selection={{ selected, onSelect: table.select, nameOf: bulkInvitations.nameOf, blockedReason }}
-        count={count}
+        selection={{
+          nameOf: bulkInvitations.nameOf,
+          blockedReason,
+          bar: (items, onSelect) => (
+            <BulkBar
+              {...bulkInvitations}
+              items={items}
+              actions={invitationActions(workspace.id, sendsEmail)}
+              onSelect={onSelect}
+            />
+          ),
+        }}
         empty={<NoInvitations />}
       />
       <LazyDialog
@@ -169,11 +156,8 @@ function idOf({ id }: Invitation): string {
 
 function NoInvitations(): ReactElement {
   return (
-    <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>No pending invitations</h2>
-      <p className={emptyClasses.words}>
-        Invitations appear here until they are accepted or revoked, and for 30 days after they expire.
-      </p>
-    </section>
+    <EmptyPanel title="No pending invitations">
+      Invitations appear here until they are accepted or revoked, and for 30 days after they expire.
+    </EmptyPanel>
   );
 }

@@ -1,12 +1,13 @@
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useContext, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
+import { CurrentCloseGuard } from "../../ui/uncopied-secrets.ts";
 import { KeyImpact } from "./key-impact.tsx";
 
 interface LeaveConfirmationProps {
@@ -21,6 +22,7 @@ interface LeaveConfirmationProps {
 export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
   const { workspace, user, canReplaceKeys, onClose } = props;
   const [isReplaced, setIsReplaced] = useState(false);
+  const { attempt } = useContext(CurrentCloseGuard);
   const sessionChanges = useSessionChanges();
   const leave = useMutation(
     trpc.members.leave.mutationOptions({
@@ -54,8 +56,8 @@ export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
         {...(isReplaced && { cancelLabel: "Stay for now" })}
         failure={leave.error ? describeFailure(leave.error) : undefined}
         isBusy={leave.isPending}
-        onCancel={onClose}
-        onConfirm={() => leave.mutate({ workspaceId: workspace.id })}
+        onCancel={() => attempt(onClose)}
+        onConfirm={() => attempt(() => leave.mutate({ workspaceId: workspace.id }))}
       />
     </>
   );

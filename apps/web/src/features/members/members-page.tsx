@@ -3,28 +3,27 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useMemo, useState } from "react";
+import { roleTitles } from "../../server/roles.ts";
 import type { Member, Role } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { BulkBar } from "../../ui/bulk-bar.tsx";
-import { countOf, formatCount } from "../../ui/count.ts";
+import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { listPageSize, readSelected } from "../../ui/table-search.ts";
+import { useStable } from "../../ui/use-stable.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { bulkMembers, memberActions } from "./member-bulk-actions.tsx";
 import { memberColumns } from "./member-columns.tsx";
-import { MemberToolbar } from "./member-toolbar.tsx";
 import classes from "./members-page.module.css";
 import { defaultSort, type MembersSearch } from "./members-search.ts";
 import { NoMatch } from "./no-match.tsx";
 import type { RoleChoice } from "./role-dialog.tsx";
 import { RoleField } from "./role-field.tsx";
 import { useMembers } from "./use-members.ts";
-import { useStable } from "./use-stable.ts";
 
 const route = getRouteApi("/app/w/$slug/members");
 const inviteDialog = {
@@ -56,12 +55,7 @@ export function MembersPage(): ReactElement {
   const [isRolesOpen, rolesDisclosure] = useDisclosure(false);
   const [memberToRemove, setMemberToRemove] = useState<Member>();
   const [choice, setChoice] = useState<RoleChoice>();
-  const table = useTableNavigation<MembersSearch>({
-    navigate,
-    page: 1,
-    size: listPageSize,
-    total: undefined,
-  });
+  const table = useTableNavigation<MembersSearch>({ navigate });
   const pages = members.data?.pages;
   const canManage = access.can("members:manage");
   const canInvite = access.can("members:invite");
@@ -78,8 +72,6 @@ export function MembersPage(): ReactElement {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
   const { q = "", role } = search;
-  const total = list.failure ? undefined : pages?.at(-1)?.total;
-  const selected = readSelected(search);
   return (
     <>
       <PageHeader
@@ -125,27 +117,22 @@ export function MembersPage(): ReactElement {
           )
         }
       />
-      <MemberToolbar
-        search={search}
-        columns={columns}
-        results={describeResults(list.isStale, total)}
-        navigation={table}
-      />
-      {canManage && (
-        <BulkBar
-          {...bulkMembers}
-          items={
-            list.items?.filter(
-              (member) => selected.has(idOf(member)) && blockedReason(member) === undefined,
-            ) ?? []
-          }
-          actions={memberActions(workspace.id)}
-          onClear={() => table.select(new Set())}
-        />
-      )}
-      <GrowingTable
+      <GrowingTable<Member>
         label="Members"
+        searchField={{ label: "Search members", placeholder: "Search by name or email address" }}
+        filters={
+          <FilterSelect
+            label="Role"
+            anyLabel="Any role"
+            options={roleTitles}
+            value={role}
+            onChoose={(chosen) => table.change({ role: chosen })}
+          />
+        }
         list={list}
+        nouns={bulkMembers.nouns}
+        total={pages?.at(-1)?.total ?? 0}
+        isFiltered={q !== "" || role !== undefined}
         failureTitle="Couldn’t load members"
         columns={columns}
         idOf={idOf}
@@ -153,10 +140,20 @@ export function MembersPage(): ReactElement {
         navigation={table}
         defaultSort={defaultSort}
         actions={actions}
-        {...(canManage && {
-          selection: { selected, onSelect: table.select, nameOf: bulkMembers.nameOf, blockedReason },
-        })}
-        count={`${formatCount(list.items?.length ?? 0)} of ${countOf(total ?? 0, "member", "members")}`}
+        selection={
+          canManage && {
+            nameOf: bulkMembers.nameOf,
+            blockedReason,
+            bar: (items, onSelect) => (
+              <BulkBar
+                {...bulkMembers}
+                items={items}
+                actions={memberActions(workspace.id)}
+                onSelect={onSelect}
+              />
+            ),
+          }
+        }
         empty={
           <NoMatch search={q} role={role} onClear={() => table.change({ q: undefined, role: undefined })} />
         }
@@ -258,9 +255,4 @@ function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsO
 function choicesFor({ kind, role }: Member, roles: readonly Role[]): readonly Role[] {
   if (!roles.includes(role)) return noRoles;
   return kind === "person" ? roles : roles.filter((granted) => granted !== "owner");
-}
-
-function describeResults(isStale: boolean, total: number | undefined): string {
-  if (isStale) return "Loading…";
-  return total === undefined ? "" : countOf(total, "member", "members");
 }

@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import type { ReactElement } from "react";
 import { roleTitles } from "../../server/roles.ts";
 import type { Role } from "../../server/trpc.ts";
-import classes from "../../ui/empty.module.css";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 
 interface NoMatchProps {
@@ -14,23 +14,24 @@ interface NoMatchProps {
 /** Replaces the list if no member matches the search and the role. */
 export function NoMatch({ search, role, onClear }: NoMatchProps): ReactElement {
   return (
-    <section className={classes.panel}>
-      <h2 className={classes.title}>
-        {search === "" ? (
+    <EmptyPanel
+      title={
+        search === "" ? (
           "No member has this role"
         ) : (
           <>
             No member matches <Quoted>{search}</Quoted>
           </>
-        )}
-      </h2>
-      <p className={classes.words}>
-        Search covers names and email addresses.
-        {role && ` Only members with the role ${roleTitles[role].toLowerCase()} are searched.`}
-      </p>
-      <Button variant="default" onClick={onClear}>
-        Show all members
-      </Button>
-    </section>
+        )
+      }
+      action={
+        <Button variant="default" onClick={onClear}>
+          Show all members
+        </Button>
+      }
+    >
+      Search covers names and email addresses.
+      {role && ` Only members with the role ${roleTitles[role].toLowerCase()} are searched.`}
+    </EmptyPanel>
   );
 }

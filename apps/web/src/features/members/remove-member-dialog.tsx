@@ -1,6 +1,6 @@
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useContext, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { roleTitles } from "../../server/roles.ts";
 import { type Member, type SessionWorkspace, trpc } from "../../server/trpc.ts";
@@ -9,6 +9,7 @@ import classes from "../../ui/dialog.module.css";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
+import { CurrentCloseGuard } from "../../ui/uncopied-secrets.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { KeyImpact } from "./key-impact.tsx";
 import { LeaveConfirmation } from "./leave-confirmation.tsx";
@@ -68,6 +69,7 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   const now = useNow();
   const joinedAt = new Date(member.joinedAt);
   const [isReplaced, setIsReplaced] = useState(false);
+  const { attempt } = useContext(CurrentCloseGuard);
   const closeAndNotify = async (outcome: string) => {
     await queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
     onClose();
@@ -130,8 +132,8 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
         {...(isReplaced && { cancelLabel: "Keep for now" })}
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
-        onCancel={onClose}
-        onConfirm={() => remove.mutate({ workspaceId: workspace.id, userId: member.userId })}
+        onCancel={() => attempt(onClose)}
+        onConfirm={() => attempt(() => remove.mutate({ workspaceId: workspace.id, userId: member.userId }))}
       />
     </>
   );

@@ -3,7 +3,9 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { type Replacement, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
+import { countOf } from "../../ui/count.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import { useUncopiedSecrets } from "../../ui/uncopied-secrets.ts";
 import classes from "./key-impact.module.css";
 
 const refreshMilliseconds = 2_000;
@@ -23,12 +25,19 @@ export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
     ...trpc.serviceAccounts.keys.queryOptions({ workspaceId, userId }),
     refetchInterval: refreshMilliseconds,
   });
+  const { uncopiedCount, isWarningShown, onCopied } = useUncopiedSecrets(keys.map(({ id }) => id));
   const lastUses = new Map(current.data?.items.map(({ id, lastUsedAt }) => [id, lastUsedAt]));
   return (
     <section className={classes.impact} aria-label="New API keys">
       <p className={classes.title}>
         Copy the new keys of{" "}
-        <Link to="/w/$slug/members/service-accounts/$userId" params={{ slug: workspace.slug, userId }}>
+        <Link
+          to="/w/$slug/members/service-accounts/$userId"
+          params={{ slug: workspace.slug, userId }}
+          // In this tab, the keys would be lost.
+          target="_blank"
+          title="Opens in a new tab"
+        >
           <bdi>{name}</bdi>
         </Link>{" "}
         now, and switch each integration to its new key. They won’t be shown again. The old keys work until
@@ -40,13 +49,17 @@ export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
             <span className={classes.name}>
               <bdi>{keyName}</bdi>
             </span>
-            <CodeLine code={key} copyLabel={`Copy the key ${keyName}`} />
+            <CodeLine code={key} copyLabel={`Copy the key ${keyName}`} onCopied={() => onCopied(id)} />
             <span className={classes.detail} role="status">
               <Use at={lastUses.get(id) ?? null} />
             </span>
           </li>
         ))}
       </ul>
+      <p className={classes.warning} role="alert">
+        {isWarningShown &&
+          `You haven’t copied ${countOf(uncopiedCount, "key", "keys")}, and ${uncopiedCount === 1 ? "it" : "they"} won’t be shown again. Repeat the last step to continue without copying.`}
+      </p>
     </section>
   );
 }

@@ -1,5 +1,5 @@
 import { useIsMutating, useSuspenseQuery } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useContext, useState } from "react";
 import { withArticle } from "../../server/roles.ts";
 import {
   type Member,
@@ -12,6 +12,7 @@ import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
+import { CurrentCloseGuard } from "../../ui/uncopied-secrets.ts";
 import { KeyImpact } from "./key-impact.tsx";
 import { OfferOwnership } from "./offer-ownership.tsx";
 import { describeRejectedChange, useRoleChange } from "./use-role-change.tsx";
@@ -63,6 +64,7 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
   const { member, role } = choice;
   const isSelf = member.userId === ownId;
   const [isReplaced, setIsReplaced] = useState(false);
+  const { attempt } = useContext(CurrentCloseGuard);
   const change = useRoleChange(workspace.id, member, onClose);
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   const isGrantedTo = (grantee: Role) => (row: PermissionRow) => row.roles.includes(grantee);
@@ -108,8 +110,8 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
         isBusy={change.isPending}
         {...(isReplaced && { cancelLabel: "Keep the role for now" })}
         isDangerous={lost.length > 0}
-        onCancel={onClose}
-        onConfirm={() => change.mutate(role)}
+        onCancel={() => attempt(onClose)}
+        onConfirm={() => attempt(() => change.mutate(role))}
       />
     </>
   );

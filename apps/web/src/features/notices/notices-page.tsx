@@ -6,7 +6,7 @@ import { describeFailure } from "../../server/failure.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { countOf } from "../../ui/count.ts";
-import emptyClasses from "../../ui/empty.module.css";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
@@ -93,13 +93,10 @@ export function NoticesPage(): ReactElement {
             onRetry={() => void list.refetch()}
           />
         ) : notices?.length === 0 ? (
-          <section className={emptyClasses.panel}>
-            <h3 className={emptyClasses.title}>{isUnread ? "No unread notices" : "No notices yet"}</h3>
-            <p className={emptyClasses.words}>
-              When one of your API keys is about to expire, your role changes, or someone signs in from a new
-              device, a notice appears here.
-            </p>
-          </section>
+          <EmptyPanel title={isUnread ? "No unread notices" : "No notices yet"} level={3}>
+            When one of your API keys is about to expire, your role changes, or someone signs in from a new
+            device, a notice appears here.
+          </EmptyPanel>
         ) : notices ? (
           <>
             <NoticeList

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 import type { InstanceEvent } from "../../server/trpc.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { addressColumn, requestColumn, timeColumn } from "../../ui/event-columns.tsx";
 import { instanceActionTitles } from "./instance-action-titles.ts";

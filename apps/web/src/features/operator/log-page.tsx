@@ -5,17 +5,18 @@ import type { ReactElement } from "react";
 import { toLogInput } from "../../server/log-input.ts";
 import { type InstanceEvent, trpc, trpcClient } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
-import { describeLogCount } from "../../ui/describe-results.ts";
-import emptyClasses from "../../ui/empty.module.css";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
+import { isLogFiltered, withoutFilter } from "../../ui/log-filter.ts";
+import { LogFilters } from "../../ui/log-filters.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { defaultLogSort, listPageSize } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { defaultLogSort } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { instanceActionTitles } from "./instance-action-titles.ts";
 import { logColumns } from "./log-columns.tsx";
-import { isLogFiltered, toLogFilter, withoutLogFilter } from "./log-filter.ts";
-import { LogFilters } from "./log-filters.tsx";
-import type { LogSearch } from "./log-search.ts";
+import { toLogFilter } from "./log-filter.ts";
+import { isLogTarget, type LogSearch } from "./log-search.ts";
+import { UserFilter } from "./user-filter.tsx";
 
 const route = getRouteApi("/app/operator/log");
 
@@ -35,53 +36,58 @@ export function LogPage(): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const list = useGrowingList(useInfiniteQuery({ ...logQuery(search), placeholderData: keepPreviousData }));
-  const table = useTableNavigation<LogSearch>({ navigate, page: 1, size: listPageSize, total: undefined });
+  const table = useTableNavigation<LogSearch>({ navigate });
   const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.email ?? undefined;
-  const count = list.items ? describeLogCount(list.items.length, list.hasMore, search) : "";
+  const isFiltered = isLogFiltered(search);
   return (
     <>
       <PageHeader
         title="Instance log"
         explanation="What operators and the latchkey command changed, and which users and workspaces were deleted. Events can’t be changed."
       />
-      <LogFilters search={search} actorName={actorName} onChange={table.change} />
-      <TableToolbar
-        results={list.isStale ? "Loading…" : !list.failure && count}
-        columns={logColumns}
+      <LogFilters
         search={search}
-        onChooseColumns={table.chooseColumns}
-        action={
-          isLogFiltered(search) && (
-            <Button variant="default" onClick={() => table.change(withoutLogFilter)}>
+        onChange={table.change}
+        action={{ label: "Event", titles: instanceActionTitles }}
+        actor={
+          <UserFilter
+            label="Actor"
+            chosen={search.actor}
+            chosenName={actorName}
+            onChoose={(actor) => table.change({ actor })}
+          />
+        }
+        target={{
+          label: "User or workspace",
+          isId: isLogTarget,
+          error: "Enter the ID of a user or a workspace.",
+        }}
+      />
+      <GrowingTable
+        label="Instance log"
+        toolbarAction={
+          isFiltered && (
+            <Button variant="default" onClick={() => table.change(withoutFilter)}>
               Show all events
             </Button>
           )
         }
-      />
-      <GrowingTable
-        label="Instance log"
         list={list}
+        nouns={["event", "events"]}
+        total="uncounted"
+        isFiltered={isFiltered}
         failureTitle="Couldn’t load the instance log"
         columns={logColumns}
         idOf={idOf}
         search={search}
         navigation={table}
         defaultSort={defaultLogSort}
-        count={count}
         empty={
-          isLogFiltered(search) ? (
-            <section className={emptyClasses.panel}>
-              <h2 className={emptyClasses.title}>No event matches</h2>
-              <p className={emptyClasses.words}>Change a filter, or show all events.</p>
-            </section>
-          ) : (
-            <section className={emptyClasses.panel}>
-              <h2 className={emptyClasses.title}>Nothing yet</h2>
-              <p className={emptyClasses.words}>
-                Changes by operators appear here, with the person, the time and the IP address.
-              </p>
-            </section>
-          )
+          <EmptyPanel title={isFiltered ? "No event matches" : "Nothing yet"}>
+            {isFiltered
+              ? "Change a filter, or show all events."
+              : "Changes by operators appear here, with the person, the time and the IP address."}
+          </EmptyPanel>
         }
       />
     </>

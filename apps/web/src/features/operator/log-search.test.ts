@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { isLogFiltered, toLogFilter } from "./log-filter.ts";
+import { isLogFiltered } from "../../ui/log-filter.ts";
+import { toLogFilter } from "./log-filter.ts";
 import { parseLogSearch } from "./log-search.ts";
 
 const user = "usr_01h455vb4pex5vsknk084sn02q";

@@ -1,6 +1,6 @@
 import type { OperatedUser } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";

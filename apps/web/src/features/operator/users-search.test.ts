@@ -2,7 +2,11 @@ import { expect, test } from "vitest";
 import { parseUsersSearch } from "./users-search.ts";
 
 test("parses the search, the order, the page size and the columns, and omits default values", () => {
-  expect(parseUsersSearch({ q: "ada", sort: "-name" })).toEqual({ q: "ada", sort: "-name" });
+  expect(parseUsersSearch({ q: "ada", sort: "-name", selected: "usr_1" })).toEqual({
+    q: "ada",
+    sort: "-name",
+    selected: "usr_1",
+  });
   expect(parseUsersSearch({ size: "25", columns: "email", page: "2" })).toEqual({
     size: 25,
     columns: "email",

@@ -9,14 +9,14 @@ export type UserSort = UserOrder | `-${UserOrder}`;
 export const defaultUserSort = "createdAt" satisfies UserSort;
 
 /** The search part of the URL of the users of the instance. */
-export type UsersSearch = Omit<TableSearch, "page" | "selected">;
+export type UsersSearch = Omit<TableSearch, "page">;
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseUsersSearch(search: Record<string, unknown>): UsersSearch {
-  const {
-    page: _page,
-    selected: _selected,
-    ...table
-  } = parseTableSearch(search, { orders, defaultSort: defaultUserSort, defaultSize: listPageSize });
+  const { page: _page, ...table } = parseTableSearch(search, {
+    orders,
+    defaultSort: defaultUserSort,
+    defaultSize: listPageSize,
+  });
   return table;
 }

@@ -1,6 +1,6 @@
 import type { OperatedWorkspace } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "./user-columns.module.css";
 

@@ -5,8 +5,8 @@ import type { ReactElement } from "react";
 import { type RequestExplanation, trpc } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
-import emptyClasses from "../../ui/empty.module.css";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import sectionClasses from "../../ui/section.module.css";
@@ -153,13 +153,12 @@ function KeyName({ apiKey }: { readonly apiKey: RequestExplanation["key"] }): Re
 
 function NotFound(): ReactElement {
   return (
-    <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>No rejected request with this ID</h2>
-      <p className={emptyClasses.words}>
-        None of your keys has a rejected request with this ID. The last 100 rejected requests are kept for
-        each key.
-      </p>
-      <Link to="/account/api-keys">Go to your API keys</Link>
-    </section>
+    <EmptyPanel
+      title="No rejected request with this ID"
+      action={<Link to="/account/api-keys">Go to your API keys</Link>}
+    >
+      None of your keys has a rejected request with this ID. The last 100 rejected requests are kept for each
+      key.
+    </EmptyPanel>
   );
 }

@@ -6,17 +6,15 @@ import { describeKeyEvent, isKeyAction } from "../../server/describe-event.ts";
 import { toLogInput } from "../../server/log-input.ts";
 import { type SecurityEvent, trpc, trpcClient } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
-import { describeLogCount } from "../../ui/describe-results.ts";
-import emptyClasses from "../../ui/empty.module.css";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import type { Piece } from "../../ui/event-sentence.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
-import { defaultLogSort, type LogTableSearch, listPageSize } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
+import { defaultLogSort, type LogTableSearch } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeAccountEvent } from "./describe-account-event.ts";
 import { describeDevice } from "./describe-device.ts";
@@ -112,38 +110,26 @@ function Log(): ReactElement {
   const { session } = app.useRouteContext();
   const search = route.useSearch();
   const list = useGrowingList(useInfiniteQuery(logQuery(search)));
-  const table = useTableNavigation<SecuritySearch>({
-    navigate: route.useNavigate(),
-    page: 1,
-    size: listPageSize,
-    total: undefined,
-  });
+  const table = useTableNavigation<SecuritySearch>({ navigate: route.useNavigate() });
   const columns = useMemo(
     () => securityColumns(new Map(session.workspaces.map(({ id, name }) => [id, name]))),
     [session.workspaces],
   );
-  const count = list.items ? describeLogCount(list.items.length, list.hasMore, search) : "";
   return (
-    <>
-      <TableToolbar
-        results={list.isStale ? "Loading…" : !list.failure && count}
-        columns={columns}
-        search={search}
-        onChooseColumns={table.chooseColumns}
-      />
-      <GrowingTable
-        label="Security log"
-        list={list}
-        failureTitle="Couldn’t load the security log"
-        columns={columns}
-        idOf={idOf}
-        search={search}
-        navigation={table}
-        defaultSort={defaultLogSort}
-        count={count}
-        empty={<EmptyLog />}
-      />
-    </>
+    <GrowingTable
+      label="Security log"
+      list={list}
+      nouns={["event", "events"]}
+      total="uncounted"
+      isFiltered={false}
+      failureTitle="Couldn’t load the security log"
+      columns={columns}
+      idOf={idOf}
+      search={search}
+      navigation={table}
+      defaultSort={defaultLogSort}
+      empty={<EmptyLog />}
+    />
   );
 }
 
@@ -153,15 +139,17 @@ function idOf({ id }: SecurityEvent): string {
 
 function EmptyLog(): ReactElement {
   return (
-    <section className={emptyClasses.panel}>
-      <h3 className={emptyClasses.title}>No events yet</h3>
-      <p className={emptyClasses.words}>
-        When one of your API keys is created, changed, rotated or deleted, the change appears here with its IP
-        address.
-      </p>
-      <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>
-        Go to your API keys
-      </Button>
-    </section>
+    <EmptyPanel
+      title="No events yet"
+      level={3}
+      action={
+        <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>
+          Go to your API keys
+        </Button>
+      }
+    >
+      When one of your API keys is created, changed, rotated or deleted, the change appears here with its IP
+      address.
+    </EmptyPanel>
   );
 }

@@ -1,5 +1,5 @@
 import type { ListedSession } from "../../server/trpc.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { addressColumn } from "../../ui/event-columns.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";

@@ -10,13 +10,7 @@ import { DataTable } from "../../ui/data-table.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Section } from "../../ui/section.tsx";
-import {
-  listPageSize,
-  readColumns,
-  readSelected,
-  type TableSearch,
-  writeSort,
-} from "../../ui/table-search.ts";
+import { readColumns, readSelected, type TableSearch, writeSort } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeDevice } from "./describe-device.ts";
 import type { SessionsToEnd } from "./end-sessions-dialog.tsx";
@@ -45,9 +39,6 @@ export function SessionsSection(): ReactElement {
         search: (before) => withSessionsSearch(before, change(readSessionsSearch(before))),
         ...options,
       }),
-    page: 1,
-    size: listPageSize,
-    total: undefined,
   });
   const { sort } = search;
   const items = useMemo(() => sessions.data && sortSessions(sessions.data, sort), [sessions.data, sort]);
@@ -99,7 +90,7 @@ export function SessionsSection(): ReactElement {
             {...bulkSessions}
             items={items?.filter(({ id, isCurrent }) => selected.has(id) && !isCurrent) ?? []}
             actions={sessionActions}
-            onClear={() => table.select(new Set())}
+            onSelect={(chosen) => table.select(new Set(chosen.map(idOf)))}
           />
           <DataTable
             label="Sessions"

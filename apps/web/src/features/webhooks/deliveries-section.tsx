@@ -1,4 +1,4 @@
-import { Button, Select } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
@@ -6,27 +6,18 @@ import { type ReactElement, useCallback } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type Delivery, trpc, type Webhook } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
-import { describeLogCount } from "../../ui/describe-results.ts";
+import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
-import { listPageSize } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
-import toolbarClasses from "../../ui/toolbar.module.css";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { deliveryColumns, titleOf } from "./delivery-columns.tsx";
 import { useDeliveries } from "./use-webhooks.ts";
-import {
-  type DeliveriesSearch,
-  defaultDeliverySort,
-  deliveryStatusTitles,
-  isDeliveryStatus,
-} from "./webhooks-search.ts";
+import { type DeliveriesSearch, defaultDeliverySort, deliveryStatusTitles } from "./webhooks-search.ts";
 
 const route = getRouteApi("/app/w/$slug/webhooks/$webhookId");
 const nouns = ["delivery", "deliveries"] as const;
-const anyStatus = { value: "any", label: "Any status" };
 
 interface DeliveriesSectionProps {
   readonly workspaceId: string;
@@ -40,12 +31,7 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
   const navigate = route.useNavigate();
   const queryClient = useQueryClient();
   const list = useGrowingList(useDeliveries({ workspaceId, id }, search));
-  const table = useTableNavigation<DeliveriesSearch>({
-    navigate,
-    page: 1,
-    size: listPageSize,
-    total: undefined,
-  });
+  const table = useTableNavigation<DeliveriesSearch>({ navigate });
   const redelivery = useMutation(
     trpc.webhooks.redeliver.mutationOptions({
       onSuccess: () => {
@@ -70,34 +56,24 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
     [workspaceId, id, isDisabled, isPending, redeliver],
   );
   const error = redelivery.error ? describeFailure(redelivery.error) : undefined;
-  const count = list.items ? describeLogCount(list.items.length, list.hasMore, search, nouns) : "";
-  const isEmpty = list.items?.length === 0 && !list.isStale && search.status === undefined;
   return (
     <Section title="Deliveries" isWide>
       {error && <FormFailure message={error.message} requestId={error.requestId} />}
-      {!isEmpty && (
-        <TableToolbar
-          results={list.isStale ? "Loading…" : !list.failure && count}
-          columns={deliveryColumns}
-          search={search}
-          onChooseColumns={table.chooseColumns}
-        >
-          <Select
-            className={toolbarClasses.filter}
-            aria-label="Status of deliveries"
-            data={[
-              anyStatus,
-              ...Object.entries(deliveryStatusTitles).map(([value, label]) => ({ value, label })),
-            ]}
-            value={search.status ?? anyStatus.value}
-            allowDeselect={false}
-            onChange={(value) => table.change({ status: isDeliveryStatus(value) ? value : undefined })}
-          />
-        </TableToolbar>
-      )}
       <GrowingTable
         label="Deliveries"
+        filters={
+          <FilterSelect
+            label="Status of deliveries"
+            anyLabel="Any status"
+            options={deliveryStatusTitles}
+            value={search.status}
+            onChoose={(status) => table.change({ status })}
+          />
+        }
         list={list}
+        nouns={nouns}
+        total="uncounted"
+        isFiltered={search.status !== undefined}
         failureTitle="Couldn’t load deliveries"
         columns={deliveryColumns}
         idOf={idOf}
@@ -106,7 +82,6 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
         defaultSort={defaultDeliverySort}
         actions={actions}
         actionsWidth={112}
-        count={count}
         empty={
           <p className={sectionClasses.note}>
             {search.status

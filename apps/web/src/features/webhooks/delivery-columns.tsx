@@ -1,7 +1,7 @@
 import { actionTitles } from "../../server/action-titles.ts";
 import type { Delivery } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadge, type StatusTone } from "../../ui/status-badge.tsx";

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { actionTitles } from "../../server/action-titles.ts";
 import type { Webhook } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import { describeWebhookStatus } from "./webhook-status.ts";

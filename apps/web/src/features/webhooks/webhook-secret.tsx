@@ -1,15 +1,20 @@
 import { Button, Group } from "@mantine/core";
-import type { ReactElement } from "react";
+import { type ReactElement, useContext } from "react";
 import { CodeLine } from "../../ui/code-line.tsx";
 import classes from "../../ui/dialog.module.css";
+import { CurrentCloseGuard, useUncopiedSecrets } from "../../ui/uncopied-secrets.ts";
 
 interface WebhookSecretProps {
   readonly secret: string;
   readonly onDone: () => void;
 }
 
+const secretNames = ["secret"];
+
 /** Shows the secret of a webhook, which can't be shown again. */
 export function WebhookSecret({ secret, onDone }: WebhookSecretProps): ReactElement {
+  const { attempt } = useContext(CurrentCloseGuard);
+  const { isWarningShown, onCopied } = useUncopiedSecrets(secretNames);
   return (
     <>
       <p className={classes.words}>
@@ -17,10 +22,14 @@ export function WebhookSecret({ secret, onDone }: WebhookSecretProps): ReactElem
         shown again.
       </p>
       <div className={classes.code}>
-        <CodeLine code={secret} copyLabel="Copy secret" />
+        <CodeLine code={secret} copyLabel="Copy secret" onCopied={() => onCopied("secret")} />
       </div>
+      <p className={classes.words} role="alert">
+        {isWarningShown &&
+          "You haven’t copied the secret, and it won’t be shown again. Press Done again to close without copying it."}
+      </p>
       <Group justify="flex-end">
-        <Button onClick={onDone} data-autofocus>
+        <Button onClick={() => attempt(onDone)} data-autofocus>
           Done
         </Button>
       </Group>

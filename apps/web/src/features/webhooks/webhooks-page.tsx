@@ -8,16 +8,15 @@ import type { SessionWorkspace, Webhook } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
-import { countOf, formatCount } from "../../ui/count.ts";
-import emptyClasses from "../../ui/empty.module.css";
+import { BulkBar } from "../../ui/bulk-bar.tsx";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { listPageSize } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useWebhooks } from "./use-webhooks.ts";
+import { bulkWebhooks, webhookActions } from "./webhook-bulk-actions.ts";
 import { webhookColumns } from "./webhook-columns.tsx";
 import { defaultWebhookSort, type WebhooksSearch } from "./webhooks-search.ts";
 
@@ -53,13 +52,10 @@ export function WebhooksPage(): ReactElement {
       {isAllowed ? (
         <Webhooks workspace={workspace} />
       ) : (
-        <section className={emptyClasses.panel}>
-          <h2 className={emptyClasses.title}>Your role can’t manage webhooks</h2>
-          <p className={emptyClasses.words}>
-            You are {withArticle(access.role)} here; only {describeHolders(access.holders("webhooks:manage"))}{" "}
-            can see and change them.
-          </p>
-        </section>
+        <EmptyPanel title="Your role can’t manage webhooks">
+          You are {withArticle(access.role)} here; only {describeHolders(access.holders("webhooks:manage"))}{" "}
+          can see and change them.
+        </EmptyPanel>
       )}
       <LazyDialog
         source={newWebhookDialog}
@@ -74,46 +70,40 @@ function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): Reac
   const navigate = route.useNavigate();
   const webhooks = useWebhooks(workspace.id, search);
   const list = useGrowingList(webhooks);
-  const table = useTableNavigation<WebhooksSearch>({
-    navigate,
-    page: 1,
-    size: listPageSize,
-    total: undefined,
-  });
+  const table = useTableNavigation<WebhooksSearch>({ navigate });
   const columns = useMemo(() => webhookColumns(workspace.slug), [workspace.slug]);
-  const total = webhooks.data?.pages.at(-1)?.total ?? 0;
-  const isEmpty = list.items?.length === 0;
   return (
-    <>
-      {!isEmpty && (
-        <TableToolbar
-          results={
-            list.isStale ? "Loading…" : list.items && !list.failure && countOf(total, "webhook", "webhooks")
-          }
-          columns={columns}
-          search={search}
-          onChooseColumns={table.chooseColumns}
-        />
-      )}
-      <GrowingTable
-        label="Webhooks"
-        list={list}
-        failureTitle="Couldn’t load webhooks"
-        columns={columns}
-        idOf={idOf}
-        search={search}
-        navigation={table}
-        defaultSort={defaultWebhookSort}
-        onOpen={({ id }) =>
-          void navigate({
-            to: "/w/$slug/webhooks/$webhookId",
-            params: { slug: workspace.slug, webhookId: id },
-          })
-        }
-        count={`${formatCount(list.items?.length ?? 0)} of ${countOf(total, "webhook", "webhooks")}`}
-        empty={<NoWebhooks />}
-      />
-    </>
+    <GrowingTable
+      label="Webhooks"
+      list={list}
+      nouns={bulkWebhooks.nouns}
+      total={webhooks.data?.pages.at(-1)?.total ?? 0}
+      isFiltered={false}
+      failureTitle="Couldn’t load webhooks"
+      columns={columns}
+      idOf={idOf}
+      search={search}
+      navigation={table}
+      defaultSort={defaultWebhookSort}
+      onOpen={({ id }) =>
+        void navigate({
+          to: "/w/$slug/webhooks/$webhookId",
+          params: { slug: workspace.slug, webhookId: id },
+        })
+      }
+      selection={{
+        nameOf: bulkWebhooks.nameOf,
+        bar: (items, onSelect) => (
+          <BulkBar
+            {...bulkWebhooks}
+            items={items}
+            actions={webhookActions(workspace.id)}
+            onSelect={onSelect}
+          />
+        ),
+      }}
+      empty={<NoWebhooks />}
+    />
   );
 }
 
@@ -123,12 +113,9 @@ function idOf({ id }: Webhook): string {
 
 function NoWebhooks(): ReactElement {
   return (
-    <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>No webhooks</h2>
-      <p className={emptyClasses.words}>
-        Create one to send changes to members, roles and API keys to your SIEM or another server. Messages
-        follow Standard Webhooks.
-      </p>
-    </section>
+    <EmptyPanel title="No webhooks">
+      Create one to send changes to members, roles and API keys to your SIEM or another server. Messages
+      follow Standard Webhooks.
+    </EmptyPanel>
   );
 }

@@ -2,8 +2,9 @@ import { expect, test } from "vitest";
 import { parseDeliveriesSearch, parseWebhooksSearch } from "./webhooks-search.ts";
 
 test("reads the order, the columns and the page size of webhooks, and drops the default and what isn't valid", () => {
-  expect(parseWebhooksSearch({ sort: "-url", columns: "status", size: "10" })).toEqual({
+  expect(parseWebhooksSearch({ sort: "-url", columns: "status", size: "10", selected: "whk_1" })).toEqual({
     sort: "-url",
+    selected: "whk_1",
     columns: "status",
     size: 10,
   });

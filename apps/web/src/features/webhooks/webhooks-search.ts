@@ -15,14 +15,13 @@ export type WebhookSort = WebhookOrder | `-${WebhookOrder}`;
 export const defaultWebhookSort = "createdAt" satisfies WebhookSort;
 
 /** The search part of the URL of the list of webhooks. */
-export type WebhooksSearch = Omit<TableSearch, "page" | "q" | "selected">;
+export type WebhooksSearch = Omit<TableSearch, "page" | "q">;
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseWebhooksSearch(search: Record<string, unknown>): WebhooksSearch {
   const {
     page: _page,
     q: _q,
-    selected: _selected,
     ...table
   } = parseTableSearch(search, { orders, defaultSort: defaultWebhookSort, defaultSize: listPageSize });
   return table;

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { WorkspaceKey } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
-import type { DataColumn } from "../../ui/data-table.tsx";
+import type { DataColumn } from "../../ui/data-column.ts";
 import { describeLimit, describePermissions } from "../../ui/describe-limits.ts";
 import { violationTitles } from "../../ui/describe-violation.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";

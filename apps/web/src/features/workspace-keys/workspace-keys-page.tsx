@@ -1,25 +1,20 @@
-import { maxLength } from "@latchkey/limits";
-import { Button, Select } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate as useAppNavigate } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useMemo, useState } from "react";
 import { trpc, type WorkspaceKey } from "../../server/trpc.ts";
-import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { isLoadingFailed } from "../../server/use-loading-failure.ts";
+import { usePagedList } from "../../server/use-paged-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
-import { DataTable } from "../../ui/data-table.tsx";
-import { describeResults } from "../../ui/describe-results.ts";
-import emptyClasses from "../../ui/empty.module.css";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
-import { isWorkspaceStatusFilter, workspaceStatusFilters } from "../../ui/key-status.ts";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { workspaceStatusFilters } from "../../ui/key-status.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { SearchField } from "../../ui/search-field.tsx";
-import { TableFooter } from "../../ui/table-footer.tsx";
-import { defaultPageSize, readColumns, readSelected, writeSort } from "../../ui/table-search.ts";
-import { TableToolbar } from "../../ui/table-toolbar.tsx";
-import toolbarClasses from "../../ui/toolbar.module.css";
+import { PagedTable } from "../../ui/paged-table.tsx";
+import { defaultPageSize } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { BlockBar } from "./block-bar.tsx";
 import { type BlockRequest, canUnblock } from "./block-request.ts";
@@ -32,7 +27,6 @@ const blockDialog = {
   load: () => import("./block-dialog.tsx").then((module) => module.BlockDialog),
   closed: { request: undefined },
 };
-const anyStatus = { value: "any", label: "Any status" };
 
 /** The API keys that can reach a workspace. */
 export function WorkspaceKeysPage(): ReactElement {
@@ -47,7 +41,7 @@ export function WorkspaceKeysPage(): ReactElement {
     refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
     placeholderData: keepPreviousData,
   });
-  const failure = useLoadingFailure(keys);
+  const list = usePagedList(keys);
   const ownId = session.user.id;
   const columns = useMemo(() => workspaceKeyColumns(ownId), [ownId]);
   const open = useCallback(
@@ -71,15 +65,14 @@ export function WorkspaceKeysPage(): ReactElement {
       </Button>
     );
   }, []);
-  const { q = "", status, sort = defaultSort, page = 1, size = defaultPageSize } = search;
+  const { q = "", status, page = 1, size = defaultPageSize } = search;
   const total = keys.isPlaceholderData ? undefined : keys.data?.total;
-  const table = useTableNavigation<WorkspaceKeysSearch>({ navigate, page, size, total });
+  const table = useTableNavigation<WorkspaceKeysSearch>({ navigate, pages: { page, size, total } });
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
   const canSeeAllKeys = access.can("keys:read");
   const canManage = access.can("keys:manage");
-  const selected = readSelected(search);
   const isFiltered = q !== "" || status !== undefined;
   return (
     <>
@@ -100,79 +93,47 @@ export function WorkspaceKeysPage(): ReactElement {
           </Button>
         }
       />
-      <TableToolbar
-        results={
-          keys.isPlaceholderData
-            ? "Loading…"
-            : !failure && total !== undefined && describeResults({ page, size, total }, "key", "keys")
+      <PagedTable<WorkspaceKey>
+        label="API keys"
+        searchField={{ label: "Search API keys", placeholder: "Search keys and owners" }}
+        filters={
+          <FilterSelect
+            label="Status"
+            anyLabel="Any status"
+            options={workspaceStatusFilters}
+            value={status}
+            onChoose={(chosen) => table.change({ status: chosen })}
+            width={220}
+          />
         }
+        list={list}
+        nouns={["key", "keys"]}
+        total={keys.data?.total ?? 0}
+        defaultSize={defaultPageSize}
+        isFiltered={isFiltered}
+        failureTitle="Couldn’t load API keys"
         columns={columns}
+        idOf={idOf}
         search={search}
-        onChooseColumns={table.chooseColumns}
-      >
-        <SearchField
-          label="Search API keys"
-          placeholder="Search keys and owners"
-          maxLength={maxLength.search}
-          search={q}
-          onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}
-        />
-        <Select
-          className={toolbarClasses.filter}
-          w={220}
-          aria-label="Status"
-          allowDeselect={false}
-          data={[
-            anyStatus,
-            ...Object.entries(workspaceStatusFilters).map(([value, label]) => ({ value, label })),
-          ]}
-          value={status ?? anyStatus.value}
-          onChange={(value) => table.change({ status: isWorkspaceStatusFilter(value) ? value : undefined })}
-        />
-      </TableToolbar>
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load API keys"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={keys.isFetching}
-          onRetry={() => void keys.refetch()}
-        />
-      ) : total === 0 ? (
-        <EmptyList
-          isFiltered={isFiltered}
-          onClear={() => table.change({ q: undefined, status: undefined })}
-        />
-      ) : (
-        <>
-          {canManage && (
-            <BlockBar
-              apiKeys={keys.data?.items.filter(({ id }) => selected.has(id)) ?? []}
-              onRequest={setRequest}
-              onClear={() => table.select(new Set())}
-            />
-          )}
-          <DataTable
-            label="API keys"
-            columns={columns}
-            items={keys.data?.items}
-            isStale={keys.isPlaceholderData}
-            idOf={idOf}
-            chosen={readColumns(search)}
-            sort={sort}
-            onSort={(next) => table.change({ sort: writeSort(next, search.sort, defaultSort) })}
-            onOpen={open}
-            {...(canManage && { actions, selection: { selected, onSelect: table.select, nameOf } })}
+        navigation={table}
+        defaultSort={defaultSort}
+        onOpen={open}
+        {...(canManage && { actions })}
+        selection={
+          canManage && {
+            nameOf,
+            bar: (apiKeys, onSelect) => (
+              <BlockBar apiKeys={apiKeys} onRequest={setRequest} onClear={() => onSelect([])} />
+            ),
+          }
+        }
+        empty={
+          <EmptyList
+            isFiltered={isFiltered}
+            onClear={() => table.change({ q: undefined, status: undefined })}
           />
-          <TableFooter
-            page={page}
-            size={size}
-            total={keys.data?.total ?? 0}
-            onPageChange={table.openPage}
-            onSizeChange={(next) => table.change({ size: next === defaultPageSize ? undefined : next })}
-          />
-        </>
-      )}
+        }
+      />
       <LazyDialog
         source={blockDialog}
         props={{
@@ -201,25 +162,26 @@ interface EmptyListProps {
 
 function EmptyList({ isFiltered, onClear }: EmptyListProps): ReactElement {
   return (
-    <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>{isFiltered ? "No key matches" : "No API keys yet"}</h2>
-      <p className={emptyClasses.words}>
-        {isFiltered
-          ? "Search covers the names and first characters of keys, and the names and email addresses of their owners."
-          : "Keys that members create appear here if they can reach this workspace."}
-      </p>
-      {isFiltered ? (
-        <Button variant="default" onClick={onClear}>
-          Clear filters
-        </Button>
-      ) : (
-        <Button
-          variant="default"
-          renderRoot={(props) => <Link {...props} to="/account/api-keys" search={{ dialog: "new" }} />}
-        >
-          New API key
-        </Button>
-      )}
-    </section>
+    <EmptyPanel
+      title={isFiltered ? "No key matches" : "No API keys yet"}
+      action={
+        isFiltered ? (
+          <Button variant="default" onClick={onClear}>
+            Clear filters
+          </Button>
+        ) : (
+          <Button
+            variant="default"
+            renderRoot={(props) => <Link {...props} to="/account/api-keys" search={{ dialog: "new" }} />}
+          >
+            New API key
+          </Button>
+        )
+      }
+    >
+      {isFiltered
+        ? "Search covers the names and first characters of keys, and the names and email addresses of their owners."
+        : "Keys that members create appear here if they can reach this workspace."}
+    </EmptyPanel>
   );
 }

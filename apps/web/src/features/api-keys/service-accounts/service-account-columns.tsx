@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { roleTitles } from "../../../server/roles.ts";
 import type { Member } from "../../../server/trpc.ts";
-import type { DataColumn } from "../../../ui/data-table.tsx";
+import type { DataColumn } from "../../../ui/data-column.ts";
 import { RelativeTime } from "../../../ui/relative-time.tsx";
 import { Tag } from "../../../ui/tag.tsx";
 import classes from "../api-key-columns.module.css";

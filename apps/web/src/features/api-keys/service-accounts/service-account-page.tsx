@@ -10,7 +10,7 @@ import { type ServiceAccount, type SessionWorkspace, trpc } from "../../../serve
 import { useLoadingFailure } from "../../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../../server/use-workspace-access.ts";
-import emptyClasses from "../../../ui/empty.module.css";
+import { EmptyPanel } from "../../../ui/empty-panel.tsx";
 import { FailurePanel } from "../../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../../ui/lost-access.tsx";
@@ -107,9 +107,9 @@ function Loaded({ workspace, account, canManage }: LoadedProps): ReactElement {
           <ServiceAccountDanger workspace={workspace} account={account} />
         </>
       ) : (
-        <section className={emptyClasses.panel}>
-          <p className={emptyClasses.words}>Owners and admins see and manage its API keys.</p>
-        </section>
+        <EmptyPanel title="Your role can’t manage its API keys">
+          Owners and admins see and manage them.
+        </EmptyPanel>
       )}
       <LazyDialog
         source={editDialog}
@@ -131,18 +131,21 @@ function NotFound({ workspace }: { readonly workspace: SessionWorkspace }): Reac
   return (
     <>
       <PageHeader title="Service account" explanation="A member that is not a person." />
-      <section className={emptyClasses.panel}>
-        <h2 className={emptyClasses.title}>Service account not found</h2>
-        <p className={emptyClasses.words}>It was deleted, or the URL is incomplete.</p>
-        <Button
-          variant="default"
-          renderRoot={(props) => (
-            <Link {...props} to="/w/$slug/members/service-accounts" params={{ slug: workspace.slug }} />
-          )}
-        >
-          Go to service accounts
-        </Button>
-      </section>
+      <EmptyPanel
+        title="Service account not found"
+        action={
+          <Button
+            variant="default"
+            renderRoot={(props) => (
+              <Link {...props} to="/w/$slug/members/service-accounts" params={{ slug: workspace.slug }} />
+            )}
+          >
+            Go to service accounts
+          </Button>
+        }
+      >
+        It was deleted, or the URL is incomplete.
+      </EmptyPanel>
     </>
   );
 }

@@ -1,23 +1,21 @@
-import { maxLength } from "@latchkey/limits";
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { type ReactElement, useMemo } from "react";
+import { type ReactElement, useCallback, useMemo } from "react";
 import type { Member, Role } from "../../../server/trpc.ts";
 import { useGrowingList } from "../../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../../server/use-workspace-access.ts";
-import { countOf, formatCount } from "../../../ui/count.ts";
-import emptyClasses from "../../../ui/empty.module.css";
+import { BulkBar } from "../../../ui/bulk-bar.tsx";
+import { EmptyPanel } from "../../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../../ui/growing-table.tsx";
 import { LazyDialog } from "../../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../../ui/lost-access.tsx";
 import { PageHeader } from "../../../ui/page-header.tsx";
-import { SearchField } from "../../../ui/search-field.tsx";
-import { listPageSize } from "../../../ui/table-search.ts";
-import { TableToolbar } from "../../../ui/table-toolbar.tsx";
+import { useStable } from "../../../ui/use-stable.ts";
 import { useTableNavigation } from "../../../ui/use-table-navigation.ts";
+import { bulkServiceAccounts, serviceAccountActions } from "./service-account-bulk-actions.ts";
 import { serviceAccountColumns } from "./service-account-columns.tsx";
 import { defaultServiceAccountSort, type ServiceAccountsSearch } from "./service-accounts-search.ts";
 import { useServiceAccounts } from "./use-service-accounts.ts";
@@ -38,20 +36,19 @@ export function ServiceAccountsPage(): ReactElement {
   const sessionChanges = useSessionChanges();
   const accounts = useServiceAccounts(workspace.id, search);
   const list = useGrowingList(accounts);
-  const table = useTableNavigation<ServiceAccountsSearch>({
-    navigate,
-    page: 1,
-    size: listPageSize,
-    total: undefined,
-  });
+  const table = useTableNavigation<ServiceAccountsSearch>({ navigate });
   const [isNewOpen, newAccount] = useDisclosure(false);
   const columns = useMemo(() => serviceAccountColumns(workspace.slug), [workspace.slug]);
+  const { grantableRoles = noRoles, total = 0 } = accounts.data?.pages.at(-1) ?? {};
+  const roles = useStable(grantableRoles);
+  const blockedReason = useCallback(
+    ({ role }: Member) => (roles.includes(role) ? undefined : `Your role can’t manage ${role}s.`),
+    [roles],
+  );
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const { grantableRoles = noRoles, total = 0 } = accounts.data?.pages.at(-1) ?? {};
   const isFiltered = search.q !== undefined;
-  const isEmpty = list.items?.length === 0 && !list.isStale && !isFiltered;
   const openAccount = (userId: string) =>
     void navigate({
       to: "/w/$slug/members/service-accounts/$userId",
@@ -75,37 +72,34 @@ export function ServiceAccountsPage(): ReactElement {
           )
         }
       />
-      {!isEmpty && (
-        <TableToolbar
-          results={
-            list.isStale
-              ? "Loading…"
-              : list.items && !list.failure && countOf(total, "service account", "service accounts")
-          }
-          columns={columns}
-          search={search}
-          onChooseColumns={table.chooseColumns}
-        >
-          <SearchField
-            label="Search service accounts"
-            placeholder="Search by name"
-            maxLength={maxLength.search}
-            search={search.q ?? ""}
-            onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}
-          />
-        </TableToolbar>
-      )}
-      <GrowingTable
+      <GrowingTable<Member>
         label="Service accounts"
+        searchField={{ label: "Search service accounts", placeholder: "Search by name" }}
         list={list}
+        nouns={bulkServiceAccounts.nouns}
+        total={total}
+        isFiltered={isFiltered}
         failureTitle="Couldn’t load service accounts"
         columns={columns}
         idOf={idOf}
         search={search}
         navigation={table}
         defaultSort={defaultServiceAccountSort}
+        selection={
+          access.can("members:manage") && {
+            nameOf: bulkServiceAccounts.nameOf,
+            blockedReason,
+            bar: (items, onSelect) => (
+              <BulkBar
+                {...bulkServiceAccounts}
+                items={items}
+                actions={serviceAccountActions(workspace.id)}
+                onSelect={onSelect}
+              />
+            ),
+          }
+        }
         onOpen={({ userId }) => openAccount(userId)}
-        count={`${formatCount(list.items?.length ?? 0)} of ${countOf(total, "service account", "service accounts")}`}
         empty={<EmptyList isFiltered={isFiltered} onClear={() => table.change({ q: undefined })} />}
       />
       <LazyDialog
@@ -133,20 +127,19 @@ interface EmptyListProps {
 
 function EmptyList({ isFiltered, onClear }: EmptyListProps): ReactElement {
   return (
-    <section className={emptyClasses.panel}>
-      <h2 className={emptyClasses.title}>
-        {isFiltered ? "No service account matches" : "No service accounts yet"}
-      </h2>
-      <p className={emptyClasses.words}>
-        {isFiltered
-          ? "Search covers the names of service accounts."
-          : "Create one for each integration, such as a deploy pipeline. Give it a role and API keys that every admin can manage."}
-      </p>
-      {isFiltered && (
-        <Button variant="default" onClick={onClear}>
-          Show all service accounts
-        </Button>
-      )}
-    </section>
+    <EmptyPanel
+      title={isFiltered ? "No service account matches" : "No service accounts yet"}
+      action={
+        isFiltered && (
+          <Button variant="default" onClick={onClear}>
+            Show all service accounts
+          </Button>
+        )
+      }
+    >
+      {isFiltered
+        ? "Search covers the names of service accounts."
+        : "Create one for each integration, such as a deploy pipeline. Give it a role and API keys that every admin can manage."}
+    </EmptyPanel>
   );
 }

@@ -2,12 +2,16 @@ import { expect, test } from "vitest";
 import { parseServiceAccountKeysSearch, parseServiceAccountsSearch } from "./service-accounts-search.ts";
 
 test("parses the search, the order, the page size and the columns, and omits default values", () => {
-  expect(parseServiceAccountsSearch({ q: "deploy", sort: "-name" })).toEqual({ q: "deploy", sort: "-name" });
+  expect(parseServiceAccountsSearch({ q: "deploy", sort: "-name", selected: "usr_1" })).toEqual({
+    q: "deploy",
+    sort: "-name",
+    selected: "usr_1",
+  });
   expect(parseServiceAccountsSearch({ size: "25", columns: "role", page: "2" })).toEqual({
     size: 25,
     columns: "role",
   });
-  expect(parseServiceAccountsSearch({ q: " ", sort: "joinedAt", size: "50", selected: "usr_1" })).toEqual({});
+  expect(parseServiceAccountsSearch({ q: " ", sort: "joinedAt", size: "50" })).toEqual({});
 });
 
 test.each([{ q: 3 }, { sort: "email" }, { sort: "toString" }])("drops the invalid search %j", (search) => {

@@ -10,15 +10,15 @@ export type ServiceAccountSort = ServiceAccountOrder | `-${ServiceAccountOrder}`
 export const defaultServiceAccountSort = "joinedAt" satisfies ServiceAccountSort;
 
 /** The search part of the URL of the service accounts of a workspace. */
-export type ServiceAccountsSearch = Omit<TableSearch, "page" | "selected">;
+export type ServiceAccountsSearch = Omit<TableSearch, "page">;
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseServiceAccountsSearch(search: Record<string, unknown>): ServiceAccountsSearch {
-  const {
-    page: _page,
-    selected: _selected,
-    ...table
-  } = parseTableSearch(search, { orders, defaultSort: defaultServiceAccountSort, defaultSize: listPageSize });
+  const { page: _page, ...table } = parseTableSearch(search, {
+    orders,
+    defaultSort: defaultServiceAccountSort,
+    defaultSize: listPageSize,
+  });
   return table;
 }
 

@@ -1,0 +1,48 @@
+import { describeUnlessDeleted } from "../../server/describe-unless-deleted.ts";
+import { queryClient } from "../../server/query-client.ts";
+import { type OperatedUser, trpc, trpcClient } from "../../server/trpc.ts";
+import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
+import { countOf } from "../../ui/count.ts";
+
+/** What an operator can do with several users. */
+export const userBulkActions: readonly BulkAction<OperatedUser>[] = [
+  {
+    verb: "Disable",
+    done: "disabled",
+    consequence:
+      "They are signed out immediately, and can’t sign in. All of their API keys are rejected from the next request. You can enable them again.",
+    isDangerous: true,
+    appliesTo: ({ isDisabled }) => !isDisabled,
+    run: ({ id }) => trpcClient.operator.disableUser.mutate({ userId: id }),
+  },
+  {
+    verb: "Enable",
+    done: "enabled",
+    consequence: "They can sign in again, and their API keys are allowed again from the next request.",
+    isDangerous: false,
+    appliesTo: ({ isDisabled }) => isDisabled,
+    run: ({ id }) => trpcClient.operator.enableUser.mutate({ userId: id }),
+  },
+  {
+    verb: "End sessions",
+    titleVerb: "End all sessions of",
+    done: "signed out of all devices",
+    consequence: "They are signed out of all devices immediately. Their API keys keep working.",
+    isDangerous: true,
+    appliesTo: ({ isDisabled }) => !isDisabled,
+    run: ({ id }) => trpcClient.operator.endSessions.mutate({ userId: id }),
+  },
+];
+
+export const bulkUsers: Omit<BulkItems<OperatedUser>, "items"> = {
+  nameOf: ({ name }) => name,
+  nouns: ["user", "users"],
+  describe: describeKeys,
+  describeError: describeUnlessDeleted,
+  refresh: () => queryClient.invalidateQueries({ queryKey: trpc.operator.pathKey() }),
+};
+
+function describeKeys(users: readonly OperatedUser[]): string {
+  const keyCount = users.reduce((sum, user) => sum + user.keyCount, 0);
+  return `${users.length === 1 ? "They have" : "Together, they have"} ${countOf(keyCount, "API key", "API keys")}.`;
+}

@@ -1,0 +1,21 @@
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { trpc } from "../../server/trpc.ts";
+import { PersonSelect, type PersonSelectProps } from "../../ui/person-select.tsx";
+import { usePersonSearch } from "../../ui/use-person-search.ts";
+
+/** A choice among the users of the instance. */
+export function UserFilter(
+  select: Pick<PersonSelectProps, "label" | "chosen" | "chosenName" | "onChoose">,
+): ReactElement {
+  const search = usePersonSearch();
+  const { data } = useQuery(
+    trpc.operator.users.queryOptions(
+      { search: search.text ?? "" },
+      { enabled: search.text !== undefined, placeholderData: keepPreviousData },
+    ),
+  );
+  return (
+    <PersonSelect {...select} search={search} people={data?.items ?? []} nothingFound="No user matches" />
+  );
+}

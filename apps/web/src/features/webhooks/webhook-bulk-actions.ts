@@ -1,0 +1,44 @@
+import { describeUnlessDeleted } from "../../server/describe-unless-deleted.ts";
+import { queryClient } from "../../server/query-client.ts";
+import { trpc, trpcClient, type Webhook } from "../../server/trpc.ts";
+import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
+
+/** What can be done with several webhooks. */
+export function webhookActions(workspaceId: string): readonly BulkAction<Webhook>[] {
+  const setDisabled = ({ id, version }: Webhook, isDisabled: boolean) =>
+    trpcClient.webhooks.update.mutate({ workspaceId, id, version, changes: { isDisabled } });
+  return [
+    {
+      verb: "Disable",
+      done: "disabled",
+      consequence: "No more messages are sent, and pending ones fail, until you enable the webhooks again.",
+      isDangerous: true,
+      appliesTo: ({ isDisabled }) => !isDisabled,
+      run: (webhook) => setDisabled(webhook, true),
+    },
+    {
+      verb: "Enable",
+      done: "enabled",
+      consequence:
+        "Messages of new events are sent again. Redeliver earlier ones in the log of each webhook.",
+      isDangerous: false,
+      appliesTo: ({ isDisabled }) => isDisabled,
+      run: (webhook) => setDisabled(webhook, false),
+    },
+    {
+      verb: "Delete",
+      done: "deleted",
+      consequence:
+        "No more messages are sent, and the logs of their deliveries are deleted too. This can’t be undone.",
+      isDangerous: true,
+      run: ({ id }) => trpcClient.webhooks.delete.mutate({ workspaceId, id }),
+    },
+  ];
+}
+
+export const bulkWebhooks: Omit<BulkItems<Webhook>, "items"> = {
+  nameOf: ({ url }) => url,
+  nouns: ["webhook", "webhooks"],
+  describeError: describeUnlessDeleted,
+  refresh: () => queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() }),
+};

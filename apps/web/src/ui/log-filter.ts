@@ -1,0 +1,55 @@
+import { isDay, startOfDay } from "./days.ts";
+import { isIdOf } from "./is-id-of.ts";
+
+/** The filter of a log in the URL. */
+export interface LogFilter {
+  /** An action, or a text of its form, which filters nothing: the router is loaded without the list of actions. */
+  readonly action?: string;
+  /** The ID of the user who made the changes. */
+  readonly actor?: string;
+  /** The ID of what was changed. */
+  readonly target?: string;
+  /** The first and the last day, such as `2026-03-01`, in the reader's time zone. */
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** Changes some filters; undefined removes one. */
+export type LogFilterChange = { readonly [Name in keyof LogFilter]?: string | undefined };
+
+/** Reads the filter in the search part of a URL, and drops what isn't valid. */
+export function parseLogFilter(
+  search: Record<string, unknown>,
+  isTarget: (text: unknown) => text is string,
+): LogFilter {
+  const { action, actor, target, from, to } = search;
+  return {
+    ...(typeof action === "string" && /^[a-z-]+\.[a-z-]+$/.test(action) && { action }),
+    ...(isIdOf(actor, "usr") && { actor }),
+    ...(isTarget(target) && { target }),
+    ...(isDay(from) && { from }),
+    ...(isDay(to) && { to }),
+  };
+}
+
+/** The period in a call of the API. The last day is included. */
+export function toPeriod({ from, to }: LogFilter) {
+  return {
+    ...(from && { from: startOfDay(from).toISOString() }),
+    ...(to && { to: startOfDay(to, 1).toISOString() }),
+  };
+}
+
+/** The change of the URL that removes all filters. */
+export const withoutFilter = {
+  action: undefined,
+  actor: undefined,
+  target: undefined,
+  from: undefined,
+  to: undefined,
+} as const satisfies Record<keyof LogFilter, undefined>;
+
+/** Whether the URL has a filter, even one that filters nothing. */
+export function isLogFiltered(search: LogFilter): boolean {
+  return Object.keys(withoutFilter).some((name) => Object.hasOwn(search, name));
+}

@@ -1,0 +1,48 @@
+import { createContext, useContext, useEffect, useEffectEvent, useState } from "react";
+
+/** Asks before a dialog closes and secrets are lost, which it shows only once. */
+export interface CloseGuard {
+  /** Adds a question. It returns whether the dialog may close. Returns a function that removes it. */
+  readonly add: (mayClose: () => boolean) => () => void;
+  /** Calls `close` unless secrets would be lost. The dialog then shows a warning, and the next attempt closes it. */
+  readonly attempt: (close: () => void) => void;
+}
+
+export function createCloseGuard(): CloseGuard {
+  const questions = new Set<() => boolean>();
+  return {
+    add: (mayClose) => {
+      questions.add(mayClose);
+      return () => void questions.delete(mayClose);
+    },
+    attempt: (close) => {
+      if ([...questions].every((mayClose) => mayClose())) close();
+    },
+  };
+}
+
+/** The guard of the dialog. */
+export const CurrentCloseGuard = createContext<CloseGuard>(createCloseGuard());
+
+/**
+ * Warns at the first attempt to close the dialog of secrets of which one was not copied: Done and Escape are easily
+ * pressed too early.
+ * @param names One per secret.
+ */
+export function useUncopiedSecrets(names: readonly string[]) {
+  const { add } = useContext(CurrentCloseGuard);
+  const [copied, setCopied] = useState<ReadonlySet<string>>(new Set());
+  const [hasWarned, setHasWarned] = useState(false);
+  const uncopiedCount = names.filter((name) => !copied.has(name)).length;
+  const mayClose = useEffectEvent(() => {
+    if (uncopiedCount === 0 || hasWarned) return true;
+    setHasWarned(true);
+    return false;
+  });
+  useEffect(() => add(() => mayClose()), [add]);
+  return {
+    uncopiedCount,
+    isWarningShown: hasWarned && uncopiedCount > 0,
+    onCopied: (name: string) => setCopied((before) => new Set([...before, name])),
+  };
+}

@@ -1,0 +1,155 @@
+import type { Page } from "playwright-core";
+import { afterEach, expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter, visitor } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Users, webhooks and service accounts that are selected and changed together, of which one change fails.
+
+let page: Page;
+let slug: string;
+let workspaceId: string;
+
+const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
+  ({ page } = await browser.open({ viewport: { width: 1440, height: 900 } }));
+  await enter(page, baseUrl);
+  ({ id: workspaceId, slug } = await getWorkspace(page));
+  for (const name of ["Grace", "Ken"]) {
+    const create = ["user", "create", "--email", emailOf(name), "--name", name, "--password-stdin"];
+    await command(create, visitor.password);
+  }
+  // Ken is the only owner of a workspace with another member, so that he can't be disabled.
+  const { items } = await proceduresOf(page).operator.workspaces.query({ search: "Ken’s workspace" });
+  const [workspace] = items;
+  const add = ["member", "add", "--workspace", workspace?.id ?? "", "--user", emailOf("Grace")];
+  await command([...add, "--role", "viewer"]);
+  for (const name of ["a", "b"]) {
+    const url = `https://hooks.example.com/${name}`;
+    await proceduresOf(page).webhooks.create.mutate({ workspaceId, url, actions: ["webhook.deleted"] });
+    await proceduresOf(page).serviceAccounts.create.mutate({
+      workspaceId,
+      name: `Robot ${name}`,
+      role: "viewer",
+    });
+  }
+});
+
+afterEach(() => page.setViewportSize({ width: 1440, height: 900 }));
+
+const emailOf = (name: string) => `${name.toLowerCase()}@example.com`;
+const open = (path: string) => page.goto(environment.baseUrl + path);
+const rowOf = (name: string) => page.getByRole("row").filter({ hasText: name });
+const select = (name: string) => page.getByRole("checkbox", { name: `Select ${name}` }).check();
+const dialogOf = (name: string) => page.getByRole("dialog", { name });
+const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
+
+/** Closes the results, after which the focus is on the button that opened the dialog. */
+async function closeResults(title: string, opener: string): Promise<void> {
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await dialogOf(title).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: opener, exact: true }).and(page.locator(":focus")).waitFor();
+}
+
+test("disables users, and says why one of them couldn’t be disabled", async () => {
+  await open("/operator/users");
+  const own = page.getByRole("checkbox", { name: "Select Ada Lovelace" });
+  await own.focus();
+  await page.getByRole("tooltip").getByText("This is your account.").waitFor();
+  await select("Grace");
+  await select("Ken");
+  await page.reload();
+  await page.getByText("2 users selected").waitFor();
+  await press("Disable");
+  const question = dialogOf("Disable 2 users?");
+  await question.getByText("They are signed out immediately").waitFor();
+  await question.getByText("Grace, Ken. Together, they have 0 API keys.").waitFor();
+  await question.getByRole("button", { name: "Disable 2 users" }).click();
+  const results = dialogOf("1 user wasn’t disabled");
+  await results.getByText("1 user was disabled.").waitFor();
+  const reason = results.getByRole("listitem").filter({ hasText: "Ken" });
+  await reason.getByText("This user is the last owner of a workspace").waitFor();
+  await closeResults("1 user wasn’t disabled", "Disable");
+  await page.getByText("1 user selected").waitFor();
+  await rowOf("Grace").getByText("Disabled").waitFor();
+  expect(await rowOf("Ken").getByText("Disabled").count()).toBe(0);
+});
+
+test("ends the sessions of users, and enables users after one question for the password", async () => {
+  await press("End sessions");
+  await dialogOf("End all sessions of 1 user?").getByRole("button", { name: "End all sessions of" }).click();
+  await page.getByText("1 user was signed out of all devices.").waitFor();
+  await page.locator("main:focus").waitFor();
+  await environment.change(
+    "update sessions set created_at = now() - interval '1 day', authenticated_at = null",
+  );
+  await page.setViewportSize({ width: 375, height: 740 });
+  await select("Grace");
+  await press("Enable");
+  await page.getByRole("button", { name: "Enable 1 user" }).click();
+  const confirmation = page.getByRole("dialog").filter({ hasText: "password" });
+  await confirmation.getByLabel("Password").fill(visitor.password);
+  await confirmation.getByRole("button", { name: "Confirm" }).click();
+  await page.getByText("1 user was enabled.").waitFor();
+  const { items } = await proceduresOf(page).operator.users.query({ search: "Grace" });
+  expect(items.map(({ isDisabled }) => isDisabled)).toEqual([false]);
+});
+
+test("disables webhooks, of which another person changed one, and deletes them", async () => {
+  await open(`/w/${slug}/webhooks`);
+  await select("https://hooks.example.com/a");
+  await select("https://hooks.example.com/b");
+  const { webhooks } = proceduresOf(page);
+  const changed = (await webhooks.list.query({ workspaceId })).items.find(({ url }) => url.endsWith("/b"));
+  const { id = "", version = 0 } = changed ?? {};
+  await webhooks.update.mutate({ workspaceId, id, version, changes: { description: "Our SIEM" } });
+  await press("Disable");
+  await dialogOf("Disable 2 webhooks?").getByRole("button", { name: "Disable 2 webhooks" }).click();
+  const results = dialogOf("1 webhook wasn’t disabled");
+  await results.getByText("1 webhook was disabled.").waitFor();
+  await results.getByRole("listitem").filter({ hasText: "https://hooks.example.com/b" }).waitFor();
+  await closeResults("1 webhook wasn’t disabled", "Disable");
+  // The list was refetched, so that the same change now succeeds.
+  await press("Disable");
+  await page.getByRole("button", { name: "Disable 1 webhook" }).click();
+  await page.getByText("1 webhook was disabled.").waitFor();
+  await expect.poll(() => page.getByRole("table").getByText("Disabled").count()).toBe(2);
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await press("Enable");
+  await page.getByRole("button", { name: "Enable 2 webhooks" }).click();
+  await page.getByText("2 webhooks were enabled.").waitFor();
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await press("Delete");
+  await page.getByRole("button", { name: "Delete 2 webhooks" }).click();
+  await page.getByText("2 webhooks were deleted.").waitFor();
+  await page.getByRole("heading", { name: "No webhooks" }).waitFor();
+});
+
+test("deletes service accounts, and keeps the one selected whose response was lost", async () => {
+  await open(`/w/${slug}/members/service-accounts`);
+  await select("Robot a");
+  await select("Robot b");
+  await press("Disable");
+  await page.getByRole("button", { name: "Disable 2 service accounts" }).click();
+  await page.getByText("2 service accounts were disabled.").waitFor();
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.route("**/trpc/serviceAccounts.delete,*", async (route) => {
+    const calls = route.request().postDataJSON();
+    const url = `${environment.baseUrl}/trpc/serviceAccounts.delete?batch=1`;
+    await route.fulfill({ response: await route.fetch({ url, postData: { 0: calls[0] } }) });
+  });
+  await press("Delete");
+  await dialogOf("Delete 2 service accounts?")
+    .getByRole("button", { name: "Delete 2 service accounts" })
+    .click();
+  const results = dialogOf("1 service account wasn’t deleted");
+  await results.getByText("1 service account was deleted.").waitFor();
+  await results.getByRole("listitem").getByText("The server didn’t respond.").waitFor();
+  await closeResults("1 service account wasn’t deleted", "Delete");
+  await page.unroute("**/trpc/serviceAccounts.delete,*");
+  await press("Delete");
+  await page.getByRole("button", { name: "Delete 1 service account" }).click();
+  await page.getByText("1 service account was deleted.").waitFor();
+  await page.getByRole("heading", { name: "No service accounts yet" }).waitFor();
+});
