@@ -4,10 +4,10 @@ import { type Account, callProcedure, createKey, signUp } from "../support/accou
 import { open } from "../support/inspection.ts";
 import { type Mailbox, startMailbox } from "../support/mailbox.ts";
 import { getMembership } from "../support/membership.ts";
+import type { InProcessNode } from "../support/node-in-process.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo, eventually } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 
 // Two nodes create notices and email them, by jobs. Each notice is created and emailed once.
@@ -15,7 +15,7 @@ import type { TestInstance } from "../support/test-instance.ts";
 let mailbox: Mailbox;
 let instance: TestInstance;
 let database: pg.Client;
-let node: ProductNode;
+let node: InProcessNode;
 let ada: Account;
 let grace: Account;
 let workspaceId: string;
@@ -29,8 +29,8 @@ beforeAll(async () => {
     MAX_WORKSPACES_PER_USER: "10",
     MAX_MEMBERS_PER_WORKSPACE: "2",
   });
-  node = await instance.start();
-  await instance.start();
+  node = await instance.startInProcess();
+  await instance.startInProcess();
   database = await open(await connectionTo(instance.cluster));
   ada = await signUp(node.baseUrl, "ada@example.com");
   grace = await signUp(node.baseUrl, "grace@example.com");

@@ -82,7 +82,7 @@ const keyOf = ({ name, role }: Login): string => `${name} as ${role}`;
 beforeAll(async () => {
   instance = await createPreparedInstance();
   // The first node creates the database and keeps Postgres running.
-  await instance.start();
+  await instance.startInProcess();
   inspector = await open(await connectionTo(instance.cluster));
   inspector.on("notification", ({ payload = "" }) => {
     const login = JSON.parse(payload) as Login; // As published.

@@ -24,7 +24,7 @@ const ids: Record<string, string> = {};
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
-  const { baseUrl } = await instance.start();
+  const { baseUrl } = await instance.startInProcess();
   ada = await signUp(baseUrl);
   ids.home = (await getMembership(baseUrl, ada)).workspaceId;
   db = openDatabase(await connectionTo(instance.cluster), { applicationName: "test" });

@@ -16,7 +16,7 @@ let baseUrl: string;
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
-  ({ baseUrl } = await instance.start());
+  ({ baseUrl } = await instance.startInProcess());
   for (const email of [ada, grace]) {
     const user = ["user", "create", "--email", email, "--name", email, "--password-stdin"];
     await perform([...user, "--workspace", `Workspace of ${email}`], password);

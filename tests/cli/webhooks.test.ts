@@ -22,7 +22,7 @@ let id: string;
 beforeAll(async () => {
   receiver = await startWebhookReceiver();
   instance = await createPreparedInstance({ WEBHOOK_NETWORKS: "127.0.0.0/8" });
-  const { baseUrl } = await instance.start();
+  const { baseUrl } = await instance.startInProcess();
   const account = await signUp(baseUrl);
   ({ workspaceId } = await getMembership(baseUrl, account));
   const created = await callProcedure(baseUrl, {

@@ -10,10 +10,11 @@ import {
   signIn,
   signUp,
 } from "../support/account.ts";
+import type { InProcessNode } from "../support/node-in-process.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo, getPostmaster } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import { type ProductNode, runCommand } from "../support/product.ts";
+import { runCommand } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
@@ -22,11 +23,11 @@ import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 const password = "twelve characters or more";
 
 let instance: TestInstance;
-let node: ProductNode;
+let node: InProcessNode;
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
-  node = await instance.start();
+  node = await instance.startInProcess();
 });
 
 afterAll(async () => {

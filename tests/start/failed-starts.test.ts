@@ -26,7 +26,7 @@ let silentPort: number;
 
 beforeAll(async () => {
   [instance, other] = await Promise.all([createTestInstance(), createPreparedInstance()]);
-  await other.start();
+  await other.startInProcess();
   proxy = await startTcpProxy(join(other.cluster, ".s.PGSQL.5432"));
   mute = createServer((socket) => socket.on("error", () => undefined));
   mute.listen(0, "127.0.0.1");
@@ -144,7 +144,7 @@ test("a data directory that isn't writable", async () => {
 test("a database that lost a policy, a grant and row-level security, naming each", async () => {
   const damaged = await createPreparedInstance();
   try {
-    const node = await damaged.start();
+    const node = await damaged.startInProcess();
     const client = await open(await connectionTo(damaged.cluster));
     await client.query("drop policy named_workspace on audit_events");
     await client.query("revoke select on members from latchkey_tenant");
@@ -170,7 +170,7 @@ test("a database that lost a policy, a grant and row-level security, naming each
       stdout: expect.stringMatching(/^Applied +none\nRepaired +row-level security of the table "workspaces"/),
       stderr: "",
     });
-    await damaged.start();
+    await damaged.startInProcess();
   } finally {
     await damaged.close();
   }
@@ -179,7 +179,7 @@ test("a database that lost a policy, a grant and row-level security, naming each
 test("a schema of a newer, incompatible version", async () => {
   const newer = await createPreparedInstance();
   try {
-    const node = await newer.start();
+    const node = await newer.startInProcess();
     const db = openDatabase(await connectionTo(newer.cluster), { applicationName: "test", role: "login" });
     const migration = { name: "9999-from-the-future", timestamp: "2099-01-01T00:00:00.000Z" };
     await db

@@ -70,13 +70,26 @@ const errorHeaders = [
   "RateLimit-Policy",
 ];
 
+/** The check of each document. Most apps have the same one, and compiling its schemas takes up to half a second. */
+const checks = new Map<string, ResponseCheck>();
+
 /**
  * Checks responses under `/open` against an OpenAPI document. The check is stricter than the document: it
  * rejects members that the document doesn't name, although the document allows responses to gain members.
  */
 export function createResponseCheck(source: object): ResponseCheck {
-  const document = closeObjects(source) as Document; // The app's own document, which is linted.
+  const { paths, components } = source as Document; // The app's own document, which is linted.
+  const content = { paths, components };
+  const text = JSON.stringify(content);
+  const check = checks.get(text) ?? compileCheck(content);
+  checks.set(text, check);
+  return check;
+}
+
+function compileCheck(source: Document): ResponseCheck {
+  const document = closeObjects(source) as Document; // It only adds keywords.
   const { components } = document;
+  const operations = listPaths(document);
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
   formats.default(ajv);
   ajv.addVocabulary(["components", "example"]);
@@ -97,7 +110,7 @@ export function createResponseCheck(source: object): ResponseCheck {
   return ({ method, path, status, headers, body }) => {
     // A CORS preflight request is not an operation of the API.
     if (method === "OPTIONS" && status === 204) return body === "" ? [] : ["a preflight has no body"];
-    const operation = findOperation(document, method, path);
+    const operation = findOperation(operations, method, path);
     if (!operation && status < 400) return ["no operation has this method and path"];
     const declared = operation?.responses[status];
     const response = operation ? declared && resolve(declared) : errorResponse;
@@ -150,12 +163,21 @@ export function createResponseCheck(source: object): ResponseCheck {
 
 const anyHeader: Header = { schema: { type: "string" } };
 
-function findOperation({ paths }: Document, method: string, path: string): Operation | undefined {
+interface Path {
+  readonly pattern: RegExp;
+  readonly operations: Readonly<Record<string, Operation>>;
+}
+
+/** Lists the paths without parameters first, because they take precedence over those with parameters. */
+function listPaths({ paths }: Document): readonly Path[] {
+  return Object.entries(paths)
+    .toSorted(([one], [other]) => count(one) - count(other))
+    .map(([template, operations]) => ({ pattern: toPattern(template), operations }));
+}
+
+function findOperation(paths: readonly Path[], method: string, path: string): Operation | undefined {
   const name = method === "HEAD" ? "get" : method.toLowerCase();
-  // A path without parameters takes precedence over one with parameters.
-  const templates = Object.keys(paths).toSorted((one, other) => count(one) - count(other));
-  const template = templates.find((candidate) => toPattern(candidate).test(path));
-  return template === undefined ? undefined : paths[template]?.[name];
+  return paths.find(({ pattern }) => pattern.test(path))?.operations[name];
 }
 
 function count(template: string): number {

@@ -14,6 +14,7 @@ import { defaultQuotas } from "../../src/domain/quotas.ts";
 import { createServiceAccount } from "../../src/domain/service-accounts.ts";
 import { createWorkspace, type Edit } from "../../src/domain/workspaces.ts";
 import { password, type TestApp } from "../test-app.ts";
+import { saveRows } from "./rows.ts";
 import type { Caller } from "./table.ts";
 
 export interface Person {
@@ -69,40 +70,27 @@ const passwordHash =
 /** The hour in which the key of the owner of `ours` was used seven times in that workspace: the hour before this one. */
 export const timeOfUse = new Date((Math.floor(Date.now() / 3_600_000) - 1) * 3_600_000);
 
-/** Fixtures that the last test of an app did not change. */
-const unchangedFixtures = new WeakMap<TestApp, TenantFixture>();
+/** The fixture of each app, and how to restore its rows. */
+const fixtures = new WeakMap<
+  TestApp,
+  { readonly fixture: TenantFixture; readonly restore: () => Promise<void> }
+>();
 
-/**
- * Lets the next test reuse this fixture, because creating one takes longer than most tests. Call it only
- * after verifying that no row has changed.
- */
-export function keepFixture(app: TestApp, fixture: TenantFixture): void {
-  unchangedFixtures.set(app, fixture);
-}
-
-/** Replaces the rows of earlier tests, so that no test affects another and reading all rows stays fast. */
+/** Restores the rows of the app's fixture, so that no test affects another. Creating one takes twenty times as long. */
 export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
-  const reused = unchangedFixtures.get(app);
-  unchangedFixtures.delete(app);
-  if (!reused) return await createFixture(app);
-  // Deletes the sessions and keys of the previous test.
-  await app.owner.deleteFrom("sessions").execute();
-  const keyIds = [reused.ownersKey.keyId, reused.serviceKey.keyId];
-  await app.owner.deleteFrom("api_keys").where("id", "not in", keyIds).execute();
-  await app.owner.deleteFrom("security_events").where("key_id", "not in", keyIds).execute();
-  await app.owner.deleteFrom("ownership_transfers").execute();
-  await app.owner.deleteFrom("notices").execute();
-  await app.owner
-    .deleteFrom("audit_events")
-    .where("target_kind", "=", "key")
-    .where("target_id", "not in", keyIds)
-    .execute();
-  return reused;
+  const known = fixtures.get(app);
+  if (known) {
+    await known.restore();
+    return known.fixture;
+  }
+  const fixture = await createFixture(app);
+  fixtures.set(app, { fixture, restore: await saveRows(app.owner) });
+  return fixture;
 }
 
-async function createFixture({ instance: { db }, owner }: TestApp): Promise<TenantFixture> {
-  // Most rows belong to a workspace or a user, and are deleted with it. The others would accumulate, and every test
-  // reads all rows twice.
+/** Creates a fixture instead of all rows that exist. */
+export async function createFixture({ instance: { db }, owner }: TestApp): Promise<TenantFixture> {
+  // Most rows belong to a workspace or a user, and are deleted with it.
   for (const table of ["workspaces", "users", "former_users", "verifications", "instance_events"] as const)
     await owner.deleteFrom(table).execute();
   const suffix = crypto.randomUUID().slice(0, 8);

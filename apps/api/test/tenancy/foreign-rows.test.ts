@@ -3,7 +3,7 @@ import { createTRPCClient, httpLink } from "@trpc/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AppRouter } from "../../src/admin/router.ts";
 import { startTestApp, type TestApp } from "../test-app.ts";
-import { prepareFixture, type TenantFixture } from "./fixture.ts";
+import { createFixture, prepareFixture, type TenantFixture } from "./fixture.ts";
 
 let app: TestApp;
 let fixture: TenantFixture;
@@ -108,7 +108,7 @@ test("an Idempotency-Key belongs to its user: the same value from another tenant
 });
 
 test("the web app's lists, counts and searches contain only the user's own rows", async () => {
-  const newFixture = await prepareFixture(app);
+  const newFixture = await createFixture(app);
   const { ours, people } = newFixture;
   const { cookies } = await app.instance.sessions.open(people.owner.userId, {
     headers: new Headers(),

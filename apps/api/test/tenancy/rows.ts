@@ -1,51 +1,88 @@
 import type { Db } from "@latchkey/db/schema";
 import { sql } from "kysely";
+import { escapeLiteral } from "pg";
 import { expect } from "vitest";
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** All rows of the compared tables, as JSON, by table. */
+/** All rows, as JSON, by table. */
 type Rows = ReadonlyMap<string, ReadonlySet<string>>;
+type RowsByTable = Readonly<Record<string, readonly Row[]>>;
 
 /** The rows that a call removes and adds, by table. A changed row counts as removed and added. */
 export interface Effect {
-  readonly removed?: Readonly<Record<string, readonly Row[]>>;
-  readonly added?: Readonly<Record<string, readonly Row[]>>;
+  readonly removed?: RowsByTable;
+  readonly added?: RowsByTable;
 }
 
 /**
- * The tables that are not compared: Kysely's migration tables, and the counters that every request with a key
+ * The tables that are not compared: the counters that every request with a key
  * and every sign-in attempt changes, whether it succeeds or not.
  */
 const ignoredTables =
-  /^kysely_|^key_(counters|usage_hours|addresses|networks|refusals)$|^workspace_(usage_hours|key_days)$|^throttle_buckets$/;
+  /^key_(counters|usage_hours|addresses|networks|refusals)$|^workspace_(usage_hours|key_days)$|^throttle_buckets$/;
 
-/** The compared tables of each database. No test creates a table. */
-const comparedTables = new WeakMap<Db, Promise<readonly string[]>>();
+/**
+ * Databases with the function that returns all rows. It keeps the plan of its statement, because planning takes longer
+ * than reading, and each of the hundreds of cases reads all rows three times. No test creates a table.
+ */
+const preparedDatabases = new WeakMap<Db, Promise<unknown>>();
 
-function listComparedTables(owner: Db): Promise<readonly string[]> {
-  const known = comparedTables.get(owner);
-  if (known) return known;
-  const listing = sql<{ name: string }>`
-    select tablename as name from pg_tables where schemaname = current_schema()`
-    .execute(owner)
-    .then(({ rows }) => rows.map(({ name }) => name).filter((name) => !ignoredTables.test(name)));
-  comparedTables.set(owner, listing);
-  return listing;
+async function prepareReading(owner: Db): Promise<void> {
+  const { rows } = await sql<{ name: string }>`
+    select tablename as name from pg_tables where schemaname = current_schema()`.execute(owner);
+  const selections = rows
+    .filter(({ name }) => !name.startsWith("kysely_"))
+    .map(({ name }) => `select '${name}', row_to_json(t)::text from public."${name}" as t`);
+  await sql
+    .raw(`
+      create schema inspection;
+      create function inspection.read_rows() returns table (table_name text, content text) language plpgsql as $$
+      begin
+        return query ${selections.join(" union all ")};
+      end $$`)
+    .execute(owner);
 }
 
 /** Reads the rows of all tenants, bypassing row-level security, so that changes to any tenant are found. */
 async function readRows(owner: Db): Promise<Rows> {
-  const compared = await listComparedTables(owner);
-  // Reads all tables in one statement, because each of the hundreds of cases reads every row twice.
-  const selections = compared.map(
-    (name) => sql`select ${sql.lit(name)} as name, row_to_json(t)::text as row from ${sql.table(name)} as t`,
-  );
-  const { rows: content } = await sql<{ name: string; row: string }>`
-    ${sql.join(selections, sql` union all `)}`.execute(owner);
-  const found = new Map<string, Set<string>>(compared.map((name) => [name, new Set()]));
-  for (const { name, row } of content) found.get(name)?.add(row);
+  const prepared = preparedDatabases.get(owner) ?? prepareReading(owner);
+  preparedDatabases.set(owner, prepared);
+  await prepared;
+  const { rows } = await sql<{ table_name: string; content: string }>`
+    select * from inspection.read_rows()`.execute(owner);
+  const found = new Map<string, Set<string>>();
+  for (const { table_name: name, content } of rows) {
+    const known = found.get(name);
+    if (known) known.add(content);
+    else found.set(name, new Set([content]));
+  }
   return found;
+}
+
+/** Returns a function that restores all rows as they are now. */
+export async function saveRows(owner: Db): Promise<() => Promise<void>> {
+  const saved = await readRows(owner);
+  return async () => {
+    const current = await readRows(owner);
+    const statements: string[] = [];
+    for (const table of new Set([...saved.keys(), ...current.keys()])) {
+      const added = subtractRows(current.get(table), saved.get(table));
+      if (added.length > 0)
+        statements.push(
+          `delete from public."${table}" as t where row_to_json(t)::text in (${added.map(escapeLiteral)})`,
+        );
+      const removed = subtractRows(saved.get(table), current.get(table));
+      if (removed.length > 0)
+        statements.push(
+          `insert into public."${table}" overriding system value select * from
+            json_populate_recordset(null::public."${table}", ${escapeLiteral(`[${removed}]`)})`,
+        );
+    }
+    // Triggers and foreign keys would make further changes. The statements are sent as one transaction.
+    const withoutTriggers = "set local session_replication_role = replica";
+    if (statements.length > 0) await sql.raw([withoutTriggers, ...statements].join(";")).execute(owner);
+  };
 }
 
 /** Expects that a call had exactly this effect. Only the named columns of the rows are compared. */
@@ -53,28 +90,47 @@ export function expectEffect(
   { before, after }: { readonly before: Rows; readonly after: Rows },
   effect: Effect,
 ): void {
-  const expected = (rows: Effect["removed"] = {}) =>
-    Object.fromEntries(
-      Object.entries(rows).map(([table, named]) => [table, named.map((row) => expect.objectContaining(row))]),
-    );
-  expect({ removed: subtract(before, after), added: subtract(after, before) }).toEqual({
-    removed: expected(effect.removed),
-    added: expected(effect.added),
+  const actual = { removed: subtract(before, after), added: subtract(after, before) };
+  expect(actual).toEqual({
+    removed: expectRows(actual.removed, effect.removed),
+    added: expectRows(actual.added, effect.added),
   });
 }
 
-/** Whether no row was removed or added. */
-export function isUnchanged({ before, after }: { readonly before: Rows; readonly after: Rows }): boolean {
-  return [subtract(before, after), subtract(after, before)].every((rows) => Object.keys(rows).length === 0);
+/**
+ * Puts the expected rows of each table in the order of the rows that match them, because Postgres returns rows in any
+ * order. Those with the most columns are assigned first, so that a row with few columns doesn't take their match.
+ */
+function expectRows(actual: RowsByTable, expected: RowsByTable = {}): Record<string, readonly unknown[]> {
+  return Object.fromEntries(
+    Object.entries(expected).map(([table, named]) => {
+      const remaining = [...named].sort((a, b) => Object.keys(b).length - Object.keys(a).length);
+      const matchers = remaining.map((row) => expect.objectContaining(row));
+      const ordered = (actual[table] ?? []).flatMap((row) => {
+        const index = matchers.findIndex((matcher) => matcher.asymmetricMatch(row));
+        return index < 0 ? [] : matchers.splice(index, 1);
+      });
+      return [table, [...ordered, ...matchers]];
+    }),
+  );
 }
 
-/** The rows that only `rows` contains, by table, without tables that have none. */
-function subtract(rows: Rows, others: Rows): Readonly<Record<string, readonly Row[]>> {
-  const differences = [...rows].map(([table, content]) => {
-    const only = [...content].filter((row) => !others.get(table)?.has(row));
-    return [table, only.map((row) => JSON.parse(row))] as const;
-  });
+/** The rows that only `rows` contains, by compared table, without tables that have none. */
+function subtract(rows: Rows, others: Rows): RowsByTable {
+  const differences = [...rows]
+    .filter(([table]) => !ignoredTables.test(table))
+    .map(([table, content]) => {
+      const only = subtractRows(content, others.get(table));
+      return [table, only.map((row) => JSON.parse(row))] as const;
+    });
   return Object.fromEntries(differences.filter(([, only]) => only.length > 0));
+}
+
+function subtractRows(
+  rows: ReadonlySet<string> = new Set(),
+  others: ReadonlySet<string> = new Set(),
+): readonly string[] {
+  return [...rows.difference(others)];
 }
 
 /** Runs `work`, and reads all rows before and after it. */

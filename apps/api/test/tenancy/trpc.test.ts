@@ -6,14 +6,13 @@ import { router } from "../../src/admin/router.ts";
 import { password, sendRaw, startTestApp, type TestApp } from "../test-app.ts";
 import {
   addOwnershipTransfer,
-  keepFixture,
   listHiddenText,
   type Person,
   prepareFixture,
   type TenantFixture,
   timeOfUse,
 } from "./fixture.ts";
-import { type Effect, expectEffect, isUnchanged, observe } from "./rows.ts";
+import { type Effect, expectEffect, observe } from "./rows.ts";
 import { type Caller, callers, readTable } from "./table.ts";
 
 const table = readTable(`
@@ -1240,7 +1239,6 @@ describe.each(table)("$name", ({ target, name, results }) => {
     for (const hidden of hiddenText) expect(result.body).not.toContain(hidden);
     // A rejected call neither starts nor ends a session.
     if (code !== "ok") expect(result.head).not.toMatch(/^set-cookie:/im);
-    if (isUnchanged({ before, after })) keepFixture(app, fixture);
   });
 });
 
@@ -1336,5 +1334,4 @@ test.each(mutations)("%s rejects unknown members and changes nothing", async (pa
     ]);
     expectEffect({ before, after }, {});
   }
-  keepFixture(app, fixture);
 });

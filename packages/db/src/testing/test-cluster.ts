@@ -45,9 +45,10 @@ export async function createDatabase(
   name: string,
   template = "template1",
 ): Promise<void> {
+  // Copying files takes half the processor time of Postgres's default, which writes every page to the log.
   await execute(
     connection,
-    `create database ${escapeIdentifier(name)} template ${escapeIdentifier(template)}`,
+    `create database ${escapeIdentifier(name)} template ${escapeIdentifier(template)} strategy file_copy`,
   );
 }
 
