@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { startMailbox } from "../support/mailbox.ts";
 import { enter, visitor } from "../support/visitor.ts";
-import { getWorkspace } from "./call.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
 // With an SMTP server, links are emailed. Ada invites Grace, who later forgets her password.
@@ -87,6 +87,7 @@ test("emails a password reset link, and doesn't tell who has an account", async 
   await page.getByRole("heading", { name: "Check your email" }).waitFor();
   const mail = await mailbox.receive(email, 1);
   expect(mail.subject).toBe("Choose a new password");
+  expect(mail.text).not.toContain("deletes"); // The invitation has verified her email address.
   expect(mail.text).toContain("Hello Grace Hopper,");
   await page.goto(linkIn(mail.text));
   await page.getByText(`For the account ${email}.`).waitFor();
@@ -138,5 +139,71 @@ test("changes the email address with a link to the new one, and tells the former
   await page.getByLabel("New email address").fill(visitor.email);
   await page.getByRole("button", { name: "Email me a link" }).click();
   await page.getByText(`A link is on its way to ${visitor.email}`).waitFor();
-  expect(mailbox.mails.map(({ to }) => to)).not.toContain(visitor.email);
+  const subjects = mailbox.mails.flatMap(({ to, subject }) => (to === visitor.email ? [subject] : []));
+  expect(subjects).toEqual(["Verify your email address"]);
+});
+
+test("verifies an email address with an emailed link, in a session of the account", async () => {
+  const address = "margaret@example.com";
+  const { page } = await environment.browser.open();
+  await page.goto(`${environment.baseUrl}/sign-up`);
+  await page.getByLabel("Name").fill("Margaret Hamilton");
+  await page.getByLabel("Email").fill(address);
+  await page.getByLabel("Password").fill(visitor.password);
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.waitForURL(/\/w\//);
+  expect((await mailbox.receive(address)).subject).toBe("Verify your email address");
+  await page.goto(`${environment.baseUrl}/account/profile`);
+  await page.getByText("Unverified").waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByRole("button", { name: "Send verification email" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText(`A link is on its way to ${address}.`).waitFor();
+  const link = linkIn((await mailbox.receive(address, 1)).text);
+
+  const { page: elsewhere } = await environment.browser.open();
+  await elsewhere.goto(link);
+  await elsewhere.getByRole("heading", { name: "Sign in first" }).waitFor();
+  expect(await findProblemsInBothSchemes(elsewhere)).toEqual([]);
+
+  await page.goto(link);
+  await page.getByText(`You are signed in with ${address}.`).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByRole("button", { name: "Verify email address" }).click();
+  await page.getByRole("heading", { name: "Your email address is verified" }).waitFor();
+  await page.getByRole("link", { name: "Go to your profile" }).click();
+  await page.getByText("Verified", { exact: true }).waitFor();
+  expect(await page.getByRole("button", { name: "Send verification email" }).count()).toBe(0);
+});
+
+test("a new password for an account that nobody has verified deletes its keys, and says so first", async () => {
+  const address = "katherine@example.com";
+  const { page: intruder } = await environment.browser.open();
+  await intruder.goto(`${environment.baseUrl}/sign-up`);
+  await intruder.getByLabel("Name").fill("Not Katherine");
+  await intruder.getByLabel("Email").fill(address);
+  await intruder.getByLabel("Password").fill(visitor.password);
+  await intruder.getByRole("button", { name: "Create account" }).click();
+  await intruder.waitForURL(/\/w\//);
+  const { key } = await proceduresOf(intruder).apiKeys.create.mutate({ name: "Backdoor" });
+  const statusOf = async () =>
+    (await fetch(`${environment.baseUrl}/open/me`, { headers: { Authorization: `Bearer ${key}` } })).status;
+  expect(await statusOf()).toBe(200);
+  await mailbox.receive(address);
+
+  const { page } = await environment.browser.open();
+  await page.goto(`${environment.baseUrl}/forgot-password`);
+  await page.getByLabel("Email").fill(address);
+  await page.getByRole("button", { name: "Email me a link" }).click();
+  const mail = await mailbox.receive(address, 1);
+  expect(mail.text).toContain("also deletes its API keys, second factors and linked sign-ins");
+  await page.goto(linkIn(mail.text));
+  await page.getByText("A new password also deletes its API keys").waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByLabel("New password").fill("four quiet foxes on ice");
+  await page.getByRole("button", { name: "Change password" }).click();
+  await page.getByRole("heading", { name: "Your password was changed" }).waitFor();
+  expect(await statusOf()).toBe(403);
 });

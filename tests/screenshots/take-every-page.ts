@@ -130,6 +130,7 @@ async function visit(
     ["forgot-password", "/forgot-password", "Forgot"],
     ["reset-password", "/reset-password#no-such-token", "link"],
     ["confirm-email", "/confirm-email#no-such-token", "link"],
+    ["verify-email", "/verify-email#no-such-token", "Sign in first"],
     ["invitation", invitationPath, "Ada"],
   ] as const) {
     await page.goto(baseUrl + path);

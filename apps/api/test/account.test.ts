@@ -297,7 +297,7 @@ describe("a password reset link", () => {
     const client = await signIn(email);
     const visitor = openClient(app.baseUrl).client;
     const token = await createLink(email);
-    expect(await visitor.session.resetAccount.mutate({ token })).toEqual({ email });
+    expect(await visitor.session.resetAccount.mutate({ token })).toEqual({ email, removesAccess: false });
     await expect(
       visitor.session.resetPassword.mutate({ token, newPassword: "password1234" }),
     ).rejects.toMatchObject({ data: { issues: [{ path: "newPassword", code: "too_guessable" }] } });

@@ -179,6 +179,7 @@ test.each<Partial<KeySettings>>([
 /** A workspace of a new user, with another user as an admin, and notices to both about a key of a service account. */
 async function addManagedWorkspace() {
   const [owner, admin] = [await app.addUser(), await app.addUser()];
+  await setVerified(admin.userId, true);
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email: owner.email, password });
   const { id } = await client.workspaces.create.mutate({ name: "Team" });
@@ -258,6 +259,23 @@ async function runJob(userId: UserId): Promise<readonly Mail[]> {
   return mails;
 }
 
+async function setVerified(userId: UserId, isVerified: boolean): Promise<void> {
+  await app.owner.updateTable("users").set({ email_verified: isVerified }).where("id", "=", userId).execute();
+}
+
+test("an email address that is not verified gets no email, not even one that was already due", async () => {
+  const { userId, email } = await app.addUser();
+  await addDevices(userId, ["Chrome"]);
+  await setVerified(userId, true);
+  expect(await runJob(userId)).toEqual([]);
+  await addDevices(userId, ["Firefox", "Safari"]);
+  await setVerified(userId, false);
+  expect(await runJob(userId)).toEqual([]);
+  await setVerified(userId, true);
+  await addDevices(userId, ["Edge"]);
+  expect(await runJob(userId)).toMatchObject([{ to: email }]);
+});
+
 const createTasks = (mails: Mail[]) =>
   createMailTasks({
     db: app.instance.db,
@@ -268,6 +286,7 @@ const createTasks = (mails: Mail[]) =>
 // The email with the link is the email of an invitation. The next test turns it off.
 test.each(noticeKinds)("%s is turned off in the app, by email, and both", async (kind) => {
   const { userId, email } = await app.addUser();
+  await setVerified(userId, true);
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });
   const readIds = async () =>
@@ -292,11 +311,7 @@ test("the email with an invitation is turned off by the owner of the confirmed a
   const [{ client: inviting }, { client }] = [openClient(app.baseUrl), openClient(app.baseUrl)];
   await inviting.session.signIn.mutate({ email: inviter.email, password });
   await client.session.signIn.mutate({ email: invited.email, password });
-  await app.owner
-    .updateTable("users")
-    .set({ email_verified: true })
-    .where("id", "=", invited.userId)
-    .execute();
+  await setVerified(invited.userId, true);
   const kind = "invitation";
   const invite = async () => {
     const { id } = await inviting.workspaces.create.mutate({ name: "Team" });
@@ -320,11 +335,7 @@ test("the email with an invitation is turned off by the owner of the confirmed a
   expect(await invite()).toEqual({ mails: [invited.email], notices: 2 });
   // Anyone can sign up with an address that they can't read.
   await client.notices.changeSetting.mutate({ kind, byEmail: false });
-  await app.owner
-    .updateTable("users")
-    .set({ email_verified: false })
-    .where("id", "=", invited.userId)
-    .execute();
+  await setVerified(invited.userId, false);
   expect(await invite()).toEqual({ mails: [invited.email], notices: 2 });
 });
 

@@ -78,7 +78,13 @@ export async function listSentInvitations(
  */
 export async function deleteUser(trx: Trx, { id, name }: Pick<User, "id" | "name">): Promise<void> {
   await trx.insertInto("former_users").values({ id, name }).execute();
-  for (const purpose of ["password-reset", "email-change", "second-factor"] as const)
+  for (const purpose of [
+    "password-reset",
+    "emailed-password-reset",
+    "email-verification",
+    "email-change",
+    "second-factor",
+  ] as const)
     await deleteVerifications(trx, { purpose, subject: id });
   // No statement of admission waits for the counters of deleted keys, because their versions have changed. There can be
   // very many, so they are deleted before the counters of usable keys are locked.

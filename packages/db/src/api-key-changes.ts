@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { type ApiKey, findApiKey } from "./api-keys.ts";
-import { createId, type KeyId, type UserId } from "./ids.ts";
+import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions, insertKeyCounter } from "./key-counters.ts";
 import { defaultSettings, type KeySettings, toColumns } from "./key-settings.ts";
 import type { Trx } from "./schema.ts";
@@ -219,4 +219,20 @@ export async function deleteApiKey(
   if (numUpdatedRows === 0n) return false;
   await bumpKeyVersions(trx, { keyId: key.id });
   return true;
+}
+
+/**
+ * Deletes all keys of a user, and returns them. Lock the user first, and call `bumpKeyVersions` last in the transaction.
+ */
+export async function deleteAllApiKeys(
+  trx: Trx,
+  userId: UserId,
+): Promise<{ id: KeyId; name: string; workspaceIds: readonly WorkspaceId[] | null }[]> {
+  return await trx
+    .updateTable("api_keys")
+    .set({ deleted_at: sql`clock_timestamp()`, updated_at: sql`clock_timestamp()` })
+    .where("user_id", "=", userId)
+    .where("deleted_at", "is", null)
+    .returning(["id", "name", "workspace_ids as workspaceIds"])
+    .execute();
 }

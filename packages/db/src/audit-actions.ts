@@ -72,6 +72,7 @@ export const accountActions = [
   "account.renamed",
   "account.email-change-requested",
   "account.email-changed",
+  "account.email-verified",
   "password.changed",
   "password.reset",
   "password.reset-link-created",

@@ -82,3 +82,8 @@ export async function deleteIdentity(trx: Trx, userId: UserId, issuer: string): 
     .executeTakeFirst();
   return numDeletedRows > 0n;
 }
+
+/** Unlinks all identities of a user, and returns them. */
+export async function deleteAllIdentities(trx: Trx, userId: UserId): Promise<{ issuer: string }[]> {
+  return await trx.deleteFrom("identities").where("user_id", "=", userId).returning("issuer").execute();
+}

@@ -28,7 +28,7 @@ export type NewNotice = NoticeContent & {
 
 /**
  * Creates notices, in the transaction of what they are about, and adds the jobs that email them. Ignores notices that
- * exist, and notices to service accounts. The users' settings decide whether a notice is shown and, on an instance that
+ * exist, and notices to service accounts. Only verified email addresses get email. The users' settings decide whether a notice is shown and, on an instance that
  * sends email, whether it is emailed; one that is neither is stored too, so that it is not created later.
  */
 export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promise<void> {
@@ -39,6 +39,8 @@ export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promi
       select item.id, item.user_id, item.kind, item.subject, item.facts, coalesce(setting.in_app, true),
         -- The email with the link is the notice of an invitation.
         item.kind <> 'invitation' and coalesce(setting.by_email, true) and ${sendsEmail}
+          -- Anyone can sign up with an email address that they can't read.
+          and users.email_verified
       from unnest(
         ${notices.map(() => createId("notice"))}::uuid[], ${notices.map(({ userId }) => userId)}::uuid[],
         ${notices.map(({ kind }) => kind)}::text[], ${notices.map(({ subject }) => subject)}::text[],
@@ -75,7 +77,7 @@ export async function claimNotice(db: Db, userId: UserId): Promise<ClaimedNotice
     update notices set is_email_due = false
     where user_id = ${userId} and is_email_due and (
       created_at <= clock_timestamp() - interval '1 day'
-      or exists (select from users where id = ${userId} and disabled_at is not null)
+      or exists (select from users where id = ${userId} and (disabled_at is not null or not email_verified))
       or exists (
         select from notice_settings setting
         where setting.user_id = notices.user_id and setting.kind = notices.kind and not by_email))`.execute(

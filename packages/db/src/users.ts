@@ -197,14 +197,15 @@ export async function changeUserEmail(
   return changed ?? false;
 }
 
-/** Records that a user can read mail to their email address. */
-export async function markEmailVerified(trx: Trx, id: UserId): Promise<void> {
-  await trx
+/** Records that a user can read mail to their email address. Returns false if that was already known. */
+export async function markEmailVerified(trx: Trx, id: UserId): Promise<boolean> {
+  const { numUpdatedRows } = await trx
     .updateTable("users")
     .set({ email_verified: true, updated_at: sql`clock_timestamp()` })
     .where("id", "=", id)
     .where("email_verified", "=", false)
-    .execute();
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }
 
 /** Changes the name of a user. Returns the former one. */

@@ -5,6 +5,9 @@ import type { Db, Trx } from "./schema.ts";
 /** What a single-use token allows. */
 export type VerificationPurpose =
   | "password-reset"
+  /** Stored with a token for a new password that was emailed, and not shown to an operator. */
+  | "emailed-password-reset"
+  | "email-verification"
   | "invitation"
   | "email-change"
   | "second-factor"

@@ -1,6 +1,7 @@
 import { maxPasswordLength } from "@latchkey/auth/password";
 import { encodeId } from "@latchkey/db/ids";
 import { listSessions } from "@latchkey/db/sessions";
+import { hasVerifiedEmail } from "@latchkey/db/users";
 import type { Workspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
@@ -15,6 +16,7 @@ import {
 } from "../domain/account.ts";
 import { deleteAccount, previewDeletion } from "../domain/account-deletion.ts";
 import { requestEmailChange } from "../domain/email-change.ts";
+import { requestEmailVerification, verifyEmail } from "../domain/email-verification.ts";
 import {
   confirmWithOpenid,
   findSignInMethods,
@@ -24,7 +26,7 @@ import {
 import { startOpenid } from "../domain/openid-attempts.ts";
 import { confirmWithPasskey, startPasskeyConfirmation } from "../domain/passkeys.ts";
 import { requireRecentAuthentication } from "../domain/require-recent-authentication.ts";
-import { email, factorCode, newPassword, personName, sessionId } from "../fields.ts";
+import { email, factorCode, linkToken, newPassword, personName, sessionId } from "../fields.ts";
 import { openidResponse } from "../openid-fields.ts";
 import { authenticationResponse } from "../passkey-fields.ts";
 import { presentListedSession } from "../presenters/session.ts";
@@ -57,6 +59,24 @@ export const accountRouter = createRouter({
     await requestEmailChange(instance, { user, sessionId, origin: edit.origin, transact }, input.email);
     return null;
   }),
+
+  /** Whether the user has shown that they can read email sent to their email address. */
+  emailStatus: sessionProcedure.query(async ({ ctx }) => ({
+    isVerified: await ctx.read((db) => hasVerifiedEmail(db, ctx.user.id)),
+  })),
+
+  /** Emails a link with which the user verifies their email address. */
+  requestEmailVerification: accountProcedure.mutation(async ({ ctx }) => {
+    const { instance, user, sessionId, edit, transact } = ctx;
+    await requestEmailVerification(instance, { user, sessionId, origin: edit.origin, transact });
+    return null;
+  }),
+
+  verifyEmail: accountProcedure
+    .input(z.strictObject({ token: linkToken }))
+    .mutation(
+      async ({ ctx, input: { token } }) => await ctx.transact((trx) => verifyEmail(trx, ctx.edit, token)),
+    ),
 
   /** Ends all other sessions. */
   changePassword: accountProcedure

@@ -87,8 +87,8 @@ export async function changePassword(
 /** Ends other sessions, password reset links, and pending sign-ins. */
 async function endOtherAccess(trx: Trx, userId: UserId, sessionId: SessionId): Promise<void> {
   await endSessions(trx, userId, { except: sessionId });
-  await deleteVerifications(trx, { purpose: "password-reset", subject: userId });
-  await deleteVerifications(trx, { purpose: "second-factor", subject: userId });
+  for (const purpose of ["password-reset", "emailed-password-reset", "second-factor"] as const)
+    await deleteVerifications(trx, { purpose, subject: userId });
 }
 
 /**

@@ -27,6 +27,7 @@ import { AppError } from "@latchkey/errors";
 import { lockWithOperators, requireOtherOperator } from "./operators.ts";
 import { defaultQuotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { addVerificationJob } from "./verification-job.ts";
 import { createWorkspace } from "./workspaces.ts";
 
 export interface NewAccount {
@@ -45,6 +46,8 @@ export interface NewAccountOrigin extends RequestOrigin {
 
 /**
  * Creates a user with a password, and a first workspace that the user owns, in one transaction.
+ * @param options.sendsVerification whether to email a verification link. Sign-ups are limited per network, and so are these
+ *   emails: one per new account.
  * @param options.mustBeFirst whether only the first account of the instance may be created.
  * @throws {AppError} CONFLICT if the email address has an account; FORBIDDEN if the account must be the first one and isn't.
  */
@@ -52,7 +55,10 @@ export async function createAccount(
   db: Db,
   account: NewAccount,
   from: NewAccountOrigin,
-  { mustBeFirst = false }: { readonly mustBeFirst?: boolean } = {},
+  {
+    mustBeFirst = false,
+    sendsVerification = false,
+  }: { readonly mustBeFirst?: boolean; readonly sendsVerification?: boolean } = {},
 ): Promise<{ userId: UserId; workspaceId: WorkspaceId }> {
   return await db.transaction().execute(async (trx) => {
     const userId = await insertUserWithPassword(trx, {
@@ -67,6 +73,7 @@ export async function createAccount(
     const origin = { actor: kind === "session" ? { kind, userId, isFresh: true } : { kind }, ...place };
     const workspaceId = await addFirstWorkspace(trx, { ...account, userId, origin });
     if (kind === "command") await appendInstanceEvent(trx, origin, { action: "user.created", userId });
+    if (sendsVerification) await addVerificationJob(trx, userId);
     return { userId, workspaceId };
   });
 }

@@ -150,7 +150,12 @@ async function changeEmail(
   if (!(await changeUserEmail(trx, userId, next))) {
     throw new AppError("CONFLICT", { message: "This email address already has an account." });
   }
-  for (const outdated of [purpose, "password-reset"] as const) {
+  for (const outdated of [
+    purpose,
+    "password-reset",
+    "emailed-password-reset",
+    "email-verification",
+  ] as const) {
     await deleteVerifications(trx, { purpose: outdated, subject: userId });
   }
   const change = { before: { email: former.email }, after: { email: next.email } };

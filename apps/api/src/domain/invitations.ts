@@ -20,7 +20,7 @@ import { addNotices, hasTurnedOffInvitations } from "@latchkey/db/notices";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { takeFromBucket } from "@latchkey/db/throttle-buckets";
-import { findConfirmedUserId, findUserByEmail, markEmailVerified } from "@latchkey/db/users";
+import { findConfirmedUserId, findUserByEmail } from "@latchkey/db/users";
 import { deleteVerifications, insertVerification, takeVerification } from "@latchkey/db/verifications";
 import {
   enterWorkspace,
@@ -30,6 +30,7 @@ import {
 } from "@latchkey/db/workspace-scope";
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { markVerified } from "./email-verification.ts";
 import { endInvitation } from "./end-invitation.ts";
 import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-workspace.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
@@ -284,7 +285,7 @@ export async function acceptInvitation(
   await endInvitation(workspaceTrx, scope, id);
   await requireMemberQuota(workspaceTrx, scope, quotas);
   if (role === "owner") await requireOwnershipQuota(workspaceTrx, { scope, userId }, quotas);
-  if (invitation.isEmailed) await markEmailVerified(workspaceTrx, userId);
+  if (invitation.isEmailed) await markVerified(workspaceTrx, userId, origin);
   const after = { role, invitedBy: inviter?.name ?? null };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.joined", targetId: userId, after });
   const { name, slug } = await getWorkspace(workspaceTrx, scope);

@@ -9,7 +9,7 @@ import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions } from "@latchkey/db/sessions";
-import { findUser, findUserByEmail, setPasswordHash } from "@latchkey/db/users";
+import { findUser, findUserByEmail, hasVerifiedEmail, setPasswordHash } from "@latchkey/db/users";
 import {
   deleteVerifications,
   findVerification,
@@ -19,13 +19,17 @@ import {
 } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { getAccount, requireStrongPassword, type UserReference } from "./accounts.ts";
+import { markVerified } from "./email-verification.ts";
 import type { Instance } from "./instance.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { lockWithOperators } from "./operators.ts";
+import { removeUnverifiedAccess } from "./remove-unverified-access.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
 const purpose = "password-reset";
+/** Stored in addition to an emailed link. A separate token, so that nodes of the previous version understand the link too. */
+const emailedPurpose = "emailed-password-reset";
 
 /** How long a link is valid by default, in seconds. */
 export const resetLifetimeSeconds = 86_400;
@@ -74,12 +78,26 @@ export async function createResetLinkAsOperator(
 async function replaceLink(
   trx: Trx,
   userId: UserId,
-  { baseUrl, lifetimeSeconds }: { readonly baseUrl: string; readonly lifetimeSeconds: number },
+  {
+    baseUrl,
+    lifetimeSeconds,
+    emailedTo,
+  }: {
+    readonly baseUrl: string;
+    readonly lifetimeSeconds: number;
+    /** The email address to which the link is sent; undefined if an operator gets it. */
+    readonly emailedTo?: string;
+  },
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const token = createLinkToken();
   await lockUsers(trx, [userId]);
-  await deleteVerifications(trx, { purpose, subject: userId });
+  for (const outdated of [purpose, emailedPurpose] as const)
+    await deleteVerifications(trx, { purpose: outdated, subject: userId });
   const expiresAt = await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds });
+  if (emailedTo !== undefined) {
+    const subject = `${userId} ${emailedTo}`;
+    await insertVerification(trx, emailedNameOf(token), { subject, lifetimeSeconds });
+  }
   return { url: `${baseUrl}/reset-password#${token}`, expiresAt };
 }
 
@@ -109,6 +127,8 @@ export interface ResetLinkToEmail {
   readonly userId: UserId;
   readonly name: string;
   readonly url: string;
+  /** Whether opening the link verifies the email address, which deletes what gives access to the account. */
+  readonly removesAccess: boolean;
 }
 
 /**
@@ -123,9 +143,9 @@ export async function prepareResetEmail(
   const user = await findUserByEmail(db, email);
   if (!user || user.isDisabled) return undefined;
   const { id: userId, name } = user;
-  const terms = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds };
+  const terms = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds, emailedTo: email };
   const { url } = await db.transaction().execute((trx) => replaceLink(trx, userId, terms));
-  return { userId, name, url };
+  return { userId, name, url, removesAccess: !(await hasVerifiedEmail(db, userId)) };
 }
 
 /** Records in the security log of a user that a link was emailed, with the IP address and device of the request for it. */
@@ -141,8 +161,9 @@ export async function recordResetEmail(
 }
 
 /**
- * Replaces the password of the user for whom a link was created. Second factors stay. All sessions of the user end, and all links become
- * invalid. A disabled user stays disabled.
+ * Replaces the password of the user for whom a link was created. All sessions of the user end, and all links become
+ * invalid. A disabled user stays disabled. Second factors stay, unless the link was emailed to an email address that is not
+ * verified: then the email address is verified, and everything that gave access to the account before is deleted.
  * @param token from the link.
  * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; BAD_REQUEST with an issue for `newPassword`
  *   if it is easy to guess; SERVICE_UNAVAILABLE if too many passwords wait to be hashed.
@@ -160,19 +181,37 @@ export async function resetPassword(
   await db.transaction().execute(async (trx: Trx) => {
     await lockUsers(trx, [user.id]);
     if (!(await takeVerification(trx, name))) throw expired();
-    await deleteVerifications(trx, { purpose, subject: user.id });
-    await deleteVerifications(trx, { purpose: "second-factor", subject: user.id });
+    const provesEmail = await isUnverifiedMailbox(trx, user.id, token);
+    for (const outdated of [purpose, emailedPurpose, "second-factor"] as const)
+      await deleteVerifications(trx, { purpose: outdated, subject: user.id });
     await setPasswordHash(trx, user.id, hash);
     await endSessions(trx, user.id, "all");
     const origin = { actor: { kind: "session", userId: user.id, isFresh: true }, ...request } as const;
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.reset" });
+    if (!provesEmail) return;
+    await markVerified(trx, user.id, origin);
+    await removeUnverifiedAccess(trx, user.id, origin);
   });
 }
 
-/** Returns the email address of the user for whom a link was created. @throws {AppError} NOT_FOUND */
-export async function findResetAccount(db: Db, token: string): Promise<{ readonly email: string }> {
-  const { email } = await findSubject(db, nameOf(token));
-  return { email };
+/**
+ * Returns the email address of the user for whom a link was created, and whether a new password deletes what gives access to
+ * the account.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function findResetAccount(
+  db: Db,
+  token: string,
+): Promise<{ readonly email: string; readonly removesAccess: boolean }> {
+  const { id, email } = await findSubject(db, nameOf(token));
+  return { email, removesAccess: await isUnverifiedMailbox(db, id, token) };
+}
+
+/** Whether a link was emailed to the email address of a user who has not verified it. */
+async function isUnverifiedMailbox(db: Db, userId: UserId, token: string): Promise<boolean> {
+  const emailed = await findVerification(db, emailedNameOf(token));
+  const user = await findUser(db, userId);
+  return emailed === `${userId} ${user?.email}` && !(await hasVerifiedEmail(db, userId));
 }
 
 async function findSubject(db: Db, name: VerificationName) {
@@ -184,6 +223,10 @@ async function findSubject(db: Db, name: VerificationName) {
 
 function nameOf(token: string): VerificationName {
   return { purpose, digest: digestLinkToken(token) };
+}
+
+function emailedNameOf(token: string): VerificationName {
+  return { purpose: emailedPurpose, digest: digestLinkToken(token) };
 }
 
 function expired(): AppError {

@@ -8,7 +8,7 @@ import { addNotices } from "@latchkey/db/notices";
 import { findFactorKinds } from "@latchkey/db/second-factors";
 import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-events";
 import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
-import { findUserByEmail, insertUserWithPassword } from "@latchkey/db/users";
+import { findUserByEmail, hasVerifiedEmail, insertUserWithPassword } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { createAccount, requireStrongPassword, signUpsRejected } from "./accounts.ts";
 import { describeDevice } from "./devices.ts";
@@ -22,6 +22,7 @@ import {
   takeSignUpAttempt,
   type Visitor,
 } from "./sign-in-attempts.ts";
+import { addVerificationJob } from "./verification-job.ts";
 
 /** A session, and the ID for the device cookie. */
 export type DeviceSession = OpenSession & { readonly deviceId: string };
@@ -88,12 +89,15 @@ export async function signUp(
   { password, ...account }: Credentials & { readonly name: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, sessions, configuration } = instance;
+  const { db, sessions, configuration, sendsEmail: sendsVerification } = instance;
   const mustBeFirst = configuration.registration !== "open";
   if (mustBeFirst && (await hasAccounts(instance))) throw signUpsRejected(); // Before a password is hashed.
   const passwordHash = await hashNewPassword(instance, { ...account, password }, visitor);
   const origin = { kind: "session", ...requestOriginOf(visitor) } as const;
-  const { userId } = await createAccount(db, { ...account, passwordHash }, origin, { mustBeFirst });
+  const { userId } = await createAccount(db, { ...account, passwordHash }, origin, {
+    mustBeFirst,
+    sendsVerification,
+  });
   const session = await sessions.open(userId, visitor);
   return await completeSignIn(instance, session, { visitor, kind: "signed-up" });
 }
@@ -107,7 +111,7 @@ export async function signUpInvited(
   { token, name, password }: { readonly token: string; readonly name: string; readonly password: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, readDb, sessions, quotas, configuration } = instance;
+  const { db, readDb, sessions, quotas, configuration, sendsEmail } = instance;
   if (configuration.registration === "closed") {
     const message =
       "This instance does not accept sign-ups, even with an invitation. Ask its operator for an account.";
@@ -119,6 +123,8 @@ export async function signUpInvited(
     const id = await insertUserWithPassword(trx, { email, name, passwordHash });
     if (!id) throw new AppError("CONFLICT", { message: "This email address already has an account." });
     await acceptInvitation(trx, token, { userId: id, email, ...requestOriginOf(visitor) }, quotas);
+    // An emailed link has just verified the email address.
+    if (sendsEmail && !(await hasVerifiedEmail(trx, id))) await addVerificationJob(trx, id);
     return id;
   });
   const session = await sessions.open(userId, visitor);

@@ -2,10 +2,11 @@ import type { JobName, JobTasks } from "@latchkey/db/job";
 import type { Db } from "@latchkey/db/schema";
 import { findUser } from "@latchkey/db/users";
 import { prepareEmailChange } from "../domain/email-change.ts";
+import { prepareVerificationEmail } from "../domain/email-verification.ts";
 import { prepareInvitationEmail } from "../domain/invitations.ts";
 import { prepareResetEmail, recordResetEmail } from "../domain/password-reset.ts";
 import type { Mailer } from "./mailer.ts";
-import { emailChangedMail, emailChangeMail, invitationMail, resetMail } from "./mails.ts";
+import { emailChangedMail, emailChangeMail, invitationMail, resetMail, verificationMail } from "./mails.ts";
 import { sendNotices } from "./send-notices.ts";
 
 interface MailTasksOptions {
@@ -30,8 +31,13 @@ export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): Pick
       const { email } = payload;
       const account = await prepareResetEmail(db, email, baseUrl);
       if (!account) return;
-      await mailer.send(resetMail({ email, name: account.name }, { url: account.url, baseUrl }));
+      const { name, url, removesAccess } = account;
+      await mailer.send(resetMail({ email, name, removesAccess }, { url, baseUrl }));
       await recordResetEmail(db, account.userId, payload);
+    },
+    async "send-verification-link"({ userId }) {
+      const account = await prepareVerificationEmail(db, userId, baseUrl);
+      if (account) await mailer.send(verificationMail(account, { url: account.url, baseUrl }));
     },
     async "send-email-change"(payload) {
       const account = await prepareEmailChange(db, payload, baseUrl);

@@ -37,9 +37,30 @@ export function invitationMail(
   };
 }
 
+/** The email with a link that verifies the email address of an account. */
+export function verificationMail(
+  account: { readonly email: string; readonly name: string },
+  link: { readonly url: string; readonly baseUrl: string },
+): Mail {
+  return {
+    to: account.email,
+    subject: "Verify your email address",
+    text: [
+      `Hello ${account.name},`,
+      `This email address is used by an account on Latchkey (${link.baseUrl}). To verify it, sign in, and open this link within 24 hours. It works once:\n${link.url}`,
+      "If you didn't create this account, ignore this email, and don't open the link.",
+    ],
+  };
+}
+
 /** The email with a password reset link. */
 export function resetMail(
-  account: { readonly email: string; readonly name: string },
+  account: {
+    readonly email: string;
+    readonly name: string;
+    /** Whether choosing a new password deletes what gives access to the account. */
+    readonly removesAccess: boolean;
+  },
   link: { readonly url: string; readonly baseUrl: string },
 ): Mail {
   return {
@@ -48,6 +69,11 @@ export function resetMail(
     text: [
       `Hello ${account.name},`,
       `Someone requested a new password for your account on Latchkey (${link.baseUrl}). To choose one, open this link within an hour. It works once:\n${link.url}`,
+      ...(account.removesAccess
+        ? [
+            "The email address of this account has not been verified, so somebody else may have created it. A new password therefore also deletes its API keys, second factors and linked sign-ins, and verifies the email address.",
+          ]
+        : []),
       "If it wasn't you, ignore this email. Your password doesn't change.",
     ],
   };

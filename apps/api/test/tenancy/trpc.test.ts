@@ -38,6 +38,9 @@ const table = readTable(`
   session.signOut                         ok            ok         ok         ok         ok         ok         ok
   account.rename                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.requestEmailChange              UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
+  account.emailStatus                     UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  account.requestEmailVerification        UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT
+  account.verifyEmail                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   account.changePassword                  UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.confirmPassword                 UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.deletion                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -290,6 +293,9 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   // The instance sends no email.
   "account.requestEmailChange": { input: () => ({ email: "new@example.com" }) },
+  "account.emailStatus": { shows: () => ['"isVerified":false'] },
+  "account.requestEmailVerification": {},
+  "account.verifyEmail": { input: () => ({ token: "unknown" }) },
   "account.changePassword": {
     input: () => ({ currentPassword: password, newPassword: "seven bridges over the river" }),
     effect: (_fixture, actor) => ({

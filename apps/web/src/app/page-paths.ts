@@ -11,6 +11,7 @@ export const pagePaths = [
   "/forgot-password",
   "/reset-password",
   "/confirm-email",
+  "/verify-email",
   "/invitation",
   "/w/$slug",
   "/w/$slug/api-keys",

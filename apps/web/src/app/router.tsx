@@ -152,6 +152,16 @@ const confirmEmailRoute = createRoute({
   pendingComponent: SessionSkeleton,
 });
 
+const verifyEmailRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/verify-email",
+  beforeLoad: async () => {
+    await loadSession();
+  },
+  component: lazyRouteComponent(() => import("../features/session/verify-email-page.tsx"), "VerifyEmailPage"),
+  pendingComponent: SessionSkeleton,
+});
+
 const invitationRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/invitation",
@@ -390,6 +400,7 @@ const routeTree = rootRoute.addChildren([
   openidRoute,
   resetPasswordRoute,
   confirmEmailRoute,
+  verifyEmailRoute,
   invitationRoute,
   appRoute.addChildren([
     homeRoute,

@@ -31,6 +31,7 @@ function startWorker(perform: (email: string) => Promise<void> | void, onFailure
       connection: database.connection,
       tasks: {
         "send-invitation": notExpected,
+        "send-verification-link": notExpected,
         "send-email-change": notExpected,
         "send-email-changed": notExpected,
         "send-reset-link": async ({ email }: ResetPayload) => perform(email),

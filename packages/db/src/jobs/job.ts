@@ -18,6 +18,10 @@ export interface JobPayloads {
     /** Absent in jobs of earlier versions. */
     readonly userAgent?: string | null;
   };
+  /** To the email address that the user has when the job runs. */
+  readonly "send-verification-link": {
+    readonly userId: UserId;
+  };
   readonly "send-email-change": {
     readonly userId: UserId;
     /** The new address, in lower case. */

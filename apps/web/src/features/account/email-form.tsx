@@ -12,6 +12,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./account-form.module.css";
+import { EmailVerification } from "./email-verification.tsx";
 
 /** Emails a link to the user's new email address, which changes when the link is opened. */
 export function EmailForm({ email }: { readonly email: string }): ReactElement {
@@ -32,9 +33,10 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
   );
   if (!sendsEmail) {
     return (
-      <p className={classes.words}>
-        You sign in with <strong>{email}</strong>. Ask the operator of this instance to change it.
-      </p>
+      <div className={classes.form}>
+        <EmailVerification email={email} />
+        <p className={classes.words}>Ask the operator of this instance to change it.</p>
+      </div>
     );
   }
   const failure = request.error ? describeFailure(request.error) : undefined;
@@ -47,9 +49,7 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
         focusFirstError(form.getInputNode),
       )}
     >
-      <p className={classes.words}>
-        You sign in with <strong>{email}</strong>.
-      </p>
+      <EmailVerification email={email} />
       {failure && !hasIssueOf(form, failure) && (
         <FormFailure
           message={describeRejection(failure, request.submittedAt)}

@@ -19,6 +19,7 @@ export const instanceActionTitles = {
   "account.renamed": "User renamed",
   "account.email-change-requested": "Email change requested",
   "account.email-changed": "Email address changed",
+  "account.email-verified": "Email address verified",
   "password.changed": "Password changed",
   "password.reset": "Password reset",
   "password.reset-link-created": "Password reset link created",

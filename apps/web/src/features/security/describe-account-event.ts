@@ -17,6 +17,8 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
       return ["Asked to change your email address to ", quote(after?.email)];
     case "account.email-changed":
       return ["Changed your email address from ", quote(before?.email), " to ", quote(after?.email)];
+    case "account.email-verified":
+      return ["Verified your email address"];
     case "password.changed":
       return ["Changed your password and ended your other sessions"];
     case "password.reset":

@@ -67,6 +67,13 @@ export function ResetPasswordPage(): ReactElement {
         )
       }
     >
+      {account.data?.removesAccess && (
+        <p className={classes.other}>
+          The email address of this account has not been verified, so somebody else may have created it. A new
+          password also deletes its API keys, second factors and linked sign-ins, and verifies the email
+          address.
+        </p>
+      )}
       <NewPasswordForm
         email={account.data?.email ?? ""}
         isBusy={reset.isPending}

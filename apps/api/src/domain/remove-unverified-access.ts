@@ -1,0 +1,33 @@
+import { deleteAllApiKeys } from "@latchkey/db/api-key-changes";
+import type { Origin } from "@latchkey/db/audit-actions";
+import { deleteAllIdentities } from "@latchkey/db/identities";
+import type { UserId } from "@latchkey/db/ids";
+import { bumpKeyVersions } from "@latchkey/db/key-counters";
+import type { Trx } from "@latchkey/db/schema";
+import { deleteSecondFactors, hasSecondFactor } from "@latchkey/db/second-factors";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { deleteVerifications } from "@latchkey/db/verifications";
+import { recordKeyEvents } from "./key-events.ts";
+
+/**
+ * Deletes everything except the password and the sessions that gives access to an account whose email address nobody has
+ * verified: somebody else can have registered it in advance, with access that outlives a new password
+ * (docs/decisions/0052). The user must be locked. Call it last in the transaction, because admission waits for the rows that it
+ * locks.
+ */
+export async function removeUnverifiedAccess(trx: Trx, userId: UserId, origin: Origin): Promise<void> {
+  await deleteVerifications(trx, { purpose: "email-change", subject: userId });
+  if (await hasSecondFactor(trx, userId))
+    await appendSecurityEvent(trx, origin, { userId, action: "second-factors.reset" });
+  await deleteSecondFactors(trx, userId); // A second factor that isn't confirmed, and recovery codes, too.
+  for (const { issuer } of await deleteAllIdentities(trx, userId)) {
+    const before = { provider: issuer };
+    await appendSecurityEvent(trx, origin, { userId, action: "identity.unlinked", before });
+  }
+  const keys = await deleteAllApiKeys(trx, userId);
+  for (const { id, name, workspaceIds } of keys) {
+    const key = { userId, id, origin, reach: [workspaceIds] };
+    await recordKeyEvents(trx, key, [{ action: "key.deleted", before: { name } }]);
+  }
+  await bumpKeyVersions(trx, { keyIds: keys.map(({ id }) => id) });
+}

@@ -1,0 +1,257 @@
+// Verified email addresses: the link after sign-up, and an emailed reset of an account that somebody else may have created.
+
+import { insertIdentity } from "@latchkey/db/identities";
+import { encodeId, type UserId } from "@latchkey/db/ids";
+import { insertPasskey } from "@latchkey/db/passkeys";
+import { replaceRecoveryCodes } from "@latchkey/db/second-factors";
+import { hasVerifiedEmail } from "@latchkey/db/users";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { changeAccountEmail } from "../src/domain/email-change.ts";
+import { createResetLink } from "../src/domain/password-reset.ts";
+import { createMailTasks } from "../src/mail/mail-tasks.ts";
+import type { Mail } from "../src/mail/mailer.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+import { openClient } from "./trpc-client.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ sendsEmail: true, registration: "open" });
+});
+afterAll(() => app.close());
+
+const newPassword = "four quiet foxes on ice";
+const invalid = { data: { code: "NOT_FOUND" } };
+
+function createTasks(mails: Mail[]) {
+  const { db } = app.instance;
+  const mailer = { send: async (mail: Mail) => void mails.push(mail) };
+  return createMailTasks({ db, mailer, baseUrl: app.baseUrl });
+}
+
+/** Runs the job that emails a verification link. */
+async function mailVerification(userId: UserId): Promise<Mail | undefined> {
+  const mails: Mail[] = [];
+  await createTasks(mails)["send-verification-link"]({ userId }, "1");
+  return mails[0];
+}
+
+/** Runs the job that emails a password reset link. */
+async function mailReset(email: string): Promise<Mail> {
+  const mails: Mail[] = [];
+  await createTasks(mails)["send-reset-link"]({ email, address: null, requestId: "req" }, "1");
+  const [mail] = mails;
+  if (!mail) throw new Error("There is no mail.");
+  return mail;
+}
+
+const tokenIn = (mail: Mail | undefined) => /#([\w-]{43})/.exec(mail?.text.join("\n") ?? "")?.[1] ?? "";
+
+async function signUp() {
+  const { client } = openClient(app.baseUrl);
+  const email = `${crypto.randomUUID()}@example.com`;
+  await client.session.signUp.mutate({ name: "Ada", email, password });
+  const { id } = await app.owner
+    .selectFrom("users")
+    .select("id")
+    .where("email", "=", email)
+    .executeTakeFirstOrThrow();
+  return { client, email, userId: id };
+}
+
+type Person = Awaited<ReturnType<typeof signUp>>;
+
+const isVerified = async ({ userId }: Pick<Person, "userId">) =>
+  await hasVerifiedEmail(app.instance.db, userId);
+
+async function listJobs(userId: UserId): Promise<number> {
+  const { rows } = await sql`
+    select from graphile_worker.jobs where key = ${`verification ${userId}`}`.execute(app.owner);
+  return rows.length;
+}
+
+async function listActions({ userId }: Pick<Person, "userId">): Promise<readonly string[]> {
+  const rows = await app.owner
+    .selectFrom("security_events")
+    .select("action")
+    .where("user_id", "=", userId)
+    .orderBy("id")
+    .execute();
+  return rows.map(({ action }) => action);
+}
+
+test("a sign-up emails a link, which verifies the email address once, in a session of the account", async () => {
+  const person = await signUp();
+  expect(await listJobs(person.userId)).toBe(1);
+  expect(await person.client.account.emailStatus.query()).toEqual({ isVerified: false });
+  const mail = await mailVerification(person.userId);
+  expect(mail).toMatchObject({ to: person.email, subject: "Verify your email address" });
+  const token = tokenIn(mail);
+  const { client: visitor } = openClient(app.baseUrl);
+  await expect(visitor.account.verifyEmail.mutate({ token })).rejects.toMatchObject({
+    data: { code: "UNAUTHORIZED" },
+  });
+  const stranger = await signUp();
+  await expect(stranger.client.account.verifyEmail.mutate({ token })).rejects.toMatchObject(invalid);
+  expect(await isVerified(person)).toBe(false);
+
+  const attempts = Array.from({ length: 10 }, () => person.client.account.verifyEmail.mutate({ token }));
+  const settled = await Promise.allSettled(attempts);
+  expect(settled.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  expect(await person.client.account.emailStatus.query()).toEqual({ isVerified: true });
+  expect(await isVerified(stranger)).toBe(false);
+  expect((await listActions(person)).filter((action) => action === "account.email-verified")).toHaveLength(1);
+  expect(await mailVerification(person.userId)).toBeUndefined();
+});
+
+test("only the digest of a token is stored, a newer link replaces it, and it expires", async () => {
+  const person = await signUp();
+  const first = tokenIn(await mailVerification(person.userId));
+  const stored = await app.owner.selectFrom("verifications").select(["identifier", "value"]).execute();
+  expect(JSON.stringify(stored)).not.toContain(first);
+  const second = tokenIn(await mailVerification(person.userId));
+  await expect(person.client.account.verifyEmail.mutate({ token: first })).rejects.toMatchObject(invalid);
+  await app.owner
+    .updateTable("verifications")
+    .set({ expires_at: new Date(0) })
+    .where("value", "=", `${person.userId} ${person.email}`)
+    .execute();
+  await expect(person.client.account.verifyEmail.mutate({ token: second })).rejects.toMatchObject(invalid);
+  expect(await isVerified(person)).toBe(false);
+});
+
+test("a link for a former email address verifies nothing", async () => {
+  const person = await signUp();
+  const token = tokenIn(await mailVerification(person.userId));
+  const email = `${crypto.randomUUID()}@example.com`;
+  await changeAccountEmail(app.instance.db, { id: person.userId }, email, commandOrigin);
+  await expect(person.client.account.verifyEmail.mutate({ token })).rejects.toMatchObject(invalid);
+  expect(await isVerified(person)).toBe(false);
+  expect(await mailVerification(person.userId)).toMatchObject({ to: email });
+});
+
+test("an email address gets five links on request, then no more for a while", async () => {
+  const person = await signUp();
+  await app.owner.deleteFrom("throttle_buckets").execute();
+  const jobs = async () => {
+    await sql`select graphile_worker.complete_jobs(array(select id from graphile_worker.jobs))`.execute(
+      app.owner,
+    );
+    await person.client.account.requestEmailVerification.mutate();
+    return await listJobs(person.userId);
+  };
+  const counts: number[] = [];
+  for (let count = 0; count < 6; count += 1) counts.push(await jobs());
+  expect(counts).toEqual([1, 1, 1, 1, 1, 0]);
+});
+
+/** An account that somebody created with another person's email address, with everything that gives access to it. */
+async function hijack({ isVerified: isOwn = false } = {}) {
+  const person = await signUp();
+  if (isOwn) {
+    const token = tokenIn(await mailVerification(person.userId));
+    await person.client.account.verifyEmail.mutate({ token });
+  }
+  const { userId } = person;
+  const { secret, id } = await app.addKey(userId);
+  const { db } = app.instance;
+  await db.transaction().execute(async (trx) => {
+    await insertIdentity(trx, userId, { issuer: "https://id.example.com", subject: userId, email: null });
+    const credential = { credentialId: userId, publicKey: Buffer.alloc(1), signCount: 0, transports: [] };
+    await insertPasskey(trx, userId, { ...credential, name: "Attacker’s" });
+    await replaceRecoveryCodes(trx, userId, [Buffer.alloc(32)]);
+  });
+  return { ...person, secret, keyId: encodeId("key", id) };
+}
+
+async function countAccess({ userId }: Pick<Person, "userId">): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of ["sessions", "identities", "passkeys", "recovery_codes"] as const) {
+    counts[table] = (
+      await app.owner.selectFrom(table).select("user_id").where("user_id", "=", userId).execute()
+    ).length;
+  }
+  return counts;
+}
+
+const statusOf = async (secret: string) =>
+  (await fetch(`${app.baseUrl}/open/me`, { headers: { Authorization: `Bearer ${secret}` } })).status;
+
+test("an emailed reset of an unverified account deletes what gave access to it, and verifies the email address", async () => {
+  const person = await hijack();
+  expect(await statusOf(person.secret)).toBe(200);
+  const mail = await mailReset(person.email);
+  expect(mail.text.join("\n")).toContain("also deletes its API keys, second factors and linked sign-ins");
+  const token = tokenIn(mail);
+  const { client: owner } = openClient(app.baseUrl);
+  expect(await owner.session.resetAccount.mutate({ token })).toEqual({
+    email: person.email,
+    removesAccess: true,
+  });
+  const pending = tokenIn(await mailVerification(person.userId));
+  await owner.session.resetPassword.mutate({ token, newPassword });
+  expect(await isVerified(person)).toBe(true);
+  expect(await countAccess(person)).toEqual({ sessions: 0, identities: 0, passkeys: 0, recovery_codes: 0 });
+  expect(await statusOf(person.secret)).toBe(403);
+  expect(await listActions(person)).toEqual(
+    expect.arrayContaining([
+      "password.reset",
+      "account.email-verified",
+      "second-factors.reset",
+      "identity.unlinked",
+      "key.deleted",
+    ]),
+  );
+  await owner.session.signIn.mutate({ email: person.email, password: newPassword });
+  const [workspace] = (await owner.session.current.query())?.workspaces ?? [];
+  const { items } = await owner.audit.list.query({ workspaceId: workspace?.id ?? "" });
+  expect(items).toContainEqual(
+    expect.objectContaining({
+      action: "key.deleted",
+      target: expect.objectContaining({ id: person.keyId }),
+    }),
+  );
+  await expect(owner.account.verifyEmail.mutate({ token: pending })).rejects.toMatchObject(invalid);
+});
+
+test("an emailed reset of a verified account keeps keys and second factors", async () => {
+  const person = await hijack({ isVerified: true });
+  const mail = await mailReset(person.email);
+  expect(mail.text.join("\n")).not.toContain("deletes");
+  const token = tokenIn(mail);
+  const { client } = openClient(app.baseUrl);
+  expect(await client.session.resetAccount.mutate({ token })).toEqual({
+    email: person.email,
+    removesAccess: false,
+  });
+  await client.session.resetPassword.mutate({ token, newPassword });
+  expect(await countAccess(person)).toEqual({ sessions: 0, identities: 1, passkeys: 1, recovery_codes: 1 });
+  expect(await statusOf(person.secret)).toBe(200);
+});
+
+test("a link that the operator created keeps keys, and verifies nothing", async () => {
+  const person = await hijack();
+  const { baseUrl } = app;
+  const terms = { baseUrl, lifetimeSeconds: 60, origin: commandOrigin };
+  await mailReset(person.email); // The operator's link replaces it.
+  const { url } = await createResetLink(app.instance.db, { id: person.userId }, terms);
+  const { client } = openClient(baseUrl);
+  await client.session.resetPassword.mutate({ token: new URL(url).hash.slice(1), newPassword });
+  expect(await countAccess(person)).toEqual({ sessions: 0, identities: 1, passkeys: 1, recovery_codes: 1 });
+  expect(await statusOf(person.secret)).toBe(200);
+  expect(await isVerified(person)).toBe(false);
+});
+
+test("a notice of an invitation is shown once the email address is verified", async () => {
+  const [inviter, invited] = [await signUp(), await signUp()];
+  const invite = async () => {
+    const { id } = await inviter.client.workspaces.create.mutate({ name: "Team" });
+    const invitation = { workspaceId: id, email: invited.email, role: "member" } as const;
+    await inviter.client.invitations.create.mutate(invitation);
+    return (await invited.client.notices.list.query({})).items.filter(({ kind }) => kind === "invitation");
+  };
+  expect(await invite()).toEqual([]);
+  await invited.client.account.verifyEmail.mutate({ token: tokenIn(await mailVerification(invited.userId)) });
+  expect(await invite()).toHaveLength(1);
+});
