@@ -1,37 +1,31 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { startBrowser, type TestBrowser } from "../support/browser.ts";
-import { type Product, startProduct } from "../support/prepared-instance.ts";
-import { createKey, signUp } from "../support/visitor.ts";
+import { afterAll, expect, test } from "vitest";
+import { createKey, enter } from "../support/visitor.ts";
+import { prepareEnvironment } from "./environment.ts";
 
 // CORS in a real browser: preflight requests, and which responses pages of other origins can read.
 
-let pages: readonly { readonly server: Server; readonly origin: string }[];
-let product: Product;
-let browser: TestBrowser;
+const [allowed, other] = await Promise.all([servePage(), servePage()]);
+afterAll(() => {
+  allowed.server.close();
+  other.server.close();
+});
+
 let key: string;
 
-beforeAll(async () => {
-  pages = await Promise.all([servePage(), servePage()]);
-  const [allowed] = pages;
-  [product, browser] = await Promise.all([
-    startProduct({ CORS_ORIGINS: allowed?.origin ?? "" }),
-    startBrowser(),
-  ]);
-  const { page } = await browser.open();
-  await signUp(page, product.baseUrl);
-  key = await createKey(page, "Dashboard");
-});
-afterAll(async () => {
-  await browser.stop();
-  await product.stop();
-  for (const { server } of pages) server.close();
-});
+const environment = prepareEnvironment(
+  async ({ browser, baseUrl }) => {
+    const { page } = await browser.open();
+    await enter(page, baseUrl);
+    key = await createKey(page, "Dashboard");
+  },
+  { CORS_ORIGINS: allowed.origin },
+);
 
 /** Serves an empty page on a separate port, and therefore on a separate origin. */
-async function servePage() {
+async function servePage(): Promise<{ readonly server: Server; readonly origin: string }> {
   const server = createServer((_req, res) =>
     res.setHeader("Content-Type", "text/html").end("<!doctype html>"),
   );
@@ -46,7 +40,7 @@ async function servePage() {
  * response.
  */
 async function callFrom(origin: string) {
-  const { page } = await browser.open();
+  const { page } = await environment.browser.open();
   await page.goto(origin);
   return await page.evaluate(
     async ([url, secret]) => {
@@ -58,12 +52,11 @@ async function callFrom(origin: string) {
         return String(error);
       }
     },
-    [`${product.baseUrl}/open/global/config`, key] as const,
+    [`${environment.baseUrl}/open/global/config`, key] as const,
   );
 }
 
 test("only pages of an allowed origin can call the open API", async () => {
-  const [allowed, other] = pages;
-  expect(await callFrom(allowed?.origin ?? "")).toEqual([200, "from-a-page"]);
-  expect(await callFrom(other?.origin ?? "")).toBe("TypeError: Failed to fetch");
+  expect(await callFrom(allowed.origin)).toEqual([200, "from-a-page"]);
+  expect(await callFrom(other.origin)).toBe("TypeError: Failed to fetch");
 });

@@ -11,7 +11,7 @@ const listCalls = "**/trpc/apiKeys.list*";
 
 /** Opens the API keys page of a new user with `count` keys. */
 async function openKeys(name: string, count: number): Promise<Page> {
-  const { page } = await environment.browser.open();
+  const { page } = await environment.browser.reopen();
   await enter(page, environment.baseUrl, `${name}@example.com`);
   await Promise.all(Array.from({ length: count }, (_, number) => createKey(page, `Robot ${number}`)));
   await page.goto(`${environment.baseUrl}/account/api-keys`);
@@ -250,7 +250,7 @@ test("removes messages about a key on sign-out, and reports a failed sign-out", 
 test.each(["/metrics", "/w", "/%zz", "//elsewhere.example/", "/assets/gone.js"])(
   "returns 404 with the app's own page for %s",
   async (path) => {
-    const { page } = await environment.browser.open();
+    const { page } = await environment.browser.reopen();
     await enter(page, environment.baseUrl, `${Buffer.from(path).toString("hex")}@example.com`);
     const response = await page.goto(environment.baseUrl + path);
     expect(response?.status()).toBe(404);

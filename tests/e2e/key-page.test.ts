@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import type { OpenPage } from "../support/browser.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -14,8 +15,12 @@ interface Start {
 }
 
 /** Signs up a user and opens the page of a key with these settings. */
-async function openKey(name: string, settings: object = {}): Promise<Start> {
-  const { page, complaints } = await environment.browser.open();
+async function openKey(
+  name: string,
+  settings: object = {},
+  open: () => Promise<OpenPage> = environment.browser.reopen,
+): Promise<Start> {
+  const { page, complaints } = await open();
   await enter(page, environment.baseUrl, `${name}@example.com`);
   const { id, key } = await proceduresOf(page).apiKeys.create.mutate({ name: "Deploy pipeline", settings });
   await page.goto(`${environment.baseUrl}/account/api-keys/${id}`);
@@ -238,7 +243,8 @@ test("disables a key until it is enabled again", async () => {
 });
 
 test("offers to change the expiry of an expired key", async () => {
-  const { page } = await openKey("expired", { expiresAt: { inSeconds: 3_600 } });
+  // A page of its own, because its clock can't be set back.
+  const { page } = await openKey("expired", { expiresAt: { inSeconds: 3_600 } }, environment.browser.open);
   await page.clock.setSystemTime(Date.now() + 2 * 3_600_000);
   await page.reload();
   const status = section(page, "Status");

@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
-import { createKey, signUp, visitor } from "../support/visitor.ts";
+import { createKey, enter, signIn, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
@@ -22,20 +22,12 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
     await command(["user", "create", ...options], visitor.password);
   }
   ({ page: ada } = await browser.open());
-  await signUp(ada, baseUrl);
+  await enter(ada, baseUrl);
   workspace = await getWorkspace(ada);
   ({ page: grace } = await browser.open());
-  await signIn(grace, emailOf("Grace Hopper"));
+  await signIn(grace, baseUrl, emailOf("Grace Hopper"));
   graceKey = await createKey(grace, "Nightly backup");
 });
-
-async function signIn(page: Page, email: string): Promise<void> {
-  await page.goto(`${environment.baseUrl}/sign-in`);
-  await page.getByLabel("Email").fill(email);
-  await page.getByLabel("Password").fill(visitor.password);
-  await page.getByRole("button", { name: "Sign in" }).click();
-  await page.getByRole("heading", { name: "Quick start" }).waitFor();
-}
 
 async function add(name: string, role: string): Promise<void> {
   const options = ["--workspace", workspace.id, "--user", emailOf(name), "--role", role];
@@ -209,7 +201,7 @@ test("doesn't let the only owner leave or change roles, and shows the reason, to
 test("names the consequences before a removal, and notifies a removed member who has the workspace open", async () => {
   await add("Margaret Hamilton", "viewer");
   const { page: margaret } = await environment.browser.open();
-  await signIn(margaret, emailOf("Margaret Hamilton"));
+  await signIn(margaret, environment.baseUrl, emailOf("Margaret Hamilton"));
   await margaret.goto(addressOf("members"));
   await margaret.getByText("4 members", { exact: true }).waitFor();
   await ada.reload();

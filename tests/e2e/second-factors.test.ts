@@ -2,7 +2,7 @@ import { TOTP } from "otpauth";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
-import { signUp, visitor } from "../support/visitor.ts";
+import { enter, signUp, visitor } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
@@ -156,7 +156,7 @@ test("a sensitive change asks for the password and a code, and repeats the chang
 
 test("an invited person with a second factor joins after the code", async () => {
   const { page: owner } = await environment.browser.open();
-  await signUp(owner, environment.baseUrl, "grace@example.com");
+  await enter(owner, environment.baseUrl, "grace@example.com");
   const { workspaces } = (await proceduresOf(owner).session.current.query()) ?? { workspaces: [] };
   const workspaceId = workspaces[0]?.id ?? "";
   const { url = "" } = await proceduresOf(owner).invitations.create.mutate({

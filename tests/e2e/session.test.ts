@@ -14,8 +14,8 @@ async function signIn(page: Page, email: string): Promise<void> {
 }
 
 test("leads to sign-in when a session ends while a page is open, and back to the same page", async () => {
-  const { page } = await environment.browser.open();
-  await signUp(page, environment.baseUrl, "ended@example.com");
+  const { page } = await environment.browser.reopen();
+  await enter(page, environment.baseUrl, "ended@example.com");
   await createKey(page, "Backup");
   await page.goto(`${environment.baseUrl}/account/api-keys?q=back`);
   await page.getByRole("rowheader", { name: "Backup" }).waitFor();
@@ -27,8 +27,8 @@ test("leads to sign-in when a session ends while a page is open, and back to the
 });
 
 test("shows no data of the previous user to the next user who signs in", async () => {
-  const { page } = await environment.browser.open();
-  await signUp(page, environment.baseUrl, "first@example.com");
+  const { page } = await environment.browser.reopen();
+  await enter(page, environment.baseUrl, "first@example.com");
   await createKey(page, "Secret project");
   await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("rowheader", { name: "Secret project" }).waitFor();
@@ -46,7 +46,7 @@ test("shows no data of the previous user to the next user who signs in", async (
 });
 
 test("signs out immediately, and leaves only the appearance setting in the browser", async () => {
-  const { page } = await environment.browser.open();
+  const { page } = await environment.browser.reopen();
   await signUp(page, environment.baseUrl, "leaving@example.com");
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).click();
@@ -65,7 +65,7 @@ test("signs out immediately, and leaves only the appearance setting in the brows
 test.each(["https://example.com/", "//example.com", "/\\example.com", "/%09/example.com"])(
   "opens the overview instead of next=%s",
   async (next) => {
-    const { page } = await environment.browser.open();
+    const { page } = await environment.browser.reopen();
     const email = `${Buffer.from(next).toString("hex")}@example.com`;
     await enter(page, environment.baseUrl, email);
     await page.context().clearCookies();
@@ -79,7 +79,7 @@ test.each(["https://example.com/", "//example.com", "/\\example.com", "/%09/exam
 );
 
 test("shows under its field that an email address already has an account", async () => {
-  const { page } = await environment.browser.open();
+  const { page } = await environment.browser.reopen();
   await enter(page, environment.baseUrl, "taken@example.com");
   await page.context().clearCookies();
   await page.goto(`${environment.baseUrl}/sign-up`);
@@ -92,7 +92,7 @@ test("shows under its field that an email address already has an account", async
 });
 
 test("shows when to try again after too many wrong passwords; a known browser can continue", async () => {
-  const { page } = await environment.browser.open();
+  const { page } = await environment.browser.reopen();
   await signUp(page, environment.baseUrl, "guessed@example.com");
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
@@ -112,7 +112,7 @@ test("shows when to try again after too many wrong passwords; a known browser ca
 });
 
 test("shows under the password that it is too easy to guess", async () => {
-  const { page } = await environment.browser.open();
+  const { page } = await environment.browser.reopen();
   await page.goto(`${environment.baseUrl}/sign-up`);
   await page.getByLabel("Name").fill("Grace Hopper");
   await page.getByLabel("Email").fill("guessable@example.com");
@@ -131,8 +131,8 @@ test("shows under the password that it is too easy to guess", async () => {
 });
 
 test("shows what failed, with the request ID, and tries again", async () => {
-  const { page } = await environment.browser.open();
-  await signUp(page, environment.baseUrl, "failing@example.com");
+  const { page } = await environment.browser.reopen();
+  await enter(page, environment.baseUrl, "failing@example.com");
   const failure = {
     error: {
       code: -32603,
@@ -151,7 +151,7 @@ test("shows what failed, with the request ID, and tries again", async () => {
 });
 
 test("shows a message only while the browser is offline", async () => {
-  const { page } = await environment.browser.open();
+  const { page } = await environment.browser.reopen();
   await signUp(page, environment.baseUrl, "offline@example.com");
   await page.context().setOffline(true);
   await page.getByText("You’re offline.").waitFor();

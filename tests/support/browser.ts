@@ -26,7 +26,7 @@ export interface TestBrowser {
 export interface OpenPage {
   readonly page: Page;
   /** The errors of the page so far: exceptions, console errors, violations of the content security policy. */
-  readonly complaints: readonly string[];
+  readonly complaints: string[];
 }
 
 /** Starts a Chromium with a temporary home directory, which `stop` deletes. */

@@ -21,9 +21,17 @@ export async function signUp(page: Page, baseUrl: string, email: string = visito
  * overview take seconds of processor time. Leaves the page on a static file, where it can call procedures.
  */
 export async function enter(page: Page, baseUrl: string, email: string = visitor.email): Promise<void> {
-  const data = { name: visitor.name, email, password: visitor.password };
-  const response = await page.context().request.post(`${baseUrl}/trpc/session.signUp`, { data });
-  if (!response.ok()) throw new Error(`The sign-up failed: ${await response.text()}`);
+  await call(page, baseUrl, "session.signUp", { name: visitor.name, email, password: visitor.password });
+}
+
+/** Signs in as `enter` signs up. */
+export async function signIn(page: Page, baseUrl: string, email: string): Promise<void> {
+  await call(page, baseUrl, "session.signIn", { email, password: visitor.password });
+}
+
+async function call(page: Page, baseUrl: string, procedure: string, data: object): Promise<void> {
+  const response = await page.context().request.post(`${baseUrl}/trpc/${procedure}`, { data });
+  if (!response.ok()) throw new Error(`${procedure} failed: ${await response.text()}`);
   await page.goto(`${baseUrl}/favicon.svg`);
 }
 
