@@ -22,7 +22,7 @@ export function workspaceKeyColumns(
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 180,
+      minWidth: 160,
       grow: 2,
       rank: 0,
       cell: ({ id, name, owner }) =>
@@ -57,7 +57,7 @@ export function workspaceKeyColumns(
     {
       id: "start",
       label: "Key",
-      minWidth: 112,
+      minWidth: 104,
       grow: 0,
       rank: 5,
       cell: ({ start }) => <code className={classes.mono}>{start}…</code>,
@@ -65,7 +65,7 @@ export function workspaceKeyColumns(
     {
       id: "restrictions",
       label: "Restrictions",
-      minWidth: 148,
+      minWidth: 140,
       isWide: true,
       rank: 7,
       cell: (key) => {
@@ -99,9 +99,9 @@ export function workspaceKeyColumns(
     },
     {
       id: "recentUses",
-      label: "Uses here (30 days)",
+      label: "Uses (30 days)",
       order: "recentUses",
-      minWidth: 148,
+      minWidth: 128,
       grow: 0,
       isNumeric: true,
       rank: 6,
