@@ -257,12 +257,8 @@ test("shows no previous failure when a confirmation is opened again", async () =
   await page.route("**/trpc/apiKeys.*", (route) =>
     route.request().method() === "POST" ? route.abort() : route.continue(),
   );
-  for (const [opener, action] of [
-    ["Revoke old secret", "Revoke"],
-    ["Disable key", "Disable"],
-    ["Delete key", "Delete"],
-  ] as const) {
-    const open = () => page.getByRole("button", { name: opener, exact: true }).click();
+  for (const action of ["Revoke old secret", "Disable key", "Delete key"]) {
+    const open = () => page.getByRole("button", { name: action, exact: true }).click();
     await open();
     const answer = dialogOf(page).getByRole("button", { name: action, exact: true });
     await answer.click();
@@ -271,7 +267,7 @@ test("shows no previous failure when a confirmation is opened again", async () =
     await dialogOf(page).waitFor({ state: "detached" });
     await open();
     await answer.waitFor();
-    expect(await dialogOf(page).getByRole("alert").count(), opener).toBe(0);
+    expect(await dialogOf(page).getByRole("alert").count(), action).toBe(0);
     await dialogOf(page).getByRole("button", { name: "Cancel" }).click();
     await dialogOf(page).waitFor({ state: "detached" });
   }

@@ -112,7 +112,7 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
   await page.goto(`${baseUrl}/account/api-keys/${keyId}`);
   await page.getByRole("region", { name: "Try it" }).getByRole("button", { name: "Try it" }).click();
   await page.getByRole("region", { name: "Try it" }).getByRole("status").getByText(/./).first().waitFor();
-  await take("try-it-result");
+  await take("try-it-result", inView);
   await page.goto(`${baseUrl}/account/api-keys?dialog=new`);
   await dialog.getByText("Restrict this key").click();
   await dialog.getByRole("radio", { name: "Selected permissions" }).check();
