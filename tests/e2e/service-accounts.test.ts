@@ -53,7 +53,7 @@ test("creates a service account and a key, by keyboard", async () => {
   const dialog = dialogOf(ada);
   await dialog.getByLabel("Name").fill("Pipeline");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
-  await dialog.getByText("IP ranges", { exact: true }).waitFor();
+  await dialog.getByLabel("IP ranges").waitFor();
   // It has only one workspace.
   expect(await dialog.getByText("Selected workspaces").count()).toBe(0);
   await dialog.getByRole("button", { name: "Create key" }).click();

@@ -82,7 +82,7 @@ export function workspaceKeyColumns(
       label: "Expires",
       isTime: true,
       order: "expiresAt",
-      minWidth: 112,
+      minWidth: 118,
       grow: 0,
       rank: 4,
       cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,
