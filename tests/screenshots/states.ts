@@ -101,7 +101,10 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
   await page.goto(`${baseUrl}/w/${slug}/settings`);
   await page.getByRole("checkbox", { name: "Require IP ranges" }).check();
   await press("Review and save");
-  await dialog.getByText(/would stop working/).first().waitFor();
+  await dialog
+    .getByText(/would stop working/)
+    .first()
+    .waitFor();
   await take("policy", inView);
   await page.goto(`${baseUrl}/account/api-keys/${limitedId}`);
   await page.getByRole("region", { name: "Restrictions" }).getByRole("button", { name: "Change" }).click();

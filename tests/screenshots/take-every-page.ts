@@ -35,8 +35,7 @@ try {
   const made = await fill(maker);
   for (const colorScheme of ["light", "dark"] as const) {
     const page = await openPage(colorScheme);
-    const take: StatesVisit["take"] = (name, options) =>
-      takeAll(page, `${name}-*-${colorScheme}`, options);
+    const take: StatesVisit["take"] = (name, options) => takeAll(page, `${name}-*-${colorScheme}`, options);
     await takeSignInStates(page, { baseUrl, take });
     await visit(page, { ...made, take });
     await takeStates(page, { ...made, baseUrl, colorScheme, take });
