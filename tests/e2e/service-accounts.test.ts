@@ -54,6 +54,11 @@ test("creates a service account and a key, by keyboard", async () => {
   await dialog.getByLabel("Name").fill("Pipeline");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
   await dialog.getByLabel("IP ranges").waitFor();
+  await dialog.getByRole("radio", { name: "All permissions of the service account’s role" }).waitFor();
+  await dialog
+    .getByRole("region", { name: "Review" })
+    .getByText("All permissions of the service account’s role")
+    .waitFor();
   // It has only one workspace.
   expect(await dialog.getByText("Selected workspaces").count()).toBe(0);
   await dialog.getByRole("button", { name: "Create key" }).click();
