@@ -92,7 +92,7 @@ async function visitEverything(
   await page.getByText("“Backup” was saved.").waitFor();
   await check("API keys with a message");
   await page.getByRole("button", { name: "Delete Backup" }).click();
-  await dialog.getByRole("button", { name: "Delete", exact: true }).waitFor();
+  await dialog.getByRole("button", { name: "Delete key", exact: true }).waitFor();
   await check("delete dialog");
   await close();
   await visitKeyPage(page, check);

@@ -143,7 +143,7 @@ test("doesn't close the dialog while a deletion is in progress", async () => {
     await route.continue();
   });
   await page.getByRole("button", { name: "Delete Robot 0" }).click();
-  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog.getByRole("button", { name: "Delete key", exact: true }).click();
   await dialog.getByRole("button", { name: "Cancel", disabled: true }).waitFor();
   await dialog.getByRole("button", { name: "Close", disabled: true }).waitFor();
   await page.keyboard.press("Escape");
@@ -158,7 +158,7 @@ test("reports that a key was already deleted, on deletion and on edit", async ()
   const dialog = dialogOf(page);
   await refuse(page, "apiKeys.delete", "NOT_FOUND");
   await page.getByRole("button", { name: "Delete Robot 0" }).click();
-  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog.getByRole("button", { name: "Delete key", exact: true }).click();
   await page.getByText("“Robot 0” was already deleted.").waitFor();
   await dialog.waitFor({ state: "detached" });
   await refuse(page, "apiKeys.update", "NOT_FOUND");
@@ -181,7 +181,7 @@ test("moves the focus to the field that an error is about", async () => {
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Discard" }).click();
   await page.getByRole("button", { name: "Delete Robot 0" }).click();
-  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog.getByRole("button", { name: "Delete key", exact: true }).click();
   await alert.and(page.locator(":focus")).waitFor();
   await page.keyboard.press("Escape");
   await page.unroute("**/trpc/apiKeys.*");

@@ -208,7 +208,7 @@ test("names the consequences and the last use before a deletion", async () => {
 
 test("rejects a key from the moment its deletion is confirmed", async () => {
   await page.getByRole("button", { name: "Delete Backup" }).click();
-  await dialog().getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog().getByRole("button", { name: "Delete key", exact: true }).click();
   await page.getByText("“Backup” was deleted").waitFor();
   const refusal = await callOpenApi(environment.baseUrl, key);
   expect(refusal.status).toBe(403);

@@ -166,7 +166,7 @@ test("the former owner sees which API keys lose access, and leaves", async () =>
   const { items } = await proceduresOf(ada).members.list.query({ workspaceId, kind: "service_account" });
   for (const { userId } of items) await proceduresOf(ada).members.remove.mutate({ workspaceId, userId });
   await openDialog();
-  await dialog.getByRole("button", { name: "Leave", exact: true }).click();
+  await dialog.getByRole("button", { name: "Leave workspace", exact: true }).click();
   await ada.getByText(/^You have left/).waitFor();
   expect(await statusOf()).toBe(403);
 });

@@ -72,6 +72,10 @@ test("invites a person from the members page, and shows the link once", async ()
   await ada.getByRole("link", { name: "Invitations" }).click();
   await rowOf(ada, "grace@example.com").getByText("Admin").waitFor();
   await rowOf(ada, "ken@example.com").getByText("Ada Lovelace").waitFor();
+  // The day on which it expires.
+  await rowOf(ada, "ken@example.com")
+    .getByRole("cell", { name: /^\d+ \w+ \d{4}$/ })
+    .waitFor();
   await ada.getByRole("columnheader", { name: "Email address" }).getByRole("button").click();
   await ada.waitForURL(/\?sort=email$/);
   // While the list loads, the previous one is pale.

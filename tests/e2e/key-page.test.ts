@@ -224,7 +224,7 @@ test("explains a rejected request only to the owner of the key", async () => {
 test("disables a key until it is enabled again", async () => {
   const { page, key } = await openKey("disable");
   await page.getByRole("button", { name: "Disable key" }).click();
-  await dialogOf(page).getByRole("button", { name: "Disable", exact: true }).click();
+  await dialogOf(page).getByRole("button", { name: "Disable key", exact: true }).click();
   await page.getByText("Disabled", { exact: true }).waitFor();
   const status = section(page, "Status");
   await status.getByText("This key is disabled.").waitFor();
@@ -235,7 +235,7 @@ test("disables a key until it is enabled again", async () => {
   await status.getByRole("button", { name: "Enable" }).and(page.locator(":focus")).waitFor();
   await page.getByRole("button", { name: "Enable key" }).click();
   await dialogOf(page).getByText("Enable “Deploy pipeline”?").waitFor();
-  await dialogOf(page).getByText("Requests with this key are accepted again immediately").waitFor();
+  await dialogOf(page).getByText("Requests with this key are allowed again immediately").waitFor();
   await dialogOf(page).getByRole("button", { name: "Enable key" }).click();
   await page.getByRole("button", { name: "Disable key" }).and(page.locator(":focus")).waitFor();
   await status.waitFor({ state: "detached" });
@@ -263,12 +263,8 @@ test("shows no previous failure when a confirmation is opened again", async () =
   await page.route("**/trpc/apiKeys.*", (route) =>
     route.request().method() === "POST" ? route.abort() : route.continue(),
   );
-  for (const [opener, action] of [
-    ["Revoke old secret", "Revoke"],
-    ["Disable key", "Disable"],
-    ["Delete key", "Delete"],
-  ] as const) {
-    const open = () => page.getByRole("button", { name: opener, exact: true }).click();
+  for (const action of ["Revoke old secret", "Disable key", "Delete key"]) {
+    const open = () => page.getByRole("button", { name: action, exact: true }).click();
     await open();
     const answer = dialogOf(page).getByRole("button", { name: action, exact: true });
     await answer.click();
@@ -277,7 +273,7 @@ test("shows no previous failure when a confirmation is opened again", async () =
     await dialogOf(page).waitFor({ state: "detached" });
     await open();
     await answer.waitFor();
-    expect(await dialogOf(page).getByRole("alert").count(), opener).toBe(0);
+    expect(await dialogOf(page).getByRole("alert").count(), action).toBe(0);
     await dialogOf(page).getByRole("button", { name: "Cancel" }).click();
     await dialogOf(page).waitFor({ state: "detached" });
   }
@@ -352,7 +348,7 @@ test("shows that a key without a rate limit is valid, from the list of keys", as
 test("deletes a key from its page, which then no longer exists", async () => {
   const { page, id, key } = await openKey("delete");
   await page.getByRole("button", { name: "Delete key" }).click();
-  await dialogOf(page).getByRole("button", { name: "Delete", exact: true }).click();
+  await dialogOf(page).getByRole("button", { name: "Delete key", exact: true }).click();
   await page.getByText("No API keys yet").waitFor();
   expect(await call(key)).toBe(403);
   await page.goto(`${environment.baseUrl}/account/api-keys/${id}`);

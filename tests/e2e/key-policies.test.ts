@@ -51,7 +51,7 @@ test("an owner sees the keys of all members with their use in the workspace", as
   expect(await useKey()).toBe(200);
   await ada.setViewportSize({ width: 1440, height: 900 });
   await ada.goto(addressOf("api-keys"));
-  for (const name of ["Last used here", "Uses here (30 days)"])
+  for (const name of ["Key", "Restrictions", "Expires", "Last used here", "Uses (30 days)"])
     await ada.getByRole("columnheader", { name, exact: true }).waitFor();
   await rowOf("Nightly sync").getByRole("cell", { name: "This hour", exact: true }).waitFor();
   await rowOf("Nightly sync").getByRole("cell", { name: "1", exact: true }).waitFor();

@@ -128,7 +128,7 @@ test("deletes a key, but not with Enter alone", async () => {
   await page.getByRole("button", { name: "Delete Workstation" }).and(page.locator(":focus")).waitFor();
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Cancel" }).and(page.locator(":focus")).waitFor();
-  await tabTo('button "Delete"');
+  await tabTo('button "Delete key"');
   await page.keyboard.press("Enter");
   await page.getByText("“Workstation” was deleted").waitFor();
   await page.locator("main:focus").waitFor();

@@ -81,13 +81,24 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
 
 const widths = [375, 480, 600, 640, 700, 768, 820, 900, 960, 1024, 1100, 1280, 1440, 1920, 2560];
 
-/** Finds text that is clipped to less than 60 px, text over other text, and horizontal scrolling of the page. */
+/**
+ * Finds text that is clipped to less than 60 px, text over other text, clipped labels of buttons, titles without room, and
+ * horizontal scrolling of the page.
+ */
 const findProblems = `(() => {
   const problems = [];
   const page = document.documentElement;
   if (page.scrollWidth > page.clientWidth) problems.push("the page scrolls sideways");
   const isShown = (element) => element.getClientRects().length > 0 && !element.closest(".visually-hidden");
   const cells = [...document.querySelectorAll("main :is(th, td, dd, dt, li > div > :is(h2, h3, span), li > p)")].filter(isShown);
+  for (const label of [...document.querySelectorAll("main button span")].filter(isShown)) {
+    if (label.scrollWidth > label.clientWidth + 1 && getComputedStyle(label).display !== "inline")
+      problems.push("the label of the button " + label.textContent + " is cut");
+  }
+  for (const title of document.querySelectorAll("main h1")) {
+    const { width } = title.closest("header").firstElementChild.getBoundingClientRect();
+    if (width < 280) problems.push("the title has only " + Math.round(width) + " px");
+  }
   const texts = [];
   for (const cell of cells) {
     const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);

@@ -113,7 +113,7 @@ test("the removed person’s key is rejected, and the service account’s works"
   await ada.getByRole("button", { name: "Remove Grace Hopper" }).click();
   await dialogOf().getByText("1 API key loses access to this workspace:").waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
-  await dialogOf().getByRole("button", { name: "Remove", exact: true }).click();
+  await dialogOf().getByRole("button", { name: "Remove member", exact: true }).click();
   await dialogOf().waitFor({ state: "detached" });
   expect(await statusOf(former)).toBe(403);
   expect(await statusOf(secret)).toBe(200);

@@ -110,10 +110,10 @@ test("signs out, disables and enables a user", async () => {
   await ada.getByText("“Grace Hopper” is signed out of all devices.").waitFor();
   await other.goto(environment.baseUrl);
   await other.getByRole("button", { name: "Sign in" }).waitFor();
-  await manage("Disable", "Disable");
+  await manage("Disable", "Disable user");
   await ada.getByText("“Grace Hopper” is disabled.").waitFor();
   await ada.getByText("Disabled", { exact: true }).waitFor();
-  await manage("Enable", "Enable");
+  await manage("Enable", "Enable user");
   await ada.getByText("“Grace Hopper” is enabled.").waitFor();
   await signIn(other);
 });
@@ -142,7 +142,7 @@ test("makes a user an operator, who sees the pages, and keeps one operator", asy
   await ada.getByText("“Grace Hopper” is now an operator.").waitFor();
   await other.goto(`${environment.baseUrl}/operator/users`);
   await other.getByText("2 users").waitFor();
-  await manage("Revoke the operator role", "Revoke the role");
+  await manage("Revoke the operator role", "Revoke operator role");
   await ada.getByText("“Grace Hopper” is no longer an operator.").waitFor();
 });
 

@@ -95,7 +95,7 @@ test("fits a key's page, its restrictions and its table", async () => {
 
 test("deletes a key", async () => {
   await page.getByRole("button", { name: `Delete ${longWord}` }).tap();
-  const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true });
+  const confirm = page.getByRole("dialog").getByRole("button", { name: "Delete key", exact: true });
   await confirm.waitFor();
   expect(await readOverflow()).toBe(0);
   await confirm.tap();

@@ -42,7 +42,7 @@ test("an owner requires it after a dialog that names the members without one", a
   await dialog.getByText(memberEmail).waitFor();
   await ada.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
-  await dialog.getByRole("button", { name: "Require it" }).click();
+  await dialog.getByRole("button", { name: "Require second factor" }).click();
   await dialog.getByText("Set up a second factor for your own account").waitFor();
   await ada.goto(`${environment.baseUrl}/account/security`);
   await setUpTotp(ada);
@@ -50,7 +50,7 @@ test("an owner requires it after a dialog that names the members without one", a
   await ada.getByRole("button", { name: "Require a second factor" }).focus();
   await ada.keyboard.press("Enter");
   await dialog.getByText("1 member has no second factor.").waitFor();
-  await dialog.getByRole("button", { name: "Require it" }).click();
+  await dialog.getByRole("button", { name: "Require second factor" }).click();
   await ada.getByText("Members now need a second factor.").waitFor();
   await ada.getByText("Members without a second factor can’t open this workspace in the web app.").waitFor();
   await ada.goto(`${environment.baseUrl}/w/${slug}/members`);
@@ -96,7 +96,7 @@ test("a member without one leaves from that page", async () => {
   expect(await impact.getByRole("button").count()).toBe(0);
   await joan.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(joan)).toEqual([]);
-  await dialog.getByRole("button", { name: "Leave", exact: true }).click();
+  await dialog.getByRole("button", { name: "Leave workspace", exact: true }).click();
   await joan.getByText("You have left").waitFor();
   expect((await proceduresOf(joan).session.current.query())?.workspaces).toHaveLength(1);
 });

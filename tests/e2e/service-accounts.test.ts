@@ -53,7 +53,12 @@ test("creates a service account and a key, by keyboard", async () => {
   const dialog = dialogOf(ada);
   await dialog.getByLabel("Name").fill("Pipeline");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
-  await dialog.getByText("IP ranges", { exact: true }).waitFor();
+  await dialog.getByLabel("IP ranges").waitFor();
+  await dialog.getByRole("radio", { name: "All permissions of the service account’s role" }).waitFor();
+  await dialog
+    .getByRole("region", { name: "Review" })
+    .getByText("All permissions of the service account’s role")
+    .waitFor();
   // It has only one workspace.
   expect(await dialog.getByText("Selected workspaces").count()).toBe(0);
   await dialog.getByRole("button", { name: "Create key" }).click();
@@ -83,7 +88,7 @@ test("rotates and disables its key on the key’s page", async () => {
   await dialog.waitFor({ state: "detached" });
   expect(await statusOf()).toBe(200);
   await ada.getByRole("button", { name: "Disable key" }).click();
-  await confirm("Disable");
+  await confirm("Disable key");
   await ada.getByRole("button", { name: "Enable key" }).first().waitFor();
   expect(await statusOf()).toBe(403);
   await ada.getByRole("link", { name: "Deploys" }).click();
@@ -110,17 +115,17 @@ test("disables, enables and deletes the service account on a phone", async () =>
   expect(new URL(ada.url()).search).toBe("?q=nothing");
   await ada.getByRole("button", { name: "Show all service accounts" }).click();
   await ada.getByRole("link", { name: "Deploys" }).click();
-  await ada.getByRole("button", { name: "Disable", exact: true }).click();
-  await confirm("Disable");
+  await ada.getByRole("button", { name: "Disable service account" }).click();
+  await confirm("Disable service account");
   await ada.getByText("Disabled", { exact: true }).first().waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
-  await ada.getByRole("button", { name: "Enable", exact: true }).click();
-  await confirm("Enable");
-  await ada.getByRole("button", { name: "Disable", exact: true }).waitFor();
+  await ada.getByRole("button", { name: "Enable service account" }).click();
+  await confirm("Enable service account");
+  await ada.getByRole("button", { name: "Disable service account" }).waitFor();
   await ada.getByRole("button", { name: "Delete service account" }).click();
   await dialogOf(ada).getByText("All of its API keys are deleted").waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
-  await confirm("Delete");
+  await confirm("Delete service account");
   await ada.getByRole("heading", { name: "No service accounts yet" }).waitFor();
   expect(await statusOf()).toBe(403);
 });

@@ -81,7 +81,7 @@ test("removes selected members together, but not the user, with the reason", asy
   await page.getByText("2 members selected").waitFor();
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   const dialog = page.getByRole("dialog", { name: "Remove 2 members?" });
-  await dialog.getByText("Grace, Ken.").waitFor();
+  await dialog.getByText("Grace, Ken", { exact: true }).waitFor();
   const impact = dialog.getByRole("region", { name: "API keys that lose access" });
   await impact.getByText("1 API key loses access to this workspace:").waitFor();
   await impact.getByRole("listitem").filter({ hasText: "Nightly build" }).getByText("Grace").waitFor();
@@ -104,7 +104,7 @@ test("says that a selected service account is deleted with its keys", async () =
   await page.getByRole("button", { name: "Remove", exact: true }).click();
   const dialog = page.getByRole("dialog");
   const warning = dialog.getByText("Service accounts are deleted with all of their API keys.");
-  await dialog.getByText("Linus.").waitFor();
+  await dialog.getByText("Linus", { exact: true }).waitFor();
   await dialog.getByText("They have no API key that can reach this workspace.").waitFor();
   expect(await warning.count()).toBe(0);
   await dialog.getByRole("button", { name: "Cancel" }).click();

@@ -36,7 +36,7 @@ function verifyLast(): unknown {
 
 test("creates a webhook, which names invalid fields, and shows the secret once", async () => {
   await page.goto(`${environment.baseUrl}/w/${workspace.slug}/webhooks`);
-  await page.getByRole("heading", { name: "No webhooks" }).waitFor();
+  await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
   await page.getByRole("button", { name: "New webhook" }).click();
   await dialog().getByLabel("Selected events").check();
   await dialog().getByRole("button", { name: "Create webhook" }).click();
@@ -132,7 +132,7 @@ test("disables, enables and deletes the webhook", async () => {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "Delete webhook" }).press("Enter");
   await dialog().getByRole("button", { name: "Delete webhook" }).click();
-  await page.getByRole("heading", { name: "No webhooks" }).waitFor();
+  await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
 
 test("a viewer sees why the page is empty, and no entry in the navigation", async () => {

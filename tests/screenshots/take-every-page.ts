@@ -9,6 +9,7 @@ import { connectionTo } from "../support/postmaster.ts";
 import { projectRoot } from "../support/product.ts";
 import { createTestInstance } from "../support/test-instance.ts";
 import { callOpenApi, signUp, visitor } from "../support/visitor.ts";
+import { type StatesVisit, type TakeOptions, takeSignInStates, takeStates } from "./states.ts";
 
 // Takes a picture of every page and dialog, at four widths, in light and dark, to look at them one by one:
 // `pnpm screenshots:all [folder]`.
@@ -34,10 +35,10 @@ try {
   const made = await fill(maker);
   for (const colorScheme of ["light", "dark"] as const) {
     const page = await openPage(colorScheme);
-    await visit(page, {
-      ...made,
-      take: (name, options) => takeAll(page, `${name}-*-${colorScheme}`, options),
-    });
+    const take: StatesVisit["take"] = (name, options) => takeAll(page, `${name}-*-${colorScheme}`, options);
+    await takeSignInStates(page, { baseUrl, take });
+    await visit(page, { ...made, take });
+    await takeStates(page, { ...made, baseUrl, colorScheme, take });
     await page.context().close();
   }
 } finally {
@@ -67,32 +68,26 @@ async function openPage(colorScheme: "light" | "dark"): Promise<Page> {
   return page;
 }
 
-interface TakeOptions {
-  readonly fullPage?: boolean;
-  /** Shows again what the change between a table and cards removes. */
-  readonly show?: () => Promise<void>;
-}
-
 /**
  * Takes a picture at each width. Resizes the page, because a visit per width takes three times as long.
  * @param name the name of the file, with a star for the width.
  */
-async function takeAll(page: Page, name: string, { fullPage = true, show }: TakeOptions = {}): Promise<void> {
-  await page.waitForLoadState("networkidle");
+async function takeAll(page: Page, name: string, options: TakeOptions = {}): Promise<void> {
+  const { fullPage = true, isLoading = false, show } = options;
+  if (!isLoading) await page.waitForLoadState("networkidle");
   for (const width of widths) {
     await page.setViewportSize({ width, height });
     // Two frames later the page is laid out for the new width.
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-    await show?.();
+    await show?.(width);
     const path = join(directory, `${name.replace("*", String(width))}.png`);
     // Ends transitions, so that nothing is half visible.
     await page.screenshot({ path, fullPage, animations: "disabled" });
   }
 }
 
-interface Visit {
-  readonly slug: string;
-  readonly keyId: string;
+interface Visit
+  extends Pick<StatesVisit, "slug" | "emptySlug" | "keyId" | "limitedId" | "expiredId" | "take"> {
   readonly disabledId: string;
   readonly webhookId: string;
   readonly requestId: string;
@@ -101,7 +96,6 @@ interface Visit {
   readonly invitationPath: string;
   /** The URL of a workspace that requires a second factor. */
   readonly requiringSlug: string;
-  readonly take: (name: string, options?: TakeOptions) => Promise<void>;
 }
 
 async function visit(
@@ -319,6 +313,13 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
   });
   const invited = await invitations.create.mutate({ workspaceId, email: "alan@example.com", role: "member" });
   const requiring = await workspaces.create.mutate({ name: "Production" });
+  const empty = await workspaces.create.mutate({ name: "Staging" });
+  // Notices of one's own role.
+  const grace = ["--workspace", empty.id, "--user", "grace@example.com"];
+  await runCommand(["member", "add", ...grace, "--role", "owner"]);
+  for (const role of ["admin", "owner"]) {
+    await runCommand(["member", "role", "--workspace", empty.id, "--user", visitor.email, "--role", role]);
+  }
   for (const email of ["ken@example.com", "dorothy.vaughan.of.the.analysis.department@example.com"]) {
     await invitations.create.mutate({ workspaceId, email, role: "member" });
   }
@@ -338,8 +339,8 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
     await apiKeys.create.mutate({ name: "Trial", settings: { expiresAt: { inSeconds: 1 } } }),
     await apiKeys.create.mutate({ name: "Deploy pipeline", description: "Releases from CI" }),
   ];
-  const [, , limited, disabled, , deploy] = made;
-  if (!limited || !disabled || !deploy) throw new Error("A key is missing.");
+  const [, , limited, disabled, expired, deploy] = made;
+  if (!limited || !disabled || !expired || !deploy) throw new Error("A key is missing.");
   const requestId = "partner-import-0412";
   for (let count = 0; count < 2; count += 1) {
     await fetch(`${baseUrl}/open/workspaces/${workspaceId}`, {
@@ -372,6 +373,9 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
     slug,
     keyId: deploy.id,
     disabledId: disabled.id,
+    limitedId: limited.id,
+    expiredId: expired.id,
+    emptySlug: empty.slug,
     webhookId,
     requestId,
     serviceAccountId,

@@ -57,8 +57,11 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
           <>
             <p className={dialogClasses.words}>{pending.consequence}</p>
             <p className={dialogClasses.words}>
-              <bdi>{listNames(pending.names)}</bdi>.{pending.description && ` ${pending.description}`}
+              <strong>
+                <bdi>{listNames(pending.names)}</bdi>
+              </strong>
             </p>
+            {pending.description && <p className={dialogClasses.words}>{pending.description}</p>}
             {pending.preview}
             {isBusy && (
               <p role="status" className={dialogClasses.words}>

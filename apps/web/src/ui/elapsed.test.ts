@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { describeElapsed } from "./elapsed.ts";
+import { describeElapsed, describeRemaining } from "./elapsed.ts";
 
 const now = new Date("2026-03-15T12:00:00Z");
 const before = (milliseconds: number) => new Date(now.getTime() - milliseconds);
@@ -29,4 +29,18 @@ test("returns the date of a time over 30 days ago", () => {
 
 test("treats a time ahead of the user's clock as now", () => {
   expect(describeElapsed(before(-5 * minute), now)).toBe("just now");
+});
+
+test.each([
+  [-day, "now"],
+  [0, "now"],
+  [1, "in 1 s"],
+  [minute - 1, "in 60 s"],
+  [minute, "in 1 min"],
+  [minute + 1, "in 2 min"],
+  [hour, "in 1 h"],
+  [day, "in 1 day"],
+  [day + 1, "in 2 days"],
+])("describes a time in %i ms as “%s”", (milliseconds, words) => {
+  expect(describeRemaining(before(-milliseconds), now)).toBe(words);
 });

@@ -27,6 +27,17 @@ export function describeElapsed(then: Date, now: Date): string {
   return then.toLocaleDateString(readerLocale(), { dateStyle: "medium" });
 }
 
+/** How long until `then`, in words: "in 5 min", "in 3 h"; "now" if it has passed. Rounds up. */
+export function describeRemaining(then: Date, now: Date): string {
+  const remaining = then.getTime() - now.getTime();
+  if (remaining <= 0) return "now";
+  if (remaining < minute) return `in ${Math.ceil(remaining / 1_000)} s`;
+  if (remaining < hour) return `in ${Math.ceil(remaining / minute)} min`;
+  if (remaining < day) return `in ${Math.ceil(remaining / hour)} h`;
+  const days = Math.ceil(remaining / day);
+  return `in ${countOf(days, "day", "days")}`;
+}
+
 /** The exact time in the user's time zone, with the zone. */
 export function describeExactly(moment: Date): string {
   return moment.toLocaleString(readerLocale(), { dateStyle: "medium", timeStyle: "long" });

@@ -31,13 +31,15 @@ export function PageHeader(props: PageHeaderProps): ReactElement {
         </nav>
       )}
       <header className={classes.header}>
-        <div className={classes.head}>
-          <h1 className={classes.title} {...(titleRef && { ref: titleRef, tabIndex: -1 })}>
-            {title}
-          </h1>
-          {tags}
+        <div className={classes.text}>
+          <div className={classes.head}>
+            <h1 className={classes.title} {...(titleRef && { ref: titleRef, tabIndex: -1 })}>
+              {title}
+            </h1>
+            {tags}
+          </div>
+          <p className={classes.explanation}>{explanation}</p>
         </div>
-        <p className={classes.explanation}>{explanation}</p>
         {action && <div className={classes.action}>{action}</div>}
       </header>
     </>

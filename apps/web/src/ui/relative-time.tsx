@@ -1,22 +1,28 @@
 import { Tooltip } from "@mantine/core";
 import { type ReactElement, useContext } from "react";
-import { describeElapsed, describeExactly } from "./elapsed.ts";
+import { describeElapsed, describeExactly, describeRemaining } from "./elapsed.ts";
 import { ExactTimes } from "./exact-times.ts";
 import classes from "./relative-time.module.css";
 import { useNow } from "./use-now.ts";
+
+interface RelativeTimeProps {
+  readonly at: string;
+  /** Whether the event is still to happen. Otherwise, a time after now counts as now, because clocks differ slightly. */
+  readonly isFuture?: boolean;
+}
 
 /**
  * A time relative to now. Hovering or tapping shows the exact time. If the user has chosen exact
  * times in the account menu, which works with the keyboard, the exact time is shown instead.
  */
-export function RelativeTime({ at }: { readonly at: string }): ReactElement {
+export function RelativeTime({ at, isFuture = false }: RelativeTimeProps): ReactElement {
   const now = useNow();
   const isExact = useContext(ExactTimes);
   const time = new Date(at);
   if (isExact) return <ExactTime at={at} />;
   return (
     <Tooltip label={<Exactly time={time} />} events={timeTooltipEvents}>
-      <time dateTime={at}>{describeElapsed(time, now)}</time>
+      <time dateTime={at}>{isFuture ? describeRemaining(time, now) : describeElapsed(time, now)}</time>
     </Tooltip>
   );
 }

@@ -69,8 +69,8 @@ function Refusal({ deletion, onClose }: ContentProps): ReactElement {
       {blockingWorkspaces.length > 0 && (
         <>
           <p className={classes.words}>
-            You are the last owner of these workspaces, which have other members or service accounts. Offer
-            ownership to another member on the members page, or delete the workspace, first.
+            You are the last owner of these workspaces, which have other members or service accounts. First,
+            offer ownership to another member on the members page, or delete the workspace.
           </p>
           <WorkspaceList workspaces={blockingWorkspaces} />
         </>

@@ -16,8 +16,7 @@ export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
   {
     verb: "Enable",
     done: "enabled",
-    consequence:
-      "Requests with the selected keys are accepted again immediately, with the same restrictions.",
+    consequence: "Requests with the selected keys are allowed again immediately, with the same restrictions.",
     isDangerous: false,
     appliesTo: ({ isDisabled }) => isDisabled,
     // The dialog has asked for confirmation. Without `mayWiden`, the API rejects a change that expands access.
@@ -43,7 +42,8 @@ export const bulkKeys: Omit<BulkItems<ListedApiKey>, "items"> = {
 
 function describeUse(apiKeys: readonly ListedApiKey[]): string {
   const usedCount = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
-  if (apiKeys.length === 1) return usedCount === 0 ? "It has never been used." : "It has been used.";
+  if (apiKeys.length === 1)
+    return usedCount === 0 ? "This key has never been used." : "This key has been used.";
   return usedCount === 0
     ? "None of them has ever been used."
     : `${usedCount} of them ${usedCount === 1 ? "has" : "have"} been used.`;

@@ -3,11 +3,11 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
+import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
-import classes from "./danger-section.module.css";
 import { DisableDialog } from "./disable-dialog.tsx";
 import { EnableDialog } from "./enable-dialog.tsx";
 import { useServiceAccount } from "./key-owner-link.tsx";
@@ -26,7 +26,7 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
   const [isEnableOpen, enabling] = useDisclosure(false);
   return (
     <Section title="Danger zone">
-      <div className={classes.list}>
+      <div className={rowClasses.list}>
         <div className={sectionClasses.danger}>
           <p className={sectionClasses.words}>
             <strong>{apiKey.isDisabled ? "Enable this key" : "Disable this key"}</strong>

@@ -62,7 +62,7 @@ function Confirmation({ apiKey, onClose, onDeleted }: ConfirmationProps): ReactE
       </p>
       <LastUse apiKey={apiKey} />
       <ConfirmActions
-        action="Delete"
+        action="Delete key"
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
         onCancel={onClose}

@@ -23,7 +23,7 @@ export function DisableDialog({ apiKey, isOpen, onClose }: DisableDialogProps): 
           Disable <Quoted>{apiKey.name}</Quoted>?
         </>
       }
-      action="Disable"
+      action="Disable key"
       failure={failure}
       isBusy={isSaving}
       onCancel={onClose}

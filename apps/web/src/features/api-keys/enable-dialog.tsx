@@ -42,7 +42,7 @@ export function EnableDialog({ apiKey, isOpen, onClose, onEnabled }: EnableDialo
       onConfirm={enable}
     >
       <p className={classes.words}>
-        Requests with this key are accepted again immediately, with the same restrictions.
+        Requests with this key are allowed again immediately, with the same restrictions.
       </p>
     </ConfirmDialog>
   );

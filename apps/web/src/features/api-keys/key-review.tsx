@@ -20,6 +20,7 @@ export function KeyReview({
   hasOneWorkspace,
 }: {
   readonly values: RestrictionValues;
+  /** Whether the key belongs to a service account, which has one workspace. */
   readonly hasOneWorkspace: boolean;
 }): ReactElement {
   const { workspaces } = app.useRouteContext().session;
@@ -34,8 +35,8 @@ export function KeyReview({
         <dt>Permissions</dt>
         <dd>
           {values.permissions === null
-            ? describePermissions({ permissions: null, isReadOnly: values.isReadOnly })
-            : describeSelection(values.permissions.length, table.length, values.isReadOnly)}
+            ? describePermissions({ permissions: null, isReadOnly: values.isReadOnly }, hasOneWorkspace)
+            : describeSelection(values.permissions.length, table.length, values.isReadOnly, hasOneWorkspace)}
         </dd>
         {!hasOneWorkspace && (
           <>
@@ -45,7 +46,7 @@ export function KeyReview({
             </dd>
           </>
         )}
-        <dt>IP addresses</dt>
+        <dt>IP ranges</dt>
         <dd>{isInvalid("ipRanges") ? "Invalid IP ranges" : describeRanges(ipRanges)}</dd>
         <dt>Rate limit</dt>
         <dd>
@@ -58,9 +59,14 @@ export function KeyReview({
   );
 }
 
-function describeSelection(count: number, total: number, isReadOnly: boolean): string {
+function describeSelection(
+  count: number,
+  total: number,
+  isReadOnly: boolean,
+  isServiceAccount: boolean,
+): string {
   if (count === 0) return "None selected";
-  return `${isReadOnly ? "Read only, " : ""}${count} of ${total} permissions, if your role has them`;
+  return `${isReadOnly ? "Read only, " : ""}${count} of ${total} permissions, if ${isServiceAccount ? "its" : "your"} role has them`;
 }
 
 /** Converts the values to settings and ignores an incomplete date or rate limit. */

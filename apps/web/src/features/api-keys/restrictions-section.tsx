@@ -65,7 +65,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
           <dt>Expires</dt>
           <dd>{describeExpiry(apiKey.expiresAt)}</dd>
           <dt>Permissions</dt>
-          <dd>{describePermissions(apiKey)}</dd>
+          <dd>{describePermissions(apiKey, apiKey.serviceAccount !== null)}</dd>
           {!apiKey.serviceAccount && (
             <>
               <dt>Workspaces</dt>

@@ -67,7 +67,7 @@ function Export({ workspace, search, onClose }: Omit<ExportDialogProps, "isOpen"
             kind="radio"
             name="format"
             label="CSV"
-            help="For spreadsheets. Text that a spreadsheet would take for a formula begins with an apostrophe."
+            help="For spreadsheets. Text that a spreadsheet would interpret as a formula begins with an apostrophe."
             isChosen={format === "csv"}
             hasAutofocus
             onChoose={() => setFormat("csv")}

@@ -1,6 +1,7 @@
 import { roleTitles } from "../../server/roles.ts";
 import type { Invitation } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
+import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./member-columns.module.css";
@@ -57,6 +58,6 @@ export const invitationColumns: readonly [DataColumn<Invitation>, ...DataColumn<
     minWidth: 112,
     grow: 0,
     rank: 2,
-    cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
+    cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,
   },
 ];

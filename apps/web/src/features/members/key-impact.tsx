@@ -132,7 +132,8 @@ function Impact(props: ImpactProps): ReactElement {
   return (
     <section className={classes.impact} aria-label="API keys that lose access">
       <p className={classes.title}>
-        {countOf(keys.length, "API key loses", "API keys lose")} access to this workspace:
+        {countOf(keys.length, "API key loses", "API keys lose")}{" "}
+        {isRemoval ? "access to this workspace" : "permissions in this workspace"}:
       </p>
       <ul className={classes.keys}>
         {keys.map((key) => (

@@ -52,7 +52,7 @@ export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
         onReplaced={() => setIsReplaced(true)}
       />
       <ConfirmActions
-        action="Leave"
+        action="Leave workspace"
         {...(isReplaced && { cancelLabel: "Stay for now" })}
         failure={leave.error ? describeFailure(leave.error) : undefined}
         isBusy={leave.isPending}

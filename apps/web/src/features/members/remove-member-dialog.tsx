@@ -128,7 +128,7 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
         <KeyImpact workspace={workspace} member={member} onReplaced={() => setIsReplaced(true)} />
       )}
       <ConfirmActions
-        action={member.kind === "person" ? "Remove" : "Delete"}
+        action={member.kind === "person" ? "Remove member" : "Delete service account"}
         {...(isReplaced && { cancelLabel: "Keep for now" })}
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}

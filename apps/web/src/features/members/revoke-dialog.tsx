@@ -57,7 +57,7 @@ function Confirmation({
     <>
       <p className={classes.words}>The link stops working immediately. You can invite this person again.</p>
       <ConfirmActions
-        action="Revoke"
+        action="Revoke invitation"
         failure={revoke.error ? describeFailure(revoke.error) : undefined}
         isBusy={revoke.isPending}
         onCancel={onClose}

@@ -1,7 +1,6 @@
 import type { OperatedUser } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
-import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./user-columns.module.css";
@@ -44,7 +43,7 @@ export const userColumns: readonly [DataColumn<OperatedUser>, ...DataColumn<Oper
     minWidth: 116,
     grow: 0,
     rank: 2,
-    cell: ({ lastSignInAt }) => (lastSignInAt ? <RelativeTime at={lastSignInAt} /> : <EmptyCell />),
+    cell: ({ lastSignInAt }) => (lastSignInAt ? <RelativeTime at={lastSignInAt} /> : "Never"),
   },
   {
     id: "workspaceCount",

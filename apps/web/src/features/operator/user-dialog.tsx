@@ -38,14 +38,14 @@ const wordings: Readonly<Record<UserAction, Wording>> = {
     title: (name) => <>Disable {name}?</>,
     effect:
       "They are signed out immediately, and can’t sign in. All of their API keys are rejected from the next request. You can enable them again.",
-    button: "Disable",
+    button: "Disable user",
     done: (name) => `“${name}” is disabled.`,
     isDangerous: true,
   },
   enable: {
     title: (name) => <>Enable {name}?</>,
     effect: "They can sign in again, and their API keys are allowed again from the next request.",
-    button: "Enable",
+    button: "Enable user",
     done: (name) => `“${name}” is enabled.`,
     isDangerous: false,
   },
@@ -75,7 +75,7 @@ const wordings: Readonly<Record<UserAction, Wording>> = {
   revoke: {
     title: (name) => <>Revoke the operator role of {name}?</>,
     effect: "They can no longer manage this instance. Their account and their workspaces stay as they are.",
-    button: "Revoke the role",
+    button: "Revoke operator role",
     done: (name) => `“${name}” is no longer an operator.`,
     isDangerous: true,
   },

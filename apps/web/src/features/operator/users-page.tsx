@@ -45,7 +45,7 @@ export function UsersPage(): ReactElement {
       <PageHeader title="Users" explanation="All accounts on this instance." />
       <GrowingTable
         label="Users"
-        searchField={{ label: "Search users", placeholder: "Search by name, email address or ID" }}
+        searchField={{ label: "Search users", placeholder: "Name, email address or ID" }}
         list={list}
         nouns={bulkUsers.nouns}
         total={users.data?.pages.at(-1)?.total ?? 0}

@@ -66,7 +66,7 @@ export const workspaceColumns: readonly [DataColumn<OperatedWorkspace>, ...DataC
     },
     {
       id: "recentRequestCount",
-      label: "Requests, 7 days",
+      label: "Requests (7 days)",
       isNumeric: true,
       minWidth: 132,
       grow: 0,

@@ -71,11 +71,11 @@ function Explanation({ rejection }: { readonly rejection: RequestExplanation }):
         <dd>
           <KeyName apiKey={key} />
         </dd>
-        <dt>When</dt>
+        <dt>Time</dt>
         <dd>
           {describeExactly(moment)} ({describeElapsed(moment, now)})
         </dd>
-        <dt>From</dt>
+        <dt>IP address</dt>
         <dd>{address ? <code>{address}</code> : <EmptyCell />}</dd>
         <dt>Request</dt>
         <dd>

@@ -124,7 +124,7 @@ function PasskeyFactor({
       <ConfirmDialog
         isOpen={isRemoving}
         title="Remove this passkey?"
-        action="Remove"
+        action="Remove passkey"
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
         onCancel={() => setRemoving(false)}

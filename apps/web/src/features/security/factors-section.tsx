@@ -108,7 +108,7 @@ function TotpFactor({
       <ConfirmDialog
         isOpen={isRemoving}
         title="Remove the authenticator app?"
-        action="Remove"
+        action="Remove authenticator app"
         failure={disable.error ? describeFailure(disable.error) : undefined}
         isBusy={disable.isPending}
         onCancel={() => setRemoving(false)}

@@ -8,10 +8,10 @@ import { describeFailure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc, type Webhook } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
-import classes from "./webhooks.module.css";
 
 interface WebhookDangerSectionProps {
   readonly workspace: SessionWorkspace;
@@ -48,7 +48,7 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
   );
   return (
     <Section title="Danger zone">
-      <div className={classes.list}>
+      <div className={rowClasses.list}>
         <div className={sectionClasses.danger}>
           <p className={sectionClasses.words}>
             <strong>{isDisabled ? "Enable this webhook" : "Disable this webhook"}</strong>

@@ -1,6 +1,7 @@
 import { Button, Group, Skeleton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
+import { IconPencil } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -116,7 +117,9 @@ function Actions({ workspace, webhook }: WebhookProps): ReactElement {
       <Button variant="default" onClick={rotation.open}>
         Rotate secret
       </Button>
-      <Button onClick={edit.open}>Edit</Button>
+      <Button leftSection={<IconPencil size={16} />} onClick={edit.open}>
+        Edit
+      </Button>
       <LazyDialog source={editDialog} props={{ ...dialogProps, isOpen: isEditOpen, onClose: edit.close }} />
       <LazyDialog
         source={rotateDialog}

@@ -113,7 +113,7 @@ function idOf({ id }: Webhook): string {
 
 function NoWebhooks(): ReactElement {
   return (
-    <EmptyPanel title="No webhooks">
+    <EmptyPanel title="No webhooks yet">
       Create one to send changes to members, roles and API keys to your SIEM or another server. Messages
       follow Standard Webhooks.
     </EmptyPanel>

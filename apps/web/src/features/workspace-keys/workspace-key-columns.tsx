@@ -22,7 +22,7 @@ export function workspaceKeyColumns(
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 180,
+      minWidth: 140,
       grow: 2,
       rank: 0,
       cell: ({ id, name, owner }) =>
@@ -48,7 +48,7 @@ export function workspaceKeyColumns(
       id: "owner",
       label: "Owner",
       order: "owner",
-      minWidth: 120,
+      minWidth: 104,
       rank: 2,
       cell: ({ owner }) => (
         <bdi title={owner.email ?? undefined}>{owner.id === ownId ? "You" : nameOwner(owner)}</bdi>
@@ -57,7 +57,7 @@ export function workspaceKeyColumns(
     {
       id: "start",
       label: "Key",
-      minWidth: 112,
+      minWidth: 96,
       grow: 0,
       rank: 5,
       cell: ({ start }) => <code className={classes.mono}>{start}…</code>,
@@ -65,7 +65,7 @@ export function workspaceKeyColumns(
     {
       id: "restrictions",
       label: "Restrictions",
-      minWidth: 148,
+      minWidth: 120,
       isWide: true,
       rank: 7,
       cell: (key) => {
@@ -82,7 +82,7 @@ export function workspaceKeyColumns(
       label: "Expires",
       isTime: true,
       order: "expiresAt",
-      minWidth: 120,
+      minWidth: 118,
       grow: 0,
       rank: 4,
       cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,
@@ -92,16 +92,16 @@ export function workspaceKeyColumns(
       label: "Last used here",
       isTime: true,
       order: "lastUsedAt",
-      minWidth: 124,
+      minWidth: 120,
       grow: 0,
       rank: 3,
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? "Never" : <LastUseHour startsAt={lastUsedAt} />),
     },
     {
       id: "recentUses",
-      label: "Uses here (30 days)",
+      label: "Uses (30 days)",
       order: "recentUses",
-      minWidth: 148,
+      minWidth: 124,
       grow: 0,
       isNumeric: true,
       rank: 6,

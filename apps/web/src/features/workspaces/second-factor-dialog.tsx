@@ -53,7 +53,7 @@ export function SecondFactorDialog({ workspace, isOpen, onClose }: SecondFactorD
         <AffectedMembers workspaceId={workspaceId} isOpen={isOpen} />
       )}
       <ConfirmActions
-        action={requiresSecondFactor ? "Stop requiring it" : "Require it"}
+        action={requiresSecondFactor ? "Stop requiring it" : "Require second factor"}
         failure={update.error ? describeFailure(update.error) : undefined}
         isBusy={update.isPending}
         onCancel={onClose}

@@ -12,11 +12,17 @@ test.each([
 });
 
 test("describes read-only keys, keys with selected permissions, and both", () => {
-  expect(describePermissions({ permissions: null, isReadOnly: true })).toBe("Read only");
-  expect(describePermissions({ permissions: ["audit:read"], isReadOnly: false })).toBe("audit:read");
-  expect(describePermissions({ permissions: ["audit:read"], isReadOnly: true })).toBe(
+  expect(describePermissions({ permissions: null, isReadOnly: true }, false)).toBe("Read only");
+  expect(describePermissions({ permissions: ["audit:read"], isReadOnly: false }, false)).toBe("audit:read");
+  expect(describePermissions({ permissions: ["audit:read"], isReadOnly: true }, false)).toBe(
     "Read only, limited to audit:read",
   );
+});
+
+test("names the role that limits a key without selected permissions", () => {
+  const all = { permissions: null, isReadOnly: false };
+  expect(describePermissions(all, false)).toBe("All permissions of your role");
+  expect(describePermissions(all, true)).toBe("All permissions of the service account’s role");
 });
 
 test("describes only the named settings, each with its values before and after", () => {

@@ -22,8 +22,16 @@ export function describeLimit(limit: ApiKey["limit"]): string {
   return limit === null ? "No rate limit" : describeSetLimit(limit);
 }
 
-export function describePermissions({ permissions, isReadOnly }: Pick<ApiKey, "permissions" | "isReadOnly">) {
-  if (permissions === null) return isReadOnly ? "Read only" : "All permissions of your role";
+/** The permissions of a key without selected permissions. */
+export function describeAllPermissions(isServiceAccount: boolean): string {
+  return `All permissions of ${isServiceAccount ? "the service account’s" : "your"} role`;
+}
+
+export function describePermissions(
+  { permissions, isReadOnly }: Pick<ApiKey, "permissions" | "isReadOnly">,
+  isServiceAccount: boolean,
+): string {
+  if (permissions === null) return isReadOnly ? "Read only" : describeAllPermissions(isServiceAccount);
   const names = list.format(permissions);
   return isReadOnly ? `Read only, limited to ${names}` : names;
 }
@@ -60,6 +68,7 @@ export function describeExpansions(
   settings: KeySettings,
   { names, workspaces }: ExpansionOptions,
 ): readonly Expansion[] {
+  const allPermissions = describeAllPermissions(key.serviceAccount !== null);
   const describe: Readonly<Record<string, () => Expansion>> = {
     isDisabled: () => ({ label: "State", before: "Disabled", after: "Enabled" }),
     expiresAt: () => ({
@@ -74,8 +83,8 @@ export function describeExpansions(
     }),
     permissions: () => ({
       label: "Permissions",
-      before: key.permissions ? list.format(key.permissions) : "All permissions of your role",
-      after: settings.permissions ? list.format(settings.permissions) : "All permissions of your role",
+      before: key.permissions ? list.format(key.permissions) : allPermissions,
+      after: settings.permissions ? list.format(settings.permissions) : allPermissions,
     }),
     isReadOnly: () => ({ label: "Read only", before: "Yes", after: "No, it can also change data" }),
     ipRanges: () => ({

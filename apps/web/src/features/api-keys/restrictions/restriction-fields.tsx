@@ -6,6 +6,7 @@ import { trpc } from "../../../server/trpc.ts";
 import { Choice, Choices } from "../../../ui/choice.tsx";
 import { describeExactly } from "../../../ui/elapsed.ts";
 import { describeTimeZone } from "../../../ui/time-zone.tsx";
+import { describeAllPermissions } from "./describe-restrictions.ts";
 import { describeInvalidRanges } from "./ip-range-lines.ts";
 import { LimitFields } from "./limit-fields.tsx";
 import classes from "./restriction-fields.module.css";
@@ -36,7 +37,7 @@ export function RestrictionFields({
       <div className={classes.fields}>
         <div className={classes.column}>
           {!isExpiryHidden && <ExpiryField form={form} expiresAt={expiresAt} />}
-          <PermissionFields form={form} />
+          <PermissionFields form={form} hasOneWorkspace={hasOneWorkspace} />
         </div>
         <div className={classes.column}>
           {!hasOneWorkspace && <WorkspaceFields form={form} />}
@@ -103,7 +104,10 @@ export function ExpiryField({
   );
 }
 
-function PermissionFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactElement {
+function PermissionFields({
+  form,
+  hasOneWorkspace = false,
+}: Pick<RestrictionFieldsProps, "form" | "hasOneWorkspace">): ReactElement {
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   const name = useId();
   const { permissions, isReadOnly } = form.values;
@@ -120,7 +124,7 @@ function PermissionFields({ form }: Pick<RestrictionFieldsProps, "form">): React
       <Choice
         kind="radio"
         name={name}
-        label="All permissions of your role"
+        label={describeAllPermissions(hasOneWorkspace)}
         isChosen={permissions === null}
         onChoose={() => choose(null)}
       />

@@ -19,7 +19,7 @@ export function serviceAccountActions(workspaceId: string): readonly BulkAction<
     {
       verb: "Enable",
       done: "enabled",
-      consequence: "Requests with their API keys are accepted again immediately.",
+      consequence: "Requests with their API keys are allowed again immediately.",
       isDangerous: false,
       appliesTo: ({ isDisabled }) => isDisabled,
       run: ({ userId }) =>

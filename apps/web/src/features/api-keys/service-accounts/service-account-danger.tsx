@@ -7,11 +7,11 @@ import type { ReactElement } from "react";
 import { describeFailure } from "../../../server/failure.ts";
 import { type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
+import rowClasses from "../../../ui/danger-rows.module.css";
 import dialogClasses from "../../../ui/dialog.module.css";
 import { Quoted } from "../../../ui/quoted.tsx";
 import sectionClasses from "../../../ui/section.module.css";
 import { Section } from "../../../ui/section.tsx";
-import classes from "./service-account-danger.module.css";
 
 interface ServiceAccountDangerProps {
   readonly workspace: SessionWorkspace;
@@ -28,7 +28,7 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
   const remove = useDeletion(workspace, account, deletion.close);
   return (
     <Section title="Danger zone">
-      <div className={classes.list}>
+      <div className={rowClasses.list}>
         <div className={sectionClasses.danger}>
           <p className={sectionClasses.words}>
             <strong>{isDisabled ? "Enable this service account" : "Disable this service account"}</strong>
@@ -37,7 +37,7 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
               : "All of its API keys are rejected until you enable it again."}
           </p>
           <Button variant="default" flex="none" onClick={disabling.open}>
-            {isDisabled ? "Enable" : "Disable"}
+            {isDisabled ? "Enable service account" : "Disable service account"}
           </Button>
         </div>
         <div className={sectionClasses.danger}>
@@ -57,7 +57,7 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
             {isDisabled ? "Enable" : "Disable"} <Quoted>{account.name}</Quoted>?
           </>
         }
-        action={isDisabled ? "Enable" : "Disable"}
+        action={isDisabled ? "Enable service account" : "Disable service account"}
         failure={change.error ? describeFailure(change.error) : undefined}
         isBusy={change.isPending}
         onCancel={disabling.close}
@@ -66,7 +66,7 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
       >
         <p className={dialogClasses.words}>
           {isDisabled
-            ? "Requests with its API keys are accepted again immediately."
+            ? "Requests with its API keys are allowed again immediately."
             : "Requests with its API keys are rejected immediately, until you enable it again."}
         </p>
       </ConfirmDialog>
@@ -77,7 +77,7 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
             Delete <Quoted>{account.name}</Quoted>?
           </>
         }
-        action="Delete"
+        action="Delete service account"
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
         onCancel={deletion.close}
