@@ -88,8 +88,9 @@ export default defineConfig({
             { name: "charts", test: /\/src\/ui\/\w+-chart\./ },
             {
               name: "key-page",
-              test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/describe-restrictions|try-it\/try-it\.)/,
+              test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/(describe-restrictions|lifetimes))/,
             },
+            { name: "try-it", test: /features\/api-keys\/try-it\/(try-it|verdict)\./ },
             {
               name: "key-forms",
               test: /features\/api-keys\/(restrictions\/restriction|key-conflict)|ui\/choice/,

@@ -7,9 +7,10 @@ import { Choice, Choices } from "../../../ui/choice.tsx";
 import { describeExactly } from "../../../ui/elapsed.ts";
 import { describeTimeZone } from "../../../ui/time-zone.tsx";
 import { describeInvalidRanges } from "./ip-range-lines.ts";
+import { lifetimes } from "./lifetimes.ts";
 import { LimitFields } from "./limit-fields.tsx";
 import classes from "./restriction-fields.module.css";
-import { lifetimes, type RestrictionValues } from "./restriction-values.ts";
+import type { RestrictionValues } from "./restriction-values.ts";
 import type { RestrictionForm } from "./use-restriction-form.ts";
 
 const app = getRouteApi("/app");
