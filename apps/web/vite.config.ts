@@ -9,9 +9,9 @@ const referenceLibraries = /@scalar|vue|shiki|highlight/;
 const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
-  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(bulk-bar|bulk-change|column-menu|data-table|describe-results|filter-select|growing-table|list-table|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
-/** What logs and the recent activity use, without styles, which would be one more file of the overview. */
-const eventModules = /\/src\/(server\/describe-event|ui\/event-(columns|sentence))\.tsx?$/;
+  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(bulk-bar|bulk-change|column-menu|data-table|describe-results|event-columns|filter-select|growing-table|list-table|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
+/** What logs and the recent activity use. */
+const eventModules = /\/src\/server\/describe-event\.ts$/;
 /** The filters of the two logs. */
 const logFilterModules =
   /\/src\/ui\/(log-filters|id-filter|day-filter|person-select|use-person-search|use-typed-text)\./;
@@ -85,11 +85,16 @@ export default defineConfig({
               name: "webhooks",
               test: /features\/webhooks\/(webhook-status|use-webhooks|webhooks\.module)/,
             },
+            {
+              name: "session",
+              test: /features\/session\/(session-frame|link-failure|email-field|openid-sign-in|passkey-sign-in|second-factor-form|use-complete-sign-in)|\/src\/(ui\/(secret-field|field-rules|code-field)|server\/passkey-support)\./,
+            },
             { name: "charts", test: /\/src\/ui\/\w+-chart\./ },
             {
               name: "key-page",
-              test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/describe-restrictions|try-it\/try-it\.)/,
+              test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/(describe-restrictions|lifetimes))/,
             },
+            { name: "try-it", test: /features\/api-keys\/try-it\/(try-it|verdict)\./ },
             {
               name: "key-forms",
               test: /features\/api-keys\/(restrictions\/restriction|key-conflict)|ui\/choice/,

@@ -309,6 +309,8 @@ test("shows how a request with a key would be decided, and stores the key nowher
   const { id: workspaceId } = await getWorkspace(page);
   // The key's page needs no secret.
   const form = page.getByRole("form", { name: "Try this key" });
+  await page.getByRole("button", { name: "Try a request" }).press("Enter");
+  await form.getByRole("combobox", { name: "Method" }).and(page.locator(":focus")).waitFor();
   expect(await form.getByLabel("API key", { exact: true }).count()).toBe(0);
   await form.getByRole("button", { name: "Try it" }).click();
   await form.getByText("The key is valid for this request.").waitFor();

@@ -140,7 +140,10 @@ const forms = [
   {
     form: "a request to try",
     at: () => `/account/api-keys/${keyId}`,
-    enter: () => page.getByLabel("Path").fill("/open/workspaces"),
+    enter: async () => {
+      await page.getByRole("button", { name: "Try a request" }).click();
+      await page.getByLabel("Path").fill("/open/workspaces");
+    },
     save: async () => {
       await page.getByRole("form", { name: "Try this key" }).getByRole("button", { name: "Try it" }).click();
       await page.getByRole("form", { name: "Try this key" }).getByText("Allowed").waitFor();

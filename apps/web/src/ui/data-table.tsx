@@ -34,7 +34,8 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
     minWidth: column.isTime && isExact ? Math.max(column.minWidth, exactTimeWidth) : column.minWidth,
   }));
   const shown = fitColumns(layouts, chosen, width, fixed);
-  const { table, rows, columns: visible } = useDataTable(props, shown);
+  const visible = columns.filter(({ id }) => shown.has(id));
+  const { table, rows } = useDataTable(props);
   const isBusy = !items || isStale;
   // Until the width is measured, the list would render all rows as cards and replace them before
   // the first paint.

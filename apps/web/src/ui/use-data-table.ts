@@ -1,9 +1,6 @@
 import {
-  type Column,
   type ColumnDef,
-  columnVisibilityFeature,
   rowSelectionFeature,
-  rowSortingFeature,
   tableFeatures as selectFeatures,
   useTable,
 } from "@tanstack/react-table";
@@ -11,22 +8,14 @@ import { useMemo } from "react";
 import type { DataColumn } from "./data-column.ts";
 import type { DataTableProps } from "./data-table-props.ts";
 
-/** The features of TanStack Table that tables use. */
-export const tableFeatures = selectFeatures({
-  columnVisibilityFeature,
-  rowSelectionFeature,
-  rowSortingFeature,
-  columnMeta: {} as { readonly column: DataColumn<never> },
-});
-
 /**
- * The state of a table, whose caller sorts, filters and paginates.
- * @param shown The columns that fit.
+ * The features of TanStack Table that tables use. The server sorts, and `fitColumns` chooses the columns. Each feature is
+ * about a kilobyte that every page with a table loads.
  */
-export function useDataTable<Item extends object>(
-  { columns, items, idOf, sort = "", selection }: DataTableProps<Item>,
-  shown: ReadonlyMap<string, number>,
-) {
+export const tableFeatures = selectFeatures({ rowSelectionFeature });
+
+/** The rows of a table, and which of them are selected. */
+export function useDataTable<Item extends object>({ columns, items, idOf, selection }: DataTableProps<Item>) {
   const definitions = useMemo(() => columns.map(defineColumn), [columns]);
   const data = useMemo(() => [...(items ?? [])], [items]);
   // Without the IDs of rows that are no longer in the list, which the URL may still contain.
@@ -42,34 +31,16 @@ export function useDataTable<Item extends object>(
     columns: definitions,
     data,
     getRowId: idOf,
-    manualSorting: true,
     enableRowSelection: ({ original }) => selection?.blockedReason?.(original) === undefined,
-    state: {
-      sorting: [{ id: sort.replace(/^-/, ""), desc: sort.startsWith("-") }],
-      columnVisibility: Object.fromEntries(columns.map(({ id }) => [id, shown.has(id)])),
-      rowSelection,
-    },
+    state: { rowSelection },
     onRowSelectionChange: (updater) => {
       const after = typeof updater === "function" ? updater(rowSelection) : updater;
       selection?.onSelect(new Set(Object.keys(after).filter((id) => after[id])));
     },
   });
-  return {
-    table,
-    rows: table.getRowModel().rows,
-    columns: table.getVisibleLeafColumns().map((column) => columnOf<Item>(column)),
-  };
+  return { table, rows: table.getRowModel().rows };
 }
 
 function defineColumn<Item>(column: DataColumn<Item>): ColumnDef<typeof tableFeatures, Item & object> {
-  return {
-    id: column.id,
-    header: column.label,
-    cell: ({ row }) => column.cell(row.original),
-    meta: { column: column as DataColumn<never> },
-  };
-}
-
-function columnOf<Item>(column: Column<typeof tableFeatures, Item & object>): DataColumn<Item> {
-  return column.columnDef.meta?.column as unknown as DataColumn<Item>; // `defineColumn` sets it.
+  return { id: column.id, header: column.label, cell: ({ row }) => column.cell(row.original) };
 }

@@ -6,12 +6,8 @@ import { trpc } from "../../server/trpc.ts";
 import { describeRule } from "../../ui/describe-violation.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import classes from "./policy-warning.module.css";
-import {
-  lifetimes,
-  type RestrictionValues,
-  restrictionRules,
-  toSettings,
-} from "./restrictions/restriction-values.ts";
+import { lifetimes } from "./restrictions/lifetimes.ts";
+import { type RestrictionValues, restrictionRules, toSettings } from "./restrictions/restriction-values.ts";
 import { suggestLifetime } from "./restrictions/suggest-lifetime.ts";
 import type { RestrictionForm } from "./restrictions/use-restriction-form.ts";
 

@@ -1,7 +1,7 @@
 import type { KeyRejection } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
-import classes from "./rejection-columns.module.css";
+import classes from "./key-page.module.css";
 
 /** The columns of the rejected and rate-limited requests with a key. */
 export const rejectionColumns: readonly [DataColumn<KeyRejection>, ...DataColumn<KeyRejection>[]] = [

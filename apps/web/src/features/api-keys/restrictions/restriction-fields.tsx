@@ -8,9 +8,10 @@ import { describeExactly } from "../../../ui/elapsed.ts";
 import { describeTimeZone } from "../../../ui/time-zone.tsx";
 import { describeAllPermissions } from "./describe-restrictions.ts";
 import { describeInvalidRanges } from "./ip-range-lines.ts";
+import { lifetimes } from "./lifetimes.ts";
 import { LimitFields } from "./limit-fields.tsx";
 import classes from "./restriction-fields.module.css";
-import { lifetimes, type RestrictionValues } from "./restriction-values.ts";
+import type { RestrictionValues } from "./restriction-values.ts";
 import type { RestrictionForm } from "./use-restriction-form.ts";
 
 const app = getRouteApi("/app");

@@ -2,15 +2,7 @@ import { restrictionLimits } from "@latchkey/limits";
 import type { ApiKey, KeySettings, Permission } from "../../../server/trpc.ts";
 import { formatCount } from "../../../ui/count.ts";
 import { describeInvalidRanges } from "./ip-range-lines.ts";
-
-/** The lifetimes to choose from, by length in seconds. */
-export const lifetimes = {
-  "3600": "In 1 hour",
-  "86400": "In 24 hours",
-  "604800": "In 7 days",
-  "2592000": "In 30 days",
-  "7776000": "In 90 days",
-} as const;
+import type { lifetimes } from "./lifetimes.ts";
 
 /** The rate limit windows that have a name, by length in seconds. */
 export const namedWindows = { "1": "second", "60": "minute", "3600": "hour", "86400": "day" } as const;

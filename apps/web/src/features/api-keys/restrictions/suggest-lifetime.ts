@@ -1,5 +1,5 @@
 import type { ViolatedPolicy } from "../../../server/trpc.ts";
-import { lifetimes } from "./restriction-values.ts";
+import { lifetimes } from "./lifetimes.ts";
 
 const secondsPerDay = 86_400;
 

@@ -1,0 +1,135 @@
+import { createRoute, lazyRouteComponent, notFound } from "@tanstack/react-router";
+import {
+  parseServiceAccountKeysSearch,
+  parseServiceAccountsSearch,
+} from "../../features/api-keys/service-accounts/service-accounts-search.ts";
+import { parseAuditLogSearch } from "../../features/audit-log/audit-log-search.ts";
+import { parseInvitationsSearch } from "../../features/members/invitations-search.ts";
+import { parseMembersSearch } from "../../features/members/members-search.ts";
+import { membersQuery } from "../../features/members/use-members.ts";
+import { parseDeliveriesSearch, parseWebhooksSearch } from "../../features/webhooks/webhooks-search.ts";
+import { parseWorkspaceKeysSearch } from "../../features/workspace-keys/workspace-keys-search.ts";
+import { queryClient } from "../../server/query-client.ts";
+import { trpc } from "../../server/trpc.ts";
+import { parseUsageRange } from "../../ui/usage-ranges.ts";
+import { NotFoundPage } from "../not-found-page.tsx";
+import { WorkspaceGate } from "../workspace-gate.tsx";
+import { appRoute } from "./app-route.ts";
+
+const workspaceRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/w/$slug",
+  beforeLoad: ({ context, params }) => {
+    const workspace = context.session.workspaces.find(({ slug }) => slug === params.slug);
+    if (!workspace) throw notFound();
+    return { workspace };
+  },
+  loader: ({ context: { workspace } }) =>
+    void queryClient.prefetchQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id })),
+  component: WorkspaceGate,
+  notFoundComponent: NotFoundPage,
+});
+
+const overviewRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/",
+  validateSearch: parseUsageRange,
+  loader: ({ context: { workspace } }) => {
+    void queryClient.prefetchQuery(trpc.apiKeys.summary.queryOptions());
+    void queryClient.prefetchQuery(trpc.ownership.get.queryOptions({ workspaceId: workspace.id }));
+  },
+  component: lazyRouteComponent(() => import("../../features/overview/overview-page.tsx"), "OverviewPage"),
+});
+
+const workspaceKeysRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/api-keys",
+  validateSearch: parseWorkspaceKeysSearch,
+  component: lazyRouteComponent(
+    () => import("../../features/workspace-keys/workspace-keys-page.tsx"),
+    "WorkspaceKeysPage",
+  ),
+});
+
+const membersRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/members",
+  validateSearch: parseMembersSearch,
+  loaderDeps: ({ search }) => search,
+  loader: ({ context: { workspace }, deps }) => {
+    void queryClient.prefetchInfiniteQuery(membersQuery(workspace.id, deps));
+    void queryClient.prefetchQuery(trpc.ownership.get.queryOptions({ workspaceId: workspace.id }));
+  },
+  component: lazyRouteComponent(() => import("../../features/members/members-page.tsx"), "MembersPage"),
+});
+
+const invitationsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/members/invitations",
+  validateSearch: parseInvitationsSearch,
+  component: lazyRouteComponent(
+    () => import("../../features/members/invitations-page.tsx"),
+    "InvitationsPage",
+  ),
+});
+
+const serviceAccountsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/members/service-accounts",
+  validateSearch: parseServiceAccountsSearch,
+  component: lazyRouteComponent(
+    () => import("../../features/api-keys/service-accounts/service-accounts-page.tsx"),
+    "ServiceAccountsPage",
+  ),
+});
+
+const serviceAccountRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/members/service-accounts/$userId",
+  validateSearch: parseServiceAccountKeysSearch,
+  component: lazyRouteComponent(
+    () => import("../../features/api-keys/service-accounts/service-account-page.tsx"),
+    "ServiceAccountPage",
+  ),
+});
+
+const auditLogRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/audit",
+  validateSearch: parseAuditLogSearch,
+  component: lazyRouteComponent(() => import("../../features/audit-log/audit-log-page.tsx"), "AuditLogPage"),
+});
+
+const webhooksRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/webhooks",
+  validateSearch: parseWebhooksSearch,
+  component: lazyRouteComponent(() => import("../../features/webhooks/webhooks-page.tsx"), "WebhooksPage"),
+});
+
+const webhookRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/webhooks/$webhookId",
+  validateSearch: parseDeliveriesSearch,
+  component: lazyRouteComponent(() => import("../../features/webhooks/webhook-page.tsx"), "WebhookPage"),
+});
+
+const settingsRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("../../features/workspaces/settings-page.tsx"), "SettingsPage"),
+});
+
+/** The pages of a workspace. */
+export const workspaceRoutes = workspaceRoute.addChildren([
+  overviewRoute,
+  workspaceKeysRoute,
+  membersRoute,
+  invitationsRoute,
+  serviceAccountsRoute,
+  serviceAccountRoute,
+  auditLogRoute,
+  webhooksRoute,
+  webhookRoute,
+  settingsRoute,
+]);
