@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createProgram } from "@latchkey/api/program";
 import { openDatabase } from "@latchkey/db/connection";
 import { decodeId } from "@latchkey/db/ids";
@@ -17,6 +20,8 @@ const password = "twelve characters or more";
 const grace = "grace@example.com";
 
 let instance: TestInstance;
+/** For the backup. */
+let directory: string;
 let db: Db;
 let ada: Account;
 /** IDs by name, as the command prints them. */
@@ -24,6 +29,7 @@ const ids: Record<string, string> = {};
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
+  directory = await mkdtemp(join(tmpdir(), "latchkey-"));
   const { baseUrl } = await instance.startInProcess();
   ada = await signUp(baseUrl);
   ids.home = (await getMembership(baseUrl, ada)).workspaceId;
@@ -33,6 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await db?.destroy();
   await instance?.close();
+  if (directory) await rm(directory, { recursive: true });
 });
 
 /** The value of an ID that an earlier step has stored. */
@@ -255,15 +262,20 @@ const steps: readonly Step[] = [
     event: () => ({ before: { host: "example.invalid", webhookId: idOf("webhook") } }),
   },
   {
+    command: "backup",
+    args: () => [join(directory, "instance.backup")],
+    actions: ["backup.created"],
+  },
+  {
     command: "user delete",
     args: () => [grace, "--confirm", grace],
     actions: ["user.deleted", "workspace.deleted"],
   },
 ];
 
-/** The commands that change no data of an instance that has users, but read or move all of it. */
+/** The commands that change no data of an instance that has users. */
 const unrecorded = [
-  ...["migrate", "backup", "restore", "demo"],
+  ...["migrate", "restore", "demo"],
   ...["user list", "key list", "key show", "workspace list", "workspace keys", "workspace policy"],
   ...["member list", "service-account list", "invitation list", "webhook list", "operator list"],
   ...["webhook deliveries", "instance show", "instance log"],

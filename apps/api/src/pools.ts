@@ -42,3 +42,17 @@ export function openPools(
     }),
   };
 }
+
+/**
+ * Opens the one connection on which operators see all tenants. A search reads the names of all workspaces, and the number of
+ * keys also takes those that can't reach a workspace, so the time bounds them as it bounds other reads.
+ */
+export function openInspection(connection: DatabaseConnection, applicationName: string): Db {
+  return openDatabase(connection, {
+    applicationName,
+    role: "latchkey_admission",
+    maxConnections: 1,
+    statementTimeoutMs: readTimeoutMs,
+    isReadOnly: true,
+  });
+}

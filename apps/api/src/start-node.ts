@@ -10,7 +10,6 @@ import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
-import { openDatabase } from "@latchkey/db/connection";
 import { recordRegistration } from "@latchkey/db/instance-events";
 import { recordEmailSetting } from "@latchkey/db/instance-settings";
 import { JobWorker } from "@latchkey/db/job-worker";
@@ -32,7 +31,7 @@ import { reserveAddress } from "./http/server.ts";
 import { LogDestination } from "./log-destination.ts";
 import { createMailTasks } from "./mail/mail-tasks.ts";
 import { endpoints } from "./open/endpoints.ts";
-import { openPools } from "./pools.ts";
+import { openInspection, openPools } from "./pools.ts";
 import type { ReadyFacts } from "./ready-message.ts";
 import { version } from "./version.ts";
 import { createMessageSender } from "./webhooks/message-sender.ts";
@@ -115,11 +114,7 @@ export async function startNode(
     onFailure: (error, rule) => events.reportFailure("purger", error, `${rule} could not be purged`),
   });
   stack.defer(() => purger.close());
-  const admissionDb = openDatabase(prepared.connection, {
-    applicationName: "latchkey inspection",
-    role: "latchkey_admission",
-    maxConnections: 1,
-  });
+  const admissionDb = openInspection(prepared.connection, "latchkey inspection");
   stack.defer(() => closePool(admissionDb));
   const { db } = webPools;
   const instance = {

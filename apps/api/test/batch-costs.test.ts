@@ -36,6 +36,7 @@ test("every procedure in the cost table exists", () => {
     "account.setPassword",
     "account.startOpenid",
     "apiKeys.list",
+    "audit.actors",
     "audit.list",
     "audit.previewRetention",
     "keyHistory.evaluate",

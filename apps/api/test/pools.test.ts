@@ -1,7 +1,7 @@
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { openPools } from "../src/pools.ts";
+import { openInspection, openPools } from "../src/pools.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -30,4 +30,13 @@ test("pools open exactly the configured number of connections", async () => {
   expect(pools.readConnections).toBe(3);
   await pools.db.destroy();
   await pools.readDb.destroy();
+});
+
+test("the connection of operators cancels a statement after a second, and changes nothing", async () => {
+  const db = openInspection(database.connection, "inspected");
+  await expect(sql`select pg_sleep(4)`.execute(db)).rejects.toMatchObject({ code: "57014" });
+  const { rows } = await sql<{ readOnly: string }>`
+    select current_setting('transaction_read_only') as "readOnly"`.execute(db);
+  expect(rows).toEqual([{ readOnly: "on" }]);
+  await db.destroy();
 });

@@ -281,3 +281,31 @@ test("the policy of the workspace applies to a key on its next request", async (
   // The policy rejects the owner's key too.
   expect((await create(team)).status).toBe(403);
 });
+
+test("owners and admins get a notice when a service account has nearly as many keys as it may have", async () => {
+  const team = await addTeam();
+  const [admin, member] = [await join(team, "admin"), await join(team, "member")];
+  const noticesOf = async (secret: string) => {
+    const { body } = await send(secret, ["GET", "/me/notices"]);
+    return (body.data as { kind: string; message: string }[]).filter(
+      ({ kind }) => kind === "quota-nearly-reached",
+    );
+  };
+  for (let count = 0; count < 3; count += 1) await create(team);
+  expect(await noticesOf(team.owner.secret)).toEqual([]);
+  await create(team);
+  const message =
+    "The service account “Deploys” of the workspace “Team” has 4 of at most 4 API keys. Delete keys that are no longer used, or ask the operator to raise the limit.";
+  for (const secret of [team.owner.secret, admin]) {
+    expect(await noticesOf(secret)).toMatchObject([{ message }]);
+  }
+  expect(await noticesOf(member)).toEqual([]);
+  const { items } = await team.owner.client.notices.list.query({});
+  expect(items[0]?.link).toEqual({ to: "service-account", workspaceId: team.id, userId: team.accountId });
+  // Someone who no longer manages the service account loses the notice.
+  const { body } = await send(admin, ["GET", "/me"]);
+  const { id: userId } = body.user as { id: string };
+  const change = { workspaceId: team.id, userId, role: "member", version: 1 } as const;
+  await team.owner.client.members.changeRole.mutate(change);
+  expect(await noticesOf(admin)).toEqual([]);
+});

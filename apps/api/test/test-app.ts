@@ -16,7 +16,6 @@ import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
-import { openDatabase } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { createTestDatabase } from "@latchkey/db/testing/test-database";
@@ -33,7 +32,7 @@ import { EventLog, type EventLogOptions } from "../src/event-log/event-log.ts";
 import type { Endpoint } from "../src/http/endpoint.ts";
 import { reserveAddress } from "../src/http/server.ts";
 import { endpoints } from "../src/open/endpoints.ts";
-import { openPools } from "../src/pools.ts";
+import { openInspection, openPools } from "../src/pools.ts";
 import { createResponseChecker } from "./openapi-response-checker.ts";
 
 /** The app on a loopback port, with its own Postgres database. */
@@ -150,11 +149,7 @@ export async function startTestApp(
     onFailure: (error) =>
       events.reportFailure("statistics", error, "the history of keys could not be written"),
   });
-  const admissionDb = openDatabase(database.connection, {
-    applicationName: "test inspection",
-    role: "latchkey_admission",
-    maxConnections: 1,
-  });
+  const admissionDb = openInspection(database.connection, "test inspection");
   const app = await createApp({
     instance,
     openPools: pools,

@@ -9,6 +9,7 @@ import {
 /** Actions that only the instance log has. */
 const ownActions = [
   "audit-log.exported",
+  "backup.created",
   "operator.granted",
   "operator.revoked",
   "registration.changed",

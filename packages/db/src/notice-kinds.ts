@@ -25,6 +25,8 @@ export interface NoticeFactsByKind {
     /** Null for a quota of the user. */
     readonly workspaceId: WorkspaceId | null;
     readonly workspaceName: string | null;
+    /** Whose quota it is; absent for one of the user who gets the notice, or of a workspace. */
+    readonly serviceAccount?: NoticedKey["serviceAccount"];
   };
 }
 

@@ -14,7 +14,7 @@ const maxPerStep = 500;
  * The most owners and admins who get a notice about a key of a service account. One statement inserts the notices of a
  * step, so a workspace with hundreds of admins could make it time out for the whole instance.
  */
-const maxManagers = 20;
+export const maxManagers = 20;
 /** The most steps per source and run; the next run continues. */
 const maxSteps = 20;
 

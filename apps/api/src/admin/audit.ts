@@ -1,12 +1,18 @@
+import { findAuditActors } from "@latchkey/db/audit-actors";
 import { listAuditEvents } from "@latchkey/db/audit-events";
 import { maxCountedEvents, previewRetention } from "@latchkey/db/audit-retention";
+import { decodeId, encodeId } from "@latchkey/db/ids";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { auditRetentionDays } from "@latchkey/limits";
 import { z } from "zod";
 import { auditFilterInput, toAuditFilter } from "../audit-filter.ts";
+import { searchText } from "../fields.ts";
 import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { presentAuditEvent } from "../presenters/audit-event.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
+
+/** How many actors a search returns. */
+const maxListedActors = 20;
 
 export const auditRouter = createRouter({
   /** How many events a shorter retention would delete, and since when.  */
@@ -20,6 +26,16 @@ export const auditRouter = createRouter({
         isComplete: preview.count < maxCountedEvents,
         oldestAt: preview.oldestAt?.toISOString() ?? null,
       };
+    }),
+
+  /** Members, and all others who have made changes in the workspace. The search can be an ID. */
+  actors: workspaceProcedure("audit:read")
+    .input(workspaceInput({ search: searchText.default("") }))
+    .query(async ({ ctx: { read, access }, input: { search } }) => {
+      const { scope } = access;
+      const query = { search, id: decodeId("user", search), limit: maxListedActors };
+      const actors = await read((db) => inWorkspace(db, scope, (trx) => findAuditActors(trx, scope, query)));
+      return actors.map(({ userId, ...actor }) => ({ id: encodeId("user", userId), ...actor }));
     }),
 
   /** A page of the workspace's audit log. */

@@ -14,6 +14,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["account.setPassword", maxBatchCost],
   ["account.startOpenid", maxBatchCost],
   ["apiKeys.list", 5],
+  ["audit.actors", 5],
   ["audit.list", 5],
   ["audit.previewRetention", 5],
   ["keyHistory.evaluate", 5],

@@ -1,6 +1,7 @@
 import type { Details, Origin } from "@latchkey/db/audit-actions";
 import {
   appendInstanceEvent,
+  canRecordInstanceEvents,
   type InstanceEvent,
   type InstanceEventFilter,
   listInstanceEvents,
@@ -35,4 +36,14 @@ export async function recordAuditExport(
   after: Details,
 ): Promise<void> {
   await appendInstanceEvent(trx, origin, { action: "audit-log.exported", workspaceId, after });
+}
+
+/**
+ * Records that an operator copies the whole instance. Does nothing in a database that can't hold the event: an empty one, one
+ * of a version without an instance log, or a standby.
+ * @param db a connection in the login role, because the other roles may be missing.
+ */
+export async function recordBackup(db: Db, origin: Origin): Promise<void> {
+  if (!(await canRecordInstanceEvents(db))) return;
+  await db.transaction().execute((trx) => appendInstanceEvent(trx, origin, { action: "backup.created" }));
 }

@@ -1,4 +1,4 @@
-import type { NoticeContent, NoticedKey, NoticedQuota } from "@latchkey/db/notice-kinds";
+import type { NoticeContent, NoticedKey, NoticedQuota, NoticeFactsByKind } from "@latchkey/db/notice-kinds";
 
 /** What a notice says, in the app and by email. */
 export interface NoticeText {
@@ -53,7 +53,7 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
       };
     case "quota-nearly-reached": {
       const { subject, remedy } = quotaTexts[facts.quota];
-      const where = facts.workspaceName === null ? "You have" : `The workspace “${facts.workspaceName}” has`;
+      const where = describeQuotaOwner(facts);
       const [count, limit] = [facts.count, facts.limit].map((number) => number.toLocaleString("en-US"));
       return {
         title: `Limit for ${subject} nearly reached`,
@@ -74,6 +74,15 @@ const quotaTexts: Readonly<Record<NoticedQuota, { readonly subject: string; read
   invitationsPerWorkspace: { subject: "invitations", remedy: "Revoke invitations that are no longer needed" },
   webhooksPerWorkspace: { subject: "webhooks", remedy: "Delete webhooks that are no longer used" },
 };
+
+function describeQuotaOwner({
+  serviceAccount,
+  workspaceName,
+}: NoticeFactsByKind["quota-nearly-reached"]): string {
+  const workspace = `workspace “${workspaceName}”`;
+  if (serviceAccount) return `The service account “${serviceAccount.name}” of the ${workspace} has`;
+  return workspaceName === null ? "You have" : `The ${workspace} has`;
+}
 
 /** A key, and the service account that it belongs to, if it is not the user's. */
 function nameOf({ keyName, serviceAccount }: NoticedKey): string {

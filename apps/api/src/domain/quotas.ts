@@ -117,26 +117,38 @@ export async function noticeQuota(
     count,
     userIds,
     workspace,
+    serviceAccount,
   }: {
     readonly quota: NoticedQuota;
     readonly count: number;
     readonly userIds: readonly UserId[];
-    /** For a quota of a workspace. */
+    /** For a quota of a workspace, or of a service account of this workspace. */
     readonly workspace?: Pick<Workspace, "id" | "name">;
+    readonly serviceAccount?: { readonly id: UserId; readonly name: string };
   },
 ): Promise<void> {
+  if (!isNearlyReached(quotas, { quota, count })) return;
   const limit = quotas[quota];
-  if (count * 10 < limit * 9) return;
-  const subject = [quota, ...(workspace ? [workspace.id] : []), limit].join(" ");
+  const owner = serviceAccount ?? workspace;
+  const subject = [quota, ...(owner ? [owner.id] : []), limit].join(" ");
   const facts = {
     quota,
     count,
     limit,
     workspaceId: workspace?.id ?? null,
     workspaceName: workspace?.name ?? null,
+    ...(serviceAccount && { serviceAccount }),
   };
   await addNotices(
     trx,
     userIds.map((userId) => ({ kind: "quota-nearly-reached" as const, userId, subject, facts })),
   );
+}
+
+/** Whether at least nine tenths of a quota are used. */
+export function isNearlyReached(
+  quotas: Quotas,
+  { quota, count }: { readonly quota: NoticedQuota; readonly count: number },
+): boolean {
+  return count * 10 >= quotas[quota] * 9;
 }

@@ -1,4 +1,4 @@
-import { encodeId } from "@latchkey/db/ids";
+import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { noticeKinds } from "@latchkey/db/notice-kinds";
 import type { Notice } from "@latchkey/db/notices";
 import { maxLength } from "@latchkey/limits";
@@ -64,6 +64,14 @@ export type NoticeLink =
   | { readonly to: "keys" | "security" }
   | null;
 
+function serviceAccountLink(id: UserId, workspaceId: WorkspaceId): NoticeLink {
+  return {
+    to: "service-account",
+    workspaceId: encodeId("workspace", workspaceId),
+    userId: encodeId("user", id),
+  };
+}
+
 function linkOf({ kind, facts }: Notice): NoticeLink {
   switch (kind) {
     case "invitation":
@@ -75,15 +83,13 @@ function linkOf({ kind, facts }: Notice): NoticeLink {
     case "former-secret-used":
     case "new-network":
       return facts.serviceAccount && facts.workspaceId
-        ? {
-            to: "service-account",
-            workspaceId: encodeId("workspace", facts.workspaceId),
-            userId: encodeId("user", facts.serviceAccount.id),
-          }
+        ? serviceAccountLink(facts.serviceAccount.id, facts.workspaceId)
         : { to: "key", keyId: encodeId("key", facts.keyId) };
     case "new-device":
       return { to: "security" };
     case "quota-nearly-reached":
+      if (facts.serviceAccount && facts.workspaceId)
+        return serviceAccountLink(facts.serviceAccount.id, facts.workspaceId);
       if (facts.quota === "keysPerUser") return { to: "keys" };
       if (facts.quota === "workspacesPerUser" || facts.workspaceId === null) return null;
       return { to: quotaPages[facts.quota], workspaceId: encodeId("workspace", facts.workspaceId) };

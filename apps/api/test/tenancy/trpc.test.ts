@@ -143,6 +143,7 @@ const table = readTable(`
   invitations.revoke, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND
   invitations.preview                     NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   invitations.accept                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  audit.actors                            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   audit.list                              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   audit.previewRetention                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   overview.usage                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -801,6 +802,7 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "invitations.preview": { input: () => ({ token: "unknown" }) },
   "invitations.accept": { input: () => ({ token: "unknown" }) },
+  "audit.actors": { input: createWorkspaceInput() },
   "audit.list": {
     input: createWorkspaceInput(),
     shows: ({ people }) => ["member.added", people.removed.id],

@@ -1,15 +1,18 @@
 import { resolve } from "node:path";
+import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
 import { type DumpOptions, dumpDatabase } from "@latchkey/db/dump-database";
 import { SchemaMissingError } from "@latchkey/db/migrate";
 import { z } from "zod";
 import { withStartErrors } from "../../boot.ts";
 import { createNoInstanceError } from "../../database-server.ts";
+import { recordBackup } from "../../domain/instance-log.ts";
 import { version } from "../../version.ts";
+import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineServerTask } from "../server-task.ts";
 import { requireNoFile, writeBackupFile } from "./backup-file.ts";
 
-/** Writes a backup of the instance; changes nothing in the database, not even its schema. */
+/** Writes a backup of the instance; changes nothing in the database except for the event in the instance log. */
 export const backupTask = defineServerTask({
   input: z.strictObject({
     file: z
@@ -32,6 +35,8 @@ export const backupTask = defineServerTask({
       summary = { createdAt, rowCount };
     };
     try {
+      // Before the backup, so that none is unrecorded, and so that a restored instance shows which backup it comes from.
+      await withStartErrors(() => record(server.connection));
       const chunks = dumpDatabase(server.connection, { product: version, onEnd, signal });
       const sizeBytes = await withStartErrors(() => writeBackupFile(path, chunks, signal));
       return itemOf({ file: path, ...summary, sizeBytes }, [
@@ -45,3 +50,13 @@ export const backupTask = defineServerTask({
     }
   },
 });
+
+async function record(connection: DatabaseConnection): Promise<void> {
+  const options = { applicationName: "latchkey backup", maxConnections: 1, role: "login" } as const;
+  const db = openDatabase(connection, options);
+  try {
+    await recordBackup(db, commandOrigin);
+  } finally {
+    await db.destroy();
+  }
+}

@@ -8,15 +8,14 @@ interface PersonFilterProps extends Pick<PersonSelectProps, "label" | "chosen" |
   readonly workspaceId: string;
 }
 
-/** A choice among the members. */
+/** A choice among members and all others who have made changes, such as former members. */
 export function PersonFilter({ workspaceId, ...select }: PersonFilterProps): ReactElement {
   const search = usePersonSearch();
   const { data } = useQuery(
-    trpc.members.list.queryOptions(
+    trpc.audit.actors.queryOptions(
       { workspaceId, search: search.text ?? "" },
       { enabled: search.text !== undefined, placeholderData: keepPreviousData },
     ),
   );
-  const people = (data?.items ?? []).map(({ userId: id, name, email }) => ({ id, name, email }));
-  return <PersonSelect {...select} search={search} people={people} nothingFound="No member matches" />;
+  return <PersonSelect {...select} search={search} people={data ?? []} nothingFound="No actor matches" />;
 }

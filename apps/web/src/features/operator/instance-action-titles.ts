@@ -6,6 +6,7 @@ export type InstanceAction = InstanceEvent["action"];
 /** The label of each action of the instance log, in filters and in the log. */
 export const instanceActionTitles = {
   "audit-log.exported": "Audit log exported",
+  "backup.created": "Backup created",
   "operator.granted": "Operator role granted",
   "operator.revoked": "Operator role revoked",
   "registration.changed": "Registration changed",
