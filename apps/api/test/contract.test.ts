@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
+import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { disableUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineEndpoint } from "../src/http/endpoint.ts";
-import { measureSlowest } from "./measure-slowest.ts";
 import { sendRaw, startTestApp, type TestApp } from "./test-app.ts";
 
 /** An endpoint with a body that can fail in the ways of the contract that the product's endpoints can't. */

@@ -1,5 +1,5 @@
+import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { measureSlowest } from "./measure-slowest.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;

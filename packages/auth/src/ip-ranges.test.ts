@@ -1,3 +1,4 @@
+import { measureLeastCpuMs } from "@latchkey/db/testing/cpu-time";
 import { expect, test } from "vitest";
 import { areContained, createIpMatcher, isIpRange } from "./ip-ranges.ts";
 
@@ -84,14 +85,9 @@ test("each of several ranges must be in one of several others", () => {
   expect(areContained(outer, [])).toBe(true);
 });
 
-test("100 ranges are compared with 100 others in less time than a request may block the event loop", () => {
+test("100 ranges are compared with 100 others in less time than a request may block the event loop", async () => {
   const outer = Array.from({ length: 100 }, (_, host) => `203.0.113.${host}/32`);
   const inner = outer.toReversed();
-  // The fastest of several, because another process may interrupt one.
-  const times = Array.from({ length: 10 }, () => {
-    const startedAt = performance.now();
-    expect(areContained(outer, inner)).toBe(true);
-    return performance.now() - startedAt;
-  });
-  expect(Math.min(...times)).toBeLessThan(5);
+  const leastMs = await measureLeastCpuMs(() => expect(areContained(outer, inner)).toBe(true));
+  expect(leastMs).toBeLessThan(5);
 });

@@ -2,6 +2,7 @@ import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { findApiKey } from "@latchkey/db/api-keys";
 import { clientConfig } from "@latchkey/db/connection";
+import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { disableUser } from "@latchkey/db/users";
 import { sql } from "kysely";
@@ -26,6 +27,9 @@ const { openNode, addUser, addKey, hold } = admissionKit(() => database);
 async function countUses(key: TestKey): Promise<number | undefined> {
   return (await findApiKey(database.db, key))?.usageCount;
 }
+
+/** A query that waits for nothing except a busy machine. */
+const readNothing = () => sql`select`.execute(database.owner);
 
 async function remove(key: TestKey): Promise<void> {
   await database.db.transaction().execute((trx) => deleteApiKey(trx, key));
@@ -199,8 +203,11 @@ test("a batch is sent behind another one as soon as it is as large, and a third 
     await setImmediate();
     return verdicts;
   };
-  const startedAt = performance.now();
   const first = await admitSeveral(3);
+  let isFirstAnswered = false;
+  void Promise.race(first).then(() => {
+    isFirstAnswered = true;
+  });
   expect(sent()).toBe(1);
   const second = await admitSeveral(2);
   expect(sent()).toBe(1);
@@ -208,8 +215,8 @@ test("a batch is sent behind another one as soon as it is as large, and a third 
   expect(sent()).toBe(2);
   const third = await admitSeveral(5);
   expect(sent()).toBe(2);
-  // So all of this happened while the first batch was in flight.
-  expect(performance.now() - startedAt).toBeLessThan(300);
+  // All of this happened while the first batch was in flight.
+  expect(isFirstAnswered).toBe(false);
 
   expect(admitted(await Promise.all(first))).toBe(3);
   await setImmediate();
@@ -262,12 +269,14 @@ test("two pipelined statements have the time of two, and each request has the ti
   const ahead = node.admit(key.secret);
   await setImmediate();
   const startedAt = performance.now();
+  const stopMeasuring = measureSlowest(readNothing);
   const behind = node.admit(key.secret);
   await setImmediate();
   expect(sent()).toBe(2);
   expect(await ahead).toMatchObject({ kind: "admitted" });
   expect(await behind).toMatchObject({ kind: "unavailable" });
-  expect(performance.now() - startedAt).toBeLessThan(950);
+  const tookMs = performance.now() - startedAt;
+  expect(tookMs).toBeLessThan(950 + (await stopMeasuring()));
   // The connection was kept, so the second statement is committed too.
   await expect.poll(() => countUses(key)).toBe(3);
   expect(failures).toEqual([]);
@@ -280,11 +289,14 @@ test("a row that another transaction locks delays only its own key", async () =>
   const release = await hold(held);
 
   const delayed = node.admit(held.secret);
+  const stopMeasuring = measureSlowest(readNothing);
+  const took: number[] = [];
   for (let count = 0; count < 5; count += 1) {
     const startedAt = performance.now();
     expect(await node.admit(free.secret)).toMatchObject({ kind: "admitted" });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    took.push(performance.now() - startedAt);
   }
+  expect(Math.max(...took)).toBeLessThan(1_000 + (await stopMeasuring()));
   await release();
   expect(await delayed).toMatchObject({ kind: "admitted" });
   expect(await countUses(held)).toBe(2);
@@ -319,8 +331,10 @@ test("a request whose row stays locked past the deadline is answered unavailable
   await node.admit(key.secret);
   const release = await hold(key);
   const startedAt = performance.now();
+  const stopMeasuring = measureSlowest(readNothing);
   expect(await node.admit(key.secret)).toMatchObject({ kind: "unavailable" });
-  expect(performance.now() - startedAt).toBeLessThan(1_000);
+  const tookMs = performance.now() - startedAt;
+  expect(tookMs).toBeLessThan(1_000 + (await stopMeasuring()));
   await release();
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
 });
@@ -445,8 +459,10 @@ test("answers unavailable while the database is unavailable, and recovers by its
   await node.admit(key.secret);
   await database.setAvailable(false);
   const startedAt = performance.now();
+  const stopMeasuring = measureSlowest(() => setImmediate());
   expect(await node.admit(key.secret)).toMatchObject({ kind: "unavailable" });
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  const tookMs = performance.now() - startedAt;
+  expect(tookMs).toBeLessThan(2_000 + (await stopMeasuring()));
   expect(await node.isAvailable()).toBe(false);
   await database.setAvailable(true);
   // After a failed attempt to connect, the next one waits for a short backoff.
@@ -586,6 +602,7 @@ test("a locked row does not slow down other keys on two nodes", async () => {
   const release = await hold(held);
   const delayed = nodes.map((node) => node.admit(held.secret));
   let slowestMs = 0;
+  const stopMeasuring = measureSlowest(readNothing);
   const clients = nodes.flatMap((node) => Array.from({ length: 16 }, () => node));
   await Promise.all(
     clients.map(async (node) => {
@@ -596,7 +613,7 @@ test("a locked row does not slow down other keys on two nodes", async () => {
       }
     }),
   );
-  expect(slowestMs).toBeLessThan(1_000);
+  expect(slowestMs).toBeLessThan(1_000 + (await stopMeasuring()));
   await release();
   expect(admitted(await Promise.all(delayed))).toBe(2);
   expect(await countUses(hot)).toBe(2 + clients.length * 30);
