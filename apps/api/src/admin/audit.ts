@@ -1,11 +1,12 @@
 import { listAuditEvents } from "@latchkey/db/audit-events";
-import { maxCountedEvents, previewRetention } from "@latchkey/db/audit-retention";
+import { previewRetention } from "@latchkey/db/audit-retention";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { auditRetentionDays } from "@latchkey/limits";
 import { z } from "zod";
 import { auditFilterInput, toAuditFilter } from "../audit-filter.ts";
 import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { presentAuditEvent } from "../presenters/audit-event.ts";
+import { presentRetentionPreview } from "../presenters/audit-retention.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 export const auditRouter = createRouter({
@@ -14,12 +15,9 @@ export const auditRouter = createRouter({
     .input(workspaceInput({ days: z.int().min(auditRetentionDays.min).max(auditRetentionDays.max) }))
     .query(async ({ ctx: { read, access }, input: { days } }) => {
       const { scope } = access;
-      const preview = await read((db) => inWorkspace(db, scope, (trx) => previewRetention(trx, scope, days)));
-      return {
-        count: preview.count,
-        isComplete: preview.count < maxCountedEvents,
-        oldestAt: preview.oldestAt?.toISOString() ?? null,
-      };
+      return presentRetentionPreview(
+        await read((db) => inWorkspace(db, scope, (trx) => previewRetention(trx, scope, days))),
+      );
     }),
 
   /** A page of the workspace's audit log. */
