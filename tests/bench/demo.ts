@@ -1,3 +1,4 @@
+import { loadavg } from "node:os";
 import type { Page, Request } from "playwright-core";
 import { getWorkspace, proceduresOf } from "../e2e/call.ts";
 import { startBrowser } from "../support/browser.ts";
@@ -5,17 +6,21 @@ import { createTestInstance } from "../support/test-instance.ts";
 import { median } from "./measure/statistics.ts";
 import { renderTable } from "./report/tables.ts";
 
-// `pnpm bench:demo`: opens every page of the demo, with 1,000 members and 100,000 audit events, in a browser. Then
-// repeats each request of each page, one at a time. Prints the slowest request of each page. Use an idle machine.
+// `pnpm bench:demo`: opens every page of the demo, with 1,000 members and 100,000 audit events, in a browser, with filters,
+// searches and orders. Then repeats each request of each page and of the next page of each list, one at a time, after one
+// repetition that isn't measured. Prints the slowest request of each page, and fails if the median of a request is over
+// 100 ms. Use an idle machine: prints the load average too.
 
 const repetitions = 15;
+/** The most time that the median of a request may take, in milliseconds. */
+const maxMs = 100;
 
 interface Measured {
   readonly path: string;
   /** The procedures of a request, joined by commas. */
   readonly procedures: string;
-  /** While the page loaded, together with its other requests, in milliseconds. */
-  readonly firstMs: number;
+  /** While the page loaded, together with its other requests, in milliseconds; undefined for a next page. */
+  readonly firstMs: number | undefined;
   /** The median of the repetitions, in milliseconds. */
   readonly medianMs: number;
 }
@@ -23,7 +28,9 @@ interface Measured {
 await using stack = new AsyncDisposableStack();
 const instance = await createTestInstance();
 stack.defer(() => instance.close());
+const demoStartedAt = performance.now();
 const { status, stdout, stderr } = await instance.command(["--json", "demo"]);
+const demoSeconds = (performance.now() - demoStartedAt) / 1_000;
 if (status !== 0) throw new Error(stderr);
 const { operator, password } = JSON.parse(stdout) as { operator: string; password: string }; // What it prints.
 const { baseUrl } = await instance.start();
@@ -40,22 +47,33 @@ await page.getByRole("heading", { name: "Busiest API keys" }).waitFor();
 const slowest: Measured[] = [];
 for (const path of await listPaths(page)) {
   const measured = await measurePage(page, path);
-  slowest.push(...measured.sort((one, other) => other.medianMs - one.medianMs).slice(0, 1));
+  // A next page is a row of its own, even if another request of the page is slower.
+  for (const part of Map.groupBy(measured, (one) => one.path).values())
+    slowest.push(...part.sort((one, other) => other.medianMs - one.medianMs).slice(0, 1));
 }
 const rows = slowest.map(({ path, procedures, firstMs, medianMs }) => [
   path,
   procedures,
-  firstMs.toFixed(0),
+  firstMs?.toFixed(0) ?? "",
   medianMs.toFixed(0),
 ]);
+console.info(
+  `\`latchkey demo\` took ${demoSeconds.toFixed(1)} s. Load average now: ${loadavg()[0]?.toFixed(2)}.`,
+);
 console.info(`The slowest request of each page, in milliseconds; medians of ${repetitions}.\n`);
 console.info(renderTable(["page", "procedures", "page load", "alone"], rows));
+const tooSlow = slowest.filter(({ medianMs }) => medianMs > maxMs);
+if (tooSlow.length > 0)
+  throw new Error(
+    `Over ${maxMs} ms: ${tooSlow.map(({ path, procedures }) => `${procedures} of ${path}`).join("; ")}`,
+  );
 
-/** Lists the pages of the app, with those of a key, webhook and service account of the workspace. */
+/** Lists the pages of the app, with those of a key, webhook and service account of the workspace, and of lists with filters. */
 async function listPaths(signedIn: Page): Promise<readonly string[]> {
   const { slug, id: workspaceId } = await getWorkspace(signedIn);
-  const { apiKeys, webhooks, members } = proceduresOf(signedIn);
-  const [keys, hooks, accounts] = await Promise.all([
+  const { apiKeys, webhooks, members, session } = proceduresOf(signedIn);
+  const [current, keys, hooks, accounts] = await Promise.all([
+    session.current.query(),
     apiKeys.list.query({}),
     webhooks.list.query({ workspaceId }),
     members.list.query({ workspaceId, kind: "service_account" }),
@@ -63,26 +81,43 @@ async function listPaths(signedIn: Page): Promise<readonly string[]> {
   const workspace = `/w/${slug}`;
   return [
     "/account/api-keys",
+    "/account/api-keys?q=deploy",
     `/account/api-keys/${keys.items[0]?.id}`,
     "/account/profile",
     "/account/security",
     "/account/notices",
     workspace,
     `${workspace}/api-keys`,
-    `${workspace}/api-keys?sort=recentUses`,
+    `${workspace}/api-keys?sort=-recentUses`,
+    `${workspace}/api-keys?q=deploy`,
+    `${workspace}/api-keys?page=2`,
+    `${workspace}/api-keys?status=unused`,
     `${workspace}/members`,
+    `${workspace}/members?q=ada`,
+    `${workspace}/members?sort=-name`,
     `${workspace}/members/invitations`,
     `${workspace}/members/service-accounts`,
     `${workspace}/members/service-accounts/${accounts.items[0]?.userId}`,
     `${workspace}/audit`,
+    `${workspace}/audit?action=member.role-changed`,
+    `${workspace}/audit?actor=${current?.user.id}`,
+    `${workspace}/audit?sort=occurredAt`,
     `${workspace}/webhooks`,
     `${workspace}/webhooks/${hooks.items[0]?.id}`,
     `${workspace}/settings`,
     "/operator/users",
+    "/operator/users?q=ada",
+    "/operator/users?sort=-email",
     "/operator/workspaces",
     "/operator/instance",
     "/operator/log",
+    `/operator/log?actor=${current?.user.id}`,
   ];
+}
+
+/** A response to one call of a batch. */
+interface Result {
+  readonly result?: { readonly data?: { readonly nextCursor?: string | null } | null };
 }
 
 /** Opens a page and measures its requests for data. */
@@ -98,24 +133,38 @@ async function measurePage(signedIn: Page, path: string): Promise<Measured[]> {
   const measured: Measured[] = [];
   for (const request of requests.filter((one) => one.method() === "GET")) {
     const { requestStart, responseEnd } = request.timing();
-    const procedures = new URL(request.url()).pathname.replace("/trpc/", "");
+    const { pathname, searchParams } = new URL(request.url());
+    const procedures = pathname.replace("/trpc/", "");
     const firstMs = responseEnd - requestStart;
-    measured.push({ path, procedures, firstMs, medianMs: await repeat(signedIn, request) });
+    measured.push({ path, procedures, firstMs, medianMs: await repeat(signedIn, request.url()) });
+    const input = JSON.parse(searchParams.get("input") ?? "{}") as Record<string, object>; // What the app sent.
+    const results = (await (await request.response())?.json()) as readonly Result[]; // A batch.
+    for (const [index, { result }] of results.entries()) {
+      const nextCursor = result?.data?.nextCursor;
+      if (!nextCursor) continue;
+      const next = { 0: { ...input[index], cursor: nextCursor } };
+      const procedure = procedures.split(",")[index] ?? "";
+      const url = `${baseUrl}/trpc/${procedure}?batch=1&input=${encodeURIComponent(JSON.stringify(next))}`;
+      measured.push({
+        ...{ path: `${path}, next page`, procedures: procedure, firstMs: undefined },
+        medianMs: await repeat(signedIn, url),
+      });
+    }
   }
   return measured;
 }
 
-/** Repeats a request, and returns the median of its times in milliseconds. */
-async function repeat(signedIn: Page, request: Request): Promise<number> {
+/** Repeats a request after a warm-up, and returns the median of its times in milliseconds. */
+async function repeat(signedIn: Page, url: string): Promise<number> {
   const cookies = await signedIn.context().cookies();
   const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join("; ");
   const times: number[] = [];
-  for (let time = 0; time < repetitions; time += 1) {
+  for (let time = 0; time <= repetitions; time += 1) {
     const startedAt = performance.now();
-    const response = await fetch(request.url(), { headers: { cookie } });
+    const response = await fetch(url, { headers: { cookie } });
     await response.arrayBuffer();
-    if (!response.ok) throw new Error(`${request.url()} returned ${response.status}.`);
-    times.push(performance.now() - startedAt);
+    if (!response.ok) throw new Error(`${url} returned ${response.status}.`);
+    if (time > 0) times.push(performance.now() - startedAt);
   }
   return median(times);
 }

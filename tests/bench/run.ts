@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { projectRoot } from "../support/product.ts";
 import { startBenchCluster } from "./database/bench-cluster.ts";
@@ -34,8 +34,18 @@ async function bench(options: BenchOptions, signal: AbortSignal): Promise<void> 
   const machine = await describeMachine(cluster);
   const minutes = (performance.now() - startedAt) / 60_000;
   const report = composeReport({ options, machine, settings, rounds, memory, minutes, date: new Date() });
-  if (options.isWritten) await writeFile(join(projectRoot, "docs/benchmarks.md"), report);
+  if (options.isWritten) {
+    const path = join(projectRoot, "docs/benchmarks.md");
+    await writeFile(path, report + pagesSectionOf(await readFile(path, "utf8")));
+  }
   say(`\n${report}`);
+}
+
+/** The last section of docs/benchmarks.md, which `pnpm bench:pages` and `pnpm bench:demo` are the source of. */
+function pagesSectionOf(document: string): string {
+  const start = document.indexOf("\n## Pages of the web app\n");
+  if (start < 0) throw new Error("docs/benchmarks.md has no section on pages.");
+  return document.slice(start);
 }
 
 /** The first signal ends the run, stops every process that it started and deletes its data. */

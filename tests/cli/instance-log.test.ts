@@ -34,6 +34,16 @@ beforeAll(async () => {
   ada = await signUp(baseUrl);
   ids.home = (await getMembership(baseUrl, ada)).workspaceId;
   db = openDatabase(await connectionTo(instance.cluster), { applicationName: "test" });
+  const { id } = await db
+    .selectFrom("users")
+    .select("id")
+    .where("email", "=", ada.email)
+    .executeTakeFirstOrThrow();
+  const identity = { issuer: "https://id.example.com/realms/one", subject: "ada" };
+  await db
+    .insertInto("identities")
+    .values({ ...identity, user_id: id, email: null, last_used_at: null })
+    .execute();
 });
 
 afterAll(async () => {
@@ -78,6 +88,12 @@ const steps: readonly Step[] = [
   },
   { command: "user reset-link", args: () => [grace], actions: ["password.reset-link-created"] },
   { command: "user reset-factors", args: () => [grace], actions: ["second-factors.reset"] },
+  {
+    command: "user unlink-identity",
+    args: () => [ada.email],
+    actions: ["identity.unlinked"],
+    event: () => ({ user: { email: ada.email }, before: { provider: "id.example.com" } }),
+  },
   {
     command: "user end-sessions",
     args: () => [ada.email],
@@ -149,6 +165,11 @@ const steps: readonly Step[] = [
     command: "key edit",
     args: () => [idOf("key"), "--name", "Deploys"],
     actions: ["key.renamed"],
+  },
+  {
+    command: "member replace-keys",
+    args: () => [...inHome(), "--user", ada.email, "--name", "Replacement"],
+    actions: ["key.created", "service-account.created"],
   },
   { command: "key rotate", args: () => [idOf("key")], actions: ["key.rotated"] },
   { command: "key disable", args: () => [idOf("key")], actions: ["key.disabled"] },
@@ -276,7 +297,16 @@ const steps: readonly Step[] = [
 /** The commands that change no data of an instance that has users. */
 const unrecorded = [
   ...["migrate", "restore", "demo"],
-  ...["user list", "key list", "key show", "workspace list", "workspace keys", "workspace policy"],
+  ...[
+    "user list",
+    "user sessions",
+    "user security-log",
+    "key list",
+    "key show",
+    "workspace list",
+    "workspace keys",
+    "workspace policy",
+  ],
   ...["member list", "service-account list", "invitation list", "webhook list", "operator list"],
   ...["webhook deliveries", "instance show", "instance log"],
 ];

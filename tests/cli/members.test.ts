@@ -196,6 +196,36 @@ test("--preview lists the keys that a new role or a removal stops, with their la
   expect(JSON.parse(body)).toMatchObject({ role: "admin" });
 });
 
+test("member replace-keys gives a service account the role of the member and a key for each active key", async () => {
+  const [owner, guest] = [await createPerson(), await createPerson()];
+  const { workspaceId } = owner;
+  const replace = [
+    ...["member", "replace-keys"],
+    ...inWorkspace(workspaceId, guest),
+    ...["--name", "Deploys"],
+  ];
+  const notFound = { status: 1, code: "NOT_FOUND" } as const;
+  const noMember = { ...notFound, message: "There is no such member." };
+  expectFailure(await instance.command(replace), noMember);
+  await perform(add(workspaceId, guest, "admin"));
+  const noKey = { ...notFound, message: "The member has no active API key that can reach the workspace." };
+  expectFailure(await instance.command(replace), noKey);
+  const former = await createKey(guest);
+  const { data } = await perform(replace);
+  const [replacement, ...others] = data as readonly Record<string, string>[]; // The JSON of a list.
+  expect(others).toEqual([]);
+  expect(replacement).toMatchObject({ name: "theirs", key: expect.stringMatching(/^lk_/) });
+  expect(replacement?.key).not.toBe(former);
+  const members = (await perform(["member", "list", "--workspace", workspaceId])).data;
+  expect(members).toContainEqual(
+    expect.objectContaining({ userId: replacement?.serviceAccountId, name: "Deploys", role: "admin" }),
+  );
+  await perform(remove(workspaceId, guest));
+  const statusOf = async (key: string) =>
+    (await callOpen(node.baseUrl, key, `/open/workspaces/${workspaceId}`)).status;
+  expect([await statusOf(former), await statusOf(replacement?.key ?? "")]).toEqual([403, 200]);
+});
+
 test("member list prints all members in the order in which they joined, as in the open API", async () => {
   const [owner, first, second] = [await createPerson(), await createPerson(), await createPerson()];
   const { workspaceId } = owner;

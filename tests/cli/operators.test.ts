@@ -81,6 +81,28 @@ test("user list searches, and user end-sessions signs a user out", async () => {
   expect(await perform(["user", "end-sessions", grace])).toMatchObject({ count: 0 });
 });
 
+test("user sessions and user security-log show where a user signed in", async () => {
+  const { cookie = "" } = await signIn(baseUrl, { email: grace, password });
+  expect(await findSignedIn(baseUrl, { email: grace, password, cookie })).toBe(grace);
+  const [session, ...others] = (await perform(["user", "sessions", grace])).data as readonly object[];
+  expect(others).toEqual([]);
+  expect(session).toMatchObject({ id: expect.stringMatching(/^ses_/), address: expect.any(String) });
+  const [event] = (await perform(["user", "security-log", grace])).data as readonly object[];
+  expect(event).toMatchObject({ action: "sign-in.succeeded", actor: { kind: "session" } });
+  const text = expectText(await instance.command(["user", "security-log", grace]));
+  expect(text).toMatch(/^TIME +ACTION +ACTOR +IP ADDRESS +DEVICE +API KEY\n/);
+  await perform(["user", "end-sessions", grace]);
+  expect(await perform(["user", "sessions", grace])).toMatchObject({ data: [] });
+});
+
+test("user unlink-identity fails for a user without an identity", async () => {
+  expectFailure(await instance.command(["user", "unlink-identity", grace]), {
+    status: 1,
+    code: "NOT_FOUND",
+    message: "The account is not linked with an identity.",
+  });
+});
+
 test("instance show prints the health of the database and of the jobs", async () => {
   expect(await perform(["instance", "show"])).toMatchObject({
     version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
@@ -117,7 +139,7 @@ test("instance log lists changes of the command, newest first, and outlives a wo
     "member.added",
     "workspace.created",
     "key.created",
-    "session.ended",
+    ...["session.ended", "session.ended"],
     "operator.revoked",
     "operator.granted",
     ...["user.created", "workspace.created", "user.created", "workspace.created"],

@@ -24,6 +24,7 @@ import { baseUrlOf } from "./base-url.ts";
 import { prepareDatabase } from "./boot.ts";
 import { createLogger } from "./create-logger.ts";
 import { describeInstance } from "./domain/instance.ts";
+import { noticeInvitation } from "./domain/invitations.ts";
 import { createOpenidProvider } from "./domain/openid-provider.ts";
 import { type Env, projectRoot } from "./env.ts";
 import { EventLog } from "./event-log/event-log.ts";
@@ -160,6 +161,7 @@ export async function startNode(
         send: createMessageSender({ isAllowedAddress: createIpMatcher(env.webhookNetworks) }),
       }),
       "find-notices": () => findNotices(db),
+      "notice-invitation": (invitation) => noticeInvitation(db, invitation),
     },
     everyMinute: ["find-notices"],
     concurrency: deliveryConcurrency,

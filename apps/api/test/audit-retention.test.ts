@@ -103,9 +103,22 @@ test("a preview counts the events that would be deleted, for owners only", async
   await sql`
     update audit_events set occurred_at = occurred_at - interval '31 days' where action = 'workspace.created'
       and workspace_id = ${decodeId("workspace", workspaceId)}`.execute(app.owner);
-  expect(await owner.client.audit.previewRetention.query(preview)).toEqual({
-    count: 1,
-    isComplete: true,
-    oldestAt: expect.any(String),
-  });
+  const expected = { count: 1, isComplete: true, oldestAt: expect.any(String) };
+  expect(await owner.client.audit.previewRetention.query(preview)).toEqual(expected);
+  const previewUnderOpen = async (userId: UserId, days: string) => {
+    const { secret } = await app.addKey(userId);
+    const path = `workspaces/${workspaceId}/audit-events/retention-preview?days=${days}`;
+    const response = await fetch(`${app.baseUrl}/open/${path}`, {
+      headers: { Authorization: `Bearer ${secret}` },
+    });
+    return [response.status, await response.json()];
+  };
+  expect(await previewUnderOpen(owner.userId, "30")).toEqual([200, expected]);
+  expect(await previewUnderOpen(owner.userId, "32")).toMatchObject([200, { count: 0, oldestAt: null }]);
+  for (const days of ["29", "3651", "30.5", "", "-30"])
+    expect(await previewUnderOpen(owner.userId, days)).toMatchObject([
+      400,
+      { error: { code: "BAD_REQUEST" } },
+    ]);
+  expect(await previewUnderOpen(admin.userId, "30")).toMatchObject([403, { error: { code: "FORBIDDEN" } }]);
 });

@@ -80,6 +80,40 @@ test("the preview lists the keys that reach the workspace, and what stops", asyn
   expect((await preview("admin")).keys.map((key) => key.stoppedPermissions)).toEqual([[], []]);
 });
 
+type Preview = Awaited<ReturnType<Person["client"]["offboarding"]["preview"]["query"]>>;
+
+test("under /open, the preview lists the same, and a restricted key needs keys:read even for its owner", async () => {
+  const { ada, grace, id } = await addTeam("member");
+  const own = await addKey(grace, "Own");
+  const restricted = await addKey(grace, "Restricted", { permissions: ["members:read"] });
+  const admins = await addKey(ada, "Admin's", { permissions: ["members:read", "keys:read"] });
+  const preview = async (secret: string, userId: string, query = "") => {
+    const path = `workspaces/${id}/members/${userId}/affected-api-keys${query}`;
+    const response = await fetch(`${app.baseUrl}/open/${path}`, {
+      headers: { Authorization: `Bearer ${secret}` },
+    });
+    return { status: response.status, body: await response.json() };
+  };
+  // Uses in a workspace are about a second behind, so the two previews may differ in them.
+  const stopped = ({ keys, total, replacementRole }: Preview) => ({
+    ...{ total, replacementRole },
+    keys: Object.fromEntries(keys.map(({ name, stoppedPermissions }) => [name, stoppedPermissions])),
+  });
+  const query = (role?: Role) =>
+    ada.client.offboarding.preview.query({ workspaceId: id, userId: grace.id, ...(role && { role }) });
+  for (const role of [undefined, "viewer"] as const) {
+    const { status, body } = await preview(admins.key, grace.id, role ? `?role=${role}` : "");
+    expect([status, stopped(body as Preview)]).toEqual([200, stopped(await query(role))]);
+  }
+  expect(await preview(own.key, grace.id)).toMatchObject({ status: 200, body: { total: 2 } });
+  expect(await preview(own.key, ada.id)).toMatchObject({
+    status: 403,
+    body: { error: { code: "FORBIDDEN" } },
+  });
+  expect(await preview(restricted.key, grace.id)).toMatchObject({ status: 403 });
+  expect(await preview(admins.key, grace.id, "?role=nobody")).toMatchObject({ status: 400 });
+});
+
 test("a replacement has the same restrictions, works before and after the removal, and is no copy", async () => {
   const { ada, grace, id } = await addTeam("admin");
   const limit = { quota: 50, windowSeconds: 60 };

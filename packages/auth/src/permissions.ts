@@ -2,9 +2,11 @@ import type { Role } from "@latchkey/db/schema";
 
 /** Every permission, as `noun:verb`, with a description for people who grant it. */
 export const permissionCatalog = {
-  "workspace:read": "See the name, description and request statistics.",
-  "workspace:update": "Edit the name and description.",
-  "workspace:delete": "Delete the workspace with everything in it.",
+  "workspace:read":
+    "See the name, the description and the policy for API keys, and in the web app the request statistics.",
+  "workspace:update": "Edit the name and description, and set whether members need a second factor.",
+  "workspace:delete":
+    "Delete the workspace with everything in it, set how long its audit log is kept, and transfer its ownership.",
   "members:read": "See the members and their roles.",
   "members:invite": "Invite people with a role up to your own, and manage the invitations that you sent.",
   "members:manage":

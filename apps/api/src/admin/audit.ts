@@ -1,6 +1,6 @@
 import { findAuditActors } from "@latchkey/db/audit-actors";
 import { listAuditEvents } from "@latchkey/db/audit-events";
-import { maxCountedEvents, previewRetention } from "@latchkey/db/audit-retention";
+import { previewRetention } from "@latchkey/db/audit-retention";
 import { decodeId, encodeId } from "@latchkey/db/ids";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { auditRetentionDays } from "@latchkey/limits";
@@ -9,6 +9,7 @@ import { auditFilterInput, toAuditFilter } from "../audit-filter.ts";
 import { searchText } from "../fields.ts";
 import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { presentAuditEvent } from "../presenters/audit-event.ts";
+import { presentRetentionPreview } from "../presenters/audit-retention.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 /** How many actors a search returns. */
@@ -20,12 +21,9 @@ export const auditRouter = createRouter({
     .input(workspaceInput({ days: z.int().min(auditRetentionDays.min).max(auditRetentionDays.max) }))
     .query(async ({ ctx: { read, access }, input: { days } }) => {
       const { scope } = access;
-      const preview = await read((db) => inWorkspace(db, scope, (trx) => previewRetention(trx, scope, days)));
-      return {
-        count: preview.count,
-        isComplete: preview.count < maxCountedEvents,
-        oldestAt: preview.oldestAt?.toISOString() ?? null,
-      };
+      return presentRetentionPreview(
+        await read((db) => inWorkspace(db, scope, (trx) => previewRetention(trx, scope, days))),
+      );
     }),
 
   /** Members, and all others who have made changes in the workspace. The search can be an ID. */

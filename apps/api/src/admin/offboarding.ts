@@ -1,21 +1,10 @@
-import { encodeId } from "@latchkey/db/ids";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { maxOffboardedKeys, previewOffboarding, replaceKeys } from "../domain/offboarding.ts";
 import { keyId, role, serviceAccountName, userId } from "../fields.ts";
+import { presentOffboarding, presentReplacementKey } from "../presenters/affected-key.ts";
 import { presentServiceAccount } from "../presenters/service-account.ts";
-import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
-
-type OffboardingPreview = Awaited<ReturnType<typeof previewOffboarding>>;
-
-function presentPreview({ keys, total, replacementRole }: OffboardingPreview) {
-  return {
-    keys: keys.map(({ stoppedPermissions, ...key }) => ({ ...presentWorkspaceKey(key), stoppedPermissions })),
-    total,
-    replacementRole,
-  };
-}
 
 /** What depends on a member who is to be removed or given another role. */
 export const offboardingRouter = createRouter({
@@ -24,7 +13,7 @@ export const offboardingRouter = createRouter({
     .input(workspaceInput({ userId, role: role.optional() }))
     .query(async ({ ctx: { read, access }, input: { userId, role } }) => {
       const { scope } = access;
-      return presentPreview(
+      return presentOffboarding(
         await read((db) => inWorkspace(db, scope, (trx) => previewOffboarding(trx, scope, { userId, role }))),
       );
     }),
@@ -37,7 +26,7 @@ export const offboardingRouter = createRouter({
     .input(workspaceInput({ role: role.optional() }))
     .query(async ({ ctx: { read, access, user }, input: { role } }) => {
       const { scope } = access;
-      return presentPreview(
+      return presentOffboarding(
         await read((db) =>
           inWorkspace(db, scope, (trx) => previewOffboarding(trx, scope, { userId: user.id, role })),
         ),
@@ -63,12 +52,7 @@ export const offboardingRouter = createRouter({
       );
       return {
         serviceAccount: presentServiceAccount(account),
-        keys: keys.map(({ id, name: keyName, secret, replacedId }) => ({
-          id: encodeId("key", id),
-          name: keyName,
-          key: secret,
-          replacedId: encodeId("key", replacedId),
-        })),
+        keys: keys.map(presentReplacementKey),
       };
     }),
 });

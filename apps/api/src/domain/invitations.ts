@@ -120,21 +120,39 @@ export async function createInvitation(
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });
   const sent = await sendInvitation(workspaceTrx, scope, id, terms);
-  await noticeInvitation(workspaceTrx, scope, sent.invitation);
+  await addNoticeJob(workspaceTrx, scope, id);
   return sent;
 }
 
-/** Tells the owner of the email address in the app, if the address is confirmed: anyone can sign up with any other one. */
-async function noticeInvitation(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  { id, email, role, inviter }: Invitation,
+/**
+ * Adds a job that creates the notice, whether or not the email address has an account, so that the duration of the request
+ * doesn't tell the inviter which.
+ */
+async function addNoticeJob(trx: WorkspaceTrx, scope: WorkspaceScope, id: InvitationId): Promise<void> {
+  const payload = { workspaceId: scope.workspaceId, invitationId: id };
+  await addJob(trx, "notice-invitation", payload, { key: `notice of invitation ${id}`, maxAttempts: 15 });
+}
+
+/**
+ * Creates the notice of an invitation in the app, if its email address is confirmed: anyone can sign up with any other one.
+ * Does nothing for an invitation that was accepted or revoked, or is no longer valid.
+ */
+export async function noticeInvitation(
+  db: Db,
+  { workspaceId, invitationId: id }: JobPayloads["notice-invitation"],
 ): Promise<void> {
-  const userId = await findConfirmedUserId(trx, email);
-  if (!userId) return;
-  const { name: workspaceName } = await getWorkspace(trx, scope);
-  const facts = { workspaceName, role, inviterName: inviter?.name ?? null };
-  await addNotices(trx, [{ kind: "invitation", userId, subject: id, facts }]);
+  const scope = openAsOperator(workspaceId);
+  await inWorkspace(db, scope, async (trx) => {
+    if (!(await lockWorkspace(trx, scope))) return;
+    const invitation = await findInvitation(trx, scope, { id });
+    if (!invitation || statusOf(invitation) !== "pending") return;
+    const { email, role, inviter } = invitation;
+    const userId = await findConfirmedUserId(trx, email);
+    if (!userId) return;
+    const { name: workspaceName } = await getWorkspace(trx, scope);
+    const facts = { workspaceName, role, inviterName: inviter?.name ?? null };
+    await addNotices(trx, [{ kind: "invitation", userId, subject: id, facts }]);
+  });
 }
 
 /**

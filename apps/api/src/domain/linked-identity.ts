@@ -1,5 +1,7 @@
 import type { SessionUser } from "@latchkey/auth/sessions";
+import type { Origin } from "@latchkey/db/audit-actions";
 import {
+  deleteAllIdentities,
   deleteIdentity,
   findIdentity,
   findIdentityUser,
@@ -7,6 +9,7 @@ import {
   insertIdentity,
 } from "@latchkey/db/identities";
 import type { UserId } from "@latchkey/db/ids";
+import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
@@ -106,6 +109,22 @@ export async function unlinkIdentity(
     throw new AppError("NOT_FOUND", { message: `Your account is not linked with ${name}.` });
   }
   await appendSecurityEvent(trx, origin, { userId, action: "identity.unlinked", before: { provider: name } });
+}
+
+/**
+ * Unlinks a user from all identities, for the operator, even if the user then can't sign in without a password reset link.
+ * @throws {AppError} NOT_FOUND without an identity.
+ */
+export async function unlinkIdentities(trx: Trx, userId: UserId, origin: Origin): Promise<void> {
+  await lockUsers(trx, [userId]);
+  const identities = await deleteAllIdentities(trx, userId);
+  if (identities.length === 0) {
+    throw new AppError("NOT_FOUND", { message: "The account is not linked with an identity." });
+  }
+  for (const { issuer } of identities) {
+    const before = { provider: new URL(issuer).host };
+    await appendSecurityEvent(trx, origin, { userId, action: "identity.unlinked", before });
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import {
   type Permission,
   roleHasPermission,
 } from "@latchkey/auth/permissions";
+import { hasPermission, type Restrictions } from "@latchkey/auth/restrictions";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Role, Trx } from "@latchkey/db/schema";
 import type { ServiceAccountRole } from "@latchkey/db/service-accounts";
@@ -25,6 +26,33 @@ export interface AffectedKey extends WorkspaceKey {
   readonly stoppedPermissions: readonly Permission[];
 }
 
+/** The keys of a member, and what replaces the member. */
+export interface OffboardingPreview {
+  /** At most {@link maxOffboardedKeys}. */
+  readonly keys: readonly AffectedKey[];
+  /** The number of all keys. */
+  readonly total: number;
+  readonly replacementRole: ServiceAccountRole;
+}
+
+/**
+ * Checks that a request with an API key may preview what depends on a member. A restricted key sees none of the other keys of
+ * its owner, so it needs `keys:read` for its owner too.
+ * @throws {AppError} FORBIDDEN
+ */
+export function requirePreviewAccess(
+  caller: {
+    readonly userId: UserId;
+    readonly role: Role;
+    readonly restrictions: Restrictions | undefined;
+    readonly isRestricted: boolean;
+  },
+  memberId: UserId,
+): void {
+  if (memberId === caller.userId && !caller.isRestricted) return;
+  if (!hasPermission(caller.role, caller.restrictions, "keys:read")) throw new AppError("FORBIDDEN");
+}
+
 /**
  * Lists the keys of a member that can reach the workspace, the busiest first, with what stops if the member is removed or
  * gets another role.
@@ -35,11 +63,7 @@ export async function previewOffboarding(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   { userId, role }: { readonly userId: UserId; readonly role?: Role | undefined },
-): Promise<{
-  readonly keys: readonly AffectedKey[];
-  readonly total: number;
-  readonly replacementRole: Role;
-}> {
+): Promise<OffboardingPreview> {
   const member = await getMember(trx, scope, userId);
   const page = { sort: "recentUses", direction: "desc", offset: 0, limit: maxOffboardedKeys } as const;
   const { items, total } = await listWorkspaceKeys(trx, scope, { ...page, ownerId: userId });
@@ -66,7 +90,7 @@ function replacementRole(role: Role): ServiceAccountRole {
 }
 
 /** A key of a service account that replaces a key of a person. */
-interface ReplacementKey {
+export interface ReplacementKey {
   readonly id: KeyId;
   readonly name: string;
   /** Only in this result; the database has its hash. */
@@ -119,6 +143,35 @@ export async function replaceKeys(
     keys.push({ id, name: replaced.name, secret, replacedId: replaced.id });
   }
   return { account, keys };
+}
+
+/**
+ * As {@link replaceKeys}, for all keys of a member that are neither disabled nor expired.
+ * @throws {AppError} NOT_FOUND if there is none, UNPROCESSABLE_CONTENT for more than {@link maxOffboardedKeys}.
+ */
+export async function replaceActiveKeys(
+  trx: Trx,
+  edit: Edit,
+  { userId, name }: { readonly userId: UserId; readonly name: string },
+  quotas: Quotas,
+): ReturnType<typeof replaceKeys> {
+  const { scope } = edit;
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  await getMember(workspaceTrx, scope, userId);
+  const page = { sort: "createdAt", direction: "asc", offset: 0, limit: maxOffboardedKeys } as const;
+  const filter = { ownerId: userId, status: "active" } as const;
+  const { items, total } = await listWorkspaceKeys(workspaceTrx, scope, { ...page, ...filter });
+  if (items.length === 0) {
+    throw new AppError("NOT_FOUND", {
+      message: "The member has no active API key that can reach the workspace.",
+    });
+  }
+  if (total > items.length) {
+    throw new AppError("UNPROCESSABLE_CONTENT", {
+      message: `The member has ${total} active API keys that can reach the workspace. At most ${maxOffboardedKeys} can be replaced at a time.`,
+    });
+  }
+  return await replaceKeys(trx, edit, { userId, keyIds: items.map(({ id }) => id), name }, quotas);
 }
 
 /**

@@ -11,6 +11,7 @@ import { rotateApiKey } from "./api-keys/rotate-api-key.ts";
 import { updateApiKey } from "./api-keys/update-api-key.ts";
 import { exportAuditEvents } from "./audit-events/export-audit-events.ts";
 import { listAuditEvents } from "./audit-events/list-audit-events.ts";
+import { previewAuditRetention } from "./audit-events/preview-audit-retention.ts";
 import { getConfig } from "./global/get-config.ts";
 import { createInvitation } from "./invitations/create-invitation.ts";
 import { listInvitations } from "./invitations/list-invitations.ts";
@@ -19,6 +20,7 @@ import { revokeInvitation } from "./invitations/revoke-invitation.ts";
 import { getMe } from "./me/get-me.ts";
 import { changeMemberRole } from "./members/change-member-role.ts";
 import { getMember } from "./members/get-member.ts";
+import { listAffectedApiKeys } from "./members/list-affected-api-keys.ts";
 import { listMembers } from "./members/list-members.ts";
 import { removeMember } from "./members/remove-member.ts";
 import { listNotices } from "./notices/list-notices.ts";
@@ -81,6 +83,7 @@ export const endpoints: readonly Endpoint[] = [
   getMember,
   changeMemberRole,
   removeMember,
+  listAffectedApiKeys,
   listServiceAccounts,
   createServiceAccount,
   getServiceAccount,
@@ -118,4 +121,5 @@ export const endpoints: readonly Endpoint[] = [
   previewApiKeyPolicy,
   listAuditEvents,
   exportAuditEvents,
+  previewAuditRetention,
 ];

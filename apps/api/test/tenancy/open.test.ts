@@ -46,6 +46,9 @@ const table = readTable(`
   removeMember, oneself                   401     403       403      204     204     204    204
   removeMember, an owner                  401     403       403      403     403     403    204
   removeMember, of another workspace      401     403       403      404     404     404    404
+  listAffectedApiKeys                     401     403       403      403     403     200    200
+  listAffectedApiKeys, one's own          401     403       403      200     200     200    200
+  listAffectedApiKeys, of another one     401     403       403      403     403     404    404
   listServiceAccounts                     401     403       403      200     200     200    200
   createServiceAccount                    401     403       403      403     403     201    201
   getServiceAccount                       401     403       403      200     200     200    200
@@ -112,6 +115,7 @@ const table = readTable(`
   previewApiKeyPolicy                     401     403       403      403     403     200    200
   listAuditEvents                         401     403       403      403     403     200    200
   exportAuditEvents                       401     403       403      403     403     200    200
+  previewAuditRetention                   401     403       403      403     403     403    200
 `);
 
 type Member = Exclude<Caller, "nobody">;
@@ -293,6 +297,17 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: ({ people }, actor) => createRemoval(people.coOwner, actor),
   },
   "removeMember, of another workspace": { user: ({ people }) => people.foreigner },
+  listAffectedApiKeys: {
+    user: ({ people }) => people.owner,
+    query: "role=member",
+    shows: ({ ownersKey }) => [ownersKey.id, ownersKey.name, '"stoppedPermissions":["workspace:update"'],
+    showsKeys: true,
+  },
+  "listAffectedApiKeys, one's own": {
+    user: ({ people }, caller) => (caller === "nobody" ? people.target : people[caller]),
+    shows: ({ people }, caller) => [people[caller].id, '"stoppedPermissions":["workspace:read"'],
+  },
+  "listAffectedApiKeys, of another one": { user: ({ people }) => people.foreigner },
   listServiceAccounts: {
     shows: ({ serviceAccounts }) => [serviceAccounts.ours.id, serviceAccounts.ours.email],
   },
@@ -608,6 +623,7 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ people }) => ["occurredAt,action", "member.added", people.removed.id],
     showsKeys: true,
   },
+  previewAuditRetention: { query: "days=30", shows: () => ['"count":0'] },
 };
 
 function readOwnNotice(_fixture: TenantFixture, { userId }: Person): Effect {

@@ -36,6 +36,11 @@ export interface JobPayloads {
   readonly "send-notices": {
     readonly userId: UserId;
   };
+  /** Creates the notice of an invitation, if its email address has an account. */
+  readonly "notice-invitation": {
+    readonly workspaceId: WorkspaceId;
+    readonly invitationId: InvitationId;
+  };
   /** Creates the notices that follow from what was recorded. Added every minute, on one node. */
   readonly "find-notices": object;
   /** A worker of its own runs these jobs, so that slow receivers delay no email. */

@@ -40,4 +40,13 @@ export function addMemberCommands(program: Command, createAction: CreateAction):
     .requiredOption(...userOption)
     .option(...previewOption)
     .action(createAction(async () => (await import("./remove-member.ts")).removeMemberTask));
+  member
+    .command("replace-keys")
+    .description(
+      "create a service account with the role of a member, and an API key with the same restrictions for each of the member's active keys",
+    )
+    .requiredOption(...workspaceOption)
+    .requiredOption(...userOption)
+    .requiredOption("--name <name>", "the name of the service account")
+    .action(createAction(async () => (await import("./replace-keys.ts")).replaceKeysTask));
 }

@@ -31,6 +31,18 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
     )
     .action(createAction(async () => (await import("./reset-factors.ts")).resetFactorsTask));
   user
+    .command("sessions <user>")
+    .description("list where a user is signed in, the session that was used last first")
+    .action(createAction(async () => (await import("./list-sessions.ts")).listSessionsTask));
+  user
+    .command("security-log <user>")
+    .description("list what happened to a user's account and API keys, newest first")
+    .action(createAction(async () => (await import("./list-security-events.ts")).listSecurityEventsTask));
+  user
+    .command("unlink-identity <user>")
+    .description("unlink a user from the OpenID provider; sessions, password and API keys keep working")
+    .action(createAction(async () => (await import("./unlink-identity.ts")).unlinkIdentityTask));
+  user
     .command("email <user>")
     .description("change the email address of a user")
     .requiredOption("--email <email>", "the new email address")
