@@ -3,12 +3,17 @@ import { useDisclosure } from "@mantine/hooks";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
 import { useNow } from "../../ui/use-now.ts";
-import { EndOverlapDialog } from "./end-overlap-dialog.tsx";
 import pageClasses from "./key-page.module.css";
 import classes from "./rows.module.css";
+
+const endOverlapDialog = {
+  load: () => import("./end-overlap-dialog.tsx").then((module) => module.EndOverlapDialog),
+  closed: { isOpen: false },
+};
 
 /** The valid secrets of a key, and the action that revokes the former ones. */
 export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
@@ -51,11 +56,9 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
           </li>
         ))}
       </ul>
-      <EndOverlapDialog
-        apiKey={apiKey}
-        formerSecrets={formerSecrets}
-        isOpen={isEndOpen}
-        onClose={end.close}
+      <LazyDialog
+        source={endOverlapDialog}
+        props={{ apiKey, formerSecrets, isOpen: isEndOpen, onClose: end.close }}
       />
     </Section>
   );
