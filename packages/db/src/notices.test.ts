@@ -35,7 +35,10 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   userId = createId("user");
-  await sql`insert into users (id, email, name) values (${userId}, ${userId}, 'Ada')`.execute(database.owner);
+  await sql`
+    insert into users (id, email, name, email_verified) values (${userId}, ${userId}, 'Ada', true)`.execute(
+    database.owner,
+  );
 });
 
 const notice = () =>
