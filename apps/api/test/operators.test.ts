@@ -92,7 +92,7 @@ test("two operators who give up the role at the same time leave one", async () =
   }
 });
 
-test("a disabled user can't become an operator; giving power requires recent authentication, and every change the role", async () => {
+test("a disabled user can't become an operator; granting access requires recent authentication, and every change requires the operator role", async () => {
   await app.disableUser(grace);
   await expect(change(grantOperator, grace)).rejects.toMatchObject({ code: "CONFLICT" });
   await change(enableAccount, grace);

@@ -1,4 +1,4 @@
-// Members that aren't people: what they can do, who manages them, and what happens when they are deleted.
+// Service accounts: what they can do, who manages them, and what happens when they are deleted.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";

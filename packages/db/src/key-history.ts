@@ -129,7 +129,10 @@ async function putAddresses(trx: Trx, rows: KeyHistory["addresses"]): Promise<vo
 /** How long a network is remembered after the last use of the key from it, in days. */
 export const networkLifetimeDays = 90;
 
-/** How many networks are remembered per key. A key with more is used from everywhere, and none of them is news. */
+/**
+ * How many networks are remembered per key. The owner of a key that is used from more networks than this gets no more
+ * notices about new ones.
+ */
 const maxNetworks = 100;
 
 /** Remembers the networks of addresses, and renews those that were last seen more than a day ago. */

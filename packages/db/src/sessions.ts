@@ -81,7 +81,7 @@ export async function findLiveSession(
   if (!session || session.isExpired || session.isDisabled) return undefined;
   if (session.hasFactor && !session.isProved) return undefined;
   const { sessionId, id, email, name, isRenewalDue, isUseDue, isFresh, hasFactor } = session;
-  // A session that proved a factor which was removed since has none.
+  // A second factor that was removed after the session proved it no longer counts.
   return {
     id: sessionId,
     user: { id, email, name },

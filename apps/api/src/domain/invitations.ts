@@ -206,7 +206,7 @@ export async function revokeInvitation(trx: Trx, edit: Edit, id: InvitationId): 
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.revoked", targetId: id, before });
 }
 
-/** What the page behind a link shows. */
+/** What the page of an invitation link shows. */
 export interface InvitationPreview {
   readonly email: string;
   readonly role: Role;

@@ -77,7 +77,7 @@ export async function linkIdentity(
     if (!(await insertIdentity(trx, userId, { ...claims, email: claims.email ?? null }))) {
       const isOwn = (await findIdentityUser(trx, claims)) === userId;
       if (isOwn) return;
-      const message = `This identity at ${name} is linked with another account, or you have linked another identity. Unlink that one first.`;
+      const message = `Can’t link this identity at ${name}. Either another account uses it, or your account is linked to another identity; unlink the other identity first.`;
       throw new AppError("CONFLICT", { message });
     }
     await appendSecurityEvent(trx, origin, { userId, action: "identity.linked", after: { provider: name } });

@@ -13,14 +13,14 @@ const timeFormat = new Intl.DateTimeFormat("en-US", {
   timeZone: "UTC",
 });
 
-const unexpectedKeyUse = "If you don’t expect this, rotate the key.";
+const unexpectedKeyUse = "If you don’t recognize this network, rotate the key.";
 
 export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
   switch (kind) {
     case "invitation":
       return {
         title: `Invitation to ${facts.workspaceName}`,
-        message: `${facts.inviterName ?? "The operator"} invited you to join the workspace “${facts.workspaceName}” as ${facts.role}. Open the link in the invitation to join.`,
+        message: `${facts.inviterName ?? "The operator"} invited you to join the workspace “${facts.workspaceName}” as ${withArticle(facts.role)}. Open the link in the invitation to join.`,
       };
     case "role-changed":
       return {

@@ -60,7 +60,7 @@ const timeoutSeconds = 5;
 /** How far the clocks of the provider and this node may differ, in seconds. */
 export const clockToleranceSeconds = 30;
 
-/** How recent an authentication must be that the provider is asked for, in seconds. */
+/** The `max_age` of a request for a new authentication, in seconds. */
 const freshSeconds = 60;
 
 /** How long the provider's configuration is used before it is read again, in milliseconds. */
@@ -164,7 +164,10 @@ async function exchange(
   };
 }
 
-/** Converts every error: what the provider sends is not in the hands of this instance. */
+/**
+ * Converts every error to an {@link OpenidError}, because a malformed response of the provider is not a bug in
+ * Latchkey.
+ */
 async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

@@ -94,7 +94,7 @@ export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number):
 export function requireInvitationsPerMember(count: number): void {
   if (count < maxInvitationsPerMember) return;
   throw quotaExceeded(
-    `You have sent ${maxInvitationsPerMember} invitations to this workspace that nobody has accepted yet, which is the limit without the permission to manage members. Revoke one, or ask an owner or admin to invite people.`,
+    `You have sent ${maxInvitationsPerMember} invitations to this workspace that are still pending, which is the maximum for your role. Revoke one, or ask an owner or admin to invite people.`,
   );
 }
 

@@ -24,7 +24,7 @@ interface Person extends OpenidClaims {
   readonly accountName: string;
 }
 
-/** What the API made of the claims: it checks the email address and the name as it checks those of a form. */
+/** Reads the claims, and validates the email address and the name like form input. */
 export type ReadPerson = (claims: OpenidClaims) => Person;
 
 export type OpenidSignIn = SignInResult & { readonly isNewAccount: boolean };

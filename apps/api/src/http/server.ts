@@ -207,7 +207,7 @@ function explain(failure: NodeJS.ErrnoException, host: string, port: number): st
     case "EACCES":
       return `Port ${port} may not be used by this user; set PORT to one above 1023.`;
     default:
-      return `HOST ${host} cannot be listened on: ${failure.message}.`;
+      return `Latchkey can't listen on HOST ${host}: ${failure.message}.`;
   }
 }
 

@@ -137,8 +137,8 @@ function isPublic(address: string): boolean {
 const globalUnicast = ipaddr.parseCIDR("2000::/3");
 
 /**
- * Resolves a host name by DNS, and not by the system's resolver, which blocks one of the four threads that also hash
- * passwords until a slow name server answers.
+ * Resolves a host name with Node's DNS client. The system resolver runs on Node's thread pool, which has four threads
+ * and also hashes passwords; a slow name server would block one of these threads until it responds.
  */
 async function resolveByDns(hostname: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });

@@ -66,7 +66,7 @@ export interface StoredFacts extends StoredSettings {
   readonly membership: Membership | null;
 }
 
-/** @param workspaceId the workspace lookup for. */
+/** @param workspaceId the workspace whose membership was looked up; undefined for none. */
 export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
   const { keyId, userId, version, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
   const { isFormerSecret, hasOverlapEnded, isUnusedSecret, goodUntil, limit, membership } = found;

@@ -101,7 +101,7 @@ test("a sighting that is renewed while it is written is written again", () => {
   expect(recorder.take(1)).toMatchObject([{ at: new Date(60_000) }]);
 });
 
-test("at most 5,000 rejected requests wait, and keys with many make room for the only one of another key", () => {
+test("at most 5,000 rejected requests wait; when the log is full, keys with many of them lose their oldest entries first", () => {
   const log = new RejectionLog();
   const add = (place: number, requestId: string): void =>
     log.add({
