@@ -74,7 +74,7 @@ export async function startNode(
   const prepared = await prepareDatabase(env, {
     mayCreate: true,
     onEvent: ({ kind }) => {
-      const message = `the embedded Postgres was ${kind}`;
+      const message = `the embedded Postgres ${kind === "lost" ? "stopped unexpectedly" : "was recovered"}`;
       events.count({ kind: message, level: "warn", message, facts: {} });
     },
     waitMs,

@@ -1,4 +1,5 @@
 import type { NoticeContent, NoticedKey, NoticedQuota } from "@latchkey/db/notice-kinds";
+import type { Role } from "@latchkey/db/schema";
 
 /** What a notice says, in the app and by email. */
 export interface NoticeText {
@@ -12,8 +13,6 @@ const timeFormat = new Intl.DateTimeFormat("en-US", {
   timeStyle: "short",
   timeZone: "UTC",
 });
-
-const unexpectedKeyUse = "If you don’t recognize this network, rotate the key.";
 
 export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
   switch (kind) {
@@ -44,7 +43,7 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
     case "new-network":
       return {
         title: `API key “${facts.keyName}” used from a new network`,
-        message: `${capitalize(nameOf(facts))} was used from the network ${facts.network} for the first time. ${unexpectedKeyUse}`,
+        message: `${capitalize(nameOf(facts))} was used from the network ${facts.network} for the first time. If you don’t recognize this network, rotate the key.`,
       };
     case "new-device":
       return {
@@ -61,6 +60,11 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
       };
     }
   }
+}
+
+/** "an admin". */
+export function withArticle(role: Role): string {
+  return role === "owner" || role === "admin" ? `an ${role}` : `a ${role}`;
 }
 
 const quotaTexts: Readonly<Record<NoticedQuota, { readonly subject: string; readonly remedy: string }>> = {

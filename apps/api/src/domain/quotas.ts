@@ -94,7 +94,7 @@ export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number):
 export function requireInvitationsPerMember(count: number): void {
   if (count < maxInvitationsPerMember) return;
   throw quotaExceeded(
-    `You have sent ${maxInvitationsPerMember} invitations to this workspace that are still pending, which is the maximum for your role. Revoke one, or ask an owner or admin to invite people.`,
+    `You have ${maxInvitationsPerMember} invitations to this workspace that nobody has accepted yet. Without the permission to manage members, you can’t have more. Revoke one, or ask an owner or admin to invite people.`,
   );
 }
 
@@ -106,7 +106,7 @@ function quotaExceeded(message: string): AppError {
 }
 
 /**
- * Gives notice of a quota of which at least nine tenths are used, once per limit.
+ * Adds a notice if at least nine tenths of a quota are used, once per value of the quota.
  * @param count with the addition that was just made.
  */
 export async function noticeQuota(

@@ -146,11 +146,11 @@ async function linkByEmail(
     case "disabled":
       throw await rejectedUser(instance, userId, visitor);
     case "unverified": {
-      const message = `Your email address already has an account, which isn’t linked with ${name}. Sign in to it another way, then link ${name} under Account → Security.`;
+      const message = `Your email address already has an account, which isn’t linked to ${name}. Sign in to it another way, then link ${name} under Account → Security.`;
       throw await rejected(instance, { message, userId }, visitor);
     }
     case "other-identity": {
-      const message = `Your email address has an account that is linked with another identity at ${name}. Sign in to it another way, then unlink that identity under Account → Security.`;
+      const message = `Your email address has an account that is linked to another identity at ${name}. Sign in to it another way, then unlink that identity under Account → Security.`;
       throw await rejected(instance, { message, userId }, visitor);
     }
     default:

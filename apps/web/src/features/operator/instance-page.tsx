@@ -88,7 +88,9 @@ function DatabaseSection({ database }: { readonly database: InstanceState["datab
         </dd>
         <dt>Size</dt>
         <dd>
-          {sizeBytes === null ? "Unknown: Latchkey’s database role may not read the size" : formatBytes(sizeBytes)}
+          {sizeBytes === null
+            ? "Unknown: Latchkey’s database role may not read the size"
+            : formatBytes(sizeBytes)}
         </dd>
         <dt>Connections</dt>
         <dd>
