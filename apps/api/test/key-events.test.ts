@@ -67,7 +67,7 @@ test("every change to a key is in the logs of the workspaces that it can reach, 
   await edit({ isDisabled: false });
   await client.apiKeys.rotate.mutate({ id, overlapSeconds: 60 });
   await client.apiKeys.endOverlap.mutate({ id });
-  // Without a former secret, nothing changes.
+  // Without an old secret, nothing changes.
   await client.apiKeys.endOverlap.mutate({ id });
   await client.apiKeys.delete.mutate({ id });
 

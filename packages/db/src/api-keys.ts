@@ -7,7 +7,7 @@ import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db } from "./schema.ts";
 import type { UserTrx } from "./workspace-scope.ts";
 
-/** A former secret of a key that is still valid. */
+/** An old secret of a key that is still valid. */
 export interface FormerSecret {
   /** The first characters of the secret. */
   readonly start: string;
@@ -28,9 +28,9 @@ export interface ApiKey extends KeySettings {
   readonly lastUsedAt: Date | null;
   /** The exact number of requests that were allowed with this key. */
   readonly usageCount: number;
-  /** The former secrets that are still valid, newest first. */
+  /** The old secrets that are still valid, newest first. */
   readonly formerSecrets: readonly FormerSecret[];
-  /** The last request with a former secret whose overlap had ended. */
+  /** The last request with an old secret whose overlap had ended. */
   readonly rotatedOutUse: { readonly at: Date; readonly address: string | null } | null;
   /** Incremented with every change that the owner makes. */
   readonly version: number;

@@ -41,7 +41,7 @@ export interface KeyHistory {
     readonly network?: string | null;
   })[];
   readonly rejections: readonly (KeyRejection & { readonly keyId: KeyId })[];
-  /** Former secrets, by digest in base64: when they were last used, or rejected because their overlap had ended. */
+  /** Old secrets, by digest in base64: when they were last used, or rejected because their overlap had ended. */
   readonly secrets: readonly {
     readonly digest: string;
     readonly usedAt: Date | null;

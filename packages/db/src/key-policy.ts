@@ -41,7 +41,7 @@ interface Rows {
 /**
  * SQL for the first rule of a workspace's policy that a key violates, null for none. Admission, the preview of a policy,
  * lists and forms all use it, so they always agree. It reads the clock and the history of uses only for a policy with idle
- * days, and former secrets only for one with a maximum lifetime.
+ * days, and old secrets only for one with a maximum lifetime.
  */
 export function violatedRule(rows: Rows): string {
   const { key, policy } = rows;

@@ -19,7 +19,7 @@ const maxManagers = 20;
 const maxSteps = 20;
 
 /**
- * Creates the notices that follow from what is stored: keys that expire soon, former secrets that were rejected, and
+ * Creates the notices that follow from what is stored: keys that expire soon, old secrets that were rejected, and
  * keys that were used from new networks. Any number of nodes may do this at the same time.
  */
 export async function findNotices(db: Db): Promise<void> {
@@ -129,7 +129,7 @@ async function noticeExpiringKeys(db: Db): Promise<number> {
   });
 }
 
-/** A former secret gets one notice, when it is rejected after its overlap for the first time. */
+/** An old secret gets one notice, when it is rejected after its overlap for the first time. */
 async function noticeFormerSecrets(db: Db): Promise<number> {
   const subject = sql`key.id || ' ' || extract(epoch from secret.retired_at)`;
   return await db.transaction().execute(async (trx) => {

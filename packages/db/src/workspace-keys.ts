@@ -25,7 +25,7 @@ export interface WorkspaceKey extends Omit<KeySettings, "workspaceIds"> {
   readonly isOwnerDisabled: boolean;
   /** Whether the key is restricted to selected workspaces. The other workspaces are not shown. */
   readonly hasSelectedWorkspaces: boolean;
-  /** Whether a former secret is still valid. */
+  /** Whether an old secret is still valid. */
   readonly isRotating: boolean;
   /** Whether a request in this workspace was rate limited in this hour or the one before, in UTC. */
   readonly isRateLimited: boolean;

@@ -169,7 +169,7 @@ export class AdmissionModel {
     };
   }
 
-  /** Begins the revocation of a key's former secrets. */
+  /** Begins the revocation of a key's old secrets. */
   beginEnding(session: SessionModel, key: KeyModel): (outcome: EditOutcome) => void {
     const values = key.secrets
       .slice(0, -1)

@@ -18,7 +18,7 @@ export interface ScenarioCounts {
   listings: number;
   /** Uses that exceeded their key's rate limit. */
   limited: number;
-  /** Uses that were rejected only because of the key's restrictions or a former secret. */
+  /** Uses that were rejected only because of the key's restrictions or an old secret. */
   rejectedByKey: number;
   restrictions: number;
   rotations: number;

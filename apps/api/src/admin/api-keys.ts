@@ -135,7 +135,7 @@ export const apiKeysRouter = createRouter({
       return { id: encodeId("key", id), key: secret };
     }),
 
-  /** Ends the overlap of the key's former secrets. */
+  /** Ends the overlap of the key's old secrets. */
   endOverlap: managedKeyProcedure
     .input(keyInput({}))
     .mutation(async ({ ctx }) =>

@@ -153,8 +153,8 @@ export async function requireReadableKey(db: Db, principal: Principal, id: KeyId
 
 /**
  * Checks that a key may change another. It may change the keys that it may read, unless the request used a former
- * secret: a client that only has a former secret must not be able to lock out the clients that have the current one.
- * @param isOwnRetry whether the request is a retry of a completed request that used the same secret. A former secret
+ * secret: a client that only has an old secret must not be able to lock out the clients that have the current one.
+ * @param isOwnRetry whether the request is a retry of a completed request that used the same secret. An old secret
  *   may only retry requests about its own key (docs/decisions/0026).
  * @throws {AppError} FORBIDDEN
  */
@@ -211,7 +211,7 @@ export async function updateKey(
 }
 
 /**
- * Gives a key a new secret, which is only in the result. The former secret stays valid for the overlap.
+ * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.
  * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED at another version,
  *   TOO_MANY_REQUESTS.
  */
@@ -235,7 +235,7 @@ export async function rotateKey(
 
 /**
  * Replaces the secret that the creation or a rotation of a key issued, for a repeated request. Returns undefined if a
- * request was admitted with that secret, or it is no longer the key's current one. The overlap of former secrets
+ * request was admitted with that secret, or it is no longer the key's current one. The overlap of old secrets
  * doesn't change.
  * @param issued.hash SHA-256 of the secret to replace.
  * @throws {AppError} FORBIDDEN, TOO_MANY_REQUESTS
@@ -260,7 +260,7 @@ export async function reissueSecret(
   });
 }
 
-/** Ends the overlap of a key's former secrets. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
+/** Ends the overlap of a key's old secrets. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
 export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   await revokeFormerSecrets(trx, edit, await lockForEdit(trx, edit));
   return await getKey(trx, edit);
@@ -276,7 +276,7 @@ async function revokeFormerSecrets(trx: Trx, edit: KeyEdit, key: ApiKey): Promis
 }
 
 /**
- * Revokes the credential of a request: deletes its key, or if the request used a former secret, revokes all former
+ * Revokes the credential of a request: deletes its key, or if the request used an old secret, revokes all former
  * secrets.
  * @throws {AppError} NOT_FOUND if the key is already deleted, PRECONDITION_FAILED at another version.
  */

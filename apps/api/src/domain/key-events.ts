@@ -14,7 +14,7 @@ import type { Quotas } from "./quotas.ts";
 /** The facts about a key in an event. */
 interface KeyFacts extends Partial<KeySettings> {
   readonly name?: string;
-  /** How long the former secret stays valid. */
+  /** How long the old secret stays valid. */
   readonly overlapSeconds?: number;
 }
 

@@ -195,7 +195,7 @@ export async function deleteWebhook(trx: Trx, edit: Edit, id: WebhookId, version
 
 /**
  * Replaces the secret of a webhook.
- * @param rotation.overlapSeconds how long messages are also signed with the former secret.
+ * @param rotation.overlapSeconds how long messages are also signed with the old secret.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
  */
 export async function rotateWebhookSecret(

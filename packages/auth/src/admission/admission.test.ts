@@ -313,7 +313,7 @@ test("successive requests with a locked key time out without affecting other key
   expect(failures).toEqual([]);
 });
 
-test("a request whose row stays locked past the deadline gets "unavailable" in time", async () => {
+test("a request whose row stays locked past the deadline is rejected as unavailable in time", async () => {
   const node = openNode({ deadlineMs: 400 });
   const key = await addKey();
   await node.admit(key.secret);
@@ -369,7 +369,7 @@ test("requests that are retried after a locked row still count as blocked, so th
   expect(admitted(await Promise.all(delayed))).toBe(2_048);
 });
 
-test("continues after all requests that met a locked row got "unavailable"", async () => {
+test("continues after all requests that met a locked row were rejected as unavailable", async () => {
   const node = openNode({ maxWaiting: 1 });
   const [held, free] = [await addKey(), await addKey()];
   for (const key of [held, free]) await node.admit(key.secret);
@@ -455,7 +455,7 @@ test("answers unavailable while the database is unavailable, and recovers by its
   expect(failures.length).toBeGreaterThan(0);
 });
 
-test("two batches whose connection breaks both get "unavailable", and the next one reconnects", async () => {
+test("two batches whose connection breaks are both rejected as unavailable, and the next one reconnects", async () => {
   const key = await addKey();
   const { node, failures, sent } = await openRecordedNode([key]);
   await slowDown(0.3);

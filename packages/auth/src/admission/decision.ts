@@ -20,13 +20,13 @@ export interface KeyFacts {
   readonly isUserDisabled: boolean;
   readonly isDisabled: boolean;
   readonly isExpired: boolean;
-  /** Whether the presented secret is a former secret of the key. */
+  /** Whether the presented secret is an old secret of the key. */
   readonly isFormerSecret: boolean;
-  /** Whether the overlap of the former secret has ended. */
+  /** Whether the overlap of the old secret has ended. */
   readonly hasOverlapEnded: boolean;
   /** Whether the presented secret is new after a rotation and no request has used it. */
   readonly isUnusedSecret: boolean;
-  /** When the key expires or the former secret's overlap ends, by the database's clock; null for never. */
+  /** When the key expires or the old secret's overlap ends, by the database's clock; null for never. */
   readonly goodUntil: string | null;
   readonly limit: Limit | null;
   /** The restrictions that the node enforces; undefined for none. */

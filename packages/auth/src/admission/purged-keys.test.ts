@@ -38,7 +38,7 @@ async function listKeyIds(): Promise<readonly string[]> {
   return rows.map(({ id }) => id);
 }
 
-test("a purged key and its former secrets are unknown, on a node that remembers the key and on any other", async () => {
+test("a purged key and its old secrets are unknown, on a node that remembers the key and on any other", async () => {
   const [remembering, other] = [openNode(), openNode()];
   const key = await addKey();
   const { secret, start, hash } = createApiKey();

@@ -24,7 +24,7 @@ export interface KeyLookup {
 interface Uncounted {
   /** The current version of the key; null for a deleted key. */
   readonly version: number | null;
-  /** Whether the key, or the overlap of a former secret, has expired. */
+  /** Whether the key, or the overlap of an old secret, has expired. */
   readonly isExpired: boolean;
 }
 

@@ -41,7 +41,7 @@ const columns = ["id", "user_id", "created_at", "deleted_at", ...settingColumns]
   .map((column) => `key.${column}`)
   .join();
 
-/** SQL for the key of the `lookup`'s secret: its current secret, or a former secret with its `good_until`. */
+/** SQL for the key of the `lookup`'s secret: its current secret, or an old secret with its `good_until`. */
 export const keyOfSecret = `
   select ${columns}, null::timestamptz as good_until from api_keys key where key.hash = lookup.hash
   union all

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { openRecorder, readHours, addKey, addRetiredSecret, holdHours, countConnections } = recorderKit(
+const { openRecorder, readHours, addKey, addOldSecret, holdHours, countConnections } = recorderKit(
   () => database,
 );
 
@@ -25,7 +25,7 @@ async function sum(keyId: KeyId): Promise<number> {
 }
 
 test("keeps what it can't write while Postgres is unavailable, and writes all of it afterwards", async () => {
-  const { keyId, digest, read } = await addRetiredSecret();
+  const { keyId, digest, read } = await addOldSecret();
   const { recorder, clock, failures } = openRecorder();
   const use = () => {
     recorder.record(admitted(keyId, digest), request);
