@@ -329,13 +329,13 @@ export async function summarizeApiKeys(db: Db, userId: UserId): Promise<ApiKeySu
 }
 
 /** Finds the owner of a key, even if the key is deleted. For the `latchkey` command. */
-export async function findApiKeyOwner(db: Db, id: KeyId): Promise<UserId | undefined> {
+export async function findApiKeyOwnerId(db: Db, id: KeyId): Promise<UserId | undefined> {
   const row = await db.selectFrom("api_keys").select("user_id").where("id", "=", id).executeTakeFirst();
   return row?.user_id;
 }
 
 /** An API key with its owner, as the instance's operator sees it. */
-export interface OwnedApiKey extends ApiKey {
+export interface ApiKeyWithOwner extends ApiKey {
   readonly userId: UserId;
 }
 
@@ -343,7 +343,7 @@ export interface OwnedApiKey extends ApiKey {
 export async function listInstanceApiKeys(
   db: Db,
   { after, limit }: { readonly after: KeyId | undefined; readonly limit: number },
-): Promise<OwnedApiKey[]> {
+): Promise<ApiKeyWithOwner[]> {
   const query = selectLiveApiKeys(db).select("api_keys.user_id as userId");
   const rows = await (after ? query.where("api_keys.id", ">", after) : query)
     .orderBy("api_keys.id")

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { KeyEdit } from "../domain/api-keys.ts";
-import { findManagedOwner, requireKeyManager } from "../domain/service-accounts.ts";
+import { findManagedKeyOwner, requireKeyManager } from "../domain/service-accounts.ts";
 import { keyId } from "../fields.ts";
 import { originOf, sessionProcedure } from "./trpc.ts";
 
@@ -9,7 +9,7 @@ export const readableKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
     const by = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
-    const owner = await ctx.read((db) => findManagedOwner(db, by, "keys:read"));
+    const owner = await ctx.read((db) => findManagedKeyOwner(db, by, "keys:read"));
     return await next({ ctx: { ...ctx, keyId: id, owner } });
   });
 
@@ -18,7 +18,7 @@ export const managedKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
     const by = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
-    const owner = await ctx.read((db) => findManagedOwner(db, by, "members:manage"));
+    const owner = await ctx.read((db) => findManagedKeyOwner(db, by, "members:manage"));
     const origin = originOf(ctx, ctx.user.id);
     const edit: KeyEdit = { userId: owner.userId, id, origin };
     const { serviceAccount } = owner;

@@ -13,11 +13,11 @@ import { endSessions } from "@latchkey/db/sessions";
 import {
   disableUser,
   enableUser,
-  findKeyHolder,
+  findKeyOwner,
   findUser,
   findUserByEmail,
   insertUserWithPassword,
-  type KeyHolder,
+  type KeyOwner,
   listUsers,
   type User,
 } from "@latchkey/db/users";
@@ -200,7 +200,7 @@ export type UserReference = { readonly id: UserId } | { readonly email: string }
 export async function getAccount(db: Db, user: UserReference): Promise<User> {
   const found = await ("id" in user ? findUser(db, user.id) : findUserByEmail(db, user.email));
   if (found) return found;
-  if ("id" in user && (await findKeyHolder(db, user.id))) {
+  if ("id" in user && (await findKeyOwner(db, user.id))) {
     const message = `${encodeId("user", user.id)} is a service account, not a person.`;
     throw new AppError("NOT_FOUND", { message });
   }
@@ -209,9 +209,9 @@ export async function getAccount(db: Db, user: UserReference): Promise<User> {
 }
 
 /** Finds the owner of API keys: a person, or a service account by its ID. @throws {AppError} NOT_FOUND */
-export async function getKeyHolder(db: Db, user: UserReference): Promise<KeyHolder> {
-  const holder = "id" in user ? await findKeyHolder(db, user.id) : undefined;
-  return holder ?? { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
+export async function getKeyOwner(db: Db, user: UserReference): Promise<KeyOwner> {
+  const owner = "id" in user ? await findKeyOwner(db, user.id) : undefined;
+  return owner ?? { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
 }
 
 /** How many users {@link listAccounts} and {@link searchAccounts} keep in memory at a time. */

@@ -14,11 +14,11 @@ import {
   type ApiKey,
   countApiKeys,
   findApiKey,
-  findApiKeyOwner,
+  findApiKeyOwnerId,
   findRateLimitedKeys,
   listApiKeys,
   listInstanceApiKeys,
-  type OwnedApiKey,
+  type ApiKeyWithOwner,
   type OwnKeyQuery,
   pageApiKeys,
 } from "@latchkey/db/api-keys";
@@ -120,7 +120,7 @@ const keysPerPage = 100;
  * Lists every key of a user, oldest first, for the operator. A key that is created while the list is read may be
  * missing.
  */
-export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<OwnedApiKey> {
+export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<ApiKeyWithOwner> {
   const order = { sort: "createdAt", direction: "asc", limit: keysPerPage, filter: {} } as const;
   let after: Position | undefined;
   do {
@@ -132,7 +132,7 @@ export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<Own
 }
 
 /** Lists every key of the instance by ID, for the operator, like {@link listOwnedKeys}. */
-export async function* listInstanceKeys(db: Db): AsyncGenerator<OwnedApiKey> {
+export async function* listInstanceKeys(db: Db): AsyncGenerator<ApiKeyWithOwner> {
   let after: KeyId | undefined;
   do {
     const keys = await listInstanceApiKeys(db, { after, limit: keysPerPage });
@@ -148,7 +148,7 @@ export async function* listInstanceKeys(db: Db): AsyncGenerator<OwnedApiKey> {
  */
 export async function requireReadableKey(db: Db, principal: Principal, id: KeyId): Promise<void> {
   if (principal.isRestricted && principal.keyId !== id) throw new AppError("FORBIDDEN");
-  if ((await findApiKeyOwner(db, id)) !== principal.userId) throw new AppError("FORBIDDEN");
+  if ((await findApiKeyOwnerId(db, id)) !== principal.userId) throw new AppError("FORBIDDEN");
 }
 
 /**
@@ -299,8 +299,8 @@ export async function deleteKey(trx: Trx, edit: KeyEdit): Promise<void> {
 }
 
 /** Returns the owner of a key, for the operator. @throws {AppError} NOT_FOUND */
-export async function getKeyOwner(db: Db, id: KeyId): Promise<UserId> {
-  return (await findApiKeyOwner(db, id)) ?? notFound();
+export async function getKeyOwnerId(db: Db, id: KeyId): Promise<UserId> {
+  return (await findApiKeyOwnerId(db, id)) ?? notFound();
 }
 
 /**
