@@ -4,7 +4,7 @@ import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces } from "@latchkey/db/members";
-import { listOperatedUsers } from "@latchkey/db/operator-users";
+import { listUserOverviews } from "@latchkey/db/operator-users";
 import { isOperator } from "@latchkey/db/operators";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -236,7 +236,7 @@ export async function* searchAccounts(db: Db, search: string): AsyncGenerator<Us
   let after: Position | undefined;
   do {
     const page = { sort: "createdAt", direction: "asc", limit: accountsPerPage, after, filter } as const;
-    const users = await listOperatedUsers(db, page);
+    const users = await listUserOverviews(db, page);
     yield* users;
     const last = users.length === accountsPerPage ? users.at(-1) : undefined;
     after = last && { value: last.position, id: last.id };

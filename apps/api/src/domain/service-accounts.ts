@@ -251,7 +251,7 @@ export async function findManagedKeyOwner(
 
 /** Finds the workspace of a service account, for the operator. @throws {AppError} NOT_FOUND */
 export async function getServiceWorkspace(db: Db, userId: UserId): Promise<WorkspaceId> {
-  const holder = await findKeyOwner(db, userId);
-  if (holder?.serviceWorkspaceId) return holder.serviceWorkspaceId;
+  const owner = await findKeyOwner(db, userId);
+  if (owner?.serviceWorkspaceId) return owner.serviceWorkspaceId;
   throw new AppError("NOT_FOUND", { message: "There is no such service account." });
 }

@@ -27,7 +27,7 @@ export interface KeyFacts {
   /** Whether the presented secret is new after a rotation and no request has used it. */
   readonly isUnusedSecret: boolean;
   /** When the key expires or the old secret's overlap ends, by the database's clock; null for never. */
-  readonly goodUntil: string | null;
+  readonly validUntil: string | null;
   readonly limit: Limit | null;
   /** The restrictions that the node enforces; undefined for none. */
   readonly restrictions: Restrictions | undefined;

@@ -155,7 +155,7 @@ test("a replacement during a first use waits for it, and keeps the used secret",
   await client.connect();
   onTestFinished(() => client.end());
   await client.query("begin");
-  const increment = { keyId: key.id, uses: 1, version: 2, goodUntil: null, limit: null };
+  const increment = { keyId: key.id, uses: 1, version: 2, validUntil: null, limit: null };
   const { uncounted } = await resolveUses(client, {
     increments: [increment],
     lookups: [],

@@ -36,9 +36,9 @@ export interface RecordedRequest {
   readonly requestId: string;
 }
 
-/** The maximum number of counters, and of sightings, per write. Others wait for a later write, and their counts keep growing. */
+/** The maximum number of counters, and of seen values, per write. Others wait for a later write, and their counts keep growing. */
 const maxCountsPerWrite = 2_000;
-const maxSightingsPerWrite = 1_000;
+const maxSeenValuesPerWrite = 1_000;
 const maxRotatedOut = 1_000;
 /** The number of writes that is enough to write everything that can wait. */
 const maxRounds = 25;
@@ -219,8 +219,8 @@ export class UsageRecorder {
   async #write(): Promise<boolean> {
     if (!this.#hasPendingWrites()) return true;
     const usage = this.#counters.take(maxCountsPerWrite);
-    const addresses = this.#addresses.take(maxSightingsPerWrite);
-    const uses = this.#secretUses.take(maxSightingsPerWrite);
+    const addresses = this.#addresses.take(maxSeenValuesPerWrite);
+    const uses = this.#secretUses.take(maxSeenValuesPerWrite);
     const rejections = this.#rejections.take();
     const rotatedOut = [...this.#rotatedOut];
     const history: KeyHistory = {

@@ -3,7 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { type OperatedUser, trpc, trpcClient } from "../../server/trpc.ts";
+import { type UserOverview, trpc, trpcClient } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
@@ -15,7 +15,7 @@ import type { UserAction } from "./user-actions.tsx";
 
 /** A user, and what to do with them. */
 export interface UserChoice {
-  readonly user: OperatedUser;
+  readonly user: UserOverview;
   readonly action: UserAction;
 }
 
@@ -176,7 +176,7 @@ function ResetLinkShown({
   link,
   onClose,
 }: {
-  readonly user: OperatedUser;
+  readonly user: UserOverview;
   readonly link: ResetLink;
   readonly onClose: () => void;
 }): ReactElement {

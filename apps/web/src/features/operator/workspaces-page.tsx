@@ -2,7 +2,7 @@ import { ActionIcon, Button } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { OperatedWorkspace } from "../../server/trpc.ts";
+import type { WorkspaceOverview } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
@@ -46,7 +46,7 @@ export function WorkspacesPage(): ReactElement {
   );
 }
 
-function LogLink({ id, name }: OperatedWorkspace): ReactElement {
+function LogLink({ id, name }: WorkspaceOverview): ReactElement {
   return (
     <ActionIcon
       variant="subtle"
@@ -59,7 +59,7 @@ function LogLink({ id, name }: OperatedWorkspace): ReactElement {
   );
 }
 
-function idOf({ id }: OperatedWorkspace): string {
+function idOf({ id }: WorkspaceOverview): string {
   return id;
 }
 
