@@ -82,7 +82,7 @@ export async function startNode(
     signal,
   });
   stack.defer(prepared.close);
-  for (const notice of prepared.notices) log.warn(notice);
+  for (const warning of prepared.warnings) log.warn(warning);
   if (prepared.applied.length > 0 && !prepared.createdIn)
     log.info({ migrations: prepared.applied }, "migrated the schema");
   if (prepared.createdIn) process.stderr.write(`Created a Latchkey database in ${prepared.createdIn}.\n`);

@@ -38,8 +38,8 @@ export class SchemaMissingError extends Error {
   override readonly name = "SchemaMissingError";
 }
 
-/** A notice for the operator about the database's migrations. It does not prevent Latchkey from working. */
-export interface MigrationNotice {
+/** A warning for the operator about the database's migrations. It does not prevent Latchkey from working. */
+export interface MigrationWarning {
   /**
    * `newer`: a newer version applied these, and this version can run on their schema. `changed`: their source has
    * changed since.
@@ -55,7 +55,7 @@ export interface MigrateOptions {
   readonly known?: Migrations;
   /** Whether the first migration may be applied; true by default. */
   readonly mayCreate?: boolean;
-  readonly onNotice?: (notice: MigrationNotice) => void;
+  readonly onWarning?: (notice: MigrationWarning) => void;
 }
 
 /**
@@ -71,7 +71,7 @@ export async function migrate(
   connection: DatabaseConnection,
   options: MigrateOptions = {},
 ): Promise<string[]> {
-  const { upTo, known = migrations, mayCreate = true, onNotice = () => undefined } = options;
+  const { upTo, known = migrations, mayCreate = true, onWarning = () => undefined } = options;
   const db = openDatabase(connection, {
     applicationName: "latchkey migrate",
     role: "login",
@@ -87,8 +87,8 @@ export async function migrate(
       await completeHistory(db, schema, known);
       return await compareHistory(await readHistory(db, schema), known);
     });
-    if (newer.length > 0) onNotice({ kind: "newer", migrations: newer });
-    if (changed.length > 0) onNotice({ kind: "changed", migrations: changed });
+    if (newer.length > 0) onWarning({ kind: "newer", migrations: newer });
+    if (changed.length > 0) onWarning({ kind: "changed", migrations: changed });
     return applied;
   } catch (error) {
     if (isMissingRoleOrPrivilege(error) && /create role|to role/.test(String(error)))

@@ -18,7 +18,7 @@ export interface LiveSession {
 }
 
 /** How long sessions last, in seconds. */
-export interface SessionTerms {
+export interface SessionLifetimes {
   /** Since the sign-in or the last renewal. */
   readonly lifetimeSeconds: number;
   /** Since the sign-in, however often the session is renewed. */
@@ -41,7 +41,7 @@ const useAccuracySeconds = 300;
 export async function findLiveSession(
   db: Db,
   token: string,
-  { lifetimeSeconds, absoluteLifetimeSeconds, renewAfterSeconds }: SessionTerms,
+  { lifetimeSeconds, absoluteLifetimeSeconds, renewAfterSeconds }: SessionLifetimes,
 ): Promise<LiveSession | undefined> {
   const unrenewedSeconds = lifetimeSeconds - renewAfterSeconds;
   const absoluteEnd = sql<Date>`sessions.created_at + make_interval(secs => ${absoluteLifetimeSeconds})`;
@@ -202,7 +202,7 @@ export async function endSessions(
 export async function renewSession(
   db: Db,
   token: string,
-  { lifetimeSeconds, absoluteLifetimeSeconds }: SessionTerms,
+  { lifetimeSeconds, absoluteLifetimeSeconds }: SessionLifetimes,
 ): Promise<number | undefined> {
   const absoluteEnd = sql<Date>`created_at + make_interval(secs => ${absoluteLifetimeSeconds})`;
   const renewed = await db

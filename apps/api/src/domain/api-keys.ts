@@ -35,7 +35,7 @@ import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { describeCreation, describeEdit, recordKeyEvents, requireKeyChangeQuota } from "./key-events.ts";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
-import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
+import { addQuotaNotice, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { type ActingKey, requireStillActing } from "./workspaces.ts";
@@ -81,7 +81,7 @@ export async function createKey(
   await recordKeyEvents(trx, { ...edit, reach: [settings.workspaceIds] }, [
     describeCreation({ ...settings, name: key.name }),
   ]);
-  await noticeQuota(trx, quotas, { quota: "keysPerUser", count: count + 1, userIds: [key.userId] });
+  await addQuotaNotice(trx, quotas, { quota: "keysPerUser", count: count + 1, userIds: [key.userId] });
   return { id, secret };
 }
 

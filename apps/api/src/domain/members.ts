@@ -28,7 +28,7 @@ import {
   type WorkspaceTrx,
 } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
+import { addQuotaNotice, type Quotas, requireQuota } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { removeServiceAccount } from "./retire-service-account.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
@@ -202,7 +202,7 @@ export async function requireOwnershipQuota(
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
   await enterWorkspace(trx, scope);
   requireQuota(quotas, "workspacesPerUser", owned.length - 1);
-  await noticeQuota(trx, quotas, { quota: "workspacesPerUser", count: owned.length, userIds: [userId] });
+  await addQuotaNotice(trx, quotas, { quota: "workspacesPerUser", count: owned.length, userIds: [userId] });
 }
 
 /** @throws {AppError} CONFLICT if the workspace has no other owner who can sign in. */

@@ -1,5 +1,4 @@
 import type { NoticeContent, NoticedKey, NoticedQuota } from "@latchkey/db/notice-kinds";
-import type { Role } from "@latchkey/db/schema";
 
 /** What a notice says, in the app and by email. */
 export interface NoticeText {
@@ -63,7 +62,7 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
 }
 
 /** "an admin". */
-export function withArticle(role: Role): string {
+export function withArticle(role: string): string {
   return role === "owner" || role === "admin" ? `an ${role}` : `a ${role}`;
 }
 

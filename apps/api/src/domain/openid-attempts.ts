@@ -47,8 +47,8 @@ export async function startOpenid(
     const message = `${provider.name} can’t be reached at the moment. Try again later, or sign in another way.`;
     throw new AppError("CONFLICT", { message, cause: error });
   });
-  const terms = { subject: String(nowSeconds()), lifetimeSeconds: openidAttemptSeconds };
-  await access.transact((trx) => insertVerification(trx, nameOf(use, token), terms));
+  const options = { subject: String(nowSeconds()), lifetimeSeconds: openidAttemptSeconds };
+  await access.transact((trx) => insertVerification(trx, nameOf(use, token), options));
   return { url, token };
 }
 

@@ -123,8 +123,8 @@ export async function prepareResetEmail(
   const user = await findUserByEmail(db, email);
   if (!user || user.isDisabled) return undefined;
   const { id: userId, name } = user;
-  const terms = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds };
-  const { url } = await db.transaction().execute((trx) => replaceLink(trx, userId, terms));
+  const options = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds };
+  const { url } = await db.transaction().execute((trx) => replaceLink(trx, userId, options));
   return { userId, name, url };
 }
 

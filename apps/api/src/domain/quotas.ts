@@ -109,7 +109,7 @@ function quotaExceeded(message: string): AppError {
  * Adds a notice if at least nine tenths of a quota are used, once per value of the quota.
  * @param count with the addition that was just made.
  */
-export async function noticeQuota(
+export async function addQuotaNotice(
   trx: Trx,
   quotas: Quotas,
   {

@@ -45,7 +45,7 @@ import {
   type Workspace,
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
-import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
+import { addQuotaNotice, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { signInRequired } from "./sign-in-required.ts";
@@ -86,7 +86,7 @@ export async function createWorkspace(
         after: { name: fields.name },
       } as const;
       await appendAudit(workspaceTrx, scope, origin, change);
-      await noticeQuota(trx, quotas, {
+      await addQuotaNotice(trx, quotas, {
         quota: "workspacesPerUser",
         count: owned.length + 1,
         userIds: [ownerId],
