@@ -19,7 +19,7 @@ import {
   findCallAuthentication,
   hasCallSecondFactor,
   inPasswordQueue,
-  recordCause,
+  rememberLoggedError,
   rejectWithoutFactor,
 } from "./better-auth-call.ts";
 import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
@@ -53,7 +53,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
     telemetry: { enabled: false },
     // Thrown failures are logged by the caller, with a request ID. This only keeps errors that better-auth doesn't
     // throw.
-    logger: { level: "error", log: (_level, _message, ...details) => recordCause(details) },
+    logger: { level: "error", log: (_level, _message, ...details) => rememberLoggedError(details) },
     emailAndPassword: {
       enabled: true,
       // Latchkey creates an account and its workspace in one transaction instead.

@@ -255,7 +255,7 @@ export interface ApiKeyFilter {
 }
 
 /** Returns a page of a user's keys. */
-export async function pageApiKeys(
+export async function listApiKeyPage(
   db: Db,
   userId: UserId,
   {

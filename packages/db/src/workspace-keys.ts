@@ -193,7 +193,7 @@ export const workspaceKeyOrders = {
 } as const satisfies Record<string, Order>;
 
 /** Returns a page of the keys that can reach a workspace, for the open API. */
-export async function pageWorkspaceKeys(
+export async function listWorkspaceKeyPage(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   {

@@ -8,8 +8,8 @@ import { originOf, sessionProcedure } from "./trpc.ts";
 export const readableKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
-    const by = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
-    const owner = await ctx.read((db) => findManagedKeyOwner(db, by, "keys:read"));
+    const caller = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
+    const owner = await ctx.read((db) => findManagedKeyOwner(db, caller, "keys:read"));
     return await next({ ctx: { ...ctx, keyId: id, owner } });
   });
 
@@ -17,8 +17,8 @@ export const readableKeyProcedure = sessionProcedure
 export const managedKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
-    const by = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
-    const owner = await ctx.read((db) => findManagedKeyOwner(db, by, "members:manage"));
+    const caller = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
+    const owner = await ctx.read((db) => findManagedKeyOwner(db, caller, "members:manage"));
     const origin = originOf(ctx, ctx.user.id);
     const edit: KeyEdit = { userId: owner.userId, id, origin };
     const { serviceAccount } = owner;

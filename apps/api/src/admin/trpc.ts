@@ -139,10 +139,10 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
       instance.db.transaction().execute(work),
     );
   };
-  const own = { userId: user.id, kind: "person" } as const;
+  const ownOwner = { userId: user.id, kind: "person" } as const;
   const explain = (
     request: Omit<TriedRequest, "owner">,
-    owner: TriedRequest["owner"] = own,
+    owner: TriedRequest["owner"] = ownOwner,
   ): Promise<Explanation> =>
     ctx.reads.run(user.id, performance.now() + startWithinMs, () => ctx.explain({ ...request, owner }));
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
@@ -165,8 +165,8 @@ export function workspaceProcedure(
   return sessionProcedure.input(z.object({ workspaceId })).use(async ({ ctx, input, next }) => {
     const userId = ctx.user.id;
     const { hasSecondFactor } = ctx;
-    const who = { userId, workspaceId: input.workspaceId, hasSecondFactor, mayLackSecondFactor };
-    const access = await ctx.read((db) => requireWorkspaceAccess(db, who, permission));
+    const caller = { userId, workspaceId: input.workspaceId, hasSecondFactor, mayLackSecondFactor };
+    const access = await ctx.read((db) => requireWorkspaceAccess(db, caller, permission));
     return await next({
       ctx: { ...ctx, access, edit: { scope: access.scope, origin: originOf(ctx, userId) } },
     });

@@ -20,7 +20,7 @@ import {
   listInstanceApiKeys,
   type ApiKeyWithOwner,
   type OwnKeyQuery,
-  pageApiKeys,
+  listApiKeyPage,
 } from "@latchkey/db/api-keys";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
@@ -124,7 +124,7 @@ export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<Api
   const order = { sort: "createdAt", direction: "asc", limit: keysPerPage, filter: {} } as const;
   let after: Position | undefined;
   do {
-    const keys = await pageApiKeys(db, userId, { ...order, after });
+    const keys = await listApiKeyPage(db, userId, { ...order, after });
     for (const { position: _position, ...key } of keys) yield { ...key, userId };
     const last = keys.length === keysPerPage ? keys.at(-1) : undefined;
     after = last && { value: last.position, id: last.id };

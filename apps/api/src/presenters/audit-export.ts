@@ -58,6 +58,6 @@ function formatEvent(event: PresentedEvent, format: ExportFormat): string {
 }
 
 /** The name of the file, such as `audit-log-2026-03-01.csv`. */
-export function nameExport(format: ExportFormat, at: Date): string {
+export function exportFileName(format: ExportFormat, at: Date): string {
   return `audit-log-${at.toISOString().slice(0, 10)}.${format}`;
 }
