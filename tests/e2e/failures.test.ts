@@ -41,9 +41,9 @@ test("shows one failure while the server is unavailable, and recovers automatica
     setTimeout(() => done(swings), 5_000);
   })`);
   expect(swings).toBe(0);
-  const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>();
+  const { promise: serverReturns, resolve: comeBack } = Promise.withResolvers<void>();
   // Replaces the route above without a gap, in which the page could try again.
-  await page.route(listCalls, (route) => isBack.then(() => route.continue()));
+  await page.route(listCalls, (route) => serverReturns.then(() => route.continue()));
   // The page tries again without a click.
   await page.locator("button[data-loading]").filter({ hasText: "Try again" }).waitFor();
   expect(await failure.isVisible()).toBe(true);

@@ -66,9 +66,9 @@ async function expectService(load: Load): Promise<number> {
 }
 
 async function expectOneConnection(): Promise<void> {
-  const isOne = async (): Promise<boolean> =>
+  const hasOneConnection = async (): Promise<boolean> =>
     (await countNodeConnections(environment.database))["latchkey admission"] === 1;
-  await eventually("admission has one connection to Postgres", isOne, 5_000);
+  await eventually("admission has one connection to Postgres", hasOneConnection, 5_000);
 }
 
 test("admits every request while Postgres is slow but within the deadline", async () => {

@@ -21,21 +21,21 @@ let instance: TestInstance;
 let other: TestInstance;
 let proxy: TcpProxy;
 /** Accepts connections and sends nothing. */
-let mute: Server;
+let silentServer: Server;
 let silentPort: number;
 
 beforeAll(async () => {
   [instance, other] = await Promise.all([createTestInstance(), createPreparedInstance()]);
   await other.startInProcess();
   proxy = await startTcpProxy(join(other.cluster, ".s.PGSQL.5432"));
-  mute = createServer((socket) => socket.on("error", () => undefined));
-  mute.listen(0, "127.0.0.1");
-  await once(mute, "listening");
-  silentPort = (mute.address() as AddressInfo).port; // It listens on TCP.
+  silentServer = createServer((socket) => socket.on("error", () => undefined));
+  silentServer.listen(0, "127.0.0.1");
+  await once(silentServer, "listening");
+  silentPort = (silentServer.address() as AddressInfo).port; // It listens on TCP.
 });
 
 afterAll(async () => {
-  mute?.close();
+  silentServer?.close();
   await proxy?.close();
   await Promise.all([instance?.close(), other?.close()]);
 });

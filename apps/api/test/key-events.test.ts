@@ -59,7 +59,7 @@ test("every change to a key is in the logs of the workspaces that it can reach, 
     settings: { workspaceIds: [encodeId("workspace", first)], isReadOnly: true },
   });
   const edit = (settings: object, more: object = {}) =>
-    client.apiKeys.update.mutate({ id, settings, mayWiden: true, ...more });
+    client.apiKeys.update.mutate({ id, settings, mayExpand: true, ...more });
   await edit({}, { name: "Deploys", settings: undefined });
   await edit({ workspaceIds: [first, second].map((workspaceId) => encodeId("workspace", workspaceId)) });
   await edit({ ipRanges: ["127.0.0.0/8"] });

@@ -34,7 +34,7 @@ const change = (work: typeof grantOperator, id: UserId, origin: Origin = command
   app.instance.db.transaction().execute((trx) => work(trx, id, origin));
 
 const bySession = (userId: UserId, isFresh = true): Origin => ({
-  actor: { kind: "session", userId, isFresh, asOperator: true },
+  actor: { kind: "session", userId, isFresh, isOperatorAction: true },
   address: "192.0.2.7",
   requestId: "r-1",
 });

@@ -340,7 +340,7 @@ test("50 concurrent changes make exactly the allowed changes to keys per hour, a
   await client.apiKeys.endOverlap.mutate({ id: leaked });
   await client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: true } });
   await expect(
-    client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: false }, mayWiden: true }),
+    client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: false }, mayExpand: true }),
   ).rejects.toMatchObject({ data: { code: "TOO_MANY_REQUESTS" } });
   await client.apiKeys.delete.mutate({ id: leaked });
   // An hour later, changes are possible again, one for each that is older than an hour.

@@ -19,8 +19,8 @@ import {
   findCallAuthentication,
   hasCallSecondFactor,
   inPasswordQueue,
-  rememberLoggedError,
   rejectWithoutFactor,
+  rememberLoggedError,
 } from "./better-auth-call.ts";
 import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
 import { shortenUserAgent } from "./user-agent.ts";

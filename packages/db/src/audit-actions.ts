@@ -10,7 +10,7 @@ export type Actor =
       /** Whether the user has entered the password recently. Sensitive changes require it. */
       readonly isFresh: boolean;
       /** Whether the user acts as an operator of the instance, and not on their own account or as a member. */
-      readonly asOperator?: boolean;
+      readonly isOperatorAction?: boolean;
     }
   | {
       readonly kind: "key";
@@ -28,7 +28,7 @@ export interface SystemActor {
 
 /** Whether the instance log records the changes of an actor. */
 export function isOperatorActing(actor: Actor): boolean {
-  return actor.kind === "command" || (actor.kind === "session" && actor.asOperator === true);
+  return actor.kind === "command" || (actor.kind === "session" && actor.isOperatorAction === true);
 }
 
 /** The request of a change. */

@@ -88,7 +88,7 @@ export function policyJoins({ key, member }: Pick<Rows, "key" | "member">): stri
  * Whether a policy allows a key that another one rejects. A key may be rejected by a policy with a longer list of
  * requirements only, so every requirement is compared on its own.
  */
-export function loosensPolicy(before: ApiKeyPolicy, after: ApiKeyPolicy): boolean {
+export function allowsMoreKeys(before: ApiKeyPolicy, after: ApiKeyPolicy): boolean {
   return (
     isHigher(before.maxLifetimeDays, after.maxLifetimeDays) ||
     (before.isExpiryRequired && !after.isExpiryRequired) ||

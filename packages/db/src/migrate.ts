@@ -112,7 +112,7 @@ async function applyPending(db: Db, plan: Plan): Promise<string[]> {
   const history = await readHistory(db, plan.schema);
   const { pending } = await compareHistory(history, plan.known);
   if (history.length === 0 && !plan.mayCreate) throw new SchemaMissingError();
-  if (!pending.some((name) => isUpTo(plan, name))) return [];
+  if (!pending.some((name) => isWithinTarget(plan, name))) return [];
   return await db.connection().execute(async (connection) => {
     await sql`
       with waiting as (select set_config('lock_timeout', '0', true))
@@ -131,7 +131,7 @@ async function applyLocked(trx: Db, plan: Plan): Promise<string[]> {
   const history = await readHistory(trx, schema);
   const { pending } = await compareHistory(history, known);
   await createHistory(trx, schema);
-  const applied = pending.filter((name) => isUpTo(plan, name));
+  const applied = pending.filter((name) => isWithinTarget(plan, name));
   for (const name of applied) {
     await known[name]?.up(trx);
     await addToHistory(trx, schema, name);
@@ -140,7 +140,7 @@ async function applyLocked(trx: Db, plan: Plan): Promise<string[]> {
   return applied;
 }
 
-function isUpTo({ upTo }: Plan, name: string): boolean {
+function isWithinTarget({ upTo }: Plan, name: string): boolean {
   return upTo === undefined || name <= upTo;
 }
 

@@ -12,15 +12,15 @@ import {
 } from "@latchkey/db/api-key-changes";
 import {
   type ApiKey,
+  type ApiKeyWithOwner,
   countApiKeys,
   findApiKey,
   findApiKeyOwnerId,
   findRateLimitedKeys,
+  listApiKeyPage,
   listApiKeys,
   listInstanceApiKeys,
-  type ApiKeyWithOwner,
   type OwnKeyQuery,
-  listApiKeyPage,
 } from "@latchkey/db/api-keys";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";

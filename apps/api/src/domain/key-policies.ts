@@ -9,7 +9,7 @@ import type { Details } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
-import { type ApiKeyPolicy, defaultPolicy, loosensPolicy } from "@latchkey/db/key-policy";
+import { type ApiKeyPolicy, allowsMoreKeys, defaultPolicy } from "@latchkey/db/key-policy";
 import { defaultSettings } from "@latchkey/db/key-settings";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -68,7 +68,7 @@ export async function changePolicy(
   const policy = applyChanges(before, changes);
   const changed = policyFields.filter((name) => before[name] !== policy[name]);
   if (changed.length === 0) return before;
-  if (loosensPolicy(before, policy)) requireRecentAuthentication(origin);
+  if (allowsMoreKeys(before, policy)) requireRecentAuthentication(origin);
   const stored = await putPolicy(workspaceTrx, scope, policy);
   await appendAudit(workspaceTrx, scope, origin, {
     action: "api-key-policy.changed",

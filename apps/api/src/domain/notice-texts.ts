@@ -37,7 +37,7 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
     case "former-secret-used":
       return {
         title: `Old secret of “${facts.keyName}” used`,
-        message: `A request${fromAddress(facts.address)} with an old secret of ${nameOf(facts)} was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
+        message: `A request${fromIpAddress(facts.address)} with an old secret of ${nameOf(facts)} was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
       };
     case "new-network":
       return {
@@ -47,7 +47,7 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
     case "new-device":
       return {
         title: "Sign-in from a new device",
-        message: `Someone signed in to your account with ${facts.device}${fromAddress(facts.address)}. If it wasn’t you, change your password and end the session.`,
+        message: `Someone signed in to your account with ${facts.device}${fromIpAddress(facts.address)}. If it wasn’t you, change your password and end the session.`,
       };
     case "quota-nearly-reached": {
       const { subject, remedy } = quotaTexts[facts.quota];
@@ -88,6 +88,6 @@ function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function fromAddress(address: string | null): string {
-  return address === null ? "" : ` from ${address}`;
+function fromIpAddress(ipAddress: string | null): string {
+  return ipAddress === null ? "" : ` from ${ipAddress}`;
 }

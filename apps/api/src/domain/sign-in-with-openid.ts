@@ -31,7 +31,7 @@ export type OpenidSignIn = SignInResult & { readonly isNewAccount: boolean };
 
 /**
  * Signs in the user with whom the identity is linked, or else the user with its email address if both the provider and
- * this instance have verified the address, or else a new user.
+ * this instance have verified that email address, or else a new user.
  * @param attempt.invitation the token of an invitation, with which a new user joins.
  * @throws {AppError} UNAUTHORIZED as {@link completeOpenid}, and for a disabled user; FORBIDDEN if the identity can't be
  *   linked or registration doesn't allow a new account; TOO_MANY_REQUESTS; as {@link acceptInvitation}.
@@ -116,8 +116,8 @@ async function useIdentity(
 }
 
 /**
- * Links the identity with the user who has its email address. Without a verification here, someone else may have signed up
- * with the address and know the password.
+ * Links the identity with the user who has its email address. Without a verification here, someone else may have signed
+ * up with the email address and know the password.
  */
 async function linkByEmail(
   instance: Instance,

@@ -43,9 +43,9 @@ export type SignInResult =
 
 /**
  * Opens a session if the password is correct and the user has no second factor.
- * @throws {AppError} UNAUTHORIZED, the same for a wrong password, an unknown address and a disabled user;
- * TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE if too many passwords are waiting to be
- * checked.
+ * @throws {AppError} UNAUTHORIZED, the same for a wrong password, an unknown email address and a disabled user;
+ *   TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE if too many passwords are waiting to be
+ *   checked.
  */
 export async function signIn(
   instance: Instance,
@@ -79,9 +79,9 @@ export async function signIn(
 /**
  * Creates an account with a first workspace, and signs the user in. The first account, which becomes the operator, can be
  * created whatever the registration mode is.
- * @throws {AppError} FORBIDDEN unless registration is open or this is the first account; BAD_REQUEST for a password that is easy to guess;
- * TOO_MANY_REQUESTS after too many sign-ups from this network; CONFLICT if the address has an account;
- * SERVICE_UNAVAILABLE if too many passwords are waiting to be hashed.
+ * @throws {AppError} FORBIDDEN unless registration is open or this is the first account; BAD_REQUEST for a password
+ *   that is easy to guess; TOO_MANY_REQUESTS after too many sign-ups from this network; CONFLICT if the email address
+ *   has an account; SERVICE_UNAVAILABLE if too many passwords are waiting to be hashed.
  */
 export async function signUp(
   instance: Instance,

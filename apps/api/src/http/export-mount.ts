@@ -10,7 +10,7 @@ import { readAuditLog, requireAuditAccess } from "../domain/audit-log.ts";
 import type { Instance } from "../domain/instance.ts";
 import { signInRequired } from "../domain/sign-in-required.ts";
 import { workspaceId } from "../fields.ts";
-import { exportFormats, exportTypes, formatAuditLog, exportFileName } from "../presenters/audit-export.ts";
+import { exportFileName, exportFormats, exportTypes, formatAuditLog } from "../presenters/audit-export.ts";
 import { clientAddress } from "./client-address.ts";
 import { readJsonBody } from "./json-body.ts";
 import { parseInput } from "./parse-input.ts";

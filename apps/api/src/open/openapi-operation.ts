@@ -127,7 +127,8 @@ function describeAnswer({ method, response }: Endpoint): ZodOpenApiResponseObjec
     };
   }
   const { description, schema, hasEtag } = response;
-  const optionalHeaders: readonly HeaderName[] = "nextCursor" in schema.shape ? ["Link", ...replayed] : replayed;
+  const optionalHeaders: readonly HeaderName[] =
+    "nextCursor" in schema.shape ? ["Link", ...replayed] : replayed;
   return {
     description,
     headers: describeHeaders(hasEtag ? ["ETag"] : [], optionalHeaders),

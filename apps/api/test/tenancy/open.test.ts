@@ -623,8 +623,8 @@ function createKeyEvents(
   actor: Person,
   action: string,
 ): NonNullable<Effect["added"]> {
-  const isElsewhere = actor === people.stranger || actor === people.foreigner;
-  const workspaceId = (isElsewhere ? theirs : ours).workspaceId;
+  const isOtherTenant = actor === people.stranger || actor === people.foreigner;
+  const workspaceId = (isOtherTenant ? theirs : ours).workspaceId;
   return {
     security_events: [{ user_id: actor.userId, action, actor_kind: "key" }],
     ...(actor === people.removed

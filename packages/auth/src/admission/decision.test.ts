@@ -141,7 +141,7 @@ describe("a workspace", () => {
     expect(decideWith({ memberships }, "unrestricted")).toEqual(allowed);
   });
 
-  test("is not mentioned for a key that is restricted from it, or whose owner left", () => {
+  test("is not mentioned for a key that is restricted to other workspaces, or whose owner left", () => {
     const blocked = { isBlocked: true };
     expect(decideHere(blocked, { restrictions: restrict({ workspaceIds: [theirs] }) })).toEqual(
       rejected("workspace-not-in-key"),

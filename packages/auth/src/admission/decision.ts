@@ -109,7 +109,8 @@ export function decide(facts: KeyFacts, { requirement, address }: RequestContext
   const { restrictions } = facts;
   if (!allowsAddress(restrictions, address)) return rejections.address;
   if (!requirement) return allowed;
-  if (requirement === "unrestricted") return limitsAccess(restrictions) ? rejections.narrowed : allowed;
+  if (requirement === "unrestricted")
+    return limitsAccess(restrictions) ? rejections[requiresUnrestrictedKey] : allowed;
   const { workspaceId, permission } = requirement;
   if (!allowsWorkspace(restrictions, workspaceId)) return rejections["workspace-not-in-key"];
   const membership = facts.memberships.get(workspaceId);
@@ -131,6 +132,9 @@ export function checkKey(facts: KeyFacts): Decision {
 
 const allowed = { kind: "allowed" } as const satisfies Decision;
 
+/** The code is older than the term "restricted key", and clients may depend on it. */
+const requiresUnrestrictedKey = "narrowed";
+
 /** One shared object per reason, so that a rejection allocates nothing. */
 const rejections = Object.fromEntries(
   (
@@ -141,7 +145,7 @@ const rejections = Object.fromEntries(
       "expired",
       "rotated-out",
       "address",
-      "narrowed",
+      requiresUnrestrictedKey,
       "workspace-not-in-key",
       "no-member",
       "blocked",

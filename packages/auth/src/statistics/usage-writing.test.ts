@@ -173,17 +173,17 @@ test("close does not wait for an unavailable Postgres", async () => {
 
 test("close does not wait long for a slow Postgres", async () => {
   await sql`
-    create function dawdle() returns trigger language plpgsql as $$
+    create function sleepOnInsert() returns trigger language plpgsql as $$
     begin
       perform pg_sleep(4);
       return new;
     end $$`.execute(database.owner);
   await sql`
-    create trigger dawdle before insert on key_usage_hours for each row execute function dawdle()`.execute(
+    create trigger sleepOnInsert before insert on key_usage_hours for each row execute function sleepOnInsert()`.execute(
     database.owner,
   );
   onTestFinished(async () => {
-    await sql`drop function dawdle cascade`.execute(database.owner);
+    await sql`drop function sleepOnInsert cascade`.execute(database.owner);
   });
   const { recorder } = openRecorder();
   recorder.record(admitted(createId("key")), request);

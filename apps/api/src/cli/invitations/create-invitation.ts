@@ -12,7 +12,9 @@ export const createInvitationTask = defineTask({
   perform: async ({ db, quotas, baseUrl }, { workspace, email, role }) => {
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const options = { quotas, baseUrl, sendsEmail: false }; // The operator gets the link.
-    const sent = await db.transaction().execute((trx) => createInvitation(trx, edit, { email, role }, options));
+    const sent = await db
+      .transaction()
+      .execute((trx) => createInvitation(trx, edit, { email, role }, options));
     return sentInvitationResult(workspace, sent);
   },
 });

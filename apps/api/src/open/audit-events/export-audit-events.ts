@@ -2,7 +2,7 @@ import { z } from "zod";
 import { toAuditFilter } from "../../audit-filter.ts";
 import { readAuditLog, requireAuditAccess } from "../../domain/audit-log.ts";
 import { defineFileEndpoint } from "../../http/endpoint.ts";
-import { exportFormats, exportTypes, formatAuditLog, exportFileName } from "../../presenters/audit-export.ts";
+import { exportFileName, exportFormats, exportTypes, formatAuditLog } from "../../presenters/audit-export.ts";
 import { workspaceParams } from "../../schemas.ts";
 import { auditFilterQuery } from "./audit-filter-query.ts";
 

@@ -3,7 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { type UserOverview, trpc, trpcClient } from "../../server/trpc.ts";
+import { trpc, trpcClient, type UserOverview } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
