@@ -23,10 +23,10 @@ const fields = {
   }),
 } as const satisfies { readonly [Name in keyof ApiKeyPolicy]: z.ZodType<ApiKeyPolicy[Name]> };
 
-/** The members of a presented policy. */
+/** The fields of a presented policy. */
 export const policyFields = fields;
 
-/** The members of an edit of a policy: those that are left out keep their value. */
+/** The fields of an edit of a policy: those that are left out keep their value. */
 export const policyChanges = {
   maxLifetimeDays: fields.maxLifetimeDays.optional(),
   isExpiryRequired: fields.isExpiryRequired.optional(),

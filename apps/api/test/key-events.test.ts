@@ -119,6 +119,17 @@ test("every change to a key is in the logs of the workspaces that it can reach, 
   });
 });
 
+test.each(["mayExpand", "mayWiden"])("an edit that expands access is rejected without %s", async (name) => {
+  const { client } = await signIn();
+  const { id } = await client.apiKeys.create.mutate({ name: "CI", settings: { isReadOnly: true } });
+  const edit = { id, settings: { isReadOnly: false } };
+  await expect(client.apiKeys.update.mutate(edit)).rejects.toMatchObject({
+    data: { issues: [{ path: "settings.isReadOnly", code: "expands_access" }] },
+  });
+  await client.apiKeys.update.mutate({ ...edit, [name]: true });
+  expect(await client.apiKeys.get.query({ id })).toMatchObject({ isReadOnly: false });
+});
+
 test("a key for all workspaces is in the audit log of every workspace that its owner is a member of", async () => {
   const { userId } = await app.addUser();
   const host = await app.addUser();

@@ -33,8 +33,8 @@ beforeEach(async () => {
 const change = (work: typeof grantOperator, id: UserId, origin: Origin = commandOrigin): Promise<void> =>
   app.instance.db.transaction().execute((trx) => work(trx, id, origin));
 
-const bySession = (userId: UserId, isFresh = true): Origin => ({
-  actor: { kind: "session", userId, isFresh, isOperatorAction: true },
+const bySession = (userId: UserId, isRecentlyAuthenticated = true): Origin => ({
+  actor: { kind: "session", userId, isRecentlyAuthenticated, isOperatorAction: true },
   address: "192.0.2.7",
   requestId: "r-1",
 });

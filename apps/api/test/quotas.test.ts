@@ -112,7 +112,7 @@ test("50 concurrent requests of a user in the web app create exactly the quota o
   expect((await client.apiKeys.list.query({})).total).toBe(5);
   await expect(addKey(userId)).rejects.toMatchObject({
     message:
-      "The limit for API keys per user (5) is reached. Delete a key that is no longer used, or ask the operator to raise MAX_KEYS_PER_USER.",
+      "The quota for API keys per user (5) is reached. Delete a key that is no longer used, or ask the operator to raise MAX_KEYS_PER_USER.",
   });
   // Disabled keys count toward the quota, deleted keys don't.
   const [first, second] = (await client.apiKeys.list.query({})).items;
@@ -148,7 +148,7 @@ test("50 concurrent requests with one key create exactly the quota of workspaces
   // The user's first workspace counts toward the quota.
   expect(count(made)).toEqual({ 201: 3, 422: attempts - 3 });
   const message =
-    "The limit for workspaces owned by one user (4) is reached. Delete a workspace that is no longer used, or ask the operator to raise MAX_WORKSPACES_PER_USER.";
+    "The quota for workspaces owned by one user (4) is reached. Delete a workspace that is no longer used, or ask the operator to raise MAX_WORKSPACES_PER_USER.";
   const error = {
     code: "UNPROCESSABLE_CONTENT",
     message,
@@ -265,7 +265,7 @@ test.each(noticedQuotas)("gives one notice to an owner when nine tenths of %s ar
   }
   const [notice] = await readNotices();
   const subject = describeQuota[quota];
-  expect(notice?.title).toBe(`Limit for ${subject.what} nearly reached`);
+  expect(notice?.title).toBe(`Quota for ${subject.what} nearly reached`);
   expect(notice?.workspaceId).toBe(quota.endsWith("PerWorkspace") ? workspaceId : null);
   expect(notice?.link?.to).toBe(subject.page);
 });

@@ -8,7 +8,7 @@ export type Actor =
       /** The session, which must still be live when the change is made; absent while it is being opened. */
       readonly sessionId?: SessionId;
       /** Whether the user has entered the password recently. Sensitive changes require it. */
-      readonly isFresh: boolean;
+      readonly isRecentlyAuthenticated: boolean;
       /** Whether the user acts as an operator of the instance, and not on their own account or as a member. */
       readonly isOperatorAction?: boolean;
     }

@@ -111,13 +111,13 @@ export interface Issue {
   readonly message: string;
 }
 
-/** The most issues in an error. A request can have thousands, one for each unknown member. */
+/** The most issues in an error. A request can have thousands, one for each unknown field. */
 export const maxIssues = 20;
 
 /** The longest message of an error or an issue, in UTF-16 code units. Longer ones are shortened. */
 export const maxMessageLength = 2_000;
 
-/** The longest path of an issue, in UTF-16 code units. A request can have member names of any length. */
+/** The longest path of an issue, in UTF-16 code units. A request can have field names of any length. */
 export const maxPathLength = 200;
 
 /** What an error can include in addition to its code. */

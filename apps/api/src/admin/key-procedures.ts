@@ -32,7 +32,7 @@ export const managedKeyProcedure = sessionProcedure
     return await next({ ctx: { ...ctx, transact, owner, edit } });
   });
 
-/** The input of a change to a key: its ID, which the procedure has already decoded, and further members. */
+/** The input of a change to a key: its ID, which the procedure has already decoded, and further fields. */
 export function keyInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject({ id: z.string(), ...shape });
 }

@@ -37,8 +37,14 @@ const workspaceList = listQuery(["createdAt", "name", "slug"]).shape;
 export const operatorProcedure = sessionProcedure.use(async ({ ctx, next }) => {
   const { id } = ctx.user;
   if (!(await ctx.read((db) => isOperator(db, id)))) throw new AppError("NOT_FOUND");
-  const { isFresh, sessionId } = ctx;
-  const actor = { kind: "session", userId: id, sessionId, isFresh, isOperatorAction: true } as const;
+  const { isRecentlyAuthenticated, sessionId } = ctx;
+  const actor = {
+    kind: "session",
+    userId: id,
+    sessionId,
+    isRecentlyAuthenticated,
+    isOperatorAction: true,
+  } as const;
   const origin: Origin = { actor, ...requestOriginOf(ctx) };
   /** Counts rows of all tenants, within the user's limit of concurrent reads. */
   const inspect = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>

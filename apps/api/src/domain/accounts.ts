@@ -64,7 +64,10 @@ export async function createAccount(
     // The trigger that names the first user the operator has decided under its lock which of several sign-ups is the first.
     if (mustBeFirst && !(await isOperator(trx, userId))) throw signUpsRejected();
     const { kind, ...place } = from;
-    const origin = { actor: kind === "session" ? { kind, userId, isFresh: true } : { kind }, ...place };
+    const origin = {
+      actor: kind === "session" ? { kind, userId, isRecentlyAuthenticated: true } : { kind },
+      ...place,
+    };
     const workspaceId = await addFirstWorkspace(trx, { ...account, userId, origin });
     if (kind === "command") await appendInstanceEvent(trx, origin, { action: "user.created", userId });
     return { userId, workspaceId };

@@ -112,7 +112,7 @@ export async function confirmEmailChange(
   request: RequestOrigin,
 ): Promise<{ readonly email: string }> {
   const { userId, email } = await findEmailChange(db, token);
-  const origin = { actor: { kind: "session", userId, isFresh: true }, ...request } as const;
+  const origin = { actor: { kind: "session", userId, isRecentlyAuthenticated: true }, ...request } as const;
   await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     if (!(await takeVerification(trx, { purpose, digest: digestLinkToken(token) }))) throw expired();

@@ -267,7 +267,12 @@ export async function acceptInvitation(
   const workspaceTrx = await enterWorkspace(trx, scope);
   if (!(await lockWorkspace(workspaceTrx, scope))) throw invalidLink();
   const { inviter } = requireValid(await findInvitation(workspaceTrx, scope, { id }));
-  const actor = { kind: "session", userId, isFresh: true, ...(sessionId && { sessionId }) } as const;
+  const actor = {
+    kind: "session",
+    userId,
+    isRecentlyAuthenticated: true,
+    ...(sessionId && { sessionId }),
+  } as const;
   const origin = { ...from, actor };
   await requireStillActing(workspaceTrx, origin, { others: inviter ? [inviter.userId] : [] });
   // The inviter may have been disabled before the lock.

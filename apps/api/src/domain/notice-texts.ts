@@ -54,8 +54,8 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
       const where = facts.workspaceName === null ? "You have" : `The workspace “${facts.workspaceName}” has`;
       const [count, limit] = [facts.count, facts.limit].map((number) => number.toLocaleString("en-US"));
       return {
-        title: `Limit for ${subject} nearly reached`,
-        message: `${where} ${count} of at most ${limit} ${subject}. ${remedy}, or ask the operator to raise the limit.`,
+        title: `Quota for ${subject} nearly reached`,
+        message: `${where} ${count} of at most ${limit} ${subject}. ${remedy}, or ask the operator to raise the quota.`,
       };
     }
   }

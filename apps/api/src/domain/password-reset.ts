@@ -134,7 +134,7 @@ export async function recordResetEmail(
   userId: UserId,
   { address, requestId, userAgent = null }: JobPayloads["send-reset-link"],
 ): Promise<void> {
-  const actor = { kind: "session", userId, isFresh: false } as const;
+  const actor = { kind: "session", userId, isRecentlyAuthenticated: false } as const;
   const origin = { actor, address, requestId, userAgent };
   const event = { userId, action: "password.reset-link-emailed" } as const;
   await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
@@ -164,7 +164,10 @@ export async function resetPassword(
     await deleteVerifications(trx, { purpose: "second-factor", subject: user.id });
     await setPasswordHash(trx, user.id, hash);
     await endSessions(trx, user.id, "all");
-    const origin = { actor: { kind: "session", userId: user.id, isFresh: true }, ...request } as const;
+    const origin = {
+      actor: { kind: "session", userId: user.id, isRecentlyAuthenticated: true },
+      ...request,
+    } as const;
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.reset" });
   });
 }

@@ -83,8 +83,8 @@ const quotaTexts = {
 export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number): void {
   if (count < quotas[name]) return;
   const { subject, variable, remedy } = quotaTexts[name];
-  const limit = `The limit for ${subject} (${quotas[name].toLocaleString("en-US")}) is reached.`;
-  throw quotaExceeded(`${limit} ${remedy}, or ask the operator to raise ${variable}.`);
+  const reached = `The quota for ${subject} (${quotas[name].toLocaleString("en-US")}) is reached.`;
+  throw quotaExceeded(`${reached} ${remedy}, or ask the operator to raise ${variable}.`);
 }
 
 /**

@@ -134,7 +134,7 @@ async function linkByEmail(
     if (!(await insertIdentity(trx, userId, { ...person, email }))) return "other-identity";
     await recordIdentityUse(trx, userId, person);
     const origin = {
-      actor: { kind: "session", userId, isFresh: true },
+      actor: { kind: "session", userId, isRecentlyAuthenticated: true },
       ...requestOriginOf(visitor),
     } as const;
     await appendSecurityEvent(trx, origin, { userId, action: "identity.linked", after: { provider: name } });
@@ -199,7 +199,7 @@ async function createUser(
       await acceptInvitation(trx, invitation, { userId, email, ...request }, quotas);
       return;
     }
-    const origin = { actor: { kind: "session", userId, isFresh: true }, ...request } as const;
+    const origin = { actor: { kind: "session", userId, isRecentlyAuthenticated: true }, ...request } as const;
     await addFirstWorkspace(trx, { userId, name: accountName, origin });
   }
 }
@@ -229,7 +229,10 @@ async function reportRejection(
   const { address, requestId } = visitor;
   report({ kind: "sign-in-failed", reason: "openid", userId, address, requestId });
   if (userId === undefined) return;
-  const origin = { actor: { kind: "session", userId, isFresh: false }, ...requestOriginOf(visitor) } as const;
+  const origin = {
+    actor: { kind: "session", userId, isRecentlyAuthenticated: false },
+    ...requestOriginOf(visitor),
+  } as const;
   const event = { userId, action: "sign-in.failed" } as const;
   await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
 }

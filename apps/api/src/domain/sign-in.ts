@@ -157,7 +157,7 @@ export async function completeSignIn(
   const request = requestOriginOf(visitor);
   const { address, requestId, userAgent } = request;
   const userId = session.user.id;
-  const origin = { actor: { kind: "session", userId, isFresh: true }, ...request } as const;
+  const origin = { actor: { kind: "session", userId, isRecentlyAuthenticated: true }, ...request } as const;
   const event = { userId, action: "sign-in.succeeded", after: factor && { factor } } as const;
   await db.transaction().execute(async (trx) => {
     const device = describeDevice(userAgent);

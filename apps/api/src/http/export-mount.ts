@@ -54,7 +54,11 @@ export function exportMount({
     const { hasSecondFactor } = session;
     const caller = { userId, workspaceId: input.workspaceId, hasSecondFactor };
     const { scope } = await read((db) => requireWorkspaceAccess(db, caller, "audit:read"));
-    const actor = { kind: "session", userId, isFresh: session.isFresh } as const;
+    const actor = {
+      kind: "session",
+      userId,
+      isRecentlyAuthenticated: session.isRecentlyAuthenticated,
+    } as const;
     const pages = readAuditLog(read, { scope, filter: toAuditFilter(input) }, (db) =>
       requireAuditAccess(db, scope, { actor, address, session: { id: session.id, hasSecondFactor } }),
     );

@@ -180,7 +180,7 @@ export async function createFixture({ instance: { db }, owner }: TestApp): Promi
 }
 
 function sessionActor({ userId }: Person): Origin["actor"] {
-  return { kind: "session", userId, isFresh: true };
+  return { kind: "session", userId, isRecentlyAuthenticated: true };
 }
 
 /** Adds a pending offer of the co-owner of `ours` to the member. */

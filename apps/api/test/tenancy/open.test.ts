@@ -936,7 +936,7 @@ test.each(workspaceEndpoints)(
 
 const endpointsWithBody = endpoints.filter(({ request }) => request.body);
 
-test.each(endpointsWithBody)("$operationId rejects unknown members and changes nothing", async (endpoint) => {
+test.each(endpointsWithBody)("$operationId rejects unknown fields and changes nothing", async (endpoint) => {
   const fixture = await prepareFixture(app);
   const { ours, theirs, people } = fixture;
   const plan = plans[endpoint.operationId] ?? {};

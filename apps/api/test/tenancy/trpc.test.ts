@@ -1312,7 +1312,7 @@ const mutations = Object.keys(procedures).filter(
   (path) => getProcedure(path).type === "mutation" && plans[path]?.input,
 );
 
-test.each(mutations)("%s rejects unknown members and changes nothing", async (path) => {
+test.each(mutations)("%s rejects unknown fields and changes nothing", async (path) => {
   const fixture = await prepareFixture(app);
   const { owner, stranger } = fixture.people;
   const cookie = await openSession(path.startsWith("operator.") ? fixture.operator : owner);

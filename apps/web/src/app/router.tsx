@@ -55,7 +55,7 @@ async function loadSession() {
  * Whether the instance has no accounts yet. False if the call fails, because most instances have
  * accounts.
  */
-async function isFreshInstance(): Promise<boolean> {
+async function hasNoAccounts(): Promise<boolean> {
   return await queryClient.fetchQuery(trpc.instance.isFresh.queryOptions()).catch(() => false);
 }
 
@@ -113,7 +113,7 @@ const signUpRoute = createRoute({
   validateSearch: parseSignInSearch,
   beforeLoad: async (visit) => {
     // tRPC batches both. Without the second result, the page could first say that sign-up is closed, and then show the form.
-    await Promise.all([redirectIfSignedIn(visit), isFreshInstance()]);
+    await Promise.all([redirectIfSignedIn(visit), hasNoAccounts()]);
   },
   component: lazyRouteComponent(() => import("../features/session/sign-up-page.tsx"), "SignUpPage"),
   pendingComponent: SessionSkeleton,
@@ -169,7 +169,7 @@ const appRoute = createRoute({
     const session = await loadSession();
     if (session) return { session };
     const isHome = location.pathname === "/";
-    if (isHome && (await isFreshInstance())) throw redirect({ to: "/sign-up", replace: true });
+    if (isHome && (await hasNoAccounts())) throw redirect({ to: "/sign-up", replace: true });
     throw redirect({ to: "/sign-in", search: isHome ? {} : { next: location.href }, replace: true });
   },
   component: Shell,

@@ -21,7 +21,7 @@ export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataC
     },
     {
       id: "slug",
-      label: "URL",
+      label: "Slug",
       order: "slug",
       minWidth: 140,
       isWide: true,

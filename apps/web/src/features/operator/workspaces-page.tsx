@@ -27,7 +27,7 @@ export function WorkspacesPage(): ReactElement {
       <PageHeader title="Workspaces" explanation="The workspaces of all tenants, with their sizes." />
       <GrowingTable
         label="Workspaces"
-        searchField={{ label: "Search workspaces", placeholder: "Search by name, URL or ID" }}
+        searchField={{ label: "Search workspaces", placeholder: "Search by name, slug or ID" }}
         list={list}
         nouns={["workspace", "workspaces"]}
         total={workspaces.data?.pages.at(-1)?.total ?? 0}
@@ -81,7 +81,7 @@ function EmptyList({ isFiltered, onClear }: EmptyListProps): ReactElement {
       }
     >
       {isFiltered
-        ? "Search covers names, URLs and complete workspace IDs."
+        ? "Search covers names, slugs and complete workspace IDs."
         : "Each workspace appears here with its number of people, API keys and requests."}
     </EmptyPanel>
   );
