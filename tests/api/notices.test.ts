@@ -133,7 +133,7 @@ test("an unverified address gets no notice of an invitation in the app", async (
 test("a workspace that has nearly as many members as it may have creates a notice for its owner", async () => {
   const { text } = await mailbox.receive(grace.email, 1);
   await call(grace, "invitations.accept", { token: /#(.+)$/m.exec(text)?.[1] });
-  await expectOnce(ada, "quota-nearly-reached", "Limit for members nearly reached");
+  await expectOnce(ada, "quota-nearly-reached", "Quota for members nearly reached");
 });
 
 test("a member whose role was changed by someone else gets a notice, sent again after a failure of the server", async () => {

@@ -31,7 +31,7 @@ const newKey = (name: string): Promise<CreatedKey> => createKey(nodes.left.baseU
 test("a key deleted on one node is rejected by both on the next request, under load, in twenty rounds", async () => {
   const rounds = 20;
   let admitted = 0;
-  let refused = 0;
+  let rejected = 0;
   for (let round = 0; round < rounds; round += 1) {
     const { id, key } = await newKey(`round ${round}`);
     const load = startLoad({ baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl], key, connections: 16 });
@@ -47,10 +47,10 @@ test("a key deleted on one node is rejected by both on the next request, under l
     expect(countStatuses(after)).toEqual({ 403: after.length });
     expect(Object.keys(countStatuses(outcomes)).sort()).toEqual(["200", "403"]);
     admitted += countStatuses(outcomes)["200"] ?? 0;
-    refused += after.length;
+    rejected += after.length;
   }
   console.info(
-    `deletion under load: ${admitted} admitted before, ${refused} refused after, 0 admitted after`,
+    `deletion under load: ${admitted} admitted before, ${rejected} rejected after, 0 admitted after`,
   );
 });
 

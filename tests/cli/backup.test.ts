@@ -55,16 +55,16 @@ afterAll(async () => {
 
 /** Uses keys, and creates and deletes others, until it is stopped. */
 function startLoad(): { readonly stop: () => Promise<void> } {
-  let isOver = false;
+  let isStopped = false;
   async function use(key: UsedKey): Promise<void> {
-    while (!isOver) {
+    while (!isStopped) {
       key.sent += 1;
       expect((await callOpen(node.baseUrl, key.key)).status).toBe(200);
       key.answered += 1;
     }
   }
   async function change(): Promise<void> {
-    for (let number = 0; !isOver; number += 1) {
+    for (let number = 0; !isStopped; number += 1) {
       const { id } = await createKey(node.baseUrl, account, `passing ${number}`);
       await deleteKey(node.baseUrl, account, id);
     }
@@ -72,7 +72,7 @@ function startLoad(): { readonly stop: () => Promise<void> } {
   const work = Promise.all([...keys.map(use), change()]);
   return {
     async stop() {
-      isOver = true;
+      isStopped = true;
       await work;
     },
   };

@@ -125,7 +125,7 @@ test("it has every kind of resource", async () => {
   expect(empty.filter((name) => !transientTables.includes(name))).toEqual([]);
 });
 
-test("it refuses an instance that has users, and changes nothing", async () => {
+test("it rejects an instance that has users, and changes nothing", async () => {
   expectFailure(await instance.command(["--json", "demo"]), {
     status: 1,
     code: "CONFLICT",

@@ -324,8 +324,8 @@ test("if two owners are removed at the same time, one remains", async () => {
     [owner, second].map((person) => instance.command(remove(owner.workspaceId, person))),
   );
   expect(endings.map(({ status }) => status).sort()).toEqual([0, 1]);
-  const refused = endings.find(({ status }) => status === 1);
-  if (refused) expectFailure(refused, lastOwner);
+  const rejected = endings.find(({ status }) => status === 1);
+  if (rejected) expectFailure(rejected, lastOwner);
 });
 
 test("user disable rejects the only owner of a workspace with other members, and changes nothing", async () => {

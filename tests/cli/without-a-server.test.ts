@@ -168,16 +168,16 @@ function expectUnavailable(ending: ProcessResult, message: RegExp): void {
 }
 
 test("an unreachable database is an error with status 1, without a long wait", async () => {
-  const mute = createServer((socket) => socket.on("error", () => undefined));
-  mute.listen(0, "127.0.0.1");
-  await once(mute, "listening");
-  const { port } = mute.address() as AddressInfo; // It listens on TCP.
+  const silentServer = createServer((socket) => socket.on("error", () => undefined));
+  silentServer.listen(0, "127.0.0.1");
+  await once(silentServer, "listening");
+  const { port } = silentServer.address() as AddressInfo; // It listens on TCP.
   const at = (where: number) => ({
     DATABASE_URL: `postgres://latchkey:never-to-be-printed@127.0.0.1:${where}/latchkey`,
   });
   expectUnavailable(await runCommandInProcess(["migrate"], at(1)), /ECONNREFUSED/);
   expectUnavailable(await runCommandInProcess(["migrate"], at(port)), /timeout/);
-  mute.close();
+  silentServer.close();
 });
 
 test("an invalid variable is an error with status 1 that names it", async () => {

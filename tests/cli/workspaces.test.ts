@@ -65,7 +65,7 @@ async function list(): Promise<readonly Listed[]> {
 test("workspace create enforces the quota of its environment variables", async () => {
   const variables = { DATA_DIR: instance.dataDirectory, MAX_WORKSPACES_PER_USER: "1" };
   const ending = await runCommandInProcess(["--json", ...create(ada, "Too many")], variables);
-  const message = /^The limit for workspaces owned by one user \(1\) is reached\./;
+  const message = /^The quota for workspaces owned by one user \(1\) is reached\./;
   expectFailure(ending, { status: 1, code: "UNPROCESSABLE_CONTENT", message });
 });
 

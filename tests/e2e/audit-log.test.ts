@@ -139,7 +139,7 @@ test("shows how many events have been exported, and can be canceled", async () =
   await page.getByText("Exported 20,003 events.").waitFor();
 });
 
-test("explains an export that stops before it is complete, and that no longer is allowed", async () => {
+test("explains that an export stopped early, and that an export is no longer allowed", async () => {
   await page.goto(address);
   await page.getByRole("button", { name: "Export" }).click();
   const dialog = page.getByRole("dialog");

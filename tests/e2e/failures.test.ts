@@ -20,7 +20,7 @@ async function openKeys(name: string, count: number): Promise<Page> {
 }
 
 /** Rejects calls of a procedure until the route is removed. */
-async function refuse(page: Page, procedure: string, code: string): Promise<void> {
+async function rejectCalls(page: Page, procedure: string, code: string): Promise<void> {
   const data = { code, httpStatus: 404, requestId: "req-1234" };
   const error = { code: -32004, message: "Not found", data };
   await page.route(`**/trpc/${procedure}*`, (route) => route.fulfill({ status: 404, json: [{ error }] }));
@@ -41,9 +41,9 @@ test("shows one failure while the server is unavailable, and recovers automatica
     setTimeout(() => done(swings), 5_000);
   })`);
   expect(swings).toBe(0);
-  const { promise: isBack, resolve: comeBack } = Promise.withResolvers<void>();
+  const { promise: serverReturns, resolve: comeBack } = Promise.withResolvers<void>();
   // Replaces the route above without a gap, in which the page could try again.
-  await page.route(listCalls, (route) => isBack.then(() => route.continue()));
+  await page.route(listCalls, (route) => serverReturns.then(() => route.continue()));
   // The page tries again without a click.
   await page.locator("button[data-loading]").filter({ hasText: "Try again" }).waitFor();
   expect(await failure.isVisible()).toBe(true);
@@ -156,19 +156,19 @@ test("doesn't close the dialog while a deletion is in progress", async () => {
 test("reports that a key was already deleted, on deletion and on edit", async () => {
   const page = await openKeys("gone", 2);
   const dialog = dialogOf(page);
-  await refuse(page, "apiKeys.delete", "NOT_FOUND");
+  await rejectCalls(page, "apiKeys.delete", "NOT_FOUND");
   await page.getByRole("button", { name: "Delete Robot 0" }).click();
   await dialog.getByRole("button", { name: "Delete key", exact: true }).click();
   await page.getByText("“Robot 0” was already deleted.").waitFor();
   await dialog.waitFor({ state: "detached" });
-  await refuse(page, "apiKeys.update", "NOT_FOUND");
+  await rejectCalls(page, "apiKeys.update", "NOT_FOUND");
   await page.getByRole("button", { name: "Edit Robot 1" }).click();
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("This key was deleted. Your changes weren’t saved.").waitFor();
 });
 
 test("moves the focus to the field that an error is about", async () => {
-  const page = await openKeys("refused", 1);
+  const page = await openKeys("rejected", 1);
   const dialog = dialogOf(page);
   await page.route("**/trpc/apiKeys.*", (route) =>
     route.request().method() === "POST" ? route.abort() : route.continue(),

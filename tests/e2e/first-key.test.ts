@@ -210,9 +210,9 @@ test("rejects a key from the moment its deletion is confirmed", async () => {
   await page.getByRole("button", { name: "Delete Backup" }).click();
   await dialog().getByRole("button", { name: "Delete key", exact: true }).click();
   await page.getByText("“Backup” was deleted").waitFor();
-  const refusal = await callOpenApi(environment.baseUrl, key);
-  expect(refusal.status).toBe(403);
-  expect(await refusal.json()).toMatchObject({
+  const rejection = await callOpenApi(environment.baseUrl, key);
+  expect(rejection.status).toBe(403);
+  expect(await rejection.json()).toMatchObject({
     error: { code: "FORBIDDEN", message: "Insufficient access" },
   });
   await row("Backup").waitFor({ state: "detached" });

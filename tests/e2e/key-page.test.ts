@@ -175,10 +175,10 @@ test("explains a rejected request by its ID, on the key's page and in the search
   expect(await call(key, "/open/me", { headers: { "X-Request-Id": requestId } })).toBe(403);
 
   const reason = "The key is restricted to IP ranges, and the request came from another IP address.";
-  const refused = page.getByRole("row").filter({ hasText: requestId });
-  await refused.getByText(reason).waitFor();
-  await refused.getByText("GET /open/me").waitFor();
-  await refused.getByText("127.0.0.1").waitFor();
+  const rejected = page.getByRole("row").filter({ hasText: requestId });
+  await rejected.getByText(reason).waitFor();
+  await rejected.getByText("GET /open/me").waitFor();
+  await rejected.getByText("127.0.0.1").waitFor();
   await section(page, "Usage").getByText("IP address not allowed").waitFor();
 
   const look = async (text: string) => {
@@ -189,7 +189,7 @@ test("explains a rejected request by its ID, on the key's page and in the search
     await search.getByRole("combobox").press("Enter");
     await page.waitForURL(`**/account/requests/${text}`);
   };
-  await refused.getByRole("link", { name: requestId }).click();
+  await rejected.getByRole("link", { name: requestId }).click();
   await page.waitForURL(`**/account/requests/${requestId}`);
   // The explanation links to the setting that would allow the request.
   await page.getByRole("link", { name: "Change the IP ranges" }).click();

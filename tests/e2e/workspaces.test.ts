@@ -65,7 +65,7 @@ test("says what to do when a user has as many workspaces or API keys as the inst
   await page.keyboard.press("Enter");
   await dialog()
     .getByRole("alert")
-    .getByText("The limit for workspaces owned by one user (2) is reached.")
+    .getByText("The quota for workspaces owned by one user (2) is reached.")
     .waitFor();
   await dialog().getByRole("button", { name: "Cancel" }).click();
   await dialog().waitFor({ state: "detached" });
@@ -77,7 +77,7 @@ test("says what to do when a user has as many workspaces or API keys as the inst
   await page.keyboard.press("Enter");
   const alert = dialog().getByRole("alert");
   await alert
-    .getByText("The limit for API keys per user (1) is reached. Delete a key that is no longer used")
+    .getByText("The quota for API keys per user (1) is reached. Delete a key that is no longer used")
     .waitFor();
   await page.goto(`${environment.baseUrl}/w/globex-corporation`);
 });

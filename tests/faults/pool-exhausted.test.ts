@@ -28,10 +28,10 @@ afterAll(async () => {
 
 /** Requests `/healthz` repeatedly, and expects 200. `end` stops and returns the longest response time, in milliseconds. */
 function watchHealth(): { readonly end: () => Promise<number> } {
-  let isOver = false;
+  let isStopped = false;
   const watched = (async () => {
     let slowest = 0;
-    while (!isOver) {
+    while (!isStopped) {
       const askedAt = performance.now();
       expect(await statusOf(environment.node.baseUrl, "/healthz")).toBe(200);
       slowest = Math.max(slowest, performance.now() - askedAt);
@@ -41,7 +41,7 @@ function watchHealth(): { readonly end: () => Promise<number> } {
   watched.catch(() => undefined);
   return {
     async end() {
-      isOver = true;
+      isStopped = true;
       return await watched;
     },
   };
@@ -125,7 +125,7 @@ test("while all connections of the pools are blocked, admission continues, and t
   const quick = visits.filter(({ tookMs }) => tookMs < 4_000);
   expect(quick.length).toBeGreaterThanOrEqual(20);
   expect(visits.filter(({ tookMs }) => tookMs > 6_000 + slowestHealthMs)).toEqual([]);
-  // The open API reads lists in its pool for reads; the web app looks up the session in its pool for changes.
+  // The open API reads lists in its pool for reads; the web app looks up the session in its pool for writes.
   expect(pools["latchkey open reads"]).toBe(5);
   expect(pools.latchkey).toBe(5);
   // A health check that waits for a pool would take as long as the pool's timeout.

@@ -36,15 +36,15 @@ function startVisit(action: () => Promise<number>): {
   readonly stop: () => Promise<void>;
 } {
   const statuses: number[] = [];
-  let isOver = false;
+  let isStopped = false;
   const visits = (async () => {
-    while (!isOver) statuses.push(await action());
+    while (!isStopped) statuses.push(await action());
   })();
   visits.catch(() => undefined);
   return {
     statuses,
     async stop() {
-      isOver = true;
+      isStopped = true;
       await visits;
     },
   };

@@ -37,7 +37,7 @@ async function loadWhileSlow(latencyMs: number): Promise<Readonly<Record<string,
   const outcomes = await load.stop();
   const during = outcomes.slice(0, slowUntil).filter(({ sentAt }) => sentAt > slowAt);
   const counted = await readUses(environment.database, id);
-  const refused = outcomes.length - countAnswered(outcomes);
+  const rejected = outcomes.length - countAnswered(outcomes);
   verifyCounts(
     `Postgres slow by ${latencyMs} ms in each direction`,
     { answered: countAnswered(outcomes) + 1, counted, received: load.sent() + 1 },
@@ -47,7 +47,7 @@ async function loadWhileSlow(latencyMs: number): Promise<Readonly<Record<string,
   expectWithinDeadline(outcomes);
   await expectOneConnection();
   // If no request failed, the count is exact.
-  if (refused === 0) expect(counted).toBe(countAnswered(outcomes) + 1);
+  if (rejected === 0) expect(counted).toBe(countAnswered(outcomes) + 1);
   expect((await callOpen(environment.node.baseUrl, key)).tookMs).toBeLessThan(500);
   return countStatuses(during);
 }
@@ -66,9 +66,9 @@ async function expectService(load: Load): Promise<number> {
 }
 
 async function expectOneConnection(): Promise<void> {
-  const isOne = async (): Promise<boolean> =>
+  const hasOneConnection = async (): Promise<boolean> =>
     (await countNodeConnections(environment.database))["latchkey admission"] === 1;
-  await eventually("admission has one connection to Postgres", isOne, 5_000);
+  await eventually("admission has one connection to Postgres", hasOneConnection, 5_000);
 }
 
 test("admits every request while Postgres is slow but within the deadline", async () => {

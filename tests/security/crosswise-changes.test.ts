@@ -158,13 +158,13 @@ async function repeatWhile(
   act: (turn: number) => Promise<number>,
   work: Promise<unknown>,
 ): Promise<number[]> {
-  let isOver = false;
+  let isStopped = false;
   const end = (): void => {
-    isOver = true;
+    isStopped = true;
   };
   work.then(end, end);
   const statuses: number[] = [];
-  for (let turn = 0; !isOver && turn < maxChanges; turn += 1) statuses.push(await act(turn));
+  for (let turn = 0; !isStopped && turn < maxChanges; turn += 1) statuses.push(await act(turn));
   return statuses;
 }
 

@@ -27,7 +27,7 @@ test("no request that starts after a deletion returned is admitted, round after 
   const until = performance.now() + env.soakSeconds * 1_000;
   const total = { answered: 0, counted: 0, received: 0 };
   let rounds = 0;
-  let refused = 0;
+  let rejected = 0;
   for (; rounds < maxRounds && performance.now() < until; rounds += 1) {
     const [deleting, knowing] = rounds % 2 === 0 ? [nodes.left, nodes.right] : [nodes.right, nodes.left];
     const { id, key } = await createKey(knowing.baseUrl, nodes.account, `round ${rounds}`);
@@ -49,8 +49,12 @@ test("no request that starts after a deletion returned is admitted, round after 
     total.answered += answered;
     total.counted += counted;
     total.received += answered + alsoRefused + next.length;
-    refused += after.length;
+    rejected += after.length;
   }
-  verifyCounts("deletion under load", total, `${rounds} rounds, ${refused} refused after, 0 admitted after`);
+  verifyCounts(
+    "deletion under load",
+    total,
+    `${rounds} rounds, ${rejected} rejected after, 0 admitted after`,
+  );
   expect(rounds).toBeGreaterThanOrEqual(minRounds);
 });

@@ -63,7 +63,7 @@ test("it waits, reports it without the password, and starts as soon as the datab
   };
   const node = await instance.start(variables, { onLine });
   expect(node.output()).toContain(
-    `The Postgres of DATABASE_URL (postgres://127.0.0.1:${proxy.port}/late) isn't accepting connections yet: `,
+    `The Postgres server in DATABASE_URL (postgres://127.0.0.1:${proxy.port}/late) isn't accepting connections yet: `,
   );
   expect(node.output()).toContain("Waiting for up to 30 s.");
   expect(node.output()).toContain("DATABASE_URI has no effect; did you mean DATABASE_URL?");

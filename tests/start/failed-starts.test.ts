@@ -21,21 +21,21 @@ let instance: TestInstance;
 let other: TestInstance;
 let proxy: TcpProxy;
 /** Accepts connections and sends nothing. */
-let mute: Server;
+let silentServer: Server;
 let silentPort: number;
 
 beforeAll(async () => {
   [instance, other] = await Promise.all([createTestInstance(), createPreparedInstance()]);
   await other.startInProcess();
   proxy = await startTcpProxy(join(other.cluster, ".s.PGSQL.5432"));
-  mute = createServer((socket) => socket.on("error", () => undefined));
-  mute.listen(0, "127.0.0.1");
-  await once(mute, "listening");
-  silentPort = (mute.address() as AddressInfo).port; // It listens on TCP.
+  silentServer = createServer((socket) => socket.on("error", () => undefined));
+  silentServer.listen(0, "127.0.0.1");
+  await once(silentServer, "listening");
+  silentPort = (silentServer.address() as AddressInfo).port; // It listens on TCP.
 });
 
 afterAll(async () => {
-  mute?.close();
+  silentServer?.close();
   await proxy?.close();
   await Promise.all([instance?.close(), other?.close()]);
 });
@@ -67,7 +67,7 @@ test.each(["http", "65536", "-1", "40.5"])("an invalid PORT: %s", async (port) =
 test("a HOST of another machine", async () => {
   await expectFailedStart(
     await instance.run({ HOST: "192.0.2.1" }),
-    /HOST 192\.0\.2\.1 cannot be listened on/,
+    /Latchkey can't listen on HOST 192\.0\.2\.1/,
   );
 });
 
@@ -82,14 +82,14 @@ test("an AUTH_SECRET that is too short, which is not printed", async () => {
 
 test("a DATABASE_URL with a wrong password, without a wait", async () => {
   const url = `postgres://latchkey:${password}@127.0.0.1:${proxy.port}/latchkey`;
-  const reason = /cannot be used: password authentication failed/;
+  const reason = /can't be used: password authentication failed/;
   await expectFailedStart(await instance.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
 });
 
 test("a DATABASE_URL with a database that does not exist, without a wait", async () => {
   const { password: right } = await connectionTo(other.cluster);
   const url = `postgres://latchkey:${right}@127.0.0.1:${proxy.port}/nowhere`;
-  const reason = /127\.0\.0\.1:\d+\/nowhere\) cannot be used: database "nowhere" does not exist/;
+  const reason = /127\.0\.0\.1:\d+\/nowhere\) can't be used: database "nowhere" does not exist/;
   await expectFailedStart(await instance.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
 });
 

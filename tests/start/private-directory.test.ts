@@ -43,7 +43,7 @@ async function findHome(): Promise<string> {
 test("starts in a directory that no other user can enter, and prints where the data is", async () => {
   const home = await findHome();
   expect(home.startsWith("/var/lib/latchkey/")).toBe(isRoot);
-  expect(node.output().includes(`Its database lives in ${home}: `)).toBe(isRoot);
+  expect(node.output().includes(`Its data is in ${home}, because `)).toBe(isRoot);
   expect((await stat(home)).mode & 0o007).toBe(0);
   expect((await callOpen(node.baseUrl, created.key)).status).toBe(200);
 });

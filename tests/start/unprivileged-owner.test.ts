@@ -46,24 +46,24 @@ async function expectInUse(node: ProductNode): Promise<void> {
 
 test("an owner that can't create roles gets the statements for a superuser, which suffice", async () => {
   const variables = await addOwner("plain", "");
-  const refused = await instance.run(variables);
-  expect(refused.status).toBe(1);
-  const advice = /Have a superuser run, once: (.*;) \(a role/.exec(refused.stderr)?.[1];
+  const failed = await instance.run(variables);
+  expect(failed.status).toBe(1);
+  const advice = /Have a superuser run, once: (.*;) \(a role/.exec(failed.stderr)?.[1];
   expect(advice).toBe(
     'create role latchkey_tenant nologin; create role latchkey_admission nologin; grant latchkey_tenant, latchkey_admission to "plain";',
   );
-  expect(refused.stderr).toContain('The database user "plain" can\'t assume');
-  expect(refused.stderr).not.toContain(password);
-  expect(refused.stderr).not.toContain("    at ");
+  expect(failed.stderr).toContain('The database user "plain" can\'t assume');
+  expect(failed.stderr).not.toContain(password);
+  expect(failed.stderr).not.toContain("    at ");
   await superuser.query(advice ?? "");
   await expectInUse(await instance.start(variables));
 });
 
 test("uses roles that another database's owner created, once they are granted", async () => {
   const variables = await addOwner("newcomer", "createrole");
-  const refused = await instance.run(variables);
-  expect(refused.status).toBe(1);
-  expect(refused.stderr).toContain('grant latchkey_tenant, latchkey_admission to "newcomer";');
+  const failed = await instance.run(variables);
+  expect(failed.status).toBe(1);
+  expect(failed.stderr).toContain('grant latchkey_tenant, latchkey_admission to "newcomer";');
   await superuser.query("grant latchkey_tenant, latchkey_admission to newcomer");
   await expectInUse(await instance.start(variables));
 });

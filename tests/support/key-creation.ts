@@ -15,9 +15,9 @@ export function startCreatingKeys(
 ): { readonly stop: () => Promise<CreatedKeys> } {
   const keys: CreatedKey[] = [];
   const failures: number[] = [];
-  let isOver = false;
+  let isStopped = false;
   const ended = (async () => {
-    while (!isOver) {
+    while (!isStopped) {
       const call = { path: "apiKeys.create", kind: "mutation", input: { name: "made" }, cookie } as const;
       const answer = await callProcedure(baseUrl, call).catch(() => undefined);
       if (answer?.status === 200)
@@ -27,7 +27,7 @@ export function startCreatingKeys(
   })();
   return {
     async stop() {
-      isOver = true;
+      isStopped = true;
       await ended;
       return { keys, failures };
     },

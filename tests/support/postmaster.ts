@@ -75,12 +75,12 @@ export async function isPostmasterOf(pid: number, cluster: string): Promise<bool
 /** Polls every 20 ms until the result is true. @throws an Error after `withinMs`. */
 export async function eventually(
   what: string,
-  isSo: () => Promise<boolean>,
+  condition: () => Promise<boolean>,
   withinMs: number,
 ): Promise<number> {
   const startedAt = performance.now();
   while (performance.now() - startedAt < withinMs) {
-    if (await isSo()) return performance.now() - startedAt;
+    if (await condition()) return performance.now() - startedAt;
     await delay(20);
   }
   throw new Error(`Not within ${withinMs} ms: ${what}.`);

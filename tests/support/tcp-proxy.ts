@@ -67,8 +67,8 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
       return;
     }
     const far = connect(socketPath);
-    const toFar = createLane(far);
-    const toNear = createLane(near);
+    const toServer = createLane(far);
+    const toClient = createLane(near);
     let name = "";
     let isAnswerLost: (() => void) | undefined;
     const end = (done: () => void): void => {
@@ -78,15 +78,15 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
     };
     forward(near, far, (chunk) => {
       name ||= readApplicationName(chunk);
-      const dueCut = name && isStatement(chunk) ? takeCut(name, chunk) : undefined;
-      if (dueCut?.point === "before") return end(dueCut.done);
-      if (dueCut?.point === "during") far.write(chunk, () => end(dueCut.done));
-      else toFar(chunk, latencyMs);
-      if (dueCut?.point === "after") isAnswerLost = dueCut.done;
+      const cut = name && isStatement(chunk) ? takeCut(name, chunk) : undefined;
+      if (cut?.point === "before") return end(cut.done);
+      if (cut?.point === "during") far.write(chunk, () => end(cut.done));
+      else toServer(chunk, latencyMs);
+      if (cut?.point === "after") isAnswerLost = cut.done;
     });
     forward(far, near, (chunk) => {
       if (isAnswerLost) end(isAnswerLost);
-      else toNear(chunk, latencyMs);
+      else toClient(chunk, latencyMs);
     });
   });
   server.listen(0, "127.0.0.1");
@@ -106,13 +106,13 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
 
   /** The pending cut, if this is its statement. */
   function takeCut(applicationName: string, chunk: Buffer): PendingCut | undefined {
-    const dueCut = pendingCut;
+    const cut = pendingCut;
     // Parse and Bind contain the statement's name.
-    if (dueCut?.applicationName !== applicationName || !chunk.includes(dueCut.statement)) return undefined;
-    dueCut.passing -= 1;
-    if (dueCut.passing >= 0) return undefined;
+    if (cut?.applicationName !== applicationName || !chunk.includes(cut.statement)) return undefined;
+    cut.passing -= 1;
+    if (cut.passing >= 0) return undefined;
     pendingCut = undefined;
-    return dueCut;
+    return cut;
   }
 
   const destroyAll = (): void => {

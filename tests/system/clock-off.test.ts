@@ -92,8 +92,8 @@ async function changeSessions(statement: string): Promise<void> {
 test("the clocks of the nodes are an hour apart", async () => {
   for (const { node, offMs } of nodes) {
     const { headers } = await fetch(`${node.baseUrl}/healthz`);
-    const isOffMs = Date.parse(headers.get("Date") ?? "") - Date.now();
-    expect(Math.abs(isOffMs - offMs)).toBeLessThan(closeMs);
+    const offsetMs = Date.parse(headers.get("Date") ?? "") - Date.now();
+    expect(Math.abs(offsetMs - offMs)).toBeLessThan(closeMs);
   }
 });
 

@@ -94,7 +94,7 @@ test("while the disk is full, callers get 503; no answered use is lost, and the 
   verifyCounts(
     "the disk full",
     { answered: countAnswered(outcomes), counted, received: load.sent() + 1 },
-    `503 to ${countStatuses(outcomes)["503"]}, slowest answer ${Math.round(slowestMs(outcomes))} ms, ready ${Math.round(backMs)} ms after there was room, Postgres lost ${node.output().split("Postgres was lost").length - 1} times`,
+    `503 to ${countStatuses(outcomes)["503"]}, slowest answer ${Math.round(slowestMs(outcomes))} ms, ready ${Math.round(backMs)} ms after there was room, Postgres lost ${node.output().split("Postgres stopped unexpectedly").length - 1} times`,
   );
   expectWithinDeadline(outcomes);
   expect(countStatuses(whileFull)).toEqual({ 503: whileFull.length });

@@ -10,10 +10,10 @@ const throttledMessages = {
 } as const;
 
 /**
- * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an address without an account may
- * be a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
- * addresses; throttling and the password queue bound how many there are. Throttled attempts cost a caller nothing, so
- * they are counted.
+ * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an email address without an account
+ * may be a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
+ * IP addresses; throttling and the password queue bound how many there are. Throttled attempts cost a caller nothing,
+ * so they are counted.
  */
 export function createAccountLog(log: Logger, events: EventLog): (event: SignInEvent) => void {
   return (event) => {

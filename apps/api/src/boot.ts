@@ -1,5 +1,5 @@
 import { RolesMissingError, requireRoles } from "@latchkey/db/database-roles";
-import { type MigrationNotice, migrate, SchemaMissingError } from "@latchkey/db/migrate";
+import { type MigrationWarning, migrate, SchemaMissingError } from "@latchkey/db/migrate";
 import { migrations } from "@latchkey/db/migrations";
 import { requireTenantIsolation } from "@latchkey/db/tenant-isolation";
 import { TenantIsolationError } from "@latchkey/db/tenant-isolation-error";
@@ -23,7 +23,7 @@ export interface PreparedDatabase extends DatabaseServer {
   /** What this call repaired, as parts of sentences. */
   readonly repaired: readonly string[];
   /** Notices about the schema for the operator, one sentence each. */
-  readonly notices: readonly string[];
+  readonly warnings: readonly string[];
   /** The location of the database if this call created it; undefined if it existed. */
   readonly createdIn: string | undefined;
 }
@@ -45,27 +45,27 @@ export async function prepareDatabase(
   const server = await openServer(env, options);
   try {
     options.signal?.throwIfAborted();
-    const notices: string[] = [];
+    const warnings: string[] = [];
     let isNewer = false;
-    const onNotice = (notice: MigrationNotice): void => {
-      notices.push(describeNotice(notice));
-      isNewer ||= notice.kind === "newer";
+    const onWarning = (warning: MigrationWarning): void => {
+      warnings.push(describeMigrationWarning(warning));
+      isNewer ||= warning.kind === "newer";
     };
-    const applied = await migrate(server.connection, { mayCreate: options.mayCreate, onNotice });
+    const applied = await migrate(server.connection, { mayCreate: options.mayCreate, onWarning });
     await requireRoles(server.connection);
     const { mayRepair = false } = options;
     const { additions, repaired } = await requireTenantIsolation(server.connection, { isNewer, mayRepair });
-    if (additions.length > 0) notices.push(describeAdditions(additions));
+    if (additions.length > 0) warnings.push(describeAdditions(additions));
     const isNew = applied[0] === Object.keys(migrations)[0];
-    return { ...server, applied, repaired, notices, createdIn: isNew ? describeLocation(env) : undefined };
+    return { ...server, applied, repaired, warnings, createdIn: isNew ? describeLocation(env) : undefined };
   } catch (error) {
     await server.close();
     throw error instanceof SchemaMissingError ? createNoInstanceError(env) : explainMigration(error);
   }
 }
 
-/** A notice as a sentence. */
-export function describeNotice({ kind, migrations }: MigrationNotice): string {
+/** A warning about migrations as a sentence. */
+export function describeMigrationWarning({ kind, migrations }: MigrationWarning): string {
   const names = migrations.join(", ");
   return kind === "newer"
     ? `A newer version of Latchkey has migrated the schema, and this version can run on it (${names}).`

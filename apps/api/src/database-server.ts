@@ -66,7 +66,7 @@ async function openEmbedded(
       ...(signal && { signal }),
     });
     const locationNote =
-      location.reason && `Its database lives in ${location.directory}: ${location.reason}.`;
+      location.reason && `Its data is in ${location.directory}, because ${location.reason}.`;
     return { connection, isEmbedded: true, locationNote, close };
   } catch (error) {
     if (error instanceof EmbeddedPostgresError) throw new StartError(error.message, { cause: error });
@@ -90,7 +90,7 @@ async function openExternal(databaseUrl: string, options: ServerOptions): Promis
       waitMs,
       onWait: (error) =>
         onWait(
-          `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) isn't accepting connections yet: ${reasonOf(error)}. Waiting for up to ${waitMs / 1_000} s.`,
+          `The Postgres server in DATABASE_URL (${withoutPassword(databaseUrl)}) isn't accepting connections yet: ${reasonOf(error)}. Waiting for up to ${waitMs / 1_000} s.`,
         ),
       ...(signal ? { signal } : {}),
     });
@@ -104,7 +104,7 @@ async function openExternal(databaseUrl: string, options: ServerOptions): Promis
     const waited =
       options.waitMs && isDatabaseStarting(error) ? ` (after waiting for ${options.waitMs / 1_000} s)` : "";
     throw new StartError(
-      `The Postgres of DATABASE_URL (${withoutPassword(databaseUrl)}) cannot be used: ${reasonOf(error)}${waited}.`,
+      `The Postgres server in DATABASE_URL (${withoutPassword(databaseUrl)}) can't be used: ${reasonOf(error)}${waited}.`,
       { cause: error },
     );
   } finally {

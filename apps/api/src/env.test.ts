@@ -192,7 +192,7 @@ test("accepts a password with percent-encoded URL characters", () => {
   expect(readEnv({ DATABASE_URL: url }).databaseUrl).toBe(url);
 });
 
-test("by default, uses five connections for changes and five for reads", () => {
+test("by default, uses five connections for writes and five for reads", () => {
   expect(readEnv({})).toMatchObject({ changeConnections: 5, readConnections: 5 });
   expect(readEnv({ DATABASE_CHANGE_CONNECTIONS: "1", DATABASE_READ_CONNECTIONS: "100" })).toMatchObject({
     changeConnections: 1,

@@ -14,7 +14,7 @@ export interface Env {
   /** Without a slash at the end; undefined until host and port are known. */
   readonly baseUrl: string | undefined;
   readonly databaseUrl: string | undefined;
-  /** How many connections the open API and the web app each have, for changes and for reads. */
+  /** How many connections the open API and the web app each have, for writes and for reads. */
   readonly changeConnections: number;
   readonly readConnections: number;
   /** An absolute path. */

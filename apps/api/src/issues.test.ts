@@ -10,20 +10,20 @@ const period = z.strictObject(usagePeriod).refine(isValidPeriod, invalidPeriod);
 const name = "CI";
 
 const rows: readonly (readonly [string, z.ZodType, unknown, readonly (readonly [string, IssueCode])[]])[] = [
-  ["a missing member", key, {}, [["name", "required"]]],
+  ["a missing field", key, {}, [["name", "required"]]],
   [
     "a missing choice",
     period,
     { from: "2026-01-01T00:00:00Z", to: "2026-01-01T01:00:00Z" },
     [["bucket", "required"]],
   ],
-  ["a missing member inside", key, { name, limit: { quota: 1 } }, [["limit.windowSeconds", "required"]]],
+  ["a missing field inside", key, { name, limit: { quota: 1 } }, [["limit.windowSeconds", "required"]]],
   ["no body", key, undefined, [["", "required"]]],
   ["null where a string is expected", key, { name: null }, [["name", "invalid_type"]]],
   ["a number where a string is expected", key, { name: 3 }, [["name", "invalid_type"]]],
   ["an array where an object is expected", key, [], [["", "invalid_type"]]],
   [
-    "two unknown members",
+    "two unknown fields",
     key,
     { name, a: 1, b: 2 },
     [
@@ -32,7 +32,7 @@ const rows: readonly (readonly [string, z.ZodType, unknown, readonly (readonly [
     ],
   ],
   [
-    "an unknown member inside",
+    "an unknown field inside",
     key,
     { name, limit: { quota: 1, windowSeconds: 1, c: 1 } },
     [["limit.c", "unknown_member"]],

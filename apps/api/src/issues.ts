@@ -2,9 +2,10 @@ import { type AppError, type Issue, type IssueCode, issueCatalog } from "@latchk
 import type { z } from "zod";
 
 /**
- * The issues of a value that a schema rejected, as clients see them. An object with two unknown members has two issues,
+ * The issues of a value that a schema rejected, as clients see them. An object with two unknown fields has two issues,
  * each with its own path.
- * @param input the value as it was given to the schema. zod's issues don't tell a missing member from a wrong one.
+ * @param input the value as it was given to the schema. zod's issues don't distinguish a missing field from a wrong
+ *   one.
  */
 export function toIssues({ issues }: z.core.$ZodError, input: unknown): Issue[] {
   return issues.flatMap((issue) => {
@@ -20,7 +21,7 @@ export function toIssues({ issues }: z.core.$ZodError, input: unknown): Issue[] 
   });
 }
 
-/** The members of an error response that list its issues. */
+/** The fields of an error response that list its issues. */
 export function describeIssues({ issues, omittedIssues }: AppError): object {
   if (!issues) return {};
   return omittedIssues > 0 ? { issues, omittedIssues } : { issues };

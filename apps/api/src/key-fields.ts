@@ -40,7 +40,7 @@ const requestedExpiry = z
   )
   .nullable();
 
-/** The restrictions of a key, and whether it is disabled. Each member is optional. */
+/** The restrictions of a key, and whether it is disabled. Each field is optional. */
 export const keySettings = {
   isDisabled: z
     .boolean()

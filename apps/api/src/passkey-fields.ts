@@ -1,7 +1,7 @@
 import type { AuthenticationResponse, RegistrationResponse } from "@latchkey/auth/passkeys";
 import { z } from "zod";
 
-// What browsers send for passkeys. Unknown members are ignored, because browsers add some with new versions of WebAuthn.
+// What browsers send for passkeys. Unknown fields are ignored, because browsers add some with new versions of WebAuthn.
 
 const base64url = (maxLength: number) =>
   z

@@ -18,15 +18,15 @@ const fields = {
     .meta({ description: "Whether keys must be restricted to IP ranges.", example: false }),
   maxIdleDays: days(policyLimits.maxIdleDays).meta({
     description:
-      "After how many days without a use in the workspace the workspace rejects a key; null for never. They count from the hour of the last use, the creation of the key, the day its owner joined, or when an admin last unblocked it, whichever is latest.",
+      "The maximum idle time, in days: a key that hasn't been used in the workspace for longer is rejected. Null for no maximum. The idle time counts from the hour of the last use, the creation of the key, the day its owner joined, or when an admin last unblocked it, whichever is latest.",
     example: 30,
   }),
 } as const satisfies { readonly [Name in keyof ApiKeyPolicy]: z.ZodType<ApiKeyPolicy[Name]> };
 
-/** The members of a presented policy. */
+/** The fields of a presented policy. */
 export const policyFields = fields;
 
-/** The members of an edit of a policy: those that are left out keep their value. */
+/** The fields of an edit of a policy: those that are left out keep their value. */
 export const policyChanges = {
   maxLifetimeDays: fields.maxLifetimeDays.optional(),
   isExpiryRequired: fields.isExpiryRequired.optional(),

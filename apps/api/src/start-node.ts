@@ -24,7 +24,7 @@ import { baseUrlOf } from "./base-url.ts";
 import { prepareDatabase } from "./boot.ts";
 import { createLogger } from "./create-logger.ts";
 import { describeInstance } from "./domain/instance.ts";
-import { noticeInvitation } from "./domain/invitations.ts";
+import { addInvitationNotice } from "./domain/invitations.ts";
 import { createOpenidProvider } from "./domain/openid-provider.ts";
 import { type Env, projectRoot } from "./env.ts";
 import { EventLog } from "./event-log/event-log.ts";
@@ -74,7 +74,7 @@ export async function startNode(
   const prepared = await prepareDatabase(env, {
     mayCreate: true,
     onEvent: ({ kind }) => {
-      const message = `the embedded Postgres was ${kind}`;
+      const message = `the embedded Postgres ${kind === "lost" ? "stopped unexpectedly" : "was recovered"}`;
       events.count({ kind: message, level: "warn", message, facts: {} });
     },
     waitMs,
@@ -82,7 +82,7 @@ export async function startNode(
     signal,
   });
   stack.defer(prepared.close);
-  for (const notice of prepared.notices) log.warn(notice);
+  for (const warning of prepared.warnings) log.warn(warning);
   if (prepared.applied.length > 0 && !prepared.createdIn)
     log.info({ migrations: prepared.applied }, "migrated the schema");
   if (prepared.createdIn) process.stderr.write(`Created a Latchkey database in ${prepared.createdIn}.\n`);
@@ -161,7 +161,7 @@ export async function startNode(
         send: createMessageSender({ isAllowedAddress: createIpMatcher(env.webhookNetworks) }),
       }),
       "find-notices": () => findNotices(db),
-      "notice-invitation": (invitation) => noticeInvitation(db, invitation),
+      "notice-invitation": (invitation) => addInvitationNotice(db, invitation),
     },
     everyMinute: ["find-notices"],
     concurrency: deliveryConcurrency,

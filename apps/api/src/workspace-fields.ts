@@ -16,7 +16,7 @@ export const retention = z
   .max(auditRetentionDays.max, `Use at most ${auditRetentionDays.max} days.`)
   .nullable()
   .meta({
-    description: "After how many days an event of the audit log is deleted; null keeps the log forever.",
+    description: "The retention of the audit log, in days; null keeps events forever.",
     example: 365,
   });
 

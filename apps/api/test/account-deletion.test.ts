@@ -154,7 +154,7 @@ test("deletes everything that belongs to the user; the workspaces of others and 
   expect((await client.session.current.query())?.workspaces).toHaveLength(1);
 });
 
-test("the last owner of a workspace with other members is refused, with the names of the workspaces", async () => {
+test("the last owner of a workspace with other members is rejected, with the names of the workspaces", async () => {
   const [owner, member] = [await addPerson(), await addPerson()];
   const [first, second] = [await addTeam(owner, "First"), await addTeam(owner, "Second")];
   await add(first, member, "admin");
@@ -253,7 +253,7 @@ test("a session that ends while the deletion waits deletes nothing", async () =>
   expect(await countRows(person)).toMatchObject({ users: 1, members: 1 });
 });
 
-test("of two last owners who delete their accounts at the same time, one is refused", async () => {
+test("of two last owners who delete their accounts at the same time, one is rejected", async () => {
   for (let round = 0; round < 5; round += 1) {
     const [one, other, member] = [await addPerson(), await addPerson(), await addPerson()];
     const team = await addTeam(one);

@@ -377,7 +377,7 @@ describe("15 minutes after the sign-in", () => {
 
   test("a password is required for new secrets and more access, but not to take access away", async () => {
     const { client, userId, id } = await signInEarlier(901);
-    const update = (settings: object) => client.apiKeys.update.mutate({ id, settings, mayWiden: true });
+    const update = (settings: object) => client.apiKeys.update.mutate({ id, settings, mayExpand: true });
     const workspace = (await client.session.current.query())?.workspaces[0];
     const sensitive = [
       () => client.apiKeys.create.mutate({ name: "More" }),

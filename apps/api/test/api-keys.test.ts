@@ -369,7 +369,7 @@ describe("a rate-limited key", () => {
 });
 
 describe("a rotation", () => {
-  test("issues a new secret, and the former secret stays valid during the overlap", async () => {
+  test("issues a new secret, and the old secret stays valid during the overlap", async () => {
     const key = await addKey({ isReadOnly: true });
     const { status, body } = await send(key.secret, `POST /api-keys/${key.id}/rotate`, {
       body: { overlapSeconds: hour },
@@ -391,7 +391,7 @@ describe("a rotation", () => {
     expect((await send(secret, "GET /me")).body).toMatchObject({ key: { usageCount: 5 } });
   });
 
-  test("without an overlap revokes the former secret immediately", async () => {
+  test("without an overlap revokes the old secret immediately", async () => {
     const key = await addKey();
     const { body } = await send(key.secret, `POST /api-keys/${key.id}/rotate`, {
       body: { overlapSeconds: 0 },
@@ -400,7 +400,7 @@ describe("a rotation", () => {
     expect(await send(String(body.key), "GET /me")).toMatchObject({ status: 200 });
   });
 
-  test("is rejected with a former secret, like any change except revoking that secret", async () => {
+  test("is rejected with an old secret, like any change except revoking that secret", async () => {
     const key = await addKey();
     const other = await addKey({}, key.userId);
     const { body } = await send(key.secret, `POST /api-keys/${key.id}/rotate`, {

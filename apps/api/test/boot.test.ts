@@ -20,10 +20,10 @@ test("the start fails with an error without the password if the database doesn't
     { databaseUrl, dataDirectory: "/nowhere" },
     { mayCreate: true, waitMs: 400, onWait: (message) => waits.push(message) },
   );
-  const databaseName = `The Postgres of DATABASE_URL (postgres://127.0.0.1:${port}/latchkey)`;
+  const databaseName = `The Postgres server in DATABASE_URL (postgres://127.0.0.1:${port}/latchkey)`;
   const reason = `connect ECONNREFUSED 127.0.0.1:${port}`;
   await expect(startup).rejects.toEqual(
-    new StartError(`${databaseName} cannot be used: ${reason} (after waiting for 0.4 s).`),
+    new StartError(`${databaseName} can't be used: ${reason} (after waiting for 0.4 s).`),
   );
   expect(waits).toEqual([
     `${databaseName} isn't accepting connections yet: ${reason}. Waiting for up to 0.4 s.`,
@@ -37,6 +37,6 @@ test("the start fails after the connection timeout if the host doesn't respond a
   const startup = prepareDatabase({ databaseUrl, dataDirectory: "/nowhere" }, { mayCreate: true });
   await expect(startup).rejects.toMatchObject({
     name: "StartError",
-    message: expect.stringMatching(/latchkey\) cannot be used: [^(]*timeout\.$/),
+    message: expect.stringMatching(/latchkey\) can't be used: [^(]*timeout\.$/),
   });
 });

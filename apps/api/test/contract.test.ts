@@ -221,10 +221,10 @@ describe("with a valid key", () => {
       { method: "POST", body: "3", headers: json },
       [400, "BAD_REQUEST"],
     ],
-    ["a missing member", "/open/trial", { method: "POST", body: "{}", headers: json }, [400, "BAD_REQUEST"]],
+    ["a missing field", "/open/trial", { method: "POST", body: "{}", headers: json }, [400, "BAD_REQUEST"]],
     ["a missing body", "/open/trial", { method: "POST", headers: json }, [400, "BAD_REQUEST"]],
     [
-      "an unknown member",
+      "an unknown field",
       "/open/trial",
       { method: "POST", body: '{"fail":"no","role":"owner"}', headers: json },
       [400, "BAD_REQUEST"],

@@ -73,7 +73,7 @@ test("the procedures of the web app reject an edit without changes", async () =>
   const id = encodeId("key", (await app.addKey(userId)).id);
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });
-  for (const input of [{ id }, { id, settings: {} }, { id, mayWiden: true, version: 1 }]) {
+  for (const input of [{ id }, { id, settings: {} }, { id, mayExpand: true, version: 1 }]) {
     await expect(client.apiKeys.update.mutate(input)).rejects.toMatchObject({
       data: { code: "BAD_REQUEST", issues: [{ path: "", code: "no_changes" }] },
     });

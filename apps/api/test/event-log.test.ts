@@ -73,7 +73,7 @@ test("an outage under load logs few lines, one of which counts all rejected requ
   await app.setDatabaseAvailable(true);
   await expect.poll(() => app.readLog(), { timeout: 20_000 }).toContain("the database is available again");
   expect((await fetch(`${app.baseUrl}/open/me`, bearer)).status).toBe(200);
-  // On a busy machine, requests can be answered 503 before the outage begins. They are counted in other lines.
+  // On a busy machine, requests can get 503 before the outage begins. They are counted in other lines.
   const rejected = statusCounts.reduce((total, statuses) => total + (statuses[503] ?? 0), 0);
   await expect.poll(countRejected, { timeout: 15_000 }).toBe(rejected);
   const lines = nextLines();

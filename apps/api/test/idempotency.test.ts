@@ -43,10 +43,10 @@ const createThing = defineEndpoint({
 });
 
 /** Creates a workspace and returns no body. */
-const orderThing = defineEndpoint({
+const createOrder = defineEndpoint({
   method: "POST",
   path: "/orders",
-  operationId: "orderThing",
+  operationId: "createOrder",
   summary: "Order a thing",
   description: "For tests of retries.",
   access: "key",
@@ -63,7 +63,7 @@ const orderThing = defineEndpoint({
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ extraEndpoints: [createThing, orderThing] });
+  app = await startTestApp({ extraEndpoints: [createThing, createOrder] });
 });
 afterAll(() => app.close());
 

@@ -59,7 +59,7 @@ test("every change to a key is in the logs of the workspaces that it can reach, 
     settings: { workspaceIds: [encodeId("workspace", first)], isReadOnly: true },
   });
   const edit = (settings: object, more: object = {}) =>
-    client.apiKeys.update.mutate({ id, settings, mayWiden: true, ...more });
+    client.apiKeys.update.mutate({ id, settings, mayExpand: true, ...more });
   await edit({}, { name: "Deploys", settings: undefined });
   await edit({ workspaceIds: [first, second].map((workspaceId) => encodeId("workspace", workspaceId)) });
   await edit({ ipRanges: ["127.0.0.0/8"] });
@@ -67,7 +67,7 @@ test("every change to a key is in the logs of the workspaces that it can reach, 
   await edit({ isDisabled: false });
   await client.apiKeys.rotate.mutate({ id, overlapSeconds: 60 });
   await client.apiKeys.endOverlap.mutate({ id });
-  // Without a former secret, nothing changes.
+  // Without an old secret, nothing changes.
   await client.apiKeys.endOverlap.mutate({ id });
   await client.apiKeys.delete.mutate({ id });
 
@@ -117,6 +117,17 @@ test("every change to a key is in the logs of the workspaces that it can reach, 
     address: "127.0.0.1",
     requestId: expect.any(String),
   });
+});
+
+test.each(["mayExpand", "mayWiden"])("an edit that expands access is rejected without %s", async (name) => {
+  const { client } = await signIn();
+  const { id } = await client.apiKeys.create.mutate({ name: "CI", settings: { isReadOnly: true } });
+  const edit = { id, settings: { isReadOnly: false } };
+  await expect(client.apiKeys.update.mutate(edit)).rejects.toMatchObject({
+    data: { issues: [{ path: "settings.isReadOnly", code: "expands_access" }] },
+  });
+  await client.apiKeys.update.mutate({ ...edit, [name]: true });
+  expect(await client.apiKeys.get.query({ id })).toMatchObject({ isReadOnly: false });
 });
 
 test("a key for all workspaces is in the audit log of every workspace that its owner is a member of", async () => {

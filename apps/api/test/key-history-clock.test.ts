@@ -25,7 +25,7 @@ function readHistory(keyId: KeyId) {
     select outcome as kind, hour as at from key_usage_hours where key_id = ${keyId}
     union all select 'address', last_seen_at from key_addresses where key_id = ${keyId}
     union all select 'rejection', occurred_at from key_refusals where key_id = ${keyId}
-    union all select 'former secret', last_used_at from retired_secrets
+    union all select 'old secret', last_used_at from retired_secrets
       where key_id = ${keyId} and last_used_at is not null
     order by kind`.execute(app.owner);
 }
@@ -42,7 +42,7 @@ test.each([-1, 1])("history has the database's time if the node's differs by %d 
   expect((await call(`/api-keys/${encodeId("key", id)}/rotate`, rotation)).status).toBe(200);
   expect((await call("/me")).status).toBe(200);
   expect((await call("/workspaces/ws_01h455vb4pex5vsknk084sn02q")).status).toBe(403);
-  const kinds = ["address", "admitted", "former secret", "no-member", "rejection"];
+  const kinds = ["address", "admitted", "old secret", "no-member", "rejection"];
   await expect.poll(async () => (await readHistory(id)).rows.map(({ kind }) => kind)).toEqual(kinds);
   const endedAt = await readDatabaseTime();
   const startHour = Math.floor(startedAt.getTime() / hourMs) * hourMs;

@@ -362,7 +362,7 @@ test("several keys are blocked and unblocked together, all or none", async () =>
   for (const key of [keys.member, second]) expect((await key.send("GET", path)).status).toBe(200);
 });
 
-test("an idle key gets its workspace back from an admin, and not by rotating itself", async () => {
+test("an idle key regains access to the workspace from an admin, and not by rotating itself", async () => {
   const { keys, path, workspaceId, member } = await addTeam();
   await sql`update api_keys set created_at = now() - interval '40 days' where id = ${keys.member.keyId}`.execute(
     app.owner,

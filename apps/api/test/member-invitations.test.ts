@@ -108,7 +108,7 @@ test("a member can have 25 unaccepted invitations, and an admin can have more", 
   expect(failures).toHaveLength(3);
   for (const { reason } of failures)
     expect(reason).toMatchObject({
-      message: expect.stringContaining("which is the limit without the permission to manage members"),
+      message: expect.stringContaining("Without the permission to manage members, you can’t have more"),
       data: { code: "UNPROCESSABLE_CONTENT", issues: [{ code: "quota_exceeded" }] },
     });
   for (let count = 0; count <= maxInvitationsPerMember; count += 1) await invite(admin);

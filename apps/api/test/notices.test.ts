@@ -16,7 +16,7 @@ import { maxLength } from "@latchkey/limits";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
-import { noticeInvitation } from "../src/domain/invitations.ts";
+import { addInvitationNotice } from "../src/domain/invitations.ts";
 import { addMember } from "../src/domain/members.ts";
 import { describeNotice } from "../src/domain/notice-texts.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
@@ -323,7 +323,7 @@ test("the email with an invitation is turned off by the owner of the confirmed a
       workspaceId: decodeId("workspace", id) as WorkspaceId, // The workspace was just created.
       invitationId: decodeId("invitation", sent.id) as InvitationId, // So was the invitation.
     };
-    await noticeInvitation(app.instance.db, job);
+    await addInvitationNotice(app.instance.db, job);
     await createTasks(mails)["send-invitation"](job, "1");
     const notices = (await client.notices.list.query({})).items.filter((notice) => notice.kind === kind);
     return { mails: mails.map(({ to }) => to), notices: notices.length };

@@ -76,7 +76,7 @@ describe("the check", () => {
       createResponse({ body: JSON.stringify({ ...workspace, secret: 1 }), more: etag }),
       /additional properties \(secret\)/,
     ],
-    ["a missing member", createResponse({ body: "{}", more: etag }), /required property 'id'/],
+    ["a missing field", createResponse({ body: "{}", more: etag }), /required property 'id'/],
     [
       "an ID of another kind",
       createResponse({

@@ -33,8 +33,8 @@ beforeEach(async () => {
 const change = (work: typeof grantOperator, id: UserId, origin: Origin = commandOrigin): Promise<void> =>
   app.instance.db.transaction().execute((trx) => work(trx, id, origin));
 
-const bySession = (userId: UserId, isFresh = true): Origin => ({
-  actor: { kind: "session", userId, isFresh, asOperator: true },
+const bySession = (userId: UserId, isRecentlyAuthenticated = true): Origin => ({
+  actor: { kind: "session", userId, isRecentlyAuthenticated, isOperatorAction: true },
   address: "192.0.2.7",
   requestId: "r-1",
 });
@@ -92,7 +92,7 @@ test("two operators who give up the role at the same time leave one", async () =
   }
 });
 
-test("a disabled user can't become an operator; giving power requires recent authentication, and every change the role", async () => {
+test("a disabled user can't become an operator; granting access requires recent authentication, and every change requires the operator role", async () => {
   await app.disableUser(grace);
   await expect(change(grantOperator, grace)).rejects.toMatchObject({ code: "CONFLICT" });
   await change(enableAccount, grace);

@@ -287,7 +287,7 @@ test("challenges are limited per network", async () => {
   expect(outcomes.length).toBeGreaterThan(60);
 });
 
-test("an instance that browsers offer no passkeys to rejects them, and says so to the web app", async () => {
+test("an instance without passkey support rejects passkeys, and reports to the web app that it has none", async () => {
   const plain = await startTestApp({ publicUrl: "http://192.0.2.1:4000" });
   try {
     const { client } = openClient(plain.baseUrl, { Host: "192.0.2.1:4000" });

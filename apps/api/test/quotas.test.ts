@@ -112,7 +112,7 @@ test("50 concurrent requests of a user in the web app create exactly the quota o
   expect((await client.apiKeys.list.query({})).total).toBe(5);
   await expect(addKey(userId)).rejects.toMatchObject({
     message:
-      "The limit for API keys per user (5) is reached. Delete a key that is no longer used, or ask the operator to raise MAX_KEYS_PER_USER.",
+      "The quota for API keys per user (5) is reached. Delete a key that is no longer used, or ask the operator to raise MAX_KEYS_PER_USER.",
   });
   // Disabled keys count toward the quota, deleted keys don't.
   const [first, second] = (await client.apiKeys.list.query({})).items;
@@ -148,7 +148,7 @@ test("50 concurrent requests with one key create exactly the quota of workspaces
   // The user's first workspace counts toward the quota.
   expect(count(made)).toEqual({ 201: 3, 422: attempts - 3 });
   const message =
-    "The limit for workspaces owned by one user (4) is reached. Delete a workspace that is no longer used, or ask the operator to raise MAX_WORKSPACES_PER_USER.";
+    "The quota for workspaces owned by one user (4) is reached. Delete a workspace that is no longer used, or ask the operator to raise MAX_WORKSPACES_PER_USER.";
   const error = {
     code: "UNPROCESSABLE_CONTENT",
     message,
@@ -265,7 +265,7 @@ test.each(noticedQuotas)("gives one notice to an owner when nine tenths of %s ar
   }
   const [notice] = await readNotices();
   const subject = describeQuota[quota];
-  expect(notice?.title).toBe(`Limit for ${subject.what} nearly reached`);
+  expect(notice?.title).toBe(`Quota for ${subject.what} nearly reached`);
   expect(notice?.workspaceId).toBe(quota.endsWith("PerWorkspace") ? workspaceId : null);
   expect(notice?.link?.to).toBe(subject.page);
 });
@@ -340,7 +340,7 @@ test("50 concurrent changes make exactly the allowed changes to keys per hour, a
   await client.apiKeys.endOverlap.mutate({ id: leaked });
   await client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: true } });
   await expect(
-    client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: false }, mayWiden: true }),
+    client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: false }, mayExpand: true }),
   ).rejects.toMatchObject({ data: { code: "TOO_MANY_REQUESTS" } });
   await client.apiKeys.delete.mutate({ id: leaked });
   // An hour later, changes are possible again, one for each that is older than an hour.

@@ -154,7 +154,7 @@ test.each(["null", "5", '"name"', "true", "[]", '[{"name":"x"}]', " null "])(
 
 test.each([
   ["a name", '{"name":"\\ud83d"}', "name"],
-  ["an unknown member", '{"name":"x","a":[{"b":"\\udc00"}]}', "a.0.b"],
+  ["an unknown field", '{"name":"x","a":[{"b":"\\udc00"}]}', "a.0.b"],
   ["the name of a member", '{"name":"x","\\ud800":1}', "\ud800"],
 ])("a lone surrogate in %s is rejected", async (_what, body, path) => {
   const { status, body: answer } = await create(body);
@@ -175,7 +175,7 @@ describe.each(endpoints.filter(({ request }) => !request.body))("$operationId ha
         : ""
     }`;
 
-  test("and rejects each member of a body by name", async () => {
+  test("and rejects each field of a body by name", async () => {
     const { status, body } = await send(method, path(), '{"a":1,"b":{"c":2}}');
     expect([status, body.error.issues]).toEqual([
       400,

@@ -16,7 +16,7 @@ const page = "https://app.example.com";
 const overloaded = defineEndpoint({
   operationId: "overloaded",
   summary: "Is overloaded",
-  description: "Always answers 503.",
+  description: "Always responds with 503.",
   method: "GET",
   path: "/overloaded",
   access: "key",

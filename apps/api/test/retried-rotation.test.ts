@@ -78,7 +78,7 @@ const reissued = { status: 200, replayed: "true", body: { secretStatus: "reissue
 const omitted = { status: 200, replayed: "true", body: { secretStatus: "omitted" } };
 const forbidden = { status: 403, body: { error: { code: "FORBIDDEN", message: "Insufficient access" } } };
 
-test("a retry with the former secret gets a new secret, which replaces the lost one", async () => {
+test("a retry with the old secret gets a new secret, which replaces the lost one", async () => {
   const key = await addKey();
   const lost = await rotate(key);
   expect(lost).toMatchObject({ status: 200, replayed: null, body: { secretStatus: "issued" } });
@@ -117,7 +117,7 @@ test("a retry with the new secret gets no other secret, because the retry itself
   expect(await statusOf(secret)).toBe(200);
 });
 
-test("uses of the former secret don't count as uses of the new secret", async () => {
+test("uses of the old secret don't count as uses of the new secret", async () => {
   const key = await addKey();
   const lost = await rotate(key);
   expect(await statusesOf(...Array(10).fill(key.secret))).toEqual(Array(10).fill(200));
@@ -144,7 +144,7 @@ test("a restricted key can retry its own rotation, and another restricted key ca
   expect(await rotate(key)).toMatchObject(reissued);
 });
 
-test("a former secret can retry only its own request, and can't start another rotation", async () => {
+test("an old secret can retry only its own request, and can't start another rotation", async () => {
   const key = await addKey();
   const { key: current } = await rotate({ ...key, name: "mine" });
   for (const attempt of [{ name: "" }, { name: "another" }, { name: "mine", overlapSeconds: 60 }])
@@ -154,7 +154,7 @@ test("a former secret can retry only its own request, and can't start another ro
   expect(await statusOf(current)).toBe(200);
 });
 
-test("a former secret can't retry a rotation that another secret requested", async () => {
+test("an old secret can't retry a rotation that another secret requested", async () => {
   const key = await addKey();
   const other = await addKey({}, key.userId);
   const byOther = await rotate({ ...key, secret: other.secret, name: "theirs" });
@@ -165,7 +165,7 @@ test("a former secret can't retry a rotation that another secret requested", asy
   expect(await statusesOf(key.secret, current)).toEqual([200, 200]);
 });
 
-test("a former secret can't retry the rotation of another key, even one that it requested", async () => {
+test("an old secret can't retry the rotation of another key, even one that it requested", async () => {
   const key = await addKey();
   const target = await addKey({}, key.userId);
   const issued = await rotate({ ...target, secret: key.secret, name: "target" });
@@ -193,7 +193,7 @@ test("the retry of a rotation whose key was deleted since gets no secret", async
   expect(await rotate(key)).toMatchObject(forbidden);
 });
 
-test("a former secret can't retry after its overlap, or after the idempotency record is a day old", async () => {
+test("an old secret can't retry after its overlap, or after the idempotency record is a day old", async () => {
   const [ended, old] = [await addKey(), await addKey()];
   for (const key of [ended, old]) await rotate(key);
   await sql`
@@ -236,7 +236,7 @@ test("each of 20 concurrent retries gets either 409 or a secret, and the last se
   expect(await statusOf(last.key)).toBe(200);
 });
 
-test("a request with a replaced secret sets rotatedOutUse of its key", async () => {
+test("a request with an old secret after its overlap sets rotatedOutUse of its key", async () => {
   const key = await addKey();
   const lost = await rotate(key);
   const { key: current } = await rotate(key);

@@ -208,7 +208,7 @@ describe("U+0000 in the input of a procedure", () => {
   });
 });
 
-describe("a request with 100 unknown members", () => {
+describe("a request with 100 unknown fields", () => {
   const unknown = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`member${index}`, 1]));
 
   test("gets 20 issues on /open", async () => {

@@ -1,4 +1,4 @@
-// Members that aren't people: what they can do, who manages them, and what happens when they are deleted.
+// Service accounts: what they can do, who manages them, and what happens when they are deleted.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";
@@ -236,12 +236,12 @@ test("a deleted service account loses its keys and its invitations, and its even
 test("deleting a workspace deletes its service accounts completely", async () => {
   const team = await addTeam();
   const { userId, secret, keyId } = await addServiceAccount(team);
-  const retired = await addServiceAccount(team);
-  await team.owner.client.serviceAccounts.delete.mutate({ workspaceId: team.id, userId: retired.userId });
+  const deleted = await addServiceAccount(team);
+  await team.owner.client.serviceAccounts.delete.mutate({ workspaceId: team.id, userId: deleted.userId });
   expect((await send(secret, ["GET", team.path])).status).toBe(200);
   await team.owner.client.workspaces.delete.mutate({ workspaceId: team.id });
   expect((await send(secret, ["GET", "/me"])).status).toBe(403);
-  const ids = [userId, retired.userId].map((id) => decodeId("user", id) as UserId); // The API made them.
+  const ids = [userId, deleted.userId].map((id) => decodeId("user", id) as UserId); // The API made them.
   for (const [table, column] of [
     ["users", "id"],
     ["api_keys", "user_id"],

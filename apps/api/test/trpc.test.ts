@@ -101,7 +101,7 @@ describe("accounts and sessions", () => {
       const fresh = await startTestApp({ registration });
       onTestFinished(() => fresh.close());
       const { client } = openClient(fresh);
-      expect(await client.instance.isFresh.query()).toBe(true);
+      expect(await client.instance.hasNoAccounts.query()).toBe(true);
       const signUp = () =>
         openClient(fresh).client.session.signUp.mutate({
           name: "Ada",
@@ -116,7 +116,7 @@ describe("accounts and sessions", () => {
           expect(await getError(Promise.reject(attempt.reason))).toMatchObject({ code: "FORBIDDEN" });
       }
       expect(await getError(signUp())).toMatchObject({ code: "FORBIDDEN" });
-      expect(await client.instance.isFresh.query()).toBe(false);
+      expect(await client.instance.hasNoAccounts.query()).toBe(false);
       const users = await fresh.owner.selectFrom("users").select("id").execute();
       expect(users).toHaveLength(1);
     },

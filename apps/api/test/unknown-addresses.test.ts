@@ -5,7 +5,7 @@ import { createId, decodeId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import type { KyselyPlugin } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createInvitation, noticeInvitation } from "../src/domain/invitations.ts";
+import { addInvitationNotice, createInvitation } from "../src/domain/invitations.ts";
 import { requestResetLink } from "../src/domain/password-reset.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -43,7 +43,7 @@ test.each([true, false])("an invitation, with links by email: %s", async (sendsE
   await client.session.signIn.mutate({ email: inviter.email, password });
   const { id } = await client.workspaces.create.mutate({ name: "Team" });
   const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
-  const actor = { kind: "session", userId: inviter.userId, isFresh: true } as const;
+  const actor = { kind: "session", userId: inviter.userId, isRecentlyAuthenticated: true } as const;
   const origin = { actor, address: "203.0.113.9", requestId: "test" };
   const invite = (email: string) =>
     listStatements((db) =>
@@ -99,7 +99,7 @@ test("the job creates the notice of an invitation once, and none if the invitati
   expect(await listNotices(invitee.userId, other.userId)).toEqual([]);
   await client.invitations.revoke.mutate({ workspaceId, id: revoked.id });
   for (const invitation of [payload, payload, revoked.payload])
-    await noticeInvitation(app.instance.db, invitation);
+    await addInvitationNotice(app.instance.db, invitation);
   expect(await listNotices(invitee.userId, other.userId)).toMatchObject([
     {
       ...{ user_id: invitee.userId, kind: "invitation", subject: payload.invitationId },

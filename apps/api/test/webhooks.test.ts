@@ -213,7 +213,7 @@ describe("a message", () => {
 });
 
 describe("a failed attempt", () => {
-  test("is repeated with increasing pauses, 14 times in about 28 hours, and then fails", async () => {
+  test("is retried with exponential backoff, 14 times in about 28 hours, and then fails", async () => {
     const team = await addTeam();
     const { path } = await addWebhook(team);
     responseStatus = 500;

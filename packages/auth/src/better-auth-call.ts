@@ -42,7 +42,7 @@ interface BetterAuthCall {
 const currentCall = new AsyncLocalStorage<BetterAuthCall>();
 
 /** Keeps an error that better-auth only logs. For better-auth's logger. */
-export function recordCause(details: readonly unknown[]): void {
+export function rememberLoggedError(details: readonly unknown[]): void {
   const call = currentCall.getStore();
   const cause = details.find((detail) => detail instanceof Error);
   if (call && cause) call.cause ??= cause;

@@ -7,7 +7,7 @@ import {
   type LiveSession,
   recordSessionUse,
   renewSession,
-  type SessionTerms,
+  type SessionLifetimes,
 } from "@latchkey/db/sessions";
 import { findUser } from "@latchkey/db/users";
 import { type BetterAuthPlugin, betterAuth } from "better-auth";
@@ -19,8 +19,8 @@ import {
   findCallAuthentication,
   hasCallSecondFactor,
   inPasswordQueue,
-  recordCause,
   rejectWithoutFactor,
+  rememberLoggedError,
 } from "./better-auth-call.ts";
 import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
 import { shortenUserAgent } from "./user-agent.ts";
@@ -35,7 +35,7 @@ export interface BetterAuthOptions {
 
 const secondsPerDay = 86_400;
 
-const terms: SessionTerms = {
+const lifetimes: SessionLifetimes = {
   lifetimeSeconds: 14 * secondsPerDay,
   absoluteLifetimeSeconds: 30 * secondsPerDay,
   renewAfterSeconds: secondsPerDay,
@@ -53,7 +53,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
     telemetry: { enabled: false },
     // Thrown failures are logged by the caller, with a request ID. This only keeps errors that better-auth doesn't
     // throw.
-    logger: { level: "error", log: (_level, _message, ...details) => recordCause(details) },
+    logger: { level: "error", log: (_level, _message, ...details) => rememberLoggedError(details) },
     emailAndPassword: {
       enabled: true,
       // Latchkey creates an account and its workspace in one transaction instead.
@@ -83,7 +83,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
         hasSecondFactor: { type: "boolean", fieldName: "has_second_factor", input: false, required: false },
         authenticatedAt: { type: "date", fieldName: "authenticated_at", input: false, required: false },
       },
-      expiresIn: terms.lifetimeSeconds,
+      expiresIn: lifetimes.lifetimeSeconds,
       // Disabled, because a cached session would stay valid after a sign-out, or after its user was disabled.
       cookieCache: { enabled: false },
     },
@@ -117,7 +117,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
             const isProved = hasCallSecondFactor();
             if (!isProved && (await hasSecondFactor(db, user.id))) rejectWithoutFactor(user.id);
             const now = await readClock(db);
-            const expiresAt = new Date(now.getTime() + terms.lifetimeSeconds * 1_000);
+            const expiresAt = new Date(now.getTime() + lifetimes.lifetimeSeconds * 1_000);
             const authenticatedAt = findCallAuthentication();
             const shortUserAgent = userAgent && shortenUserAgent(userAgent);
             return {
@@ -164,9 +164,9 @@ function sessionEndpoints(db: Db) {
         const { name, attributes } = ctx.context.authCookies.sessionToken;
         const token = await ctx.getSignedCookie(name, ctx.context.secret);
         if (!token) return undefined;
-        const session = await findLiveSession(db, token, terms);
+        const session = await findLiveSession(db, token, lifetimes);
         if (session?.isUseDue) await recordSessionUse(db, session.id, findCallAddress());
-        const maxAge = session?.isRenewalDue ? await renewSession(db, token, terms) : undefined;
+        const maxAge = session?.isRenewalDue ? await renewSession(db, token, lifetimes) : undefined;
         if (maxAge !== undefined) {
           await ctx.setSignedCookie(name, token, ctx.context.secret, { ...attributes, maxAge });
         }

@@ -61,7 +61,7 @@ export async function verifyRegistration(
   response: RegistrationResponse,
   takeChallenge: TakeChallenge,
 ): Promise<PasskeyCredential | undefined> {
-  const taken = holdFailure(takeChallenge);
+  const taken = captureFailure(takeChallenge);
   const result = await verifyRegistrationResponse({
     response,
     expectedChallenge: taken.take,
@@ -105,7 +105,7 @@ export async function verifyAuthentication(
   }: { readonly response: AuthenticationResponse; readonly credential: PasskeyCredential },
   takeChallenge: TakeChallenge,
 ): Promise<number | undefined> {
-  const taken = holdFailure(takeChallenge);
+  const taken = captureFailure(takeChallenge);
   const { credentialId, publicKey, signCount, transports } = credential;
   const result = await verifyAuthenticationResponse({
     response,
@@ -129,7 +129,7 @@ function describe({ credentialId, transports }: CredentialDescription) {
 }
 
 /** Keeps an error of the database apart from those that the library throws for a response that isn't valid. */
-function holdFailure(takeChallenge: TakeChallenge) {
+function captureFailure(takeChallenge: TakeChallenge) {
   let failure: { readonly error: unknown } | undefined;
   return {
     take: async (challenge: string): Promise<boolean> => {

@@ -39,7 +39,7 @@ test("each role has all permissions of the roles after it", () => {
   }
 });
 
-test("a role is higher than the roles after it, and not than itself", () => {
+test("a role is higher than the roles after it, but not higher than itself", () => {
   expect(roles).toEqual(["owner", "admin", "member", "viewer"]);
   const table = roles.map((role) => roles.filter((other) => isHigherRole(role, other)));
   expect(table).toEqual([["admin", "member", "viewer"], ["member", "viewer"], ["viewer"], []]);

@@ -26,7 +26,7 @@ export interface OpenSession {
 export interface FoundSession extends OpenSession {
   readonly id: SessionId;
   /** Whether the user has authenticated in the last 15 minutes, by the database's clock. */
-  readonly isFresh: boolean;
+  readonly isRecentlyAuthenticated: boolean;
   /** Whether the user proved a second factor, at the sign-in or since. */
   readonly hasSecondFactor: boolean;
 }
@@ -99,8 +99,8 @@ export function createSessions(options: SessionsOptions): Sessions {
       const call = () => auth.api.findLiveSession({ headers, returnHeaders: true });
       const { response: session, headers: answered } = await callBetterAuth(call, { address });
       if (!session) return undefined;
-      const { id, user, isFresh, hasSecondFactor } = session;
-      return { id, user, isFresh, hasSecondFactor, cookies: answered.getSetCookie() };
+      const { id, user, isRecentlyAuthenticated, hasSecondFactor } = session;
+      return { id, user, isRecentlyAuthenticated, hasSecondFactor, cookies: answered.getSetCookie() };
     },
     async signIn(body, { headers, source, address }) {
       const call = () => auth.api.signInEmail({ body, headers, returnHeaders: true });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 const root = join(import.meta.dirname, "../../..");
 
 /** The functions in a file that call `mintWorkspaceScope`. */
-function findMinters(source: string): string[] {
+function findScopeCreators(source: string): string[] {
   const functions = source.split(/^(?=(?:export )?(?:async )?function )/m);
   return functions
     .filter((text) =>
@@ -15,16 +15,16 @@ function findMinters(source: string): string[] {
 }
 
 test("docs/tenants.md names exactly the functions that create a scope", async () => {
-  const minters: string[] = [];
+  const scopeCreators: string[] = [];
   for (const folder of ["packages/db/src", "packages/auth/src", "apps/api/src"]) {
     for (const file of await readdir(join(root, folder), { recursive: true })) {
       if (!/(?<!\.test)\.ts$/.test(file)) continue;
-      minters.push(...findMinters(await readFile(join(root, folder, file), "utf8")));
+      scopeCreators.push(...findScopeCreators(await readFile(join(root, folder, file), "utf8")));
     }
   }
   const documented = (await readFile(join(root, "docs/tenants.md"), "utf8"))
     .split(" functions create a scope, and")[1]
     ?.split("A scope proves")[0]
     ?.matchAll(/- `(\w+)`/g);
-  expect([...(documented ?? [])].map(([, name]) => name).sort()).toEqual(minters.sort());
+  expect([...(documented ?? [])].map(([, name]) => name).sort()).toEqual(scopeCreators.sort());
 });

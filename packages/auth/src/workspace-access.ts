@@ -66,8 +66,8 @@ export async function findWorkspaceAccess(
 }
 
 /**
- * Opens the workspaces that a key can reach, in the order of their IDs, to record a change of the key in each of them. They
- * are the workspaces that its owner is a member of, and that the key is not restricted from.
+ * Opens the workspaces that a key can reach, in the order of their IDs, to record a change of the key in each of them.
+ * They are the workspaces that its owner is a member of, unless the key is restricted to other workspaces.
  * @param key.workspaceIds null for all of the owner's workspaces.
  */
 export async function openReachedWorkspaces(

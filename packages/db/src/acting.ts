@@ -25,7 +25,7 @@ export async function isUserActing(db: Db, userId: UserId): Promise<boolean> {
 /** The key that a request acts with. */
 export interface LockedKey {
   readonly settings: KeySettings;
-  /** Whether the presented secret is a former secret that is still valid. */
+  /** Whether the presented secret is an old secret that is still valid. */
   readonly isByFormerSecret: boolean;
 }
 

@@ -104,13 +104,13 @@ export async function updateApiKey(
 
 /** The `good_until` of a secret that is revoked permanently. It stays in the past even if the clock is set back. */
 const alwaysExpired = sql<Date>`'-infinity'::timestamptz`;
-/** The most former secrets of a key that are valid at the same time. Admission counts each in a separate statement. */
+/** The most old secrets of a key that are valid at the same time. Admission counts each in a separate statement. */
 export const maxValidFormerSecrets = 5;
-/** The most former secrets of a key that are stored, so that they are recognized when they are presented later. */
+/** The most old secrets of a key that are stored, so that they are recognized when they are presented later. */
 const maxStoredFormerSecrets = 100;
 
 /**
- * Replaces the secret of a key. The former secret stays valid for the overlap, unless five newer former secrets are
+ * Replaces the secret of a key. The old secret stays valid for the overlap, unless five newer old secrets are
  * valid. Lock the key first, and call `bumpKeyVersions` with `hasNewSecret` last in the transaction.
  * @param secret.hash SHA-256 of the whole secret, 32 bytes.
  */
@@ -139,8 +139,8 @@ export async function rotateApiKey(
 
 /**
  * Replaces the current secret of a key. Returns false and changes nothing if a request was allowed with the secret, or
- * if it is no longer the current one. The replaced secret is revoked, and stored so that it is recognized when it is
- * presented later. Former secrets keep their overlap.
+ * if it is no longer the current one. The old secret is revoked, and stored so that it is recognized when it is
+ * presented later. Old secrets keep their overlap.
  *
  * Lock the key first, and call this last in the transaction. It locks the key's counter before it decides. Admission
  * marks the first use of a new secret in that row, in the statement that counts the use. Either that statement has
@@ -180,12 +180,12 @@ export async function replaceUnusedSecret(
   return rows.length > 0;
 }
 
-/** Revokes all former secrets of a key. Lock the key first, and call `bumpKeyVersions` last in the transaction. */
+/** Revokes all old secrets of a key. Lock the key first, and call `bumpKeyVersions` last in the transaction. */
 export async function endOverlap(trx: Trx, id: KeyId): Promise<void> {
   await revokeAllExceptLatest(trx, id, 0);
 }
 
-/** Revokes a key's former secrets except the latest `count` valid ones, and deletes the oldest revoked ones. */
+/** Revokes a key's old secrets except the latest `count` valid ones, and deletes the oldest revoked ones. */
 async function revokeAllExceptLatest(trx: Trx, id: KeyId, count: number): Promise<void> {
   await sql`
     update retired_secrets set good_until = ${alwaysExpired}

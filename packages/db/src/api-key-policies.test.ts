@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
 import { getPolicy, previewPolicy, putPolicy } from "./api-key-policies.ts";
 import type { KeyId, UserId } from "./ids.ts";
-import { defaultPolicy, loosensPolicy } from "./key-policy.ts";
+import { allowsMoreKeys, defaultPolicy } from "./key-policy.ts";
 import { defaultSettings, type KeySettings } from "./key-settings.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
@@ -111,6 +111,6 @@ test.each([
 ])(
   "whether a policy allows more keys is decided by each requirement: %j, then %j",
   (before, after, isLooser) => {
-    expect(loosensPolicy({ ...defaultPolicy, ...before }, { ...defaultPolicy, ...after })).toBe(isLooser);
+    expect(allowsMoreKeys({ ...defaultPolicy, ...before }, { ...defaultPolicy, ...after })).toBe(isLooser);
   },
 );

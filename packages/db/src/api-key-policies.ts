@@ -87,7 +87,10 @@ export async function findKeyRejection(
   return found[0];
 }
 
-/** A workspace that rejects one of a user's keys, although the user is a member and the key is not restricted from it. */
+/**
+ * A workspace that rejects one of a user's keys, although the user is a member and the key is not restricted to other
+ * workspaces.
+ */
 export interface RejectingWorkspace extends KeyRejectedHere {
   readonly workspaceId: WorkspaceId;
   readonly name: string;
@@ -166,7 +169,7 @@ export async function listViolatedPolicies(
 }
 
 /** SQL for whether a workspace in `workspaces`, with the membership `members` of the key's owner, rejects a key. */
-export function isRejectedHere(keyId: KeyId) {
+export function isRejectedByWorkspace(keyId: KeyId) {
   const named = { ...rows, member: "members" } as const;
   return sql<boolean>`exists (
     select from api_keys key ${sql.raw(policyJoins(named))}

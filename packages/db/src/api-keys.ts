@@ -7,7 +7,7 @@ import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db } from "./schema.ts";
 import type { UserTrx } from "./workspace-scope.ts";
 
-/** A former secret of a key that is still valid. */
+/** An old secret of a key that is still valid. */
 export interface FormerSecret {
   /** The first characters of the secret. */
   readonly start: string;
@@ -28,9 +28,9 @@ export interface ApiKey extends KeySettings {
   readonly lastUsedAt: Date | null;
   /** The exact number of requests that were allowed with this key. */
   readonly usageCount: number;
-  /** The former secrets that are still valid, newest first. */
+  /** The old secrets that are still valid, newest first. */
   readonly formerSecrets: readonly FormerSecret[];
-  /** The last request with a former secret whose overlap had ended. */
+  /** The last request with an old secret whose overlap had ended. */
   readonly rotatedOutUse: { readonly at: Date; readonly address: string | null } | null;
   /** Incremented with every change that the owner makes. */
   readonly version: number;
@@ -255,7 +255,7 @@ export interface ApiKeyFilter {
 }
 
 /** Returns a page of a user's keys. */
-export async function pageApiKeys(
+export async function listApiKeyPage(
   db: Db,
   userId: UserId,
   {
@@ -329,13 +329,13 @@ export async function summarizeApiKeys(db: Db, userId: UserId): Promise<ApiKeySu
 }
 
 /** Finds the owner of a key, even if the key is deleted. For the `latchkey` command. */
-export async function findApiKeyOwner(db: Db, id: KeyId): Promise<UserId | undefined> {
+export async function findApiKeyOwnerId(db: Db, id: KeyId): Promise<UserId | undefined> {
   const row = await db.selectFrom("api_keys").select("user_id").where("id", "=", id).executeTakeFirst();
   return row?.user_id;
 }
 
 /** An API key with its owner, as the instance's operator sees it. */
-export interface OwnedApiKey extends ApiKey {
+export interface ApiKeyWithOwner extends ApiKey {
   readonly userId: UserId;
 }
 
@@ -343,7 +343,7 @@ export interface OwnedApiKey extends ApiKey {
 export async function listInstanceApiKeys(
   db: Db,
   { after, limit }: { readonly after: KeyId | undefined; readonly limit: number },
-): Promise<OwnedApiKey[]> {
+): Promise<ApiKeyWithOwner[]> {
   const query = selectLiveApiKeys(db).select("api_keys.user_id as userId");
   const rows = await (after ? query.where("api_keys.id", ">", after) : query)
     .orderBy("api_keys.id")

@@ -8,9 +8,9 @@ export type Actor =
       /** The session, which must still be live when the change is made; absent while it is being opened. */
       readonly sessionId?: SessionId;
       /** Whether the user has entered the password recently. Sensitive changes require it. */
-      readonly isFresh: boolean;
+      readonly isRecentlyAuthenticated: boolean;
       /** Whether the user acts as an operator of the instance, and not on their own account or as a member. */
-      readonly asOperator?: boolean;
+      readonly isOperatorAction?: boolean;
     }
   | {
       readonly kind: "key";
@@ -28,7 +28,7 @@ export interface SystemActor {
 
 /** Whether the instance log records the changes of an actor. */
 export function isOperatorActing(actor: Actor): boolean {
-  return actor.kind === "command" || (actor.kind === "session" && actor.asOperator === true);
+  return actor.kind === "command" || (actor.kind === "session" && actor.isOperatorAction === true);
 }
 
 /** The request of a change. */

@@ -74,7 +74,7 @@ export async function appendAudit(
     })
     .execute();
   await addDeliveries(trx, scope, { id, action: change.action });
-  if (change.action === "member.role-changed") await noticeRoleChange(trx, scope, origin, { ...change, id });
+  if (change.action === "member.role-changed") await addRoleNotice(trx, scope, origin, { ...change, id });
   if (actor.kind === "system" || !isOperatorActing(actor) || change.action in keyActions) return;
   const { workspaceId } = scope;
   const { action, before, after } = change;
@@ -106,7 +106,7 @@ async function describeTarget(
 }
 
 /** Gives notice to a member whose role someone else changed. */
-async function noticeRoleChange(
+async function addRoleNotice(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   { actor }: AuditOrigin,

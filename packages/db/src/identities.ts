@@ -42,7 +42,7 @@ export async function findIdentity(db: Db, userId: UserId, issuer: string): Prom
 
 /**
  * Links an identity with a user.
- * @returns false if the identity is already linked with a user, or the user has another identity at this provider.
+ * @returns false if the identity is already linked to a user, or the user has another identity at this provider.
  */
 export async function insertIdentity(
   trx: Trx,
@@ -57,7 +57,7 @@ export async function insertIdentity(
   return numInsertedOrUpdatedRows > 0n;
 }
 
-/** Records that a user signed in with an identity. Returns false if it is no longer linked with the user. */
+/** Records that a user signed in with an identity. Returns false if it is no longer linked to the user. */
 export async function recordIdentityUse(
   trx: Trx,
   userId: UserId,

@@ -32,7 +32,7 @@ async function addUserWithWorkspace(): Promise<{ userId: UserId; email: string; 
 test("an event keeps the names of a user and a workspace that have been deleted", async () => {
   const { userId, email, scope } = await addUserWithWorkspace();
   const origin: Origin = {
-    actor: { kind: "session", userId, isFresh: true },
+    actor: { kind: "session", userId, isRecentlyAuthenticated: true },
     address: "192.0.2.7",
     requestId: "r-1",
   };

@@ -43,7 +43,7 @@ export async function readInstanceState(db: Db): Promise<InstanceState> {
       jobs.waiting, jobs.failed, jobs.oldest_due_at as "oldestDueAt"
     from count_jobs() jobs`.execute(db);
   const [row] = rows;
-  if (!row) throw new Error("The state of the instance has no row.");
+  if (!row) throw new Error("The query for the instance state returned no row.");
   const { waiting, failed, oldestDueAt, ...state } = row;
   return {
     ...state,

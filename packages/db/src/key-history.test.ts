@@ -47,7 +47,7 @@ async function addKey(userId: UserId, name = "key"): Promise<KeyId> {
   return (await database.db.transaction().execute((trx) => insertApiKey(trx, key))) as KeyId; // The user is not disabled.
 }
 
-async function addRetiredSecret(keyId: KeyId): Promise<Buffer> {
+async function addOldSecret(keyId: KeyId): Promise<Buffer> {
   const hash = randomBytes(32);
   const row = { hash, key_id: keyId, start: "lk_abcdef", good_until: new Date() };
   await database.owner.insertInto("retired_secrets").values(row).execute();
@@ -121,7 +121,7 @@ test("adds up concurrent writes of two nodes over several flushes and in opposit
 test("accepts the same row twice in one flush", async () => {
   const userId = await addUser();
   const keyId = await addKey(userId);
-  const hash = await addRetiredSecret(keyId);
+  const hash = await addOldSecret(keyId);
   const digest = hash.toString("base64");
   const late = new Date(noon.getTime() + 1_000);
   const address = { keyId, address: "192.0.2.1", lastSeenAt: noon };
@@ -194,8 +194,8 @@ async function readSecret(hash: Buffer) {
 
 const unmarked = { usedAt: null, rejectedAt: null, rejectedAddress: null };
 
-test("a former secret keeps the latest times, whichever node writes first", async () => {
-  const hash = await addRetiredSecret(await addKey(await addUser()));
+test("an old secret keeps the latest times, whichever node writes first", async () => {
+  const hash = await addOldSecret(await addKey(await addUser()));
   const none = { ...unmarked, digest: hash.toString("base64") };
   const later = new Date(noon.getTime() + 60_000);
   await write({ secrets: [{ ...none, usedAt: later }] });
@@ -229,7 +229,7 @@ test.for<
     "retired_secrets",
     "hash",
     async (keyId) => {
-      const hash = await addRetiredSecret(keyId);
+      const hash = await addOldSecret(keyId);
       const secret = { ...unmarked, digest: hash.toString("base64"), usedAt: noon };
       return { id: `\\x${hash.toString("hex")}`, row: { secrets: [secret] } };
     },

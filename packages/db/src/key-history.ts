@@ -41,7 +41,7 @@ export interface KeyHistory {
     readonly network?: string | null;
   })[];
   readonly rejections: readonly (KeyRejection & { readonly keyId: KeyId })[];
-  /** Former secrets, by digest in base64: when they were last used, or rejected because their overlap had ended. */
+  /** Old secrets, by digest in base64: when they were last used, or rejected because their overlap had ended. */
   readonly secrets: readonly {
     readonly digest: string;
     readonly usedAt: Date | null;
@@ -129,7 +129,10 @@ async function putAddresses(trx: Trx, rows: KeyHistory["addresses"]): Promise<vo
 /** How long a network is remembered after the last use of the key from it, in days. */
 export const networkLifetimeDays = 90;
 
-/** How many networks are remembered per key. A key with more is used from everywhere, and none of them is news. */
+/**
+ * How many networks are remembered per key. The owner of a key that is used from more networks than this gets no more
+ * notices about new ones.
+ */
 const maxNetworks = 100;
 
 /** Remembers the networks of addresses, and renews those that were last seen more than a day ago. */

@@ -41,7 +41,7 @@ interface Rows {
 /**
  * SQL for the first rule of a workspace's policy that a key violates, null for none. Admission, the preview of a policy,
  * lists and forms all use it, so they always agree. It reads the clock and the history of uses only for a policy with idle
- * days, and former secrets only for one with a maximum lifetime.
+ * days, and old secrets only for one with a maximum lifetime.
  */
 export function violatedRule(rows: Rows): string {
   const { key, policy } = rows;
@@ -88,7 +88,7 @@ export function policyJoins({ key, member }: Pick<Rows, "key" | "member">): stri
  * Whether a policy allows a key that another one rejects. A key may be rejected by a policy with a longer list of
  * requirements only, so every requirement is compared on its own.
  */
-export function loosensPolicy(before: ApiKeyPolicy, after: ApiKeyPolicy): boolean {
+export function allowsMoreKeys(before: ApiKeyPolicy, after: ApiKeyPolicy): boolean {
   return (
     isHigher(before.maxLifetimeDays, after.maxLifetimeDays) ||
     (before.isExpiryRequired && !after.isExpiryRequired) ||

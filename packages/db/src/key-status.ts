@@ -21,7 +21,7 @@ export const days30 = sql`interval '30 days'`;
  */
 export const lastHour = sql`date_trunc('hour', now(), 'UTC') - interval '1 hour'`;
 
-/** SQL for whether a key in `api_keys` has a former secret that is still valid. */
+/** SQL for whether a key in `api_keys` has an old secret that is still valid. */
 export const isRotating = sql<boolean>`exists (
   select from retired_secrets where key_id = api_keys.id and good_until > clock_timestamp())`;
 

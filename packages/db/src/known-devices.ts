@@ -13,7 +13,7 @@ const maxPerUser = 50;
  * @returns whether it is new, and the user has signed in from another one before.
  */
 export async function rememberDevice(trx: Trx, userId: UserId, device: string): Promise<boolean> {
-  // Concurrent sign-ins of a user take turns, so that each one knows the devices of the others.
+  // Concurrent sign-ins of a user run one after the other, so that each one reads the devices of the previous ones.
   await sql`select from users where id = ${userId} for no key update`.execute(trx);
   const known = await trx
     .selectFrom("known_devices")

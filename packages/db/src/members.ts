@@ -32,7 +32,7 @@ export const memberOrders = {
 export interface MemberFilter {
   readonly role?: Role | undefined;
   readonly kind?: UserKind | undefined;
-  /** Part of a name or an address, in any letter case. */
+  /** Part of a name or an email address, in any letter case. */
   readonly search?: string | undefined;
 }
 

@@ -38,8 +38,8 @@ export class SchemaMissingError extends Error {
   override readonly name = "SchemaMissingError";
 }
 
-/** A notice for the operator about the database's migrations. It does not prevent Latchkey from working. */
-export interface MigrationNotice {
+/** A warning for the operator about the database's migrations. It does not prevent Latchkey from working. */
+export interface MigrationWarning {
   /**
    * `newer`: a newer version applied these, and this version can run on their schema. `changed`: their source has
    * changed since.
@@ -55,7 +55,7 @@ export interface MigrateOptions {
   readonly known?: Migrations;
   /** Whether the first migration may be applied; true by default. */
   readonly mayCreate?: boolean;
-  readonly onNotice?: (notice: MigrationNotice) => void;
+  readonly onWarning?: (notice: MigrationWarning) => void;
 }
 
 /**
@@ -71,7 +71,7 @@ export async function migrate(
   connection: DatabaseConnection,
   options: MigrateOptions = {},
 ): Promise<string[]> {
-  const { upTo, known = migrations, mayCreate = true, onNotice = () => undefined } = options;
+  const { upTo, known = migrations, mayCreate = true, onWarning = () => undefined } = options;
   const db = openDatabase(connection, {
     applicationName: "latchkey migrate",
     role: "login",
@@ -87,8 +87,8 @@ export async function migrate(
       await completeHistory(db, schema, known);
       return await compareHistory(await readHistory(db, schema), known);
     });
-    if (newer.length > 0) onNotice({ kind: "newer", migrations: newer });
-    if (changed.length > 0) onNotice({ kind: "changed", migrations: changed });
+    if (newer.length > 0) onWarning({ kind: "newer", migrations: newer });
+    if (changed.length > 0) onWarning({ kind: "changed", migrations: changed });
     return applied;
   } catch (error) {
     if (isMissingRoleOrPrivilege(error) && /create role|to role/.test(String(error)))
@@ -112,7 +112,7 @@ async function applyPending(db: Db, plan: Plan): Promise<string[]> {
   const history = await readHistory(db, plan.schema);
   const { pending } = await compareHistory(history, plan.known);
   if (history.length === 0 && !plan.mayCreate) throw new SchemaMissingError();
-  if (!pending.some((name) => isUpTo(plan, name))) return [];
+  if (!pending.some((name) => isWithinTarget(plan, name))) return [];
   return await db.connection().execute(async (connection) => {
     await sql`
       with waiting as (select set_config('lock_timeout', '0', true))
@@ -131,7 +131,7 @@ async function applyLocked(trx: Db, plan: Plan): Promise<string[]> {
   const history = await readHistory(trx, schema);
   const { pending } = await compareHistory(history, known);
   await createHistory(trx, schema);
-  const applied = pending.filter((name) => isUpTo(plan, name));
+  const applied = pending.filter((name) => isWithinTarget(plan, name));
   for (const name of applied) {
     await known[name]?.up(trx);
     await addToHistory(trx, schema, name);
@@ -140,7 +140,7 @@ async function applyLocked(trx: Db, plan: Plan): Promise<string[]> {
   return applied;
 }
 
-function isUpTo({ upTo }: Plan, name: string): boolean {
+function isWithinTarget({ upTo }: Plan, name: string): boolean {
   return upTo === undefined || name <= upTo;
 }
 

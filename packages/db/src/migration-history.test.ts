@@ -3,20 +3,20 @@ import { type Kysely, sql } from "kysely";
 import { expect, test } from "vitest";
 import type { DatabaseConnection } from "./connection.ts";
 import { createEmptyDatabase } from "./migrate.test-kit.ts";
-import { type MigrateOptions, type MigrationNotice, migrate } from "./migrate.ts";
+import { type MigrateOptions, type MigrationWarning, migrate } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import type { Db } from "./schema.ts";
 
 const up = async (): Promise<void> => undefined;
 
-/** Migrates, and also returns the notices. */
-async function migrateNoting(
+/** Migrates, and also returns the warnings. */
+async function migrateWithWarnings(
   connection: DatabaseConnection,
   options: MigrateOptions = {},
-): Promise<{ readonly applied: readonly string[]; readonly notices: readonly MigrationNotice[] }> {
-  const notices: MigrationNotice[] = [];
-  const applied = await migrate(connection, { ...options, onNotice: (notice) => notices.push(notice) });
-  return { applied, notices };
+): Promise<{ readonly applied: readonly string[]; readonly warnings: readonly MigrationWarning[] }> {
+  const warnings: MigrationWarning[] = [];
+  const applied = await migrate(connection, { ...options, onWarning: (warning) => warnings.push(warning) });
+  return { applied, warnings };
 }
 
 async function readRecords(db: Db): Promise<Readonly<Record<string, readonly (string | null)[]>>> {
@@ -37,7 +37,7 @@ const released = {
 test("records the checksum of each migration's source, including those that a version without checksums applied", async () => {
   const { connection, db } = await createEmptyDatabase();
   await migrate(connection, { upTo: "0003-narrowed-keys" });
-  expect((await migrateNoting(connection)).notices).toEqual([]);
+  expect((await migrateWithWarnings(connection)).warnings).toEqual([]);
   const records = await readRecords(db);
   expect(Object.keys(records)).toEqual(Object.keys(migrations));
   expect(records).toMatchObject(
@@ -49,7 +49,7 @@ test("records the checksum of each migration's source, including those that a ve
 
   // The state after a crash between the migration and its record.
   await sql`update migrations set checksum = null, compatible_from = null`.execute(db);
-  expect(await migrateNoting(connection)).toEqual({ applied: [], notices: [] });
+  expect(await migrateWithWarnings(connection)).toEqual({ applied: [], warnings: [] });
   expect(await readRecords(db)).toEqual(records);
 });
 
@@ -58,9 +58,9 @@ test("reports a migration whose source has changed since it was applied, and doe
   await migrate(connection);
   await sql`update migrations set checksum = ${"0".repeat(64)} where name = '0002-the-wall'`.execute(db);
   const records = await readRecords(db);
-  expect(await migrateNoting(connection)).toEqual({
+  expect(await migrateWithWarnings(connection)).toEqual({
     applied: [],
-    notices: [{ kind: "changed", migrations: ["0002-the-wall"] }],
+    warnings: [{ kind: "changed", migrations: ["0002-the-wall"] }],
   });
   expect(await readRecords(db)).toEqual(records);
 });
@@ -69,9 +69,9 @@ test("runs on the schema of a newer version whose migrations only add, and repor
   const { connection } = await createEmptyDatabase();
   const newer = { ...migrations, "9001-added": { up }, "9002-added": { up } };
   await migrate(connection, { known: newer });
-  expect(await migrateNoting(connection)).toEqual({
+  expect(await migrateWithWarnings(connection)).toEqual({
     applied: [],
-    notices: [{ kind: "newer", migrations: ["9001-added", "9002-added"] }],
+    warnings: [{ kind: "newer", migrations: ["9001-added", "9002-added"] }],
   });
 });
 
@@ -80,7 +80,7 @@ test("after a migration that removes something, only the versions that it names 
   const between = { ...migrations, "9001-stops-using": { up } };
   const newer = { ...between, "9002-removes": { up, compatibleFrom: "9001-stops-using" } };
   await migrate(connection, { known: newer });
-  expect((await migrateNoting(connection, { known: between })).notices).toEqual([
+  expect((await migrateWithWarnings(connection, { known: between })).warnings).toEqual([
     { kind: "newer", migrations: ["9002-removes"] },
   ]);
   await expect(migrate(connection)).rejects.toMatchObject({

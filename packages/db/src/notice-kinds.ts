@@ -65,7 +65,7 @@ export type NoticeContent = {
 
 /**
  * The kinds that may report a stolen secret or password. A request with an API key can't mark them as read, so that
- * whoever uses a stolen key can't hide the notice of it.
+ * someone with a stolen key can't hide the notice about its use.
  */
 export const securityNoticeKinds = [
   "former-secret-used",

@@ -19,14 +19,14 @@ export const maxManagers = 20;
 const maxSteps = 20;
 
 /**
- * Creates the notices that follow from what is stored: keys that expire soon, former secrets that were rejected, and
+ * Creates the notices that follow from what is stored: keys that expire soon, old secrets that were rejected, and
  * keys that were used from new networks. Any number of nodes may do this at the same time.
  */
 export async function findNotices(db: Db): Promise<void> {
   const errors: unknown[] = [];
-  for (const noticeSome of [noticeExpiringKeys, noticeFormerSecrets, noticeNetworks]) {
+  for (const addNoticesOf of [addExpiryNotices, addOldSecretNotices, addNetworkNotices]) {
     try {
-      for (let step = 0; step < maxSteps; step += 1) if ((await noticeSome(db)) < maxPerStep) break;
+      for (let step = 0; step < maxSteps; step += 1) if ((await addNoticesOf(db)) < maxPerStep) break;
     } catch (error) {
       // A source that keeps failing must not prevent the notices of the others.
       errors.push(error);
@@ -95,7 +95,7 @@ function factsOf({ keyId, keyName, workspaceId, accountName, userId }: FoundKey)
  * A key that was created with a shorter lifetime gets no notice: its owner knows. The subject contains the expiry, so
  * that a key with another expiry gets notices again.
  */
-async function noticeExpiringKeys(db: Db): Promise<number> {
+async function addExpiryNotices(db: Db): Promise<number> {
   const subject = sql`key.id || ' ' || extract(epoch from expires_at)`;
   const expiring = (
     kind: keyof NoticeFactsByKind,
@@ -129,8 +129,8 @@ async function noticeExpiringKeys(db: Db): Promise<number> {
   });
 }
 
-/** A former secret gets one notice, when it is rejected after its overlap for the first time. */
-async function noticeFormerSecrets(db: Db): Promise<number> {
+/** An old secret gets one notice, when it is rejected after its overlap for the first time. */
+async function addOldSecretNotices(db: Db): Promise<number> {
   const subject = sql`key.id || ' ' || extract(epoch from secret.retired_at)`;
   return await db.transaction().execute(async (trx) => {
     const { rows } = await sql<FoundKey & { readonly subject: string; readonly address: string | null }>`
@@ -149,7 +149,7 @@ async function noticeFormerSecrets(db: Db): Promise<number> {
 }
 
 /** Excludes the first network of a key, which is not a change. */
-async function noticeNetworks(db: Db): Promise<number> {
+async function addNetworkNotices(db: Db): Promise<number> {
   return await db.transaction().execute(async (trx) => {
     const { rows: found } = await sql<{ readonly keyId: KeyId; readonly network: string }>`
       select key_id as "keyId", network from key_networks where not is_reviewed

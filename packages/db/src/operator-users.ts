@@ -7,7 +7,7 @@ import { isPerson } from "./user-kind.ts";
 import type { User } from "./users.ts";
 
 /** A user as operators see them. */
-export interface OperatedUser extends User {
+export interface UserOverview extends User {
   /** Null if the user has never signed in, or not since sign-ins are recorded. */
   readonly lastSignInAt: Date | null;
   /** The number of API keys that have not been deleted. */
@@ -16,30 +16,30 @@ export interface OperatedUser extends User {
   readonly isOnlyOperator: boolean;
 }
 
-export const operatedUserOrders = {
+export const userOverviewOrders = {
   createdAt: { column: "users.created_at", type: "timestamptz", id: "users.id" },
   name: { column: "users.name", type: "text", id: "users.id" },
   email: { column: "users.email", type: "text", id: "users.id" },
 } as const satisfies Record<string, Order>;
 
-export interface OperatedUserFilter {
+export interface UserOverviewFilter {
   /** A part of a name or an email address, in any letter case. */
   readonly search: string;
   readonly id?: UserId | undefined;
 }
 
 /** Returns a page of the people who use the instance. Only for operators. */
-export async function listOperatedUsers(
+export async function listUserOverviews(
   db: Db,
   {
     sort,
     filter,
     ...page
   }: Page & {
-    readonly sort: keyof typeof operatedUserOrders;
-    readonly filter: OperatedUserFilter;
+    readonly sort: keyof typeof userOverviewOrders;
+    readonly filter: UserOverviewFilter;
   },
-): Promise<(OperatedUser & { position: string })[]> {
+): Promise<(UserOverview & { position: string })[]> {
   // The page is cut before its rows are completed, so that only their sign-ins and keys are read.
   const users = cutPage(
     db
@@ -47,11 +47,11 @@ export async function listOperatedUsers(
       .select(["id", "name", "email", "is_operator", "disabled_at", "created_at"])
       .where(isPerson())
       .where(matches(filter)),
-    operatedUserOrders[sort],
+    userOverviewOrders[sort],
     page,
   ).as("users");
   const direction = sql.raw(page.direction);
-  const { column } = operatedUserOrders[sort];
+  const { column } = userOverviewOrders[sort];
   return await db
     .selectFrom(users)
     .select([
@@ -80,7 +80,7 @@ export async function listOperatedUsers(
     .execute();
 }
 
-export async function countOperatedUsers(db: Db, filter: OperatedUserFilter): Promise<number> {
+export async function countUserOverviews(db: Db, filter: UserOverviewFilter): Promise<number> {
   const { count } = await db
     .selectFrom("users")
     .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -90,7 +90,7 @@ export async function countOperatedUsers(db: Db, filter: OperatedUserFilter): Pr
   return count;
 }
 
-function matches({ search, id }: OperatedUserFilter) {
+function matches({ search, id }: UserOverviewFilter) {
   if (id) return sql<boolean>`users.id = ${id}`;
   if (search === "") return sql<boolean>`true`;
   // A search can't contain the separator.

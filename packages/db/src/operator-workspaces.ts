@@ -5,7 +5,7 @@ import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db } from "./schema.ts";
 
 /** A workspace as operators see it: what identifies it, and how large it is. */
-export interface OperatedWorkspace {
+export interface WorkspaceOverview {
   readonly id: WorkspaceId;
   readonly name: string;
   readonly slug: string;
@@ -29,13 +29,13 @@ export const maxCounted = 10_000;
 
 const recentDays = 7;
 
-export const operatedWorkspaceOrders = {
+export const workspaceOverviewOrders = {
   createdAt: { column: "workspaces.created_at", type: "timestamptz", id: "workspaces.id" },
   name: { column: "workspaces.name", type: "text", id: "workspaces.id" },
   slug: { column: "workspaces.slug", type: "text", id: "workspaces.id" },
 } as const satisfies Record<string, Order>;
 
-export interface OperatedWorkspaceFilter {
+export interface WorkspaceOverviewFilter {
   /** A part of a name or a slug, in any letter case. */
   readonly search: string;
   readonly id?: WorkspaceId | undefined;
@@ -45,25 +45,25 @@ export interface OperatedWorkspaceFilter {
  * Returns a page of the workspaces of the instance. Only for operators.
  * @param db a connection in the admission role, the only role that can see the workspaces of all tenants.
  */
-export async function listOperatedWorkspaces(
+export async function listWorkspaceOverviews(
   db: Db,
   {
     sort,
     filter,
     ...page
   }: Page & {
-    readonly sort: keyof typeof operatedWorkspaceOrders;
-    readonly filter: OperatedWorkspaceFilter;
+    readonly sort: keyof typeof workspaceOverviewOrders;
+    readonly filter: WorkspaceOverviewFilter;
   },
-): Promise<(OperatedWorkspace & { position: string })[]> {
+): Promise<(WorkspaceOverview & { position: string })[]> {
   // The page is cut before the sizes are counted, so that only those of its rows are.
   const workspaces = cutPage(
     db.selectFrom("workspaces").select(["id", "name", "slug", "created_at"]).where(matches(filter)),
-    operatedWorkspaceOrders[sort],
+    workspaceOverviewOrders[sort],
     page,
   ).as("workspaces");
   const direction = sql.raw(page.direction);
-  const { column } = operatedWorkspaceOrders[sort];
+  const { column } = workspaceOverviewOrders[sort];
   const serviceAccountCount = sql<number>`(
     select count(*) from users
     join members on members.user_id = users.id and members.workspace_id = workspaces.id
@@ -100,8 +100,8 @@ function countUpTo(source: RawBuilder<unknown>): RawBuilder<number> {
   return sql<number>`(select count(*) from (select ${source} limit ${maxCounted}) counted)`;
 }
 
-/** @param db as for {@link listOperatedWorkspaces}. */
-export async function countOperatedWorkspaces(db: Db, filter: OperatedWorkspaceFilter): Promise<number> {
+/** @param db as for {@link listWorkspaceOverviews}. */
+export async function countWorkspaceOverviews(db: Db, filter: WorkspaceOverviewFilter): Promise<number> {
   const { count } = await db
     .selectFrom("workspaces")
     .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -110,7 +110,7 @@ export async function countOperatedWorkspaces(db: Db, filter: OperatedWorkspaceF
   return count;
 }
 
-function matches({ search, id }: OperatedWorkspaceFilter): RawBuilder<boolean> {
+function matches({ search, id }: WorkspaceOverviewFilter): RawBuilder<boolean> {
   if (id) return sql<boolean>`workspaces.id = ${id}`;
   if (search === "") return sql<boolean>`true`;
   // A search can't contain the separator.

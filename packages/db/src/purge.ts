@@ -102,10 +102,10 @@ function expired(name: string, { table, time, keepHours = 0, isLockable = true }
   };
 }
 
-/** A separate rule, because a key can have 100 former secrets and `limit` bounds the rows of one statement. */
+/** A separate rule, because a key can have 100 old secrets and `limit` bounds the rows of one statement. */
 function secretsOfDeletedKeys(historyDays: number): PurgeRule {
   return {
-    name: "former secrets of deleted keys",
+    name: "old secrets of deleted keys",
     async deleteSome(db, limit) {
       const { numAffectedRows = 0n } = await sql`
         delete from retired_secrets where hash = any(array(

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Adds a key that was deleted this many days ago, or is live, with former secrets. */
+/** Adds a key that was deleted this many days ago, or is live, with old secrets. */
 async function addKey({ deletedDaysAgo = -1, formerSecrets = 0 } = {}): Promise<KeyId> {
   const key = { userId, name: randomUUID(), description: "", start: "lk_abcdef", hash: randomBytes(32) };
   const id = await database.db.transaction().execute((trx) => insertApiKey(trx, key));
@@ -56,7 +56,7 @@ async function purge(): Promise<readonly unknown[]> {
   return failures;
 }
 
-test("a deleted key is purged with its counter and former secrets when its history is; a live key never is", async () => {
+test("a deleted key is purged with its counter and old secrets when its history is; a live key never is", async () => {
   const purged = await addKey({ deletedDaysAgo: 30, formerSecrets: 3 });
   const recent = await addKey({ deletedDaysAgo: 29, formerSecrets: 2 });
   const live = await addKey({ formerSecrets: 1 });
@@ -69,7 +69,7 @@ test("a deleted key is purged with its counter and former secrets when its histo
   expect(await countRows(live)).toEqual([1, 1, 1]);
 });
 
-test("one round purges more keys and former secrets than one statement can delete", async () => {
+test("one round purges more keys and old secrets than one statement can delete", async () => {
   await addKey({ deletedDaysAgo: 31, formerSecrets: 1_200 });
   const ids = await sql<{ id: KeyId }>`
     insert into api_keys (id, user_id, name, start, hash, deleted_at)
@@ -89,7 +89,7 @@ test("one round purges more keys and former secrets than one statement can delet
 test.each([
   ["key", (id: KeyId) => sql`select from api_keys where id = ${id} for no key update`],
   ["counter", (id: KeyId) => sql`select from key_counters where key_id = ${id} for no key update`],
-  ["former secret", (id: KeyId) => sql`select from retired_secrets where key_id = ${id} for no key update`],
+  ["old secret", (id: KeyId) => sql`select from retired_secrets where key_id = ${id} for no key update`],
 ])(
   "a %s that another transaction has locked is left for a later round, without waiting",
   async (what, lock) => {
@@ -98,7 +98,7 @@ test.each([
     await database.owner.transaction().execute(async (trx) => {
       expect((await lock(lockedKey).execute(trx)).rows).toHaveLength(1);
       expect(await purge()).toEqual([]);
-      expect(await countRows(lockedKey)).toEqual([1, 1, what === "former secret" ? 1 : 0]);
+      expect(await countRows(lockedKey)).toEqual([1, 1, what === "old secret" ? 1 : 0]);
       expect(await countRows(other)).toEqual([0, 0, 0]);
     });
     expect(await purge()).toEqual([]);

@@ -11,14 +11,14 @@ export interface LiveSession {
   readonly isRenewalDue: boolean;
   /** Whether the recorded use is older than {@link useAccuracySeconds}. */
   readonly isUseDue: boolean;
-  /** Whether the user authenticated in the last {@link freshSeconds}. */
-  readonly isFresh: boolean;
+  /** Whether the user authenticated in the last {@link recentAuthenticationSeconds}. */
+  readonly isRecentlyAuthenticated: boolean;
   /** Whether the user proved a second factor, at the sign-in or since. */
   readonly hasSecondFactor: boolean;
 }
 
 /** How long sessions last, in seconds. */
-export interface SessionTerms {
+export interface SessionLifetimes {
   /** Since the sign-in or the last renewal. */
   readonly lifetimeSeconds: number;
   /** Since the sign-in, however often the session is renewed. */
@@ -28,7 +28,7 @@ export interface SessionTerms {
 }
 
 /** How long after the user authenticated a session may make sensitive changes. */
-const freshSeconds = 900;
+const recentAuthenticationSeconds = 900;
 
 /** How old the recorded use of a session can be. Each record is a write, so not every request makes one. */
 const useAccuracySeconds = 300;
@@ -41,7 +41,7 @@ const useAccuracySeconds = 300;
 export async function findLiveSession(
   db: Db,
   token: string,
-  { lifetimeSeconds, absoluteLifetimeSeconds, renewAfterSeconds }: SessionTerms,
+  { lifetimeSeconds, absoluteLifetimeSeconds, renewAfterSeconds }: SessionLifetimes,
 ): Promise<LiveSession | undefined> {
   const unrenewedSeconds = lifetimeSeconds - renewAfterSeconds;
   const absoluteEnd = sql<Date>`sessions.created_at + make_interval(secs => ${absoluteLifetimeSeconds})`;
@@ -67,7 +67,9 @@ export async function findLiveSession(
       ),
       sql<boolean>`
         coalesce(sessions.authenticated_at, sessions.created_at)
-          > clock_timestamp() - make_interval(secs => ${freshSeconds})`.as("isFresh"),
+          > clock_timestamp() - make_interval(secs => ${recentAuthenticationSeconds})`.as(
+        "isRecentlyAuthenticated",
+      ),
       "sessions.has_second_factor as isProved",
       hasFactors(sql.ref("users.id")).as("hasFactor"),
     ])
@@ -80,14 +82,14 @@ export async function findLiveSession(
   }
   if (!session || session.isExpired || session.isDisabled) return undefined;
   if (session.hasFactor && !session.isProved) return undefined;
-  const { sessionId, id, email, name, isRenewalDue, isUseDue, isFresh, hasFactor } = session;
-  // A session that proved a factor which was removed since has none.
+  const { sessionId, id, email, name, isRenewalDue, isUseDue, isRecentlyAuthenticated, hasFactor } = session;
+  // A second factor that was removed after the session proved it no longer counts.
   return {
     id: sessionId,
     user: { id, email, name },
     isRenewalDue,
     isUseDue,
-    isFresh,
+    isRecentlyAuthenticated,
     hasSecondFactor: hasFactor,
   };
 }
@@ -202,7 +204,7 @@ export async function endSessions(
 export async function renewSession(
   db: Db,
   token: string,
-  { lifetimeSeconds, absoluteLifetimeSeconds }: SessionTerms,
+  { lifetimeSeconds, absoluteLifetimeSeconds }: SessionLifetimes,
 ): Promise<number | undefined> {
   const absoluteEnd = sql<Date>`created_at + make_interval(secs => ${absoluteLifetimeSeconds})`;
   const renewed = await db

@@ -76,7 +76,7 @@ function sqlStateOf(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError ? error.code : undefined;
 }
 
-function isIn(states: ReadonlySet<string>, error: unknown): boolean {
+function hasSqlState(states: ReadonlySet<string>, error: unknown): boolean {
   const code = sqlStateOf(error);
   return code !== undefined && (states.has(code) || states.has(code.slice(0, 2)));
 }
@@ -88,12 +88,12 @@ function isIn(states: ReadonlySet<string>, error: unknown): boolean {
  * was rejected.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  return isIn(unavailable, error);
+  return hasSqlState(unavailable, error);
 }
 
 /** Whether Postgres can't serve any statement at the moment, as opposed to this one. */
 export function isServerUnavailable(error: unknown): boolean {
-  return isDatabaseUnavailable(error) && !isIn(limitedToStatement, error);
+  return isDatabaseUnavailable(error) && !hasSqlState(limitedToStatement, error);
 }
 
 /**
@@ -102,17 +102,17 @@ export function isServerUnavailable(error: unknown): boolean {
  * failed. A canceled statement or a broken connection is not in this class: its COMMIT may have succeeded.
  */
 export function isDefiniteAbort(error: unknown): boolean {
-  return isIn(definiteAborts, error);
+  return hasSqlState(definiteAborts, error);
 }
 
 /** Whether a server responds but does not accept connections, because it is starting, stopping or full. */
 export function isNotAcceptingConnections(error: unknown): boolean {
-  return isIn(notAccepting, error);
+  return hasSqlState(notAccepting, error);
 }
 
 /** Whether the login may not do this: it lacks the privilege, or the role it was to assume does not exist. */
 export function isMissingRoleOrPrivilege(error: unknown): boolean {
-  return isIn(missingRoleOrPrivilege, error);
+  return hasSqlState(missingRoleOrPrivilege, error);
 }
 
 /** Whether a lock was not acquired within `lock_timeout`. */
@@ -132,5 +132,5 @@ export function isForeignKeyViolation(error: unknown): boolean {
 
 /** Whether the database to create already exists. Concurrent creations can also violate the unique index. */
 export function isDatabaseDuplicate(error: unknown): boolean {
-  return isIn(databaseExists, error);
+  return hasSqlState(databaseExists, error);
 }

@@ -102,7 +102,7 @@ export async function listUsers(
 }
 
 /** The owner of an API key: a person or a service account. */
-export interface KeyHolder {
+export interface KeyOwner {
   readonly id: UserId;
   readonly kind: UserKind;
   readonly name: string;
@@ -112,7 +112,7 @@ export interface KeyHolder {
   readonly serviceWorkspaceId: WorkspaceId | null;
 }
 
-export async function findKeyHolder(db: Db, id: UserId): Promise<KeyHolder | undefined> {
+export async function findKeyOwner(db: Db, id: UserId): Promise<KeyOwner | undefined> {
   return await db
     .selectFrom("users")
     .select([

@@ -21,7 +21,7 @@ export interface Webhook extends WebhookFields {
   readonly disabledReason: DisabledReason | null;
   /** When the first attempt since the last successful one failed; null if the last one succeeded. */
   readonly failingSince: Date | null;
-  /** When the overlap of the former secret ends; null if there is none, or it has ended. */
+  /** When the overlap of the old secret ends; null if there is none, or it has ended. */
   readonly formerSecretExpiresAt: Date | null;
   readonly createdAt: Date;
   readonly version: number;
@@ -182,7 +182,7 @@ export async function readWebhookSecrets(
 
 /**
  * Replaces the secret of a webhook.
- * @param rotation.overlapSeconds how long the former secret also signs messages; undefined to keep the former secret that
+ * @param rotation.overlapSeconds how long the old secret also signs messages; undefined to keep the old secret that
  *   the last rotation kept.
  */
 export async function replaceWebhookSecret(

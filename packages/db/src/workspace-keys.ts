@@ -25,7 +25,7 @@ export interface WorkspaceKey extends Omit<KeySettings, "workspaceIds"> {
   readonly isOwnerDisabled: boolean;
   /** Whether the key is restricted to selected workspaces. The other workspaces are not shown. */
   readonly hasSelectedWorkspaces: boolean;
-  /** Whether a former secret is still valid. */
+  /** Whether an old secret is still valid. */
   readonly isRotating: boolean;
   /** Whether a request in this workspace was rate limited in this hour or the one before, in UTC. */
   readonly isRateLimited: boolean;
@@ -114,17 +114,15 @@ const violation = sql.raw<PolicyRule | null>(
   violatedRule({ key: "api_keys", member: "members", policy: "policy", access: "access" }),
 );
 const isBlocked = sql<boolean>`(access.blocked_at is not null)`;
-const isAgainstPolicy = sql<boolean>`(${violation} is not null)`;
+const violatesPolicy = sql<boolean>`(${violation} is not null)`;
 
 function hasStatus(status: WorkspaceKeyStatus, scope: WorkspaceScope): RawBuilder<boolean> {
   if (status === "blocked") return isBlocked;
-  if (status === "policy") return isAgainstPolicy;
+  if (status === "policy") return violatesPolicy;
   const { isLimited, isUsed } = describeUse(scope);
   const isDisabled = sql<boolean>`(api_keys.disabled_at is not null or users.disabled_at is not null)`;
   const hasStatus = hasKeyStatus(status, { isDisabled, isLimited, isUsed });
-  return status === "active"
-    ? sql`(${hasStatus} and not ${isBlocked} and not ${isAgainstPolicy})`
-    : hasStatus;
+  return status === "active" ? sql`(${hasStatus} and not ${isBlocked} and not ${violatesPolicy})` : hasStatus;
 }
 
 function sortExpression(sort: WorkspaceKeySort, scope: WorkspaceScope): RawBuilder<unknown> {
@@ -193,7 +191,7 @@ export const workspaceKeyOrders = {
 } as const satisfies Record<string, Order>;
 
 /** Returns a page of the keys that can reach a workspace, for the open API. */
-export async function pageWorkspaceKeys(
+export async function listWorkspaceKeyPage(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   {

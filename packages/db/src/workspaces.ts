@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { isRejectedHere } from "./api-key-policies.ts";
+import { isRejectedByWorkspace } from "./api-key-policies.ts";
 import { containsText } from "./contains-text.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
@@ -116,7 +116,7 @@ export async function listMemberships(
       ),
     ) // Checked by $if.
     .$if(acceptingKey !== undefined, (memberships) =>
-      memberships.where(sql<boolean>`not ${isRejectedHere(acceptingKey as KeyId)}`),
+      memberships.where(sql<boolean>`not ${isRejectedByWorkspace(acceptingKey as KeyId)}`),
     ) // Checked by $if.
     .$if(role !== undefined, (memberships) => memberships.where("members.role", "=", role as Role)) // Checked by $if.
     .$if(search !== undefined, (memberships) =>

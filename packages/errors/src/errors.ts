@@ -81,7 +81,7 @@ export const issueCatalog = {
   invalid_characters: "The string contains characters that aren't allowed, such as control characters.",
   invalid_value: "The value isn't one of those allowed.",
   invalid_range: "The start and end don't form an allowed range.",
-  not_in_future: "The time must be in the future and isn't.",
+  not_in_future: "The time isn't in the future.",
   too_short: "The string has too few visible characters.",
   too_long: "The string has too many characters.",
   too_guessable: "The password is a common one, or the user's own name or email address.",
@@ -94,7 +94,7 @@ export const issueCatalog = {
   no_changes: "The request changes nothing.",
   expands_access: "The change would let the key do more than before.",
   reauthentication_required:
-    "The user must enter their password again. Only calls of the web app get this code.",
+    "The user must confirm their identity again. Only calls of the web app get this code.",
   second_factor_required:
     "The workspace requires a second factor, and the user has none. Only calls of the web app get this code.",
 } as const satisfies Record<string, string>;
@@ -111,13 +111,13 @@ export interface Issue {
   readonly message: string;
 }
 
-/** The most issues in an error. A request can have thousands, one for each unknown member. */
+/** The most issues in an error. A request can have thousands, one for each unknown field. */
 export const maxIssues = 20;
 
 /** The longest message of an error or an issue, in UTF-16 code units. Longer ones are shortened. */
 export const maxMessageLength = 2_000;
 
-/** The longest path of an issue, in UTF-16 code units. A request can have member names of any length. */
+/** The longest path of an issue, in UTF-16 code units. A request can have field names of any length. */
 export const maxPathLength = 200;
 
 /** What an error can include in addition to its code. */

@@ -174,9 +174,9 @@ test("a use in the workspace depends on its block of the key and on its policy",
   }
   model.beginPolicy("idle")();
   expectUse("admitted");
-  model.beginWorkspaceChange(key, "neglects", { isBlocked: false, age: "idle" })(true);
+  model.beginWorkspaceChange(key, "idlePeriods", { isBlocked: false, age: "idle" })(true);
   expectUse("rejected");
   model.beginPolicy("none")();
   expectUse("admitted");
-  expect(model.figures).toMatchObject({ blocks: 1, unblocks: 1, neglects: 1, policies: 5 });
+  expect(model.figures).toMatchObject({ blocks: 1, unblocks: 1, idlePeriods: 1, policies: 5 });
 });

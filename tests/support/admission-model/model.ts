@@ -112,12 +112,12 @@ export class AdmissionModel {
       this.#note(`a use of ${key.id}${requirement ? ` to ${requirement}` : ""} is ${outcome}`);
       this.figures[outcome] += 1;
       if (requirement && outcome === "admitted") this.figures.admittedByRole += 1;
-      const isUserGood = !both(key.isPresent.possible, isEnabled.possible).has(false);
+      const isUserValid = !both(key.isPresent.possible, isEnabled.possible).has(false);
       const isOtherwiseAllowed = !both(isAllowedByOthers.seen, isAllowedByKey.seen).has(false);
       if (outcome === "rejected" && isOtherwiseAllowed) this.figures.rejectedByWorkspace += 1;
       else if (outcome === "rejected" && !both(isAllowedByOthers.seen, isAccepted.seen).has(false))
         this.figures.rejectedByKey += 1;
-      else if (requirement && outcome === "rejected" && isUserGood) this.figures.rejectedByRole += 1;
+      else if (requirement && outcome === "rejected" && isUserValid) this.figures.rejectedByRole += 1;
       if (isAllowed.seen.size > 1) this.figures.open += 1;
       if (outcome === "unknown") return;
       if (outcome === "admitted") key.admitted += 1;
@@ -169,7 +169,7 @@ export class AdmissionModel {
     };
   }
 
-  /** Begins the revocation of a key's former secrets. */
+  /** Begins the revocation of a key's old secrets. */
   beginEnding(session: SessionModel, key: KeyModel): (outcome: EditOutcome) => void {
     const values = key.secrets
       .slice(0, -1)
@@ -234,7 +234,7 @@ export class AdmissionModel {
    */
   beginWorkspaceChange(
     key: KeyModel,
-    what: "blocks" | "unblocks" | "neglects",
+    what: "blocks" | "unblocks" | "idlePeriods",
     to: { readonly isBlocked: boolean; readonly age: AgeModel },
   ): (isDone: boolean) => void {
     const isBlocked = this.#begin(key.isBlocked, to.isBlocked);

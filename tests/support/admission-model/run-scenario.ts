@@ -183,8 +183,8 @@ class Scenario {
         return await this.#setRole(this.#baseUrl(step.node), at(this.#people, step.user), step.role);
       case "block":
         return await this.#block(this.#baseUrl(step.node), at(this.#keys, step.key), step.isBlocked);
-      case "neglect":
-        return await this.#neglect(at(this.#keys, step.key));
+      case "makeIdle":
+        return await this.#makeIdle(at(this.#keys, step.key));
       case "policy":
         return await this.#setPolicy(this.#baseUrl(step.node), step.policy);
       case "disable":
@@ -422,13 +422,13 @@ class Scenario {
    * Lets a key have been created long ago. The nodes' history has no uses in workspaces, so it becomes idle, unless it was
    * unblocked.
    */
-  async #neglect(key: Key): Promise<readonly Key[]> {
+  async #makeIdle(key: Key): Promise<readonly Key[]> {
     const id = keyIdOf(key.model.id);
     await this.#byWorkspace(async () => {
       key.isOld = true;
       key.isIdle ||= !key.wasUnblocked;
       const to = { isBlocked: key.isBlocked, age: ageOf(key) };
-      const end = this.model.beginWorkspaceChange(key.model, "neglects", to);
+      const end = this.model.beginWorkspaceChange(key.model, "idlePeriods", to);
       await this.#stage.db.transaction().execute(async (trx) => {
         const text = "update api_keys set created_at = now() - interval '100 days' where id = $1";
         await runText(trx, text, [id]);

@@ -18,7 +18,7 @@ export interface ScenarioCounts {
   listings: number;
   /** Uses that exceeded their key's rate limit. */
   limited: number;
-  /** Uses that were rejected only because of the key's restrictions or a former secret. */
+  /** Uses that were rejected only because of the key's restrictions or an old secret. */
   rejectedByKey: number;
   restrictions: number;
   rotations: number;
@@ -31,7 +31,7 @@ export interface ScenarioCounts {
   policies: number;
   blocks: number;
   unblocks: number;
-  neglects: number;
+  idlePeriods: number;
   /** Uses that were rejected only because the workspace blocks the key, or because of its policy. */
   rejectedByWorkspace: number;
 }
@@ -61,6 +61,6 @@ export const zeroCounts: Readonly<ScenarioCounts> = {
   policies: 0,
   blocks: 0,
   unblocks: 0,
-  neglects: 0,
+  idlePeriods: 0,
   rejectedByWorkspace: 0,
 };

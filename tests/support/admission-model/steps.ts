@@ -40,7 +40,7 @@ export type Step = { readonly awaits: Awaits } & (
       | { readonly kind: "end"; readonly key: number; readonly node: number }
       | { readonly kind: "role"; readonly user: number; readonly node: number; readonly role: RoleModel }
       | { readonly kind: "block"; readonly key: number; readonly node: number; readonly isBlocked: boolean }
-      | { readonly kind: "neglect"; readonly key: number }
+      | { readonly kind: "makeIdle"; readonly key: number }
       | { readonly kind: "policy"; readonly node: number; readonly policy: PolicyModel }
       | { readonly kind: "disable"; readonly user: number }
       | { readonly kind: "enable"; readonly user: number }
@@ -126,7 +126,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       isBlocked: fc.boolean(),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("neglect" as const), ...change, key }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("makeIdle" as const), ...change, key }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("policy" as const), ...change, node, policy }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("disable" as const), ...change, user }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant("enable" as const), ...change, user }) },

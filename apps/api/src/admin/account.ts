@@ -53,7 +53,7 @@ export const accountRouter = createRouter({
       return { name };
     }),
 
-  /** Emails a link to the new address, which changes when the link is opened. */
+  /** Emails a link to the new email address. The account's email address changes when the user opens the link. */
   requestEmailChange: accountProcedure.input(z.strictObject({ email })).mutation(async ({ ctx, input }) => {
     const { instance, user, sessionId, edit, transact } = ctx;
     await requestEmailChange(instance, { user, sessionId, origin: edit.origin, transact }, input.email);
@@ -134,7 +134,7 @@ export const accountRouter = createRouter({
     return null;
   }),
 
-  /** What the browser needs to confirm with a passkey that its user is there. */
+  /** Creates the options for a passkey assertion that confirms a sensitive change. */
   startPasskey: accountProcedure.mutation(
     async ({ ctx }) => await startPasskeyConfirmation(ctx.instance, ctx),
   ),

@@ -104,7 +104,7 @@ export const apiKeysRouter = createRouter({
   /**
    * `version` is the version that the user edited; without it, the edit applies to any version. Fields that are left
    * out keep their value. An edit that expands the key's access is rejected with UNPROCESSABLE_CONTENT and an issue
-   * per setting, unless `mayWiden` is true.
+   * per setting, unless `mayExpand` is true.
    */
   update: managedKeyProcedure
     .input(
@@ -113,13 +113,16 @@ export const apiKeysRouter = createRouter({
         description: keyDescription.optional(),
         settings: requestedSettings.optional(),
         version: z.int32().min(1).optional(),
+        mayExpand: z.boolean().default(false),
+        // The former name. The web app sends it for one more release, because nodes of the previous version reject the new
+        // one; open tabs send it for another.
         mayWiden: z.boolean().default(false),
       }),
     )
-    .mutation(async ({ ctx, input: { id: _id, version, mayWiden, ...changes } }) => {
+    .mutation(async ({ ctx, input: { id: _id, version, mayExpand, mayWiden, ...changes } }) => {
       const change = {
         ...changes,
-        mayExpand: mayWiden,
+        mayExpand: mayExpand || mayWiden,
         versions: version === undefined ? undefined : [version],
       };
       const changed = await ctx.transact((trx) => updateKey(trx, ctx.edit, change, ctx.instance.quotas));
@@ -135,7 +138,7 @@ export const apiKeysRouter = createRouter({
       return { id: encodeId("key", id), key: secret };
     }),
 
-  /** Ends the overlap of the key's former secrets. */
+  /** Ends the overlap of the key's old secrets. */
   endOverlap: managedKeyProcedure
     .input(keyInput({}))
     .mutation(async ({ ctx }) =>

@@ -8,6 +8,8 @@ import {
 import { hasAccounts } from "../domain/instance.ts";
 import { createRouter, publicProcedure } from "./trpc.ts";
 
+const hasNoAccounts = publicProcedure.query(async ({ ctx }) => !(await hasAccounts(ctx.instance)));
+
 export const instanceRouter = createRouter({
   /** The data of the sign-in pages. */
   get: publicProcedure.query(({ ctx }) => {
@@ -28,7 +30,9 @@ export const instanceRouter = createRouter({
   }),
 
   /** Whether no user exists yet: the first account becomes the operator. */
-  isFresh: publicProcedure.query(async ({ ctx }) => !(await hasAccounts(ctx.instance))),
+  hasNoAccounts,
+  /** The former name, which the web app calls until the previous release supports the new one. */
+  isFresh: hasNoAccounts,
 
   /** The permissions: a description of each, and the roles that have it. */
   permissions: publicProcedure.query(() =>

@@ -71,7 +71,7 @@ export const invitationsRouter = createRouter({
       return null;
     }),
 
-  /** The invitation behind a link. A mutation, because the URL of a query can be in the log of a proxy. */
+  /** The invitation that a link is for. A mutation, because the URL of a query can be in the log of a proxy. */
   preview: publicInputProcedure
     .input(z.strictObject({ token: linkToken }))
     .mutation(async ({ ctx, input: { token } }) => await previewInvitation(ctx.instance.readDb, token)),

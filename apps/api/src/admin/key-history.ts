@@ -14,7 +14,7 @@ import { z } from "zod";
 import { getKey } from "../domain/api-keys.ts";
 import { readOwnKeyUsage } from "../domain/key-usage.ts";
 import { explainOutcome } from "../domain/outcomes.ts";
-import type { ManagedOwner } from "../domain/service-accounts.ts";
+import type { ManagedKeyOwner } from "../domain/service-accounts.ts";
 import type { Explanation } from "../http/explain-request.ts";
 import { customIssue } from "../issues.ts";
 import {
@@ -136,7 +136,7 @@ function presentVerdict({ keyId, ...verdict }: Explanation) {
   return { ...verdict, keyId: keyId ? encodeId("key", keyId) : null };
 }
 
-function kindOf({ serviceAccount }: ManagedOwner): UserKind {
+function kindOf({ serviceAccount }: ManagedKeyOwner): UserKind {
   return serviceAccount ? "service_account" : "person";
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { KeyEdit } from "../domain/api-keys.ts";
-import { findManagedOwner, requireKeyManager } from "../domain/service-accounts.ts";
+import { findManagedKeyOwner, requireKeyManager } from "../domain/service-accounts.ts";
 import { keyId } from "../fields.ts";
 import { originOf, sessionProcedure } from "./trpc.ts";
 
@@ -8,8 +8,8 @@ import { originOf, sessionProcedure } from "./trpc.ts";
 export const readableKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
-    const by = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
-    const owner = await ctx.read((db) => findManagedOwner(db, by, "keys:read"));
+    const caller = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
+    const owner = await ctx.read((db) => findManagedKeyOwner(db, caller, "keys:read"));
     return await next({ ctx: { ...ctx, keyId: id, owner } });
   });
 
@@ -17,8 +17,8 @@ export const readableKeyProcedure = sessionProcedure
 export const managedKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
-    const by = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
-    const owner = await ctx.read((db) => findManagedOwner(db, by, "members:manage"));
+    const caller = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
+    const owner = await ctx.read((db) => findManagedKeyOwner(db, caller, "members:manage"));
     const origin = originOf(ctx, ctx.user.id);
     const edit: KeyEdit = { userId: owner.userId, id, origin };
     const { serviceAccount } = owner;
@@ -32,7 +32,7 @@ export const managedKeyProcedure = sessionProcedure
     return await next({ ctx: { ...ctx, transact, owner, edit } });
   });
 
-/** The input of a change to a key: its ID, which the procedure has already decoded, and further members. */
+/** The input of a change to a key: its ID, which the procedure has already decoded, and further fields. */
 export function keyInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject({ id: z.string(), ...shape });
 }

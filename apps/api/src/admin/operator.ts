@@ -2,8 +2,8 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import { decodeId, type UserId } from "@latchkey/db/ids";
 import { listInstanceEvents } from "@latchkey/db/instance-events";
 import { readInstanceState } from "@latchkey/db/instance-state";
-import { countMemberships, countOperatedUsers, listOperatedUsers } from "@latchkey/db/operator-users";
-import { countOperatedWorkspaces, listOperatedWorkspaces } from "@latchkey/db/operator-workspaces";
+import { countMemberships, countUserOverviews, listUserOverviews } from "@latchkey/db/operator-users";
+import { countWorkspaceOverviews, listWorkspaceOverviews } from "@latchkey/db/operator-workspaces";
 import { isOperator } from "@latchkey/db/operators";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
@@ -22,8 +22,8 @@ import { instant, searchText, userId, workspaceId } from "../fields.ts";
 import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
 import { presentInstanceState } from "../presenters/instance-state.ts";
-import { presentOperatedUser } from "../presenters/operated-user.ts";
-import { presentOperatedWorkspace } from "../presenters/operated-workspace.ts";
+import { presentUserOverview } from "../presenters/operated-user.ts";
+import { presentWorkspaceOverview } from "../presenters/operated-workspace.ts";
 import { createRouter, sessionProcedure, startWithinMs } from "./trpc.ts";
 
 const pageSizeInput = pageSize.default(50);
@@ -37,8 +37,14 @@ const workspaceList = listQuery(["createdAt", "name", "slug"]).shape;
 export const operatorProcedure = sessionProcedure.use(async ({ ctx, next }) => {
   const { id } = ctx.user;
   if (!(await ctx.read((db) => isOperator(db, id)))) throw new AppError("NOT_FOUND");
-  const { isFresh, sessionId } = ctx;
-  const actor = { kind: "session", userId: id, sessionId, isFresh, asOperator: true } as const;
+  const { isRecentlyAuthenticated, sessionId } = ctx;
+  const actor = {
+    kind: "session",
+    userId: id,
+    sessionId,
+    isRecentlyAuthenticated,
+    isOperatorAction: true,
+  } as const;
   const origin: Origin = { actor, ...requestOriginOf(ctx) };
   /** Counts rows of all tenants, within the user's limit of concurrent reads. */
   const inspect = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>
@@ -80,14 +86,14 @@ export const operatorRouter = createRouter({
       const filter = { search, id: decodeId("user", search) };
       const query = { ...input, limit: input.pageSize };
       const { rows, total } = await ctx.read(async (db) => ({
-        rows: await listOperatedUsers(db, { ...readPage(query), filter }),
-        total: await countOperatedUsers(db, filter),
+        rows: await listUserOverviews(db, { ...readPage(query), filter }),
+        total: await countUserOverviews(db, filter),
       }));
       const ids = rows.map(({ id }) => id);
       const workspaceCounts = await ctx.inspect((db) => countMemberships(db, ids));
       const { data, nextCursor } = toPage(rows, query, {
         present: (user) =>
-          presentOperatedUser({ ...user, workspaceCount: workspaceCounts.get(user.id) ?? 0 }),
+          presentUserOverview({ ...user, workspaceCount: workspaceCounts.get(user.id) ?? 0 }),
         idOf: ({ id }) => id,
       });
       return { items: data, nextCursor, total };
@@ -108,11 +114,11 @@ export const operatorRouter = createRouter({
       const filter = { search, id: decodeId("workspace", search) };
       const query = { ...input, limit: input.pageSize };
       const { rows, total } = await ctx.inspect(async (db) => ({
-        rows: await listOperatedWorkspaces(db, { ...readPage(query), filter }),
-        total: await countOperatedWorkspaces(db, filter),
+        rows: await listWorkspaceOverviews(db, { ...readPage(query), filter }),
+        total: await countWorkspaceOverviews(db, filter),
       }));
       const { data, nextCursor } = toPage(rows, query, {
-        present: presentOperatedWorkspace,
+        present: presentWorkspaceOverview,
         idOf: ({ id }) => id,
       });
       return { items: data, nextCursor, total };

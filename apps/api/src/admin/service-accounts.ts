@@ -19,7 +19,7 @@ import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 const maxPage = 10_000;
 
-/** The members of a workspace that aren't people. `members.list` lists them, with `kind`. */
+/** The service accounts of a workspace. `members.list` lists them too, with `kind`. */
 export const serviceAccountsRouter = createRouter({
   get: workspaceProcedure("members:read")
     .input(workspaceInput({ userId }))

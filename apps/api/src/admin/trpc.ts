@@ -130,7 +130,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   if (!session) throw signInRequired();
   ctx.setCookies(session.cookies);
   requireNoNul(input);
-  const { user, id: sessionId, isFresh, hasSecondFactor } = session;
+  const { user, id: sessionId, isRecentlyAuthenticated, hasSecondFactor } = session;
   const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => readAs(ctx, user.id, work);
   /** Runs a transaction within the user's limit of concurrent changes. */
   const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => {
@@ -139,16 +139,26 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
       instance.db.transaction().execute(work),
     );
   };
-  const own = { userId: user.id, kind: "person" } as const;
+  const ownOwner = { userId: user.id, kind: "person" } as const;
   const explain = (
     request: Omit<TriedRequest, "owner">,
-    owner: TriedRequest["owner"] = own,
+    owner: TriedRequest["owner"] = ownOwner,
   ): Promise<Explanation> =>
     ctx.reads.run(user.id, performance.now() + startWithinMs, () => ctx.explain({ ...request, owner }));
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
   const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;
   return await next({
-    ctx: { ...ctx, instance, user, sessionId, isFresh, hasSecondFactor, read, transact, explain },
+    ctx: {
+      ...ctx,
+      instance,
+      user,
+      sessionId,
+      isRecentlyAuthenticated,
+      hasSecondFactor,
+      read,
+      transact,
+      explain,
+    },
   });
 });
 
@@ -165,8 +175,8 @@ export function workspaceProcedure(
   return sessionProcedure.input(z.object({ workspaceId })).use(async ({ ctx, input, next }) => {
     const userId = ctx.user.id;
     const { hasSecondFactor } = ctx;
-    const who = { userId, workspaceId: input.workspaceId, hasSecondFactor, mayLackSecondFactor };
-    const access = await ctx.read((db) => requireWorkspaceAccess(db, who, permission));
+    const caller = { userId, workspaceId: input.workspaceId, hasSecondFactor, mayLackSecondFactor };
+    const access = await ctx.read((db) => requireWorkspaceAccess(db, caller, permission));
     return await next({
       ctx: { ...ctx, access, edit: { scope: access.scope, origin: originOf(ctx, userId) } },
     });
@@ -174,8 +184,7 @@ export function workspaceProcedure(
 }
 
 /**
- * The input of a procedure in a workspace: its ID, which `workspaceProcedure` has already decoded, and further
- * members.
+ * The input of a procedure in a workspace: its ID, which `workspaceProcedure` has already decoded, and further fields.
  */
 export function workspaceInput<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.strictObject({ workspaceId: z.string(), ...shape });
@@ -184,11 +193,11 @@ export function workspaceInput<Shape extends z.core.$ZodLooseShape>(shape: Shape
 /** The origin of a change in the web app. */
 export function originOf(
   ctx: Pick<Context, "address" | "requestId" | "headers"> & {
-    readonly isFresh: boolean;
+    readonly isRecentlyAuthenticated: boolean;
     readonly sessionId: SessionId;
   },
   userId: UserId,
 ): Origin {
-  const { isFresh, sessionId } = ctx;
-  return { actor: { kind: "session", userId, sessionId, isFresh }, ...requestOriginOf(ctx) };
+  const { isRecentlyAuthenticated, sessionId } = ctx;
+  return { actor: { kind: "session", userId, sessionId, isRecentlyAuthenticated }, ...requestOriginOf(ctx) };
 }

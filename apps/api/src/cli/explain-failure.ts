@@ -33,7 +33,7 @@ const backupCodes: Readonly<Record<BackupErrorKind, ErrorCode>> = {
   "file-missing": "NOT_FOUND",
 };
 
-/** The option for each member that an error of the domain can name. The command line validates `--expires-in` itself. */
+/** The option for each field that an error of the domain can name. The command line validates `--expires-in` itself. */
 const options: Readonly<Record<string, string>> = {
   expiresAt: "--expires-at",
   workspaceIds: "--workspace",

@@ -39,9 +39,9 @@ interface AffectedWorkspace {
   readonly role: Role;
   /**
    * `delete`: the user is the only member. `block`: the user is the last owner of a workspace with other members.
-   * `leave`: it stays as it is.
+   * `keep`: it stays as it is.
    */
-  readonly fate: "delete" | "block" | "leave";
+  readonly consequence: "delete" | "block" | "keep";
 }
 
 /** What the deletion of an account does, or why it isn't possible. */
@@ -63,8 +63,8 @@ export async function previewDeletion(trx: Trx, userId: UserId): Promise<Deletio
     const found = await findAffected(trx, { userId, id });
     if (found) affected.push(found);
   }
-  const list = (fate: AffectedWorkspace["fate"]) =>
-    affected.filter((one) => one.fate === fate).map(({ workspace }) => workspace);
+  const list = (consequence: AffectedWorkspace["consequence"]) =>
+    affected.filter((one) => one.consequence === consequence).map(({ workspace }) => workspace);
   return {
     ...(await summarizeKeys(trx, userId)),
     deletedWorkspaces: list("delete"),
@@ -125,10 +125,12 @@ async function deleteIfMembershipsUnchanged(
     const found = await findAffected(trx, { userId, id });
     if (found) affected.push(found);
   }
-  const blocking = affected.filter(({ fate }) => fate === "block").map(({ workspace }) => workspace);
+  const blocking = affected
+    .filter(({ consequence }) => consequence === "block")
+    .map(({ workspace }) => workspace);
   if (blocking.length > 0) throw ownershipIsNeeded(blocking);
   for (const one of affected) {
-    if (one.fate === "leave") await leave(trx, { userId, origin }, one);
+    if (one.consequence === "keep") await leave(trx, { userId, origin }, one);
     else await deleteOwnWorkspace(trx, one.scope, origin);
   }
   await appendInstanceEvent(trx, origin, { action: "user.deleted", userId });
@@ -165,9 +167,9 @@ async function findAffected(
   const role = await findRole(workspaceTrx, { userId, workspaceId: id });
   if (!workspace || !role) return undefined;
   const members = await listMemberIds(workspaceTrx, scope);
-  if (members.length === 1) return { scope, workspace, role, fate: "delete" };
+  if (members.length === 1) return { scope, workspace, role, consequence: "delete" };
   const isLastOwner = role === "owner" && !(await hasOtherOwner(workspaceTrx, scope, userId));
-  return { scope, workspace, role, fate: isLastOwner ? "block" : "leave" };
+  return { scope, workspace, role, consequence: isLastOwner ? "block" : "keep" };
 }
 
 /** Ends the membership and the invitations that the user sent, with an audit event each. */

@@ -4,7 +4,7 @@ import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { hasOtherMember, hasOtherOwner, listOwnedWorkspaces } from "@latchkey/db/members";
-import { listOperatedUsers } from "@latchkey/db/operator-users";
+import { listUserOverviews } from "@latchkey/db/operator-users";
 import { isOperator } from "@latchkey/db/operators";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -13,11 +13,11 @@ import { endSessions } from "@latchkey/db/sessions";
 import {
   disableUser,
   enableUser,
-  findKeyHolder,
+  findKeyOwner,
   findUser,
   findUserByEmail,
   insertUserWithPassword,
-  type KeyHolder,
+  type KeyOwner,
   listUsers,
   type User,
 } from "@latchkey/db/users";
@@ -70,7 +70,10 @@ export async function createAccount(
     // The trigger that names the first user the operator has decided under its lock which of several sign-ups is the first.
     if (mustBeFirst && !(await isOperator(trx, userId))) throw signUpsRejected();
     const { kind, ...place } = from;
-    const origin = { actor: kind === "session" ? { kind, userId, isFresh: true } : { kind }, ...place };
+    const origin = {
+      actor: kind === "session" ? { kind, userId, isRecentlyAuthenticated: true } : { kind },
+      ...place,
+    };
     const workspaceId = await addFirstWorkspace(trx, { ...account, userId, origin });
     if (kind === "command") await appendInstanceEvent(trx, origin, { action: "user.created", userId });
     if (sendsVerification) await addVerificationJob(trx, userId);
@@ -207,7 +210,7 @@ export type UserReference = { readonly id: UserId } | { readonly email: string }
 export async function getAccount(db: Db, user: UserReference): Promise<User> {
   const found = await ("id" in user ? findUser(db, user.id) : findUserByEmail(db, user.email));
   if (found) return found;
-  if ("id" in user && (await findKeyHolder(db, user.id))) {
+  if ("id" in user && (await findKeyOwner(db, user.id))) {
     const message = `${encodeId("user", user.id)} is a service account, not a person.`;
     throw new AppError("NOT_FOUND", { message });
   }
@@ -216,9 +219,9 @@ export async function getAccount(db: Db, user: UserReference): Promise<User> {
 }
 
 /** Finds the owner of API keys: a person, or a service account by its ID. @throws {AppError} NOT_FOUND */
-export async function getKeyHolder(db: Db, user: UserReference): Promise<KeyHolder> {
-  const holder = "id" in user ? await findKeyHolder(db, user.id) : undefined;
-  return holder ?? { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
+export async function getKeyOwner(db: Db, user: UserReference): Promise<KeyOwner> {
+  const owner = "id" in user ? await findKeyOwner(db, user.id) : undefined;
+  return owner ?? { ...(await getAccount(db, user)), kind: "person", serviceWorkspaceId: null };
 }
 
 /** How many users {@link listAccounts} and {@link searchAccounts} keep in memory at a time. */
@@ -243,7 +246,7 @@ export async function* searchAccounts(db: Db, search: string): AsyncGenerator<Us
   let after: Position | undefined;
   do {
     const page = { sort: "createdAt", direction: "asc", limit: accountsPerPage, after, filter } as const;
-    const users = await listOperatedUsers(db, page);
+    const users = await listUserOverviews(db, page);
     yield* users;
     const last = users.length === accountsPerPage ? users.at(-1) : undefined;
     after = last && { value: last.position, id: last.id };

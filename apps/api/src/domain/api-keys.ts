@@ -12,15 +12,15 @@ import {
 } from "@latchkey/db/api-key-changes";
 import {
   type ApiKey,
+  type ApiKeyWithOwner,
   countApiKeys,
   findApiKey,
-  findApiKeyOwner,
+  findApiKeyOwnerId,
   findRateLimitedKeys,
+  listApiKeyPage,
   listApiKeys,
   listInstanceApiKeys,
-  type OwnedApiKey,
   type OwnKeyQuery,
-  pageApiKeys,
 } from "@latchkey/db/api-keys";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
@@ -35,7 +35,7 @@ import { listOwnWorkspaceIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { describeCreation, describeEdit, recordKeyEvents, requireKeyChangeQuota } from "./key-events.ts";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
-import { noticeKeyQuota } from "./key-quota.ts";
+import { addKeyQuotaNotice } from "./key-quota.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
@@ -82,7 +82,7 @@ export async function createKey(
   await recordKeyEvents(trx, { ...edit, reach: [settings.workspaceIds] }, [
     describeCreation({ ...settings, name: key.name }),
   ]);
-  await noticeKeyQuota(trx, quotas, { userId: key.userId, count: count + 1 });
+  await addKeyQuotaNotice(trx, quotas, { userId: key.userId, count: count + 1 });
   return { id, secret };
 }
 
@@ -121,11 +121,11 @@ const keysPerPage = 100;
  * Lists every key of a user, oldest first, for the operator. A key that is created while the list is read may be
  * missing.
  */
-export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<OwnedApiKey> {
+export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<ApiKeyWithOwner> {
   const order = { sort: "createdAt", direction: "asc", limit: keysPerPage, filter: {} } as const;
   let after: Position | undefined;
   do {
-    const keys = await pageApiKeys(db, userId, { ...order, after });
+    const keys = await listApiKeyPage(db, userId, { ...order, after });
     for (const { position: _position, ...key } of keys) yield { ...key, userId };
     const last = keys.length === keysPerPage ? keys.at(-1) : undefined;
     after = last && { value: last.position, id: last.id };
@@ -133,7 +133,7 @@ export async function* listOwnedKeys(db: Db, userId: UserId): AsyncGenerator<Own
 }
 
 /** Lists every key of the instance by ID, for the operator, like {@link listOwnedKeys}. */
-export async function* listInstanceKeys(db: Db): AsyncGenerator<OwnedApiKey> {
+export async function* listInstanceKeys(db: Db): AsyncGenerator<ApiKeyWithOwner> {
   let after: KeyId | undefined;
   do {
     const keys = await listInstanceApiKeys(db, { after, limit: keysPerPage });
@@ -149,13 +149,13 @@ export async function* listInstanceKeys(db: Db): AsyncGenerator<OwnedApiKey> {
  */
 export async function requireReadableKey(db: Db, principal: Principal, id: KeyId): Promise<void> {
   if (principal.isRestricted && principal.keyId !== id) throw new AppError("FORBIDDEN");
-  if ((await findApiKeyOwner(db, id)) !== principal.userId) throw new AppError("FORBIDDEN");
+  if ((await findApiKeyOwnerId(db, id)) !== principal.userId) throw new AppError("FORBIDDEN");
 }
 
 /**
  * Checks that a key may change another. It may change the keys that it may read, unless the request used a former
- * secret: a client that only has a former secret must not be able to lock out the clients that have the current one.
- * @param isOwnRetry whether the request is a retry of a completed request that used the same secret. A former secret
+ * secret: a client that only has an old secret must not be able to lock out the clients that have the current one.
+ * @param isOwnRetry whether the request is a retry of a completed request that used the same secret. An old secret
  *   may only retry requests about its own key (docs/decisions/0026).
  * @throws {AppError} FORBIDDEN
  */
@@ -212,7 +212,7 @@ export async function updateKey(
 }
 
 /**
- * Gives a key a new secret, which is only in the result. The former secret stays valid for the overlap.
+ * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.
  * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED at another version,
  *   TOO_MANY_REQUESTS.
  */
@@ -236,7 +236,7 @@ export async function rotateKey(
 
 /**
  * Replaces the secret that the creation or a rotation of a key issued, for a repeated request. Returns undefined if a
- * request was admitted with that secret, or it is no longer the key's current one. The overlap of former secrets
+ * request was admitted with that secret, or it is no longer the key's current one. The overlap of old secrets
  * doesn't change.
  * @param issued.hash SHA-256 of the secret to replace.
  * @throws {AppError} FORBIDDEN, TOO_MANY_REQUESTS
@@ -261,7 +261,7 @@ export async function reissueSecret(
   });
 }
 
-/** Ends the overlap of a key's former secrets. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
+/** Ends the overlap of a key's old secrets. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
 export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   await revokeFormerSecrets(trx, edit, await lockForEdit(trx, edit));
   return await getKey(trx, edit);
@@ -277,7 +277,7 @@ async function revokeFormerSecrets(trx: Trx, edit: KeyEdit, key: ApiKey): Promis
 }
 
 /**
- * Revokes the credential of a request: deletes its key, or if the request used a former secret, revokes all former
+ * Revokes the credential of a request: deletes its key, or if the request used an old secret, revokes all former
  * secrets.
  * @throws {AppError} NOT_FOUND if the key is already deleted, PRECONDITION_FAILED at another version.
  */
@@ -300,8 +300,8 @@ export async function deleteKey(trx: Trx, edit: KeyEdit): Promise<void> {
 }
 
 /** Returns the owner of a key, for the operator. @throws {AppError} NOT_FOUND */
-export async function getKeyOwner(db: Db, id: KeyId): Promise<UserId> {
-  return (await findApiKeyOwner(db, id)) ?? notFound();
+export async function getKeyOwnerId(db: Db, id: KeyId): Promise<UserId> {
+  return (await findApiKeyOwnerId(db, id)) ?? notFound();
 }
 
 /**

@@ -1,6 +1,6 @@
 import Bowser from "bowser";
 
-/** A stranger chooses the User-Agent of a failed sign-in, whose device the security log of the account shows. */
+/** The security log shows the User-Agent of failed sign-ins, which an attacker controls, so its length is limited. */
 const maxNameLength = 40;
 
 /** The browser and operating system that a User-Agent names. Null for what is unknown. */

@@ -27,11 +27,11 @@ const purpose = "email-change";
 const lifetimeSeconds = 3_600;
 
 /**
- * Adds a job that emails a link to a user's new email address. The address changes when the link is opened. The
- * response doesn't tell whether the new address has an account.
- * @param email the new address, in lower case.
- * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without recent authentication; BAD_REQUEST for the
- *   current address; TOO_MANY_REQUESTS after too many requests from this network.
+ * Adds a job that emails a link to a user's new email address. The account's email address changes when the link is
+ * opened. The response doesn't tell whether the new email address has an account.
+ * @param email the new email address, in lower case.
+ * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without recent authentication; BAD_REQUEST for
+ *   the current email address; TOO_MANY_REQUESTS after too many requests from this network.
  */
 export async function requestEmailChange(
   { sendsEmail, signInThrottle }: Pick<Instance, "sendsEmail" | "signInThrottle">,
@@ -64,7 +64,9 @@ export async function requestEmailChange(
   });
 }
 
-/** Creates the link to email, just before it is sent. Returns undefined if the address can't become the user's. */
+/**
+ * Creates the link to email, just before it is sent. Returns undefined if the email address can't become the user's.
+ */
 export async function prepareEmailChange(
   db: Db,
   { userId, email }: JobPayloads["send-email-change"],
@@ -82,7 +84,7 @@ export async function prepareEmailChange(
   return { name: user.name, url: `${baseUrl}/confirm-email#${token}` };
 }
 
-/** The user and the new address of a link. @throws {AppError} NOT_FOUND */
+/** The user and the new email address of a link. @throws {AppError} NOT_FOUND */
 async function findEmailChange(
   db: Db,
   token: string,
@@ -110,7 +112,7 @@ export async function confirmEmailChange(
   request: RequestOrigin,
 ): Promise<{ readonly email: string }> {
   const { userId, email } = await findEmailChange(db, token);
-  const origin = { actor: { kind: "session", userId, isFresh: true }, ...request } as const;
+  const origin = { actor: { kind: "session", userId, isRecentlyAuthenticated: true }, ...request } as const;
   await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     if (!(await takeVerification(trx, { purpose, digest: digestLinkToken(token) }))) throw expired();
@@ -121,7 +123,7 @@ export async function confirmEmailChange(
 
 /**
  * Changes the email address of a user, for the operator.
- * @param email the new address, in lower case.
+ * @param email the new email address, in lower case.
  * @throws {AppError} NOT_FOUND; CONFLICT if the email address has another account.
  */
 export async function changeAccountEmail(

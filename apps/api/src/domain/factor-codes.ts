@@ -32,7 +32,7 @@ export async function checkCode(
   complete: (trx: Trx, kind: CodeKind) => Promise<void>,
 ): Promise<CodeKind> {
   const { address, requestId } = visitor;
-  const actor = { kind: "session", userId: user.id, isFresh: false } as const;
+  const actor = { kind: "session", userId: user.id, isRecentlyAuthenticated: false } as const;
   const origin = { actor, ...requestOriginOf(visitor) };
   const attempt = await takeCodeAttempt(instance, user.email, visitor);
   const check = async (trx: Trx) => {

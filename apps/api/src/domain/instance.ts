@@ -39,7 +39,7 @@ export interface Instance {
   /** Whether webhooks may have URLs without TLS, because messages may be sent to private addresses. */
   readonly allowsPlainWebhooks: boolean;
   /** Whether the `X-Forwarded-For` header of this peer is trusted. */
-  readonly isTrustedProxy: (address: string) => boolean;
+  readonly isTrustedProxy: (ipAddress: string) => boolean;
 }
 
 /** The ways to sign in. */

@@ -64,7 +64,7 @@ export interface SentInvitation {
   readonly url: string | undefined;
 }
 
-interface InvitationTerms {
+interface InvitationOptions {
   readonly quotas: Quotas;
   readonly baseUrl: string;
   /** Whether the instance emails links, rather than showing them to the inviter. */
@@ -81,7 +81,7 @@ export async function createInvitation(
   trx: Trx,
   edit: Edit,
   { email, role }: { readonly email: string; readonly role: Role },
-  terms: InvitationTerms,
+  options: InvitationOptions,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
   const {
@@ -91,14 +91,14 @@ export async function createInvitation(
     requireInvite,
   } = await enterInvitingWorkspace(trx, edit);
   requireInvite(role);
-  await takeInvitationRate(workspaceTrx, origin, terms.quotas);
+  await takeInvitationRate(workspaceTrx, origin, options.quotas);
   if (await isMember(workspaceTrx, scope, email)) {
     throw new AppError("CONFLICT", { message: "This person is already a member." });
   }
   await deleteOldInvitations(workspaceTrx, scope);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
-  const sending = { invitedBy, isEmailed: terms.sendsEmail, lifetimeSeconds };
+  const sending = { invitedBy, isEmailed: options.sendsEmail, lifetimeSeconds };
   const id = await insertInvitation(workspaceTrx, scope, { email, role, ...sending });
   if (!id) {
     const other = await findInvitation(workspaceTrx, scope, { email });
@@ -111,15 +111,15 @@ export async function createInvitation(
   // The lock on the workspace prevents concurrent additions between the insert and the count.
   const count = await countInvitations(workspaceTrx, scope);
   const quota = "invitationsPerWorkspace";
-  requireQuota(terms.quotas, quota, count - 1);
+  requireQuota(options.quotas, quota, count - 1);
   if (managedUserId !== undefined)
     requireInvitationsPerMember(
       (await countInvitations(workspaceTrx, scope, { invitedBy: managedUserId })) - 1,
     );
-  await addWorkspaceQuotaNotice(workspaceTrx, scope, terms.quotas, { quota, count });
+  await addWorkspaceQuotaNotice(workspaceTrx, scope, options.quotas, { quota, count });
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });
-  const sent = await sendInvitation(workspaceTrx, scope, id, terms);
+  const sent = await sendInvitation(workspaceTrx, scope, id, options);
   await addNoticeJob(workspaceTrx, scope, id);
   return sent;
 }
@@ -137,7 +137,7 @@ async function addNoticeJob(trx: WorkspaceTrx, scope: WorkspaceScope, id: Invita
  * Creates the notice of an invitation in the app, if its email address is confirmed: anyone can sign up with any other one.
  * Does nothing for an invitation that was accepted or revoked, or is no longer valid.
  */
-export async function noticeInvitation(
+export async function addInvitationNotice(
   db: Db,
   { workspaceId, invitationId: id }: JobPayloads["notice-invitation"],
 ): Promise<void> {
@@ -163,20 +163,20 @@ export async function resendInvitation(
   trx: Trx,
   edit: Edit,
   id: InvitationId,
-  terms: InvitationTerms,
+  options: InvitationOptions,
 ): Promise<SentInvitation> {
   const { scope, origin } = edit;
   const { workspaceTrx, requireInvite, manages } = await enterInvitingWorkspace(trx, edit);
   const { email, role } = await getManagedInvitation(workspaceTrx, { scope, id, manages });
   requireInvite(role);
-  await takeInvitationRate(workspaceTrx, origin, terms.quotas);
+  await takeInvitationRate(workspaceTrx, origin, options.quotas);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
-  const sending = { invitedBy, isEmailed: terms.sendsEmail, lifetimeSeconds };
+  const sending = { invitedBy, isEmailed: options.sendsEmail, lifetimeSeconds };
   await renewInvitation(workspaceTrx, scope, id, sending);
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.resent", targetId: id, after });
-  return await sendInvitation(workspaceTrx, scope, id, terms);
+  return await sendInvitation(workspaceTrx, scope, id, options);
 }
 
 /**
@@ -188,11 +188,11 @@ export async function reissueLink(
   trx: Trx,
   edit: Edit,
   digest: Buffer,
-  terms: InvitationTerms,
+  options: InvitationOptions,
 ): Promise<string | undefined> {
   const opened = await openInvitedWorkspace(trx, digest);
   if (opened?.scope.workspaceId !== edit.scope.workspaceId) return undefined;
-  const { url } = await resendInvitation(trx, edit, opened.invitationId, terms);
+  const { url } = await resendInvitation(trx, edit, opened.invitationId, options);
   return url;
 }
 
@@ -225,7 +225,7 @@ export async function revokeInvitation(trx: Trx, edit: Edit, id: InvitationId): 
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.revoked", targetId: id, before });
 }
 
-/** What the page behind a link shows. */
+/** What the page of an invitation link shows. */
 export interface InvitationPreview {
   readonly email: string;
   readonly role: Role;
@@ -286,7 +286,12 @@ export async function acceptInvitation(
   const workspaceTrx = await enterWorkspace(trx, scope);
   if (!(await lockWorkspace(workspaceTrx, scope))) throw invalidLink();
   const { inviter } = requireValid(await findInvitation(workspaceTrx, scope, { id }));
-  const actor = { kind: "session", userId, isFresh: true, ...(sessionId && { sessionId }) } as const;
+  const actor = {
+    kind: "session",
+    userId,
+    isRecentlyAuthenticated: true,
+    ...(sessionId && { sessionId }),
+  } as const;
   const origin = { ...from, actor };
   await requireStillActing(workspaceTrx, origin, { others: inviter ? [inviter.userId] : [] });
   // The inviter may have been disabled before the lock.
@@ -346,7 +351,7 @@ async function sendInvitation(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   id: InvitationId,
-  { baseUrl, sendsEmail }: InvitationTerms,
+  { baseUrl, sendsEmail }: InvitationOptions,
 ): Promise<SentInvitation> {
   const invitation = await getInvitation(trx, scope, id);
   if (!sendsEmail) return { invitation, url: await replaceLink(trx, scope, id, baseUrl) };

@@ -11,7 +11,10 @@ import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 /** A locked workspace, and what the actor may do with its invitations. */
 export interface InvitingWorkspace {
   readonly workspaceTrx: WorkspaceTrx;
-  /** Whether the actor manages this invitation. Others' invitations don't exist for someone who manages only their own. */
+  /**
+   * Whether the actor manages this invitation. A user who manages only their own invitations gets NOT_FOUND for all
+   * others.
+   */
   readonly manages: (invitation: Invitation) => boolean;
   /** The user whose invitations the actor manages, if not all. */
   readonly invitedBy: UserId | undefined;

@@ -14,7 +14,7 @@ import type { Quotas } from "./quotas.ts";
 /** The facts about a key in an event. */
 interface KeyFacts extends Partial<KeySettings> {
   readonly name?: string;
-  /** How long the former secret stays valid. */
+  /** How long the old secret stays valid. */
   readonly overlapSeconds?: number;
 }
 
@@ -58,8 +58,9 @@ function pick(settings: KeySettings, names: readonly SettingName[]): Partial<Key
 
 /**
  * Checks that the owner of a key may change keys again. The caller must hold a lock that prevents concurrent changes by
- * the same user. Disabling a key, revoking former secrets and deleting a key must always be possible, so they aren't
- * checked; a user can't do them more often than what is checked here.
+ * the same user. Disabling a key, revoking old secrets and deleting a key must always be possible, so they aren't
+ * checked. Each of them needs an earlier change that is checked (creating, enabling or rotating a key), so they can't
+ * be more frequent than those changes.
  * @throws {AppError} TOO_MANY_REQUESTS at the limit, with `Retry-After`. Each change adds an event to as many workspaces
  *   as the key can reach, so without a limit one user could fill the database.
  */

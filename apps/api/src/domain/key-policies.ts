@@ -9,7 +9,7 @@ import type { Details } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
-import { type ApiKeyPolicy, defaultPolicy, loosensPolicy } from "@latchkey/db/key-policy";
+import { type ApiKeyPolicy, allowsMoreKeys, defaultPolicy } from "@latchkey/db/key-policy";
 import { defaultSettings } from "@latchkey/db/key-settings";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -18,7 +18,7 @@ import {
   allowKeys,
   blockKeys,
   findWorkspaceKeys,
-  pageWorkspaceKeys,
+  listWorkspaceKeyPage,
   type WorkspaceKey,
 } from "@latchkey/db/workspace-keys";
 import { asUser, inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
@@ -68,7 +68,7 @@ export async function changePolicy(
   const policy = applyChanges(before, changes);
   const changed = policyFields.filter((name) => before[name] !== policy[name]);
   if (changed.length === 0) return before;
-  if (loosensPolicy(before, policy)) requireRecentAuthentication(origin);
+  if (allowsMoreKeys(before, policy)) requireRecentAuthentication(origin);
   const stored = await putPolicy(workspaceTrx, scope, policy);
   await appendAudit(workspaceTrx, scope, origin, {
     action: "api-key-policy.changed",
@@ -121,7 +121,7 @@ export async function* listEveryWorkspaceKey(db: Db, scope: WorkspaceScope): Asy
   let after: Position | undefined;
   do {
     // Ends the transaction before yielding the page, because the consumer may take any amount of time.
-    const keys = await inWorkspace(db, scope, (trx) => pageWorkspaceKeys(trx, scope, { ...order, after }));
+    const keys = await inWorkspace(db, scope, (trx) => listWorkspaceKeyPage(trx, scope, { ...order, after }));
     yield* keys;
     const last = keys.length === keysPerPage ? keys.at(-1) : undefined;
     after = last && { value: last.position, id: last.id };
@@ -137,8 +137,8 @@ export async function blockWorkspaceKeys(trx: Trx, edit: Edit, ids: readonly Key
   const { workspaceTrx, keys } = await lockWorkspaceKeys(trx, edit, ids);
   const blocked = keys.filter(({ isBlocked }) => !isBlocked).map(({ id }) => id);
   if (blocked.length === 0) return;
-  const by = origin.actor.kind === "command" ? null : origin.actor.userId;
-  await blockKeys(workspaceTrx, scope, { ids: blocked, by });
+  const blockedBy = origin.actor.kind === "command" ? null : origin.actor.userId;
+  await blockKeys(workspaceTrx, scope, { ids: blocked, by: blockedBy });
   for (const targetId of blocked)
     await appendAudit(workspaceTrx, scope, origin, { action: "key.blocked", targetId });
   await bumpKeyVersions(workspaceTrx, { keyIds: blocked });

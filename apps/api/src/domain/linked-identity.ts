@@ -24,7 +24,7 @@ import { type OpenidResponse, requireOpenid } from "./openid-provider.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
-/** The identity at the OpenID provider that a user has linked with their account. */
+/** The identity at the OpenID provider that a user has linked to their account. */
 
 type OpenidInstance = Pick<Instance, "openid" | "report" | "signInThrottle" | "factorSecrets">;
 
@@ -61,8 +61,8 @@ export async function findSignInMethods(
 
 /**
  * Links an identity with the signed-in user, whatever its email address is.
- * @throws {AppError} CONFLICT if it is linked with another account, or the user has linked another one; FORBIDDEN without a
- *   recent authentication; as {@link completeOpenid}.
+ * @throws {AppError} CONFLICT if it is linked to another account, or the user has linked another one; FORBIDDEN without
+ *   a recent authentication; as {@link completeOpenid}.
  */
 export async function linkIdentity(
   instance: OpenidInstance,
@@ -80,7 +80,7 @@ export async function linkIdentity(
     if (!(await insertIdentity(trx, userId, { ...claims, email: claims.email ?? null }))) {
       const isOwn = (await findIdentityUser(trx, claims)) === userId;
       if (isOwn) return;
-      const message = `This identity at ${name} is linked with another account, or you have linked another identity. Unlink that one first.`;
+      const message = `Can’t link this identity at ${name}. Either another account uses it, or your account is linked to another identity; unlink the other identity first.`;
       throw new AppError("CONFLICT", { message });
     }
     await appendSecurityEvent(trx, origin, { userId, action: "identity.linked", after: { provider: name } });
@@ -106,7 +106,7 @@ export async function unlinkIdentity(
     throw new AppError("CONFLICT", { message });
   }
   if (!(await deleteIdentity(trx, userId, issuer))) {
-    throw new AppError("NOT_FOUND", { message: `Your account is not linked with ${name}.` });
+    throw new AppError("NOT_FOUND", { message: `Your account is not linked to ${name}.` });
   }
   await appendSecurityEvent(trx, origin, { userId, action: "identity.unlinked", before: { provider: name } });
 }
@@ -148,7 +148,7 @@ export async function confirmWithOpenid(
   const confirm = async (trx: Trx) => {
     await lockAccount(trx, edit);
     if ((await findIdentityUser(trx, claims)) !== user.id) {
-      const message = `You signed in with an identity at ${name} that isn’t linked with your account.`;
+      const message = `You signed in with an identity at ${name} that isn’t linked to your account.`;
       throw new AppError("FORBIDDEN", { message });
     }
     await recordAuthentication(trx, sessionId);

@@ -28,9 +28,9 @@ import {
   type WorkspaceTrx,
 } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
+import { addQuotaNotice, type Quotas, requireQuota } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { retireServiceAccount } from "./retire-service-account.ts";
+import { removeServiceAccount } from "./retire-service-account.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
@@ -115,7 +115,7 @@ export async function removeMember(
   const { workspaceTrx, member, canGrant, canLeave } = await lockMember(trx, edit, userId);
   if (!canLeave && !canGrant(member.role)) throw new AppError("FORBIDDEN");
   if (!(await deleteMember(workspaceTrx, scope, removal))) throw new AppError("PRECONDITION_FAILED");
-  if (member.kind === "service_account") return await retireServiceAccount(workspaceTrx, edit, member);
+  if (member.kind === "service_account") return await removeServiceAccount(workspaceTrx, edit, member);
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   const before = { role: member.role, email: member.email };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.removed", targetId: userId, before });
@@ -202,7 +202,7 @@ export async function requireOwnershipQuota(
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, userId), userId);
   await enterWorkspace(trx, scope);
   requireQuota(quotas, "workspacesPerUser", owned.length - 1);
-  await noticeQuota(trx, quotas, { quota: "workspacesPerUser", count: owned.length, userIds: [userId] });
+  await addQuotaNotice(trx, quotas, { quota: "workspacesPerUser", count: owned.length, userIds: [userId] });
 }
 
 /** @throws {AppError} CONFLICT if the workspace has no other owner who can sign in. */

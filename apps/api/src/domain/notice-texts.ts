@@ -13,14 +13,12 @@ const timeFormat = new Intl.DateTimeFormat("en-US", {
   timeZone: "UTC",
 });
 
-const unexpectedKeyUse = "If you don’t expect this, rotate the key.";
-
 export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
   switch (kind) {
     case "invitation":
       return {
         title: `Invitation to ${facts.workspaceName}`,
-        message: `${facts.inviterName ?? "The operator"} invited you to join the workspace “${facts.workspaceName}” as ${facts.role}. Open the link in the invitation to join.`,
+        message: `${facts.inviterName ?? "The operator"} invited you to join the workspace “${facts.workspaceName}” as ${withArticle(facts.role)}. Open the link in the invitation to join.`,
       };
     case "role-changed":
       return {
@@ -39,28 +37,33 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
     case "former-secret-used":
       return {
         title: `Old secret of “${facts.keyName}” used`,
-        message: `A request${fromAddress(facts.address)} with an old secret of ${nameOf(facts)} was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
+        message: `A request${fromIpAddress(facts.address)} with an old secret of ${nameOf(facts)} was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
       };
     case "new-network":
       return {
         title: `API key “${facts.keyName}” used from a new network`,
-        message: `${capitalize(nameOf(facts))} was used from the network ${facts.network} for the first time. ${unexpectedKeyUse}`,
+        message: `${capitalize(nameOf(facts))} was used from the network ${facts.network} for the first time. If you don’t recognize this network, rotate the key.`,
       };
     case "new-device":
       return {
         title: "Sign-in from a new device",
-        message: `Someone signed in to your account with ${facts.device}${fromAddress(facts.address)}. If it wasn’t you, change your password and end the session.`,
+        message: `Someone signed in to your account with ${facts.device}${fromIpAddress(facts.address)}. If it wasn’t you, change your password and end the session.`,
       };
     case "quota-nearly-reached": {
       const { subject, remedy } = quotaTexts[facts.quota];
       const where = describeQuotaOwner(facts);
       const [count, limit] = [facts.count, facts.limit].map((number) => number.toLocaleString("en-US"));
       return {
-        title: `Limit for ${subject} nearly reached`,
-        message: `${where} ${count} of at most ${limit} ${subject}. ${remedy}, or ask the operator to raise the limit.`,
+        title: `Quota for ${subject} nearly reached`,
+        message: `${where} ${count} of at most ${limit} ${subject}. ${remedy}, or ask the operator to raise the quota.`,
       };
     }
   }
+}
+
+/** "an admin". */
+export function withArticle(role: string): string {
+  return role === "owner" || role === "admin" ? `an ${role}` : `a ${role}`;
 }
 
 const quotaTexts: Readonly<Record<NoticedQuota, { readonly subject: string; readonly remedy: string }>> = {
@@ -94,6 +97,6 @@ function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function fromAddress(address: string | null): string {
-  return address === null ? "" : ` from ${address}`;
+function fromIpAddress(ipAddress: string | null): string {
+  return ipAddress === null ? "" : ` from ${ipAddress}`;
 }

@@ -41,14 +41,14 @@ export async function startOpenid(
   const provider = requireOpenid(access);
   await takeChallengeAttempt(access, visitor);
   const token = createCookieValue();
-  const isFresh = use.kind === "confirmation";
-  const url = await provider.createUrl(token, { isFresh }).catch((error: unknown) => {
+  const forcesReauthentication = use.kind === "confirmation";
+  const url = await provider.createUrl(token, { forcesReauthentication }).catch((error: unknown) => {
     reportProblem(access, error, visitor);
     const message = `${provider.name} can’t be reached at the moment. Try again later, or sign in another way.`;
     throw new AppError("CONFLICT", { message, cause: error });
   });
-  const terms = { subject: String(nowSeconds()), lifetimeSeconds: openidAttemptSeconds };
-  await access.transact((trx) => insertVerification(trx, nameOf(use, token), terms));
+  const options = { subject: String(nowSeconds()), lifetimeSeconds: openidAttemptSeconds };
+  await access.transact((trx) => insertVerification(trx, nameOf(use, token), options));
   return { url, token };
 }
 
@@ -69,11 +69,11 @@ export async function completeOpenid(
   const startedAt = name && (await access.read((db) => findVerification(db, name)));
   if (token === undefined || name === undefined || startedAt === undefined) throw expired();
   if (!(await access.transact((trx) => takeVerification(trx, name)))) throw expired();
-  const isFresh = use.kind === "confirmation";
+  const forcesReauthentication = use.kind === "confirmation";
   try {
-    const claims = await provider.readClaims(token, response, { isFresh });
+    const claims = await provider.readClaims(token, response, { forcesReauthentication });
     const earliestMs = (Number(startedAt) - clockToleranceSeconds) * 1_000;
-    if (isFresh && (claims.authenticatedAt?.getTime() ?? 0) < earliestMs)
+    if (forcesReauthentication && (claims.authenticatedAt?.getTime() ?? 0) < earliestMs)
       throw new OpenidError("The provider did not authenticate the person again.");
     return claims;
   } catch (error) {

@@ -37,15 +37,18 @@ export interface OpenidProvider {
   readonly issuer: string;
   /**
    * The URL of the provider's sign-in page for the browser whose cookie has this token.
-   * @param options.isFresh whether the provider must authenticate the person again.
+   * @param options.forcesReauthentication whether the provider must authenticate the person again.
    * @throws {OpenidError} if the provider can't be reached.
    */
-  readonly createUrl: (token: string, options: { readonly isFresh: boolean }) => Promise<string>;
+  readonly createUrl: (
+    token: string,
+    options: { readonly forcesReauthentication: boolean },
+  ) => Promise<string>;
   /** @throws {OpenidError} if the response isn't valid for this token, or the provider can't be reached. */
   readonly readClaims: (
     token: string,
     response: OpenidResponse,
-    options: { readonly isFresh: boolean },
+    options: { readonly forcesReauthentication: boolean },
   ) => Promise<OpenidClaims>;
 }
 
@@ -60,8 +63,8 @@ const timeoutSeconds = 5;
 /** How far the clocks of the provider and this node may differ, in seconds. */
 export const clockToleranceSeconds = 30;
 
-/** How recent an authentication must be that the provider is asked for, in seconds. */
-const freshSeconds = 60;
+/** The `max_age` of a request for a new authentication, in seconds. */
+const recentAuthenticationSeconds = 60;
 
 /** How long the provider's configuration is used before it is read again, in milliseconds. */
 const configurationLifetimeMs = 3_600_000;
@@ -98,7 +101,7 @@ export function createOpenidProvider(
   return {
     name,
     issuer,
-    async createUrl(token, { isFresh }) {
+    async createUrl(token, { forcesReauthentication }) {
       const parameters = {
         redirect_uri: redirectUrl,
         scope: "openid email profile",
@@ -106,12 +109,12 @@ export function createOpenidProvider(
         nonce: derive("nonce", token),
         code_challenge: await client.calculatePKCECodeChallenge(derive("verifier", token)),
         code_challenge_method: "S256",
-        ...(isFresh && { prompt: "login", max_age: String(freshSeconds) }),
+        ...(forcesReauthentication && { prompt: "login", max_age: String(recentAuthenticationSeconds) }),
       };
       const config = await explainFailure(configure());
       return client.buildAuthorizationUrl(config, parameters).href;
     },
-    async readClaims(token, { code, state, iss }, { isFresh }) {
+    async readClaims(token, { code, state, iss }, { forcesReauthentication }) {
       const config = await explainFailure(configure());
       const url = new URL(redirectUrl);
       url.search = new URLSearchParams({ code, state, ...(iss !== undefined && { iss }) }).toString();
@@ -121,7 +124,7 @@ export function createOpenidProvider(
         pkceCodeVerifier: derive("verifier", token),
         idTokenExpected: true,
         // The lifetime of the sign-in is less, and the caller checks the exact time.
-        ...(isFresh && { maxAge: 900 }),
+        ...(forcesReauthentication && { maxAge: 900 }),
       };
       return await explainFailure(exchange(config, url, checks));
     },
@@ -164,7 +167,10 @@ async function exchange(
   };
 }
 
-/** Converts every error: what the provider sends is not in the hands of this instance. */
+/**
+ * Converts every error to an {@link OpenidError}, because a malformed response of the provider is not a bug in
+ * Latchkey.
+ */
 async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;

@@ -140,7 +140,10 @@ export async function transferOwnership(
   const from = await getMember(workspaceTrx, scope, fromId);
   const to = await getMember(workspaceTrx, scope, change.to);
   requireReceiver(to);
-  if (from.role !== "owner") throw new AppError("CONFLICT", { message: "Only an owner has ownership." });
+  if (from.role !== "owner")
+    throw new AppError("CONFLICT", {
+      message: "--from: this user is not an owner of the workspace. Choose one of its owners.",
+    });
   const details = { targetId: to.userId, before: { owner: from.name }, after: { owner: to.name } };
   await appendAudit(workspaceTrx, scope, origin, { action: "ownership.transferred", ...details });
   const owner = await swapRoles(workspaceTrx, edit, { from, to }, quotas);

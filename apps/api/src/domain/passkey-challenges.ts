@@ -16,8 +16,8 @@ export interface ChallengeContext {
 export async function createChallenge(trx: Trx, context: ChallengeContext): Promise<Buffer> {
   const challenge = randomBytes(32);
   const name = nameOf(context, challenge.toString("base64url"));
-  const terms = { subject: context.use, lifetimeSeconds: challengeSeconds };
-  await insertVerification(trx, name, terms);
+  const options = { subject: context.use, lifetimeSeconds: challengeSeconds };
+  await insertVerification(trx, name, options);
   return challenge;
 }
 

@@ -137,7 +137,7 @@ function unknownPasskey(): AppError {
   return new AppError("NOT_FOUND", { message: "You have no such passkey." });
 }
 
-/** Creates what the browser needs to confirm with a passkey that its user is there. */
+/** Creates the options for a passkey assertion that confirms a sensitive change. */
 export async function startPasskeyConfirmation(
   instance: PasskeyInstance,
   { user, sessionId, read, transact }: Omit<PasskeyCaller, "origin">,

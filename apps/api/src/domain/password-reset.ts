@@ -143,8 +143,8 @@ export async function prepareResetEmail(
   const user = await findUserByEmail(db, email);
   if (!user || user.isDisabled) return undefined;
   const { id: userId, name } = user;
-  const terms = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds, emailedTo: email };
-  const { url } = await db.transaction().execute((trx) => replaceLink(trx, userId, terms));
+  const options = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds, emailedTo: email };
+  const { url } = await db.transaction().execute((trx) => replaceLink(trx, userId, options));
   return { userId, name, url, removesAccess: !(await hasVerifiedEmail(db, userId)) };
 }
 
@@ -154,7 +154,7 @@ export async function recordResetEmail(
   userId: UserId,
   { address, requestId, userAgent = null }: JobPayloads["send-reset-link"],
 ): Promise<void> {
-  const actor = { kind: "session", userId, isFresh: false } as const;
+  const actor = { kind: "session", userId, isRecentlyAuthenticated: false } as const;
   const origin = { actor, address, requestId, userAgent };
   const event = { userId, action: "password.reset-link-emailed" } as const;
   await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
@@ -186,7 +186,10 @@ export async function resetPassword(
       await deleteVerifications(trx, { purpose: outdated, subject: user.id });
     await setPasswordHash(trx, user.id, hash);
     await endSessions(trx, user.id, "all");
-    const origin = { actor: { kind: "session", userId: user.id, isFresh: true }, ...request } as const;
+    const origin = {
+      actor: { kind: "session", userId: user.id, isRecentlyAuthenticated: true },
+      ...request,
+    } as const;
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.reset" });
     if (!provesEmail) return;
     await markVerified(trx, user.id, origin);

@@ -20,8 +20,8 @@ export interface PendingSignIn {
 /** Records that someone entered the password of a user who has a second factor. */
 export async function createPendingSignIn(db: Db, userId: UserId): Promise<PendingSignIn> {
   const token = createCookieValue();
-  const terms = { subject: userId, lifetimeSeconds: pendingSignInSeconds };
-  await db.transaction().execute((trx) => insertVerification(trx, nameOf(token), terms));
+  const options = { subject: userId, lifetimeSeconds: pendingSignInSeconds };
+  await db.transaction().execute((trx) => insertVerification(trx, nameOf(token), options));
   return { token };
 }
 

@@ -83,8 +83,8 @@ const quotaTexts = {
 export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number): void {
   if (count < quotas[name]) return;
   const { subject, variable, remedy } = quotaTexts[name];
-  const limit = `The limit for ${subject} (${quotas[name].toLocaleString("en-US")}) is reached.`;
-  throw quotaExceeded(`${limit} ${remedy}, or ask the operator to raise ${variable}.`);
+  const reached = `The quota for ${subject} (${quotas[name].toLocaleString("en-US")}) is reached.`;
+  throw quotaExceeded(`${reached} ${remedy}, or ask the operator to raise ${variable}.`);
 }
 
 /**
@@ -94,7 +94,7 @@ export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number):
 export function requireInvitationsPerMember(count: number): void {
   if (count < maxInvitationsPerMember) return;
   throw quotaExceeded(
-    `You have sent ${maxInvitationsPerMember} invitations to this workspace that nobody has accepted yet, which is the limit without the permission to manage members. Revoke one, or ask an owner or admin to invite people.`,
+    `You have ${maxInvitationsPerMember} invitations to this workspace that nobody has accepted yet. Without the permission to manage members, you can’t have more. Revoke one, or ask an owner or admin to invite people.`,
   );
 }
 
@@ -106,10 +106,10 @@ function quotaExceeded(message: string): AppError {
 }
 
 /**
- * Gives notice of a quota of which at least nine tenths are used, once per limit.
+ * Adds a notice if at least nine tenths of a quota are used, once per value of the quota.
  * @param count with the addition that was just made.
  */
-export async function noticeQuota(
+export async function addQuotaNotice(
   trx: Trx,
   quotas: Quotas,
   {

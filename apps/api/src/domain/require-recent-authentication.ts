@@ -8,7 +8,7 @@ import { AppError } from "@latchkey/errors";
  *   the password or for a sign-in with the OpenID provider and, if the user has one, for the second factor.
  */
 export function requireRecentAuthentication({ actor }: Origin): void {
-  if (actor.kind !== "session" || actor.isFresh) return;
+  if (actor.kind !== "session" || actor.isRecentlyAuthenticated) return;
   const message = "Confirm that it’s you to continue.";
   throw new AppError("FORBIDDEN", {
     message,

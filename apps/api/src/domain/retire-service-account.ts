@@ -3,7 +3,7 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import { listInvitationsBy } from "@latchkey/db/invitations";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import type { Member } from "@latchkey/db/members";
-import { retireServiceAccount as retire } from "@latchkey/db/service-accounts";
+import { disableAndDeleteKeys } from "@latchkey/db/service-accounts";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { endInvitation } from "./end-invitation.ts";
 import type { Edit } from "./workspaces.ts";
@@ -12,7 +12,7 @@ import type { Edit } from "./workspaces.ts";
  * Deletes the keys of a service account that is no longer a member, and revokes the invitations that it sent, which
  * no one can accept. Call it last in the transaction.
  */
-export async function retireServiceAccount(
+export async function removeServiceAccount(
   trx: WorkspaceTrx,
   { scope, origin }: { readonly scope: Edit["scope"]; readonly origin: Origin },
   { userId, name, role }: Member,
@@ -22,7 +22,7 @@ export async function retireServiceAccount(
     const before = { email, role: invitedRole };
     await appendAudit(trx, scope, origin, { action: "invitation.revoked", targetId: id, before });
   }
-  const keyIds = await retire(trx, scope, userId);
+  const keyIds = await disableAndDeleteKeys(trx, scope, userId);
   const before = { name, role, keys: keyIds.length };
   await appendAudit(trx, scope, origin, { action: "service-account.deleted", targetId: userId, before });
   await bumpKeyVersions(trx, { keyIds });

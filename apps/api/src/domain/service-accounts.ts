@@ -1,6 +1,6 @@
 import { isHigherRole, type Permission } from "@latchkey/auth/permissions";
 import { findWorkspaceAccess } from "@latchkey/auth/workspace-access";
-import { findApiKeyOwner } from "@latchkey/db/api-keys";
+import { findApiKeyOwnerId } from "@latchkey/db/api-keys";
 import type { AuditAction, Details } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
@@ -18,7 +18,7 @@ import {
   type ServiceAccountRole,
   updateServiceAccount,
 } from "@latchkey/db/service-accounts";
-import { findKeyHolder } from "@latchkey/db/users";
+import { findKeyOwner } from "@latchkey/db/users";
 import type { Versions } from "@latchkey/db/versions";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
@@ -223,7 +223,7 @@ export async function requireKeyManager(
 }
 
 /** The owner of a key that a user may read or change: the user, or a service account. */
-export interface ManagedOwner {
+export interface ManagedKeyOwner {
   readonly userId: UserId;
   readonly serviceAccount?: { readonly name: string; readonly scope: WorkspaceScope };
 }
@@ -232,7 +232,7 @@ export interface ManagedOwner {
  * Finds the owner of a key for a user of the web app. It is the user, unless the key belongs to a service account in
  * whose workspace the user has the permission. A query for a key of this owner then finds no key of anyone else.
  */
-export async function findManagedOwner(
+export async function findManagedKeyOwner(
   db: Db,
   {
     userId,
@@ -240,10 +240,10 @@ export async function findManagedOwner(
     hasSecondFactor,
   }: { readonly userId: UserId; readonly keyId: KeyId; readonly hasSecondFactor: boolean },
   permission: Permission,
-): Promise<ManagedOwner> {
-  const ownerId = await findApiKeyOwner(db, keyId);
+): Promise<ManagedKeyOwner> {
+  const ownerId = await findApiKeyOwnerId(db, keyId);
   if (ownerId === undefined || ownerId === userId) return { userId };
-  const { name = "", serviceWorkspaceId: workspaceId } = (await findKeyHolder(db, ownerId)) ?? {};
+  const { name = "", serviceWorkspaceId: workspaceId } = (await findKeyOwner(db, ownerId)) ?? {};
   if (!workspaceId) return { userId };
   const access = await findWorkspaceAccess(db, { userId, workspaceId, hasSecondFactor }, permission);
   return access ? { userId: ownerId, serviceAccount: { name, scope: access.scope } } : { userId };
@@ -251,7 +251,7 @@ export async function findManagedOwner(
 
 /** Finds the workspace of a service account, for the operator. @throws {AppError} NOT_FOUND */
 export async function getServiceWorkspace(db: Db, userId: UserId): Promise<WorkspaceId> {
-  const holder = await findKeyHolder(db, userId);
-  if (holder?.serviceWorkspaceId) return holder.serviceWorkspaceId;
+  const owner = await findKeyOwner(db, userId);
+  if (owner?.serviceWorkspaceId) return owner.serviceWorkspaceId;
   throw new AppError("NOT_FOUND", { message: "There is no such service account." });
 }

@@ -24,14 +24,14 @@ interface Person extends OpenidClaims {
   readonly accountName: string;
 }
 
-/** What the API made of the claims: it checks the email address and the name as it checks those of a form. */
+/** Reads the claims, and validates the email address and the name like form input. */
 export type ReadPerson = (claims: OpenidClaims) => Person;
 
 export type OpenidSignIn = SignInResult & { readonly isNewAccount: boolean };
 
 /**
  * Signs in the user with whom the identity is linked, or else the user with its email address if both the provider and
- * this instance have verified the address, or else a new user.
+ * this instance have verified that email address, or else a new user.
  * @param attempt.invitation the token of an invitation, with which a new user joins.
  * @throws {AppError} UNAUTHORIZED as {@link completeOpenid}, and for a disabled user; FORBIDDEN if the identity can't be
  *   linked or registration doesn't allow a new account; TOO_MANY_REQUESTS; as {@link acceptInvitation}.
@@ -116,8 +116,8 @@ async function useIdentity(
 }
 
 /**
- * Links the identity with the user who has its email address. Without a verification here, someone else may have signed up
- * with the address and know the password.
+ * Links the identity with the user who has its email address. Without a verification here, someone else may have signed
+ * up with the email address and know the password.
  */
 async function linkByEmail(
   instance: Instance,
@@ -134,7 +134,7 @@ async function linkByEmail(
     if (!(await insertIdentity(trx, userId, { ...person, email }))) return "other-identity";
     await recordIdentityUse(trx, userId, person);
     const origin = {
-      actor: { kind: "session", userId, isFresh: true },
+      actor: { kind: "session", userId, isRecentlyAuthenticated: true },
       ...requestOriginOf(visitor),
     } as const;
     await appendSecurityEvent(trx, origin, { userId, action: "identity.linked", after: { provider: name } });
@@ -146,11 +146,11 @@ async function linkByEmail(
     case "disabled":
       throw await rejectedUser(instance, userId, visitor);
     case "unverified": {
-      const message = `Your email address already has an account, which isn’t linked with ${name}. Sign in to it another way, then link ${name} under Account → Security.`;
+      const message = `Your email address already has an account, which isn’t linked to ${name}. Sign in to it another way, then link ${name} under Account → Security.`;
       throw await rejected(instance, { message, userId }, visitor);
     }
     case "other-identity": {
-      const message = `Your email address has an account that is linked with another identity at ${name}. Sign in to it another way, then unlink that identity under Account → Security.`;
+      const message = `Your email address has an account that is linked to another identity at ${name}. Sign in to it another way, then unlink that identity under Account → Security.`;
       throw await rejected(instance, { message, userId }, visitor);
     }
     default:
@@ -199,7 +199,7 @@ async function createUser(
       await acceptInvitation(trx, invitation, { userId, email, ...request }, quotas);
       return;
     }
-    const origin = { actor: { kind: "session", userId, isFresh: true }, ...request } as const;
+    const origin = { actor: { kind: "session", userId, isRecentlyAuthenticated: true }, ...request } as const;
     await addFirstWorkspace(trx, { userId, name: accountName, origin });
   }
 }
@@ -229,7 +229,10 @@ async function reportRejection(
   const { address, requestId } = visitor;
   report({ kind: "sign-in-failed", reason: "openid", userId, address, requestId });
   if (userId === undefined) return;
-  const origin = { actor: { kind: "session", userId, isFresh: false }, ...requestOriginOf(visitor) } as const;
+  const origin = {
+    actor: { kind: "session", userId, isRecentlyAuthenticated: false },
+    ...requestOriginOf(visitor),
+  } as const;
   const event = { userId, action: "sign-in.failed" } as const;
   await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
 }

@@ -84,7 +84,10 @@ async function reportRejection(
   const userId = (await findPasskey(db, response.id))?.userId;
   report({ kind: "sign-in-failed", reason: "passkey", userId, address, requestId });
   if (userId === undefined) return;
-  const origin = { actor: { kind: "session", userId, isFresh: false }, ...requestOriginOf(visitor) } as const;
+  const origin = {
+    actor: { kind: "session", userId, isRecentlyAuthenticated: false },
+    ...requestOriginOf(visitor),
+  } as const;
   const event = { userId, action: "sign-in.failed" } as const;
   await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
 }

@@ -44,9 +44,9 @@ export type SignInResult =
 
 /**
  * Opens a session if the password is correct and the user has no second factor.
- * @throws {AppError} UNAUTHORIZED, the same for a wrong password, an unknown address and a disabled user;
- * TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE if too many passwords are waiting to be
- * checked.
+ * @throws {AppError} UNAUTHORIZED, the same for a wrong password, an unknown email address and a disabled user;
+ *   TOO_MANY_REQUESTS after too many failed attempts; SERVICE_UNAVAILABLE if too many passwords are waiting to be
+ *   checked.
  */
 export async function signIn(
   instance: Instance,
@@ -80,9 +80,9 @@ export async function signIn(
 /**
  * Creates an account with a first workspace, and signs the user in. The first account, which becomes the operator, can be
  * created whatever the registration mode is.
- * @throws {AppError} FORBIDDEN unless registration is open or this is the first account; BAD_REQUEST for a password that is easy to guess;
- * TOO_MANY_REQUESTS after too many sign-ups from this network; CONFLICT if the address has an account;
- * SERVICE_UNAVAILABLE if too many passwords are waiting to be hashed.
+ * @throws {AppError} FORBIDDEN unless registration is open or this is the first account; BAD_REQUEST for a password
+ *   that is easy to guess; TOO_MANY_REQUESTS after too many sign-ups from this network; CONFLICT if the email address
+ *   has an account; SERVICE_UNAVAILABLE if too many passwords are waiting to be hashed.
  */
 export async function signUp(
   instance: Instance,
@@ -163,7 +163,7 @@ export async function completeSignIn(
   const request = requestOriginOf(visitor);
   const { address, requestId, userAgent } = request;
   const userId = session.user.id;
-  const origin = { actor: { kind: "session", userId, isFresh: true }, ...request } as const;
+  const origin = { actor: { kind: "session", userId, isRecentlyAuthenticated: true }, ...request } as const;
   const event = { userId, action: "sign-in.succeeded", after: factor && { factor } } as const;
   await db.transaction().execute(async (trx) => {
     const device = describeDevice(userAgent);

@@ -11,11 +11,12 @@ import { requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
 export async function signOut({ db, sessions }: Instance, visitor: Visitor): Promise<string[]> {
   const session = await sessions.find(visitor);
   if (session) {
-    const { id, user, isFresh } = session;
+    const { id, user, isRecentlyAuthenticated } = session;
     const userId = user.id;
-    const actor = { kind: "session", userId, sessionId: id, isFresh } as const;
+    const actor = { kind: "session", userId, sessionId: id, isRecentlyAuthenticated } as const;
     await db.transaction().execute(async (trx) => {
-      // A lock on the user would wait for changes that wait themselves, and they would still find the session.
+      // Takes only the lock against deletion. With the full lock on the user, a sign-out would wait behind changes that
+      // wait for that lock themselves, and those changes would still find the session.
       await lockUserAgainstDeletion(trx, userId);
       if ((await endSessions(trx, userId, { id })) === 0) return; // It ended concurrently.
       const origin = { actor, ...requestOriginOf(visitor) };

@@ -78,8 +78,8 @@ export async function recordDelivery(
   const isGone = attempt.status === 410;
   const scope = openAsOperator(workspaceId);
   return await inWorkspace(db, scope, async (trx) => {
-    // First, as the audit event refers to the workspace: a deletion of the workspace, which holds its lock and waits for
-    // that of the webhook, would otherwise deadlock with this transaction.
+    // Locks the workspace before the webhook, in the order in which a deletion of the workspace locks them. In the
+    // other order, the two transactions could deadlock, because the audit event below needs the workspace.
     if (!(await lockWorkspaceAgainstDeletion(trx, scope))) return undefined;
     const delivery = await findDelivery(trx, scope, id);
     if (!delivery) return undefined;

@@ -41,7 +41,7 @@ const permission = "webhooks:manage";
 const webhooksPerPage = 100;
 
 /** What the functions below need of the instance. */
-interface WebhookTerms {
+interface WebhookOptions {
   readonly quotas: Quotas;
   readonly webhookSecrets: SealedSecrets;
   /** Whether URLs without TLS are accepted, because messages may be sent to private addresses. */
@@ -102,26 +102,26 @@ export async function createWebhook(
   trx: Trx,
   edit: Edit,
   fields: WebhookFields,
-  terms: WebhookTerms,
+  options: WebhookOptions,
 ): Promise<WebhookWithSecret> {
   requireRecentAuthentication(edit.origin);
-  requireTls(fields.url, terms);
+  requireTls(fields.url, options);
   const { scope, origin } = edit;
   const workspaceTrx = await enterToManage(trx, edit);
   // The lock on the workspace prevents concurrent additions between the count and the insert.
   const quota = "webhooksPerWorkspace";
   const count = await countWebhooks(workspaceTrx, scope);
-  requireQuota(terms.quotas, quota, count);
+  requireQuota(options.quotas, quota, count);
   const secret = createSecret();
   const id = createId("webhook");
-  const sealed = terms.webhookSecrets.seal(id, secret);
+  const sealed = options.webhookSecrets.seal(id, secret);
   const webhook = await insertWebhook(workspaceTrx, scope, { ...fields, id, secret: sealed });
   await appendAudit(workspaceTrx, scope, origin, {
     action: "webhook.created",
     targetId: webhook.id,
     after: toDetails(fields),
   });
-  await addWorkspaceQuotaNotice(workspaceTrx, scope, terms.quotas, { quota, count: count + 1 });
+  await addWorkspaceQuotaNotice(workspaceTrx, scope, options.quotas, { quota, count: count + 1 });
   return { webhook, secret };
 }
 
@@ -138,10 +138,10 @@ export async function changeWebhook(
     isDisabled,
     ...fields
   }: Partial<WebhookFields> & { readonly isDisabled?: boolean | undefined; readonly versions: Versions },
-  terms: Pick<WebhookTerms, "allowsPlainWebhooks">,
+  options: Pick<WebhookOptions, "allowsPlainWebhooks">,
 ): Promise<Webhook> {
   requireChange({ ...fields, isDisabled });
-  if (fields.url !== undefined) requireTls(fields.url, terms);
+  if (fields.url !== undefined) requireTls(fields.url, options);
   const { scope, origin } = edit;
   const workspaceTrx = await enterToManage(trx, edit);
   const before = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
@@ -176,8 +176,8 @@ export async function setWebhookDisabled(
   id: WebhookId,
   isDisabled: boolean,
 ): Promise<Webhook> {
-  const terms = { allowsPlainWebhooks: false }; // Only a new URL is checked.
-  return await changeWebhook(trx, edit, id, { isDisabled, versions: undefined }, terms);
+  const options = { allowsPlainWebhooks: false }; // Only a new URL is checked.
+  return await changeWebhook(trx, edit, id, { isDisabled, versions: undefined }, options);
 }
 
 /** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN */
@@ -195,7 +195,7 @@ export async function deleteWebhook(trx: Trx, edit: Edit, id: WebhookId, version
 
 /**
  * Replaces the secret of a webhook.
- * @param rotation.overlapSeconds how long messages are also signed with the former secret.
+ * @param rotation.overlapSeconds how long messages are also signed with the old secret.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
  */
 export async function rotateWebhookSecret(
@@ -203,7 +203,7 @@ export async function rotateWebhookSecret(
   edit: Edit,
   id: WebhookId,
   rotation: { readonly overlapSeconds: number; readonly versions: Versions },
-  { webhookSecrets }: Pick<WebhookTerms, "webhookSecrets">,
+  { webhookSecrets }: Pick<WebhookOptions, "webhookSecrets">,
 ): Promise<WebhookWithSecret> {
   requireRecentAuthentication(edit.origin);
   const { scope, origin } = edit;
@@ -236,7 +236,7 @@ export async function reissueWebhookSecret(
   trx: Trx,
   edit: Edit,
   issued: { readonly id: WebhookId | undefined; readonly hash: Buffer },
-  { webhookSecrets }: Pick<WebhookTerms, "webhookSecrets">,
+  { webhookSecrets }: Pick<WebhookOptions, "webhookSecrets">,
 ): Promise<string | undefined> {
   if (!issued.id) return undefined;
   const { scope } = edit;
@@ -337,7 +337,7 @@ function toDetails({ url, description, actions }: WebhookFields): Details {
 }
 
 /** @throws {AppError} BAD_REQUEST */
-function requireTls(url: string, { allowsPlainWebhooks }: Pick<WebhookTerms, "allowsPlainWebhooks">): void {
+function requireTls(url: string, { allowsPlainWebhooks }: Pick<WebhookOptions, "allowsPlainWebhooks">): void {
   if (allowsPlainWebhooks || url.startsWith("https:")) return;
   const message = "Enter a URL that starts with https://.";
   throw new AppError("BAD_REQUEST", { issues: [{ path: "url", code: "invalid_format", message }] });

@@ -1,7 +1,7 @@
 import { listOwnerIds } from "@latchkey/db/members";
 import type { NoticedQuota } from "@latchkey/db/notice-kinds";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
-import { noticeQuota, type Quotas } from "./quotas.ts";
+import { addQuotaNotice, type Quotas } from "./quotas.ts";
 import { getWorkspace } from "./workspaces.ts";
 
 /**
@@ -18,5 +18,5 @@ export async function addWorkspaceQuotaNotice(
   },
 ): Promise<void> {
   const workspace = await getWorkspace(trx, scope);
-  await noticeQuota(trx, quotas, { ...use, workspace, userIds: await listOwnerIds(trx, scope) });
+  await addQuotaNotice(trx, quotas, { ...use, workspace, userIds: await listOwnerIds(trx, scope) });
 }

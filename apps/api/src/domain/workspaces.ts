@@ -20,7 +20,7 @@ import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { lockLiveSession } from "@latchkey/db/sessions";
-import { findKeyHolder } from "@latchkey/db/users";
+import { findKeyOwner } from "@latchkey/db/users";
 import type { Versions } from "@latchkey/db/versions";
 import {
   type NewWorkspaceFields,
@@ -45,7 +45,7 @@ import {
   type Workspace,
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
-import { noticeQuota, type Quotas, requireQuota } from "./quotas.ts";
+import { addQuotaNotice, type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { signInRequired } from "./sign-in-required.ts";
@@ -72,7 +72,7 @@ export async function createWorkspace(
   const { ownerId, origin, ...fields } = workspace;
   // The lock on the owner serializes their creations, so that each one counts the others.
   await requireStillActing(trx, origin, { others: [ownerId], requirement: "unrestricted" });
-  if ((await findKeyHolder(trx, ownerId))?.kind !== "person") throw new AppError("FORBIDDEN"); // Service accounts own nothing.
+  if ((await findKeyOwner(trx, ownerId))?.kind !== "person") throw new AppError("FORBIDDEN"); // Service accounts own nothing.
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, ownerId), ownerId);
   requireQuota(quotas, "workspacesPerUser", owned.length);
   let slug = createSlug(fields.name);
@@ -86,7 +86,7 @@ export async function createWorkspace(
         after: { name: fields.name },
       } as const;
       await appendAudit(workspaceTrx, scope, origin, change);
-      await noticeQuota(trx, quotas, {
+      await addQuotaNotice(trx, quotas, {
         quota: "workspacesPerUser",
         count: owned.length + 1,
         userIds: [ownerId],

@@ -22,7 +22,7 @@ interface Outage {
   readonly settleMs: number;
   /** Failures that any part of the node had with the database. */
   errors: number;
-  /** Requests that were answered 503. */
+  /** Requests that got 503. */
   rejectedRequests: number;
   lastError: unknown;
   progressAtMs: number;
@@ -61,7 +61,7 @@ export class DatabaseOutage {
     this.#current.recoveredAtMs = undefined;
   }
 
-  /** Counts requests that were answered 503 in the ongoing outage. */
+  /** Counts requests that got 503 in the ongoing outage. */
   countRejected(count: number): void {
     if (this.#current) this.#current.rejectedRequests += count;
   }

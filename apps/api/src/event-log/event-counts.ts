@@ -101,9 +101,9 @@ export class EventCounts {
   }
 
   #begin(occurrence: Occurrence, nowMs: number): void {
-    const isFurther = this.#entries.size >= maxKinds;
+    const isOverflowKind = this.#entries.size >= maxKinds;
     const { firstIntervalMs } = this.#options;
-    this.#entries.set(isFurther ? furtherKinds : occurrence.kind, {
+    this.#entries.set(isOverflowKind ? furtherKinds : occurrence.kind, {
       count: 0,
       last: occurrence,
       lastAtMs: nowMs,
@@ -122,8 +122,8 @@ export class EventCounts {
   #writeCount(entry: Entry): void {
     const { count, last } = entry;
     entry.count = 0;
-    const isFurther = this.#entries.get(furtherKinds) === entry;
-    const message = isFurther ? `further kinds of errors, the last one: ${last.message}` : last.message;
+    const isOverflowKind = this.#entries.get(furtherKinds) === entry;
+    const message = isOverflowKind ? `further kinds of errors, the last one: ${last.message}` : last.message;
     this.#options.log[last.level]({ ...last.facts, count }, message);
   }
 }

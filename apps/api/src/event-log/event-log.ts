@@ -39,7 +39,7 @@ const maxTickMs = 500;
 export class EventLog {
   readonly #counts: EventCounts;
   readonly #outage: DatabaseOutage;
-  /** Requests that were answered 503 since the last tick, without a known cause. */
+  /** Requests that got 503 since the last tick, without a known cause. */
   #overloaded = 0;
   #lastOverloaded: FailedRequest | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -123,7 +123,7 @@ export class EventLog {
     this.#counts.add({
       kind: JSON.stringify(["overload"]),
       level: "warn",
-      message: "requests were answered 503: too many were waiting, or the database took too long",
+      message: "requests got 503: too many requests were waiting, or the database took too long",
       facts: { requestId: this.#lastOverloaded?.requestId },
       count,
     });

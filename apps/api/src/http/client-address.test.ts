@@ -7,7 +7,7 @@ const isTrusted = createIpMatcher(["10.0.0.0/8", "2001:db8::/32"]);
 
 function from(remoteAddress: string | undefined, forwarded?: string): IncomingMessage {
   const headers = forwarded === undefined ? {} : { "x-forwarded-for": forwarded };
-  return { socket: { remoteAddress }, headers } as unknown as IncomingMessage; // Only these members are read.
+  return { socket: { remoteAddress }, headers } as unknown as IncomingMessage; // Only these fields are read.
 }
 
 test.each([

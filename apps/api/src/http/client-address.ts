@@ -12,7 +12,7 @@ import { maxLength } from "@latchkey/limits";
  */
 export function clientAddress(
   req: IncomingMessage,
-  isTrustedProxy: (address: string) => boolean,
+  isTrustedProxy: (ipAddress: string) => boolean,
 ): string | undefined {
   let address = unmapIpv4(req.socket.remoteAddress);
   if (address === undefined || !isTrustedProxy(address)) return address;

@@ -9,7 +9,7 @@ type Versioned = Readonly<Record<string, unknown>>;
  * The entity tag of a resource, `"<version>.<hash>"`. The version decides `If-Match`. The hash covers what the version
  * does not, such as the caller's role in a workspace, so that `If-None-Match` never hides a change
  * (docs/decisions/0020-contents-of-an-etag.md).
- * @param uncovered members, at any depth, whose changes don't change the tag.
+ * @param uncovered fields, at any depth, whose changes don't change the tag.
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-etag
  */
 export function etagOf(answer: Versioned, uncovered: readonly string[] = []): string {

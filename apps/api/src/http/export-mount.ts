@@ -10,7 +10,7 @@ import { readAuditLog, requireAuditAccess } from "../domain/audit-log.ts";
 import type { Instance } from "../domain/instance.ts";
 import { signInRequired } from "../domain/sign-in-required.ts";
 import { workspaceId } from "../fields.ts";
-import { exportFormats, exportTypes, formatAuditLog, nameExport } from "../presenters/audit-export.ts";
+import { exportFileName, exportFormats, exportTypes, formatAuditLog } from "../presenters/audit-export.ts";
 import { clientAddress } from "./client-address.ts";
 import { readJsonBody } from "./json-body.ts";
 import { parseInput } from "./parse-input.ts";
@@ -52,15 +52,19 @@ export function exportMount({
     const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>
       reads.run(userId, performance.now() + startWithinMs, () => instance.readDb.connection().execute(work));
     const { hasSecondFactor } = session;
-    const who = { userId, workspaceId: input.workspaceId, hasSecondFactor };
-    const { scope } = await read((db) => requireWorkspaceAccess(db, who, "audit:read"));
-    const actor = { kind: "session", userId, isFresh: session.isFresh } as const;
+    const caller = { userId, workspaceId: input.workspaceId, hasSecondFactor };
+    const { scope } = await read((db) => requireWorkspaceAccess(db, caller, "audit:read"));
+    const actor = {
+      kind: "session",
+      userId,
+      isRecentlyAuthenticated: session.isRecentlyAuthenticated,
+    } as const;
     const pages = readAuditLog(read, { scope, filter: toAuditFilter(input) }, (db) =>
       requireAuditAccess(db, scope, { actor, address, session: { id: session.id, hasSecondFactor } }),
     );
     const file = await openFile({
       contentType: exportTypes[input.format],
-      name: nameExport(input.format, new Date()),
+      name: exportFileName(input.format, new Date()),
       chunks: formatAuditLog(pages, input.format),
     });
     for (const cookie of session.cookies) ctx.res.appendHeader("Set-Cookie", cookie);

@@ -19,9 +19,9 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 
 /**
  * Reads a JSON object; an empty body counts as an empty object.
- * @throws {AppError} UNSUPPORTED_MEDIA_TYPE unless it is `application/json` in UTF-8, PAYLOAD_TOO_LARGE above
- * {@link maxBodyBytes}, BAD_REQUEST when it isn't UTF-8, JSON or an object, is nested deeper than {@link maxDepth},
- * has a member twice, or has a string that isn't Unicode.
+ * @throws {AppError} UNSUPPORTED_MEDIA_TYPE unless it is `application/json` in UTF-8, PAYLOAD_TOO_LARGE above {@link
+ *   maxBodyBytes}, BAD_REQUEST when it isn't UTF-8, JSON or an object, is nested deeper than {@link maxDepth}, has a
+ *   field twice, or has a string that isn't Unicode.
  */
 export async function readJsonBody(ctx: Context): Promise<object> {
   const { charset } = ctx.request;
@@ -83,14 +83,14 @@ function parseObject(text: string): object {
 }
 
 /**
- * Rejects JSON that programs interpret differently. If an object has a member twice, some parsers keep the first and
+ * Rejects JSON that programs interpret differently. If an object has a field twice, some parsers keep the first and
  * others the last, so that a proxy could check another value than the one that Latchkey uses. A lone surrogate isn't a
  * character, and is replaced when it is stored as UTF-8. `JSON.parse` has already accepted the text, so it is strict
  * JSON. Also limits the nesting.
  * @see https://www.rfc-editor.org/rfc/rfc8259#section-4 and https://www.rfc-editor.org/rfc/rfc8259#section-8.2
  */
 function requireUnambiguous(text: string): void {
-  /** The member names found so far in each enclosing object; an empty set for an array. */
+  /** The field names found so far in each enclosing object; an empty set for an array. */
   const openObjects: Set<string>[] = [];
   const enter = (): void => {
     // The visitor recurses into nested values. Throwing stops the recursion.

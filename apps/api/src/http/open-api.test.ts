@@ -14,7 +14,7 @@ const configuration = describeInstance({
   registration: "open",
   hasOpenid: false,
 });
-const instance = { configuration } as Instance; // The tests use only these members.
+const instance = { configuration } as Instance; // The tests use only these fields.
 const serve = openApi({ instance, recorder: { record: () => undefined } });
 
 function createContext(): Context {

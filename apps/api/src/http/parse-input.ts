@@ -2,7 +2,7 @@ import { AppError, type Issue } from "@latchkey/errors";
 import { z } from "zod";
 import { describeInput, toIssues } from "../issues.ts";
 
-/** Each schema is a strict object, so that unknown members are rejected. */
+/** Each schema is a strict object, so that unknown fields are rejected. */
 export interface RequestParts {
   readonly params?: z.ZodObject;
   readonly query?: z.ZodObject;

@@ -23,7 +23,7 @@ export function parseQuery(target: string): Query {
     else if (typeof earlier === "string") parameters.set(name, [earlier, value]);
     else earlier.push(value);
   }
-  // Defines each member, so that a parameter named `__proto__` is a member like any other.
+  // Defines each field, so that a parameter named `__proto__` is a field like any other.
   return Object.fromEntries(parameters);
 }
 

@@ -40,7 +40,7 @@ export interface AdmissionGate {
   readonly findRoute: FindRoute;
   readonly admission: Pick<Admission, "admit">;
   /** Whether the `X-Forwarded-For` header of this IP address is trusted. */
-  readonly isTrustedProxy: (address: string) => boolean;
+  readonly isTrustedProxy: (ipAddress: string) => boolean;
 }
 
 /**

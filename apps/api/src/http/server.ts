@@ -207,7 +207,7 @@ function explain(failure: NodeJS.ErrnoException, host: string, port: number): st
     case "EACCES":
       return `Port ${port} may not be used by this user; set PORT to one above 1023.`;
     default:
-      return `HOST ${host} cannot be listened on: ${failure.message}.`;
+      return `Latchkey can't listen on HOST ${host}: ${failure.message}.`;
   }
 }
 
@@ -215,7 +215,7 @@ function explain(failure: NodeJS.ErrnoException, host: string, port: number): st
 async function acceptBacklog(getAcceptedCount: () => number): Promise<void> {
   const deadline = performance.now() + maxClosingStepMs;
   let acceptedCount = getAcceptedCount();
-  for (let turns = 0; turns < backlog && performance.now() < deadline; turns += 1) {
+  for (let iteration = 0; iteration < backlog && performance.now() < deadline; iteration += 1) {
     // The first iteration may still run in the current turn of the event loop, which has already polled for connections.
     await nextTurn();
     await nextTurn();

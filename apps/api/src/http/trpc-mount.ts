@@ -57,7 +57,7 @@ export function trpcMount({
   readonly explain: ExplainRequest;
   readonly events: EventLog;
 }): Middleware {
-  // Each request looks up its session on a connection for changes. One connection is left to the lookups, so that they
+  // Each request looks up its session on a connection for writes. One connection is left to the lookups, so that they
   // don't wait behind long changes.
   const changes = createChangeSemaphore(Math.max(1, instance.changeConnections - 1));
   return async (ctx, next) => {

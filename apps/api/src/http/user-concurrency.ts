@@ -4,7 +4,7 @@ import type { UserId } from "@latchkey/db/ids";
 /**
  * Limits how many changes of one user hold a connection. More of them would wait for each other's row locks and block
  * connections that other users need (docs/decisions/0014).
- * @param maxRunning how many changes run at a time; at most the number of connections for changes, so that no change
+ * @param maxRunning how many changes run at a time; at most the number of connections for writes, so that no change
  *   waits in the pool, which serves waiting changes in the order of their arrival and isn't fair to users.
  */
 export function createChangeSemaphore(maxRunning: number): FairSemaphore<UserId> {

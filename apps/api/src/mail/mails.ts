@@ -1,12 +1,7 @@
 import type { NoticeContent } from "@latchkey/db/notice-kinds";
 import type { Role } from "@latchkey/db/schema";
-import { describeNotice } from "../domain/notice-texts.ts";
+import { describeNotice, withArticle } from "../domain/notice-texts.ts";
 import type { Mail } from "./mailer.ts";
-
-/** "an admin". */
-function withArticle(role: Role): string {
-  return role === "owner" || role === "admin" ? `an ${role}` : `a ${role}`;
-}
 
 const timeFormat = new Intl.DateTimeFormat("en-US", {
   dateStyle: "long",

@@ -13,7 +13,7 @@ status.</p>
 <h2 id="codes">Error codes</h2>
 ${codes.map(renderCode).join("\n")}
 <h2 id="issues">Issue codes</h2>
-<p><code>issues</code> names each part of the request that was rejected: <code>path</code> is the member (such as
+<p><code>issues</code> names each part of the request that was rejected: <code>path</code> is the field (such as
 <code>name</code> or <code>items.0.id</code>), the query parameter or the header.</p>
 <dl>
 ${Object.entries(issueCatalog).map(renderIssueCode).join("\n")}

@@ -51,7 +51,7 @@ export function createOpenApiDocument(
   return addExamples(createDocument(document, { override: allowUnknownMembers }));
 }
 
-/** Allows unknown members in responses, because later versions may add some. Requests stay strict. */
+/** Allows unknown fields in responses, because later versions may add some. Requests stay strict. */
 const allowUnknownMembers: NonNullable<CreateDocumentOptions["override"]> = ({ jsonSchema, io }) => {
   if (io === "output" && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 };
@@ -60,7 +60,7 @@ const introduction = `Call the API with an API key from the web app, as \`Author
 
 ## Requests and responses
 
-Requests and responses are JSON in UTF-8. Member names are in camelCase, IDs are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, times are ISO 8601 in UTC, and end in \`Z\`. A request with an unknown member or query parameter is rejected with 400. Every response has an \`X-Request-Id\`: yours, if you sent one of 1 to 128 letters, digits and \`-._~+/=\`, otherwise a generated one. \`HEAD\` works wherever \`GET\` does, and is counted as a use too.
+Requests and responses are JSON in UTF-8. Field names are in camelCase, IDs are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, times are ISO 8601 in UTC, and end in \`Z\`. A request with an unknown field or query parameter is rejected with 400. Every response has an \`X-Request-Id\`: yours, if you sent one of 1 to 128 letters, digits and \`-._~+/=\`, otherwise a generated one. \`HEAD\` works wherever \`GET\` does, and is counted as a use too.
 
 ## Errors
 
@@ -82,7 +82,7 @@ Send the \`ETag\` that you last read as \`If-Match\`. The change is rejected wit
 
 ## Compatibility
 
-The API only changes by addition: later versions may add response members, headers, error codes and enumeration values, so ignore unknown ones. Before an endpoint is removed, its responses have a \`Deprecation\` and a \`Sunset\` header for at least 180 days.
+The API only changes by addition: later versions may add response fields, headers, error codes and enumeration values, so ignore unknown ones. Before an endpoint is removed, its responses have a \`Deprecation\` and a \`Sunset\` header for at least 180 days.
 
 ## Roles and permissions
 

@@ -5,8 +5,8 @@ type Schema = oas32.SchemaObject;
 type Schemas = Readonly<Record<string, Schema>>;
 
 /**
- * Gives each body of a document an example made of the examples of its members. A body that has examples keeps them. A
- * member without an example, and whose type doesn't imply one, is left out, which the linter reports.
+ * Gives each body of a document an example made of the examples of its fields. A body that has examples keeps them. A
+ * field without an example, and whose type doesn't imply one, is left out, which the linter reports.
  */
 export function addExamples(document: Document): Document {
   const schemas = document.components?.schemas ?? {};

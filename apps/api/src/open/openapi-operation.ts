@@ -127,10 +127,11 @@ function describeAnswer({ method, response }: Endpoint): ZodOpenApiResponseObjec
     };
   }
   const { description, schema, hasEtag } = response;
-  const sometimes: readonly HeaderName[] = "nextCursor" in schema.shape ? ["Link", ...replayed] : replayed;
+  const optionalHeaders: readonly HeaderName[] =
+    "nextCursor" in schema.shape ? ["Link", ...replayed] : replayed;
   return {
     description,
-    headers: describeHeaders(hasEtag ? ["ETag"] : [], sometimes),
+    headers: describeHeaders(hasEtag ? ["ETag"] : [], optionalHeaders),
     content: { "application/json": { schema } },
   };
 }

@@ -28,7 +28,7 @@ const tags: Readonly<Record<string, Tag>> = {
   members: { name: "Members", description: "Members of a workspace, and their roles." },
   "service-accounts": {
     name: "Service accounts",
-    description: "Members of a workspace that aren't people, for integrations.",
+    description: "Accounts of a workspace for integrations, such as a deploy pipeline.",
   },
   "ownership-transfer": {
     name: "Ownership transfer",

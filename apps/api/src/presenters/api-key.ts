@@ -6,7 +6,7 @@ import { encodeId } from "@latchkey/db/ids";
 import { maxLength, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
 import type { ListedKey } from "../domain/api-keys.ts";
-import type { ManagedOwner } from "../domain/service-accounts.ts";
+import type { ManagedKeyOwner } from "../domain/service-accounts.ts";
 import { keyId as anyKeyId } from "../fields.ts";
 import { overlapSeconds } from "../key-fields.ts";
 import {
@@ -177,7 +177,7 @@ export function presentKey(key: ApiKey): z.input<typeof apiKey> {
 }
 
 /** An API key for the web app, with the service account that owns it; null if the user does. */
-export function presentManagedKey(key: ApiKey, { userId, serviceAccount }: ManagedOwner) {
+export function presentManagedKey(key: ApiKey, { userId, serviceAccount }: ManagedKeyOwner) {
   return {
     ...presentKey(key),
     serviceAccount: serviceAccount
@@ -191,6 +191,6 @@ export function presentManagedKey(key: ApiKey, { userId, serviceAccount }: Manag
 }
 
 /** An API key in a list of the web app. */
-export function presentListedKey(key: ListedKey, owner: ManagedOwner) {
+export function presentListedKey(key: ListedKey, owner: ManagedKeyOwner) {
   return { ...presentManagedKey(key, owner), isRateLimited: key.isRateLimited };
 }

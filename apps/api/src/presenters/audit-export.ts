@@ -14,7 +14,9 @@ export const exportFormats = Object.keys(exportTypes) as [ExportFormat, ...Expor
 
 type PresentedEvent = ReturnType<typeof presentAuditEvent>;
 
-/** The columns of the CSV file, named after the members in JSON. New ones are last, so that the others keep their place. */
+/**
+ * The columns of the CSV file, named after the fields in JSON. New ones are last, so that the others keep their place.
+ */
 const columns: Readonly<Record<string, (event: PresentedEvent) => string | null>> = {
   id: ({ id }) => id,
   occurredAt: ({ occurredAt }) => occurredAt,
@@ -58,6 +60,6 @@ function formatEvent(event: PresentedEvent, format: ExportFormat): string {
 }
 
 /** The name of the file, such as `audit-log-2026-03-01.csv`. */
-export function nameExport(format: ExportFormat, at: Date): string {
+export function exportFileName(format: ExportFormat, at: Date): string {
   return `audit-log-${at.toISOString().slice(0, 10)}.${format}`;
 }

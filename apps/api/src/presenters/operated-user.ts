@@ -1,8 +1,8 @@
 import { encodeId } from "@latchkey/db/ids";
-import type { OperatedUser } from "@latchkey/db/operator-users";
+import type { UserOverview } from "@latchkey/db/operator-users";
 
 /** A user as operators see them: no data of workspaces except their number. */
-export function presentOperatedUser(user: OperatedUser & { readonly workspaceCount: number }) {
+export function presentUserOverview(user: UserOverview & { readonly workspaceCount: number }) {
   return {
     id: encodeId("user", user.id),
     name: user.name,

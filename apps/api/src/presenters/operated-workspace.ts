@@ -1,8 +1,8 @@
 import { encodeId } from "@latchkey/db/ids";
-import { maxCounted, type OperatedWorkspace } from "@latchkey/db/operator-workspaces";
+import { maxCounted, type WorkspaceOverview } from "@latchkey/db/operator-workspaces";
 
 /** A workspace as operators see it: no data of the tenant except its name and sizes. */
-export function presentOperatedWorkspace(workspace: OperatedWorkspace) {
+export function presentWorkspaceOverview(workspace: WorkspaceOverview) {
   return {
     id: encodeId("workspace", workspace.id),
     name: workspace.name,

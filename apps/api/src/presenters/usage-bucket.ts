@@ -37,7 +37,7 @@ export const usageBucket = z
       .nullable()
       .meta({ description: "Null for requests without a workspace." }),
     outcome: shownIdentifier.meta({
-      description: `Whether the requests were admitted, rate limited, or why they were rejected. More values may be added.\n\n${list(outcomes)}`,
+      description: `The outcome of the requests: admitted, rate limited, or the reason for the rejection. More values may be added.\n\n${list(outcomes)}`,
       example: "admitted",
     }),
     count: z.int().min(1).meta({ example: 42 }),

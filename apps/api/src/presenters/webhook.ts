@@ -22,7 +22,7 @@ export const webhook = z
         description: "The actions whose audit events are sent; null for all, including future ones.",
         example: ["member.removed", "key.created"],
       }),
-    isDisabled: z.boolean().meta({ description: "Whether no messages are sent.", example: false }),
+    isDisabled: z.boolean().meta({ description: "Whether the webhook is disabled.", example: false }),
     disabledReason: z.enum(["user", "failures", "gone"]).nullable().meta({
       description:
         "`user`: a user or the operator disabled it. `failures`: no attempt succeeded for three days. `gone`: the server responded with 410. Null while it is enabled.",
@@ -35,7 +35,7 @@ export const webhook = z
       example: null,
     }),
     formerSecretExpiresAt: timestamp.nullable().meta({
-      description: "Until when messages are also signed with the old secret; null after that.",
+      description: "When the overlap of the old secret ends; null if there is none.",
       example: null,
     }),
     createdAt: timestamp,

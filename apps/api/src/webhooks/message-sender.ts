@@ -30,8 +30,8 @@ export interface MessageSenderOptions {
 }
 
 /** No message is sent to this IP address, or to this URL without TLS. */
-class RefusedError extends Error {
-  override readonly name = "RefusedError";
+class RejectedMessageError extends Error {
+  override readonly name = "RejectedMessageError";
   readonly reason: DeliveryError;
 
   constructor(reason: DeliveryError) {
@@ -107,18 +107,18 @@ async function post(url: URL, { addresses, headers, body, signal }: Post): Promi
   });
 }
 
-/** @throws {RefusedError} if any of the addresses of a host is neither public nor allowed. */
+/** @throws {RejectedMessageError} if any of the addresses of a host is neither public nor allowed. */
 async function findAddresses(
   { protocol, hostname }: URL,
   { resolve, isAllowedAddress }: Required<Pick<MessageSenderOptions, "resolve" | "isAllowedAddress">>,
 ): Promise<readonly string[]> {
   const host = hostname.replace(/^\[|\]$/g, "");
   const addresses = isIP(host) === 0 ? await resolve(host) : [host];
-  if (addresses.length === 0) throw new RefusedError("name_not_found");
+  if (addresses.length === 0) throw new RejectedMessageError("name_not_found");
   const isAllowed = addresses.map(isAllowedAddress);
   if (addresses.some((address, index) => !isAllowed[index] && !isPublic(address)))
-    throw new RefusedError("address_not_allowed");
-  if (protocol !== "https:" && !isAllowed.every(Boolean)) throw new RefusedError("https_required");
+    throw new RejectedMessageError("address_not_allowed");
+  if (protocol !== "https:" && !isAllowed.every(Boolean)) throw new RejectedMessageError("https_required");
   return addresses;
 }
 
@@ -137,8 +137,8 @@ function isPublic(address: string): boolean {
 const globalUnicast = ipaddr.parseCIDR("2000::/3");
 
 /**
- * Resolves a host name by DNS, and not by the system's resolver, which blocks one of the four threads that also hash
- * passwords until a slow name server answers.
+ * Resolves a host name with Node's DNS client. The system resolver runs on Node's thread pool, which has four threads
+ * and also hashes passwords; a slow name server would block one of these threads until it responds.
  */
 async function resolveByDns(hostname: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: 2_000, tries: 2 });
@@ -158,7 +158,7 @@ async function withSignal<Result>(work: Promise<Result>, signal: AbortSignal): P
 }
 
 function toDeliveryError(error: unknown, signal: AbortSignal): DeliveryError {
-  if (error instanceof RefusedError) return error.reason;
+  if (error instanceof RejectedMessageError) return error.reason;
   if (signal.aborted) return "timeout";
   const code = error instanceof Error && "code" in error ? String(error.code) : "";
   return /CERT|SSL|TLS|ERR_TLS|EPROTO|SELF_SIGNED|UNABLE_TO/.test(code) ? "tls_failed" : "connection_failed";

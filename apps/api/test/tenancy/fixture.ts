@@ -124,8 +124,8 @@ export async function createFixture({ instance: { db }, owner }: TestApp): Promi
       const theirsEdit = { scope: openAsOperator(theirs.workspaceId), origin: commandOrigin };
       await addMember(trx, theirsEdit, { userId: people.foreigner.userId, role: "viewer" }, defaultQuotas);
       const invite = async (edit: Edit, email: string) => {
-        const terms = { quotas: defaultQuotas, baseUrl: "", sendsEmail: false };
-        const { invitation } = await createInvitation(trx, edit, { email, role: "member" }, terms);
+        const options = { quotas: defaultQuotas, baseUrl: "", sendsEmail: false };
+        const { invitation } = await createInvitation(trx, edit, { email, role: "member" }, options);
         return { id: encodeId("invitation", invitation.id), email };
       };
       const invitations = {
@@ -180,7 +180,7 @@ export async function createFixture({ instance: { db }, owner }: TestApp): Promi
 }
 
 function sessionActor({ userId }: Person): Origin["actor"] {
-  return { kind: "session", userId, isFresh: true };
+  return { kind: "session", userId, isRecentlyAuthenticated: true };
 }
 
 /** Adds a pending offer of the co-owner of `ours` to the member. */

@@ -639,8 +639,8 @@ function createKeyEvents(
   actor: Person,
   action: string,
 ): NonNullable<Effect["added"]> {
-  const isElsewhere = actor === people.stranger || actor === people.foreigner;
-  const workspaceId = (isElsewhere ? theirs : ours).workspaceId;
+  const isOtherTenant = actor === people.stranger || actor === people.foreigner;
+  const workspaceId = (isOtherTenant ? theirs : ours).workspaceId;
   return {
     security_events: [{ user_id: actor.userId, action, actor_kind: "key" }],
     ...(actor === people.removed
@@ -952,7 +952,7 @@ test.each(workspaceEndpoints)(
 
 const endpointsWithBody = endpoints.filter(({ request }) => request.body);
 
-test.each(endpointsWithBody)("$operationId rejects unknown members and changes nothing", async (endpoint) => {
+test.each(endpointsWithBody)("$operationId rejects unknown fields and changes nothing", async (endpoint) => {
   const fixture = await prepareFixture(app);
   const { ours, theirs, people } = fixture;
   const plan = plans[endpoint.operationId] ?? {};

@@ -18,6 +18,7 @@ import { type Caller, callers, readTable } from "./table.ts";
 const table = readTable(`
                                           nobody        stranger   removed    viewer     member     admin      owner
   instance.get                            ok            ok         ok         ok         ok         ok         ok
+  instance.hasNoAccounts                  ok            ok         ok         ok         ok         ok         ok
   instance.isFresh                        ok            ok         ok         ok         ok         ok         ok
   instance.permissions                    ok            ok         ok         ok         ok         ok         ok
   instance.roles                          ok            ok         ok         ok         ok         ok         ok
@@ -215,6 +216,7 @@ const unknownPasskey = {
 
 const plans: Readonly<Record<string, Plan>> = {
   "instance.get": { shows: () => ["registration"] },
+  "instance.hasNoAccounts": { shows: () => ['{"data":false}'] },
   "instance.isFresh": { shows: () => ['{"data":false}'] },
   "instance.permissions": { shows: () => ["members:manage"] },
   "instance.roles": {
@@ -962,8 +964,8 @@ function createKeyEvents(
   actor: Actor,
   action: string,
 ): NonNullable<Effect["added"]> {
-  const isElsewhere = actor === people.stranger || actor === people.foreigner;
-  const workspaceId = (isElsewhere ? theirs : ours).workspaceId;
+  const isOtherTenant = actor === people.stranger || actor === people.foreigner;
+  const workspaceId = (isOtherTenant ? theirs : ours).workspaceId;
   return {
     security_events: [{ user_id: actor?.userId, action, actor_kind: "session", actor_key_id: null }],
     ...(actor === people.removed
@@ -1318,7 +1320,7 @@ const mutations = Object.keys(procedures).filter(
   (path) => getProcedure(path).type === "mutation" && plans[path]?.input,
 );
 
-test.each(mutations)("%s rejects unknown members and changes nothing", async (path) => {
+test.each(mutations)("%s rejects unknown fields and changes nothing", async (path) => {
   const fixture = await prepareFixture(app);
   const { owner, stranger } = fixture.people;
   const cookie = await openSession(path.startsWith("operator.") ? fixture.operator : owner);

@@ -13,20 +13,20 @@ const rejection = {
   },
 };
 
-/** Returns a client whose session is fresh once `confirm` was called, and the number of its requests. */
+/** Returns a client whose session is recently authenticated once `confirm` was called, and the number of its requests. */
 function createClient() {
-  let isFresh = false;
+  let isConfirmed = false;
   const requests: string[] = [];
   const fetch = async (url: RequestInfo | URL | string): Promise<Response> => {
     requests.push(String(url));
     const count = new URL(String(url)).pathname.split(",").length;
     return Response.json(
-      Array.from({ length: count }, () => (isFresh ? { result: { data: null } } : rejection)),
+      Array.from({ length: count }, () => (isConfirmed ? { result: { data: null } } : rejection)),
     );
   };
   const client = createTRPCClient<AppRouter>({ links: createLinks({ url: "http://localhost/trpc", fetch }) });
   const confirm = () => {
-    isFresh = true;
+    isConfirmed = true;
   };
   return { client, requests, confirm };
 }

@@ -3,13 +3,13 @@ import type { IssueCode } from "@latchkey/errors";
 import { TRPCClientError, type TRPCLink } from "@trpc/client";
 import { observable } from "@trpc/server/observable";
 
-/** Asks the user for the password. Settles with whether they confirmed it. */
+/** Asks the user to authenticate again. Settles with whether they did. */
 type AskForPassword = () => Promise<boolean>;
 
 let ask: AskForPassword | undefined;
 let asking: Promise<boolean> | undefined;
 
-/** Sets what asks for the password. Returns a function that removes it. */
+/** Sets the function that asks for authentication. Returns a function that removes it. */
 export function onReauthentication(next: AskForPassword): () => void {
   ask = next;
   return () => {
@@ -17,7 +17,7 @@ export function onReauthentication(next: AskForPassword): () => void {
   };
 }
 
-/** Calls that need the password at the same time share one question. */
+/** Concurrent calls that need authentication share one dialog. */
 async function reauthenticate(): Promise<boolean> {
   asking ??= (ask ? ask() : Promise.resolve(false)).finally(() => {
     asking = undefined;
@@ -33,8 +33,9 @@ function isRequired({ data }: TRPCClientError<AppRouter>): boolean {
 }
 
 /**
- * If the API rejects a call because the user entered the password too long ago, asks for the password and repeats the
- * call once. The call fails with the API's error if the user cancels.
+ * If the API rejects a call because the user authenticated too long ago, asks for the password, a passkey or a
+ * confirmation at the OpenID provider, and repeats the call once. The call fails with the API's error if the user
+ * cancels.
  */
 export const reauthenticationLink: TRPCLink<AppRouter> =
   () =>

@@ -60,9 +60,9 @@ export type Passkey = Outputs["factors"]["get"]["passkeys"][number];
 /** The secret of a new authenticator app. */
 export type NewTotp = Outputs["factors"]["createTotp"];
 /** A user as operators see them. */
-export type OperatedUser = Outputs["operator"]["users"]["items"][number];
+export type UserOverview = Outputs["operator"]["users"]["items"][number];
 /** A workspace as operators see it. */
-export type OperatedWorkspace = Outputs["operator"]["workspaces"]["items"][number];
+export type WorkspaceOverview = Outputs["operator"]["workspaces"]["items"][number];
 /** The state of the instance as operators see it. */
 export type InstanceState = Outputs["operator"]["instance"];
 export type InstanceEvent = Outputs["operator"]["log"]["items"][number];

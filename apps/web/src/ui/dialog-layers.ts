@@ -3,8 +3,9 @@ import { getDefaultZIndex } from "@mantine/core";
 const base = getDefaultZIndex("modal");
 
 /**
- * The `z-index` of dialogs that open above other dialogs. Of two dialogs with the same one, the one whose element was
- * created last is above, which is not always the one that was opened last: elements are kept when a dialog closes.
+ * The `z-index` of dialogs that open above other dialogs. If two dialogs have the same `z-index`, the later element in
+ * the DOM is on top. This is not always the dialog that was opened last, because elements are kept when a dialog
+ * closes.
  */
 export const dialogLayers = {
   dialog: base,

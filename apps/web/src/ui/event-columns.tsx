@@ -43,7 +43,7 @@ export function timeColumn<Event extends LoggedEvent>(rank: number): DataColumn<
 }
 
 /** The column of IP addresses. */
-export function addressColumn<Item extends { readonly address: string | null }>(
+export function ipAddressColumn<Item extends { readonly address: string | null }>(
   rank: number,
 ): DataColumn<Item> {
   return {

@@ -11,7 +11,7 @@ export interface KeyState {
   readonly isDisabled: boolean;
   readonly isOwnerDisabled?: boolean;
   readonly expiresAt: string | null;
-  /** Whether a former secret is still valid. */
+  /** Whether an old secret is still valid. */
   readonly isRotating: boolean;
   /** Whether a request was rate limited in this clock hour or the one before: requests are counted by clock hour. */
   readonly isRateLimited?: boolean;

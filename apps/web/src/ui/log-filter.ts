@@ -3,7 +3,10 @@ import { isIdOf } from "./is-id-of.ts";
 
 /** The filter of a log in the URL. */
 export interface LogFilter {
-  /** An action, or a text of its form, which filters nothing: the router is loaded without the list of actions. */
+  /**
+   * An action name. A well-formed name that isn't in the list of actions is ignored, because the router is loaded
+   * without the list.
+   */
   readonly action?: string;
   /** The ID of the user who made the changes. */
   readonly actor?: string;

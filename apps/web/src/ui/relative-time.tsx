@@ -21,7 +21,7 @@ export function RelativeTime({ at, isFuture = false }: RelativeTimeProps): React
   const time = new Date(at);
   if (isExact) return <ExactTime at={at} />;
   return (
-    <Tooltip label={<Exactly time={time} />} events={timeTooltipEvents}>
+    <Tooltip label={<ExactTimeText time={time} />} events={timeTooltipEvents}>
       <time dateTime={at}>{isFuture ? describeRemaining(time, now) : describeElapsed(time, now)}</time>
     </Tooltip>
   );
@@ -39,6 +39,6 @@ export function ExactTime({ at }: { readonly at: string }): ReactElement {
 export const timeTooltipEvents = { hover: true, focus: true, touch: true };
 
 /** A separate component, so that the time is formatted only when the tooltip opens. */
-function Exactly({ time }: { readonly time: Date }): string {
+function ExactTimeText({ time }: { readonly time: Date }): string {
   return describeExactly(time);
 }

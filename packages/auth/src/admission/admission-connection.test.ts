@@ -42,7 +42,7 @@ test("a connection that breaks is replaced without a pause", async () => {
   for (let round = 1; round <= 5; round += 1) {
     await query();
     expect(gate.arrivals()).toBe(round);
-    gate.sever();
+    gate.dropConnections();
     // A statement that is sent before the client notices the end of the connection fails with it.
     await query().catch(() => undefined);
     expect(await query()).toMatchObject({ rows: [{ one: 1 }] });

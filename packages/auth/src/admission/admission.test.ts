@@ -262,7 +262,7 @@ test("a batch that must be retried does not affect the batch behind it", async (
   expect(await Promise.all([held, free].map(countUses))).toEqual([2, 2]);
 });
 
-test("two pipelined statements have the time of two, and each request has the time of one", async () => {
+test("the deadline of two pipelined statements is twice that of one, and each request keeps its own deadline", async () => {
   const key = await addKey();
   const { node, failures, sent } = await openRecordedNode([key], { deadlineMs: 700 });
   await slowDown(0.5);
@@ -325,7 +325,7 @@ test("successive requests with a locked key time out without affecting other key
   expect(failures).toEqual([]);
 });
 
-test("a request whose row stays locked past the deadline is answered unavailable in time", async () => {
+test("a request whose row stays locked past the deadline is rejected as unavailable in time", async () => {
   const node = openNode({ deadlineMs: 400 });
   const key = await addKey();
   await node.admit(key.secret);
@@ -383,7 +383,7 @@ test("requests that are retried after a locked row still count as blocked, so th
   expect(admitted(await Promise.all(delayed))).toBe(2_048);
 });
 
-test("continues after all requests that met a locked row were answered unavailable", async () => {
+test("continues after all requests that met a locked row were rejected as unavailable", async () => {
   const node = openNode({ maxWaiting: 1 });
   const [held, free] = [await addKey(), await addKey()];
   for (const key of [held, free]) await node.admit(key.secret);
@@ -471,7 +471,7 @@ test("answers unavailable while the database is unavailable, and recovers by its
   expect(failures.length).toBeGreaterThan(0);
 });
 
-test("two batches whose connection breaks are both answered unavailable, and the next one reconnects", async () => {
+test("two batches whose connection breaks are both rejected as unavailable, and the next one reconnects", async () => {
   const key = await addKey();
   const { node, failures, sent } = await openRecordedNode([key]);
   await slowDown(0.3);

@@ -86,7 +86,7 @@ test("a rate limited key without an outcome is an error, and no request is allow
   expect(answered).toEqual([]);
 });
 
-test("distinguishes a former secret from the current one, and keeps its digest for the log", () => {
+test("distinguishes an old secret from the current one, and keeps its digest for the log", () => {
   const facts = { ...validFacts, isFormerSecret: true };
   expect(presentedBy(facts, "former")).toEqual({ keyId, userId, formerSecret: "former" });
   expect(presentedBy(validFacts, "current")).toEqual(presented);

@@ -114,7 +114,7 @@ describe("requests whose facts are known", () => {
     ({ isolatedKeys }) => {
       const former = createPendingRequest({
         digest: "former",
-        facts: { ...validFacts, isFormerSecret: true, goodUntil: "2027" },
+        facts: { ...validFacts, isFormerSecret: true, validUntil: "2027" },
       });
       const [first, last] = [createPendingRequest(), createPendingRequest()];
       const { known, isolated, deferred } = compose([first, former, last], isolatedKeys);
@@ -153,7 +153,7 @@ test("requests without facts are looked up, once per secret and workspace", () =
 
 test("a statement receives the uses, version, expiry and rate limit of each key, and the first uses of new secrets", () => {
   const limit = { quota: 10, windowSeconds: 60 };
-  const facts = { ...otherFacts, version: 7, goodUntil: "2027-01-01", limit, isUnusedSecret: true };
+  const facts = { ...otherFacts, version: 7, validUntil: "2027-01-01", limit, isUnusedSecret: true };
   const requests = [
     createPendingRequest(),
     createPendingRequest({ digest: "new", facts }),
@@ -161,8 +161,8 @@ test("a statement receives the uses, version, expiry and rate limit of each key,
   ];
   const { isolated } = composeBatches(requests, new Set([validFacts.keyId]));
   expect(listIncrements(isolated.usageGroups)).toEqual([
-    { keyId: validFacts.keyId, uses: 2, version: 1, goodUntil: null, limit: null },
-    { keyId: otherFacts.keyId, uses: 1, version: 7, goodUntil: "2027-01-01", limit },
+    { keyId: validFacts.keyId, uses: 2, version: 1, validUntil: null, limit: null },
+    { keyId: otherFacts.keyId, uses: 1, version: 7, validUntil: "2027-01-01", limit },
   ]);
   expect(listFirstUses(isolated.usageGroups)).toEqual([otherFacts.keyId]);
 });
@@ -173,17 +173,17 @@ describe("the uses of a key are counted only before", () => {
   const later = "2027-02-01T00:00:00+00:00";
 
   function deadlineOf(
-    goodUntil: string | null,
+    validUntil: string | null,
     idleAts: readonly (string | null)[],
     requirements: readonly PendingRequest["requirement"][],
   ): string | null | undefined {
     const memberships = new Map(
       [one, other].map((id, index) => [id, membershipAs("admin", { idleAt: idleAts[index] ?? null })]),
     );
-    const facts = { ...validFacts, goodUntil, memberships };
+    const facts = { ...validFacts, validUntil, memberships };
     const requests = requirements.map((requirement) => createPendingRequest({ facts, requirement }));
     const { known } = composeBatches(requests, new Set());
-    return listIncrements(known)[0]?.goodUntil;
+    return listIncrements(known)[0]?.validUntil;
   }
 
   test.each([
@@ -202,8 +202,8 @@ describe("the uses of a key are counted only before", () => {
     ["the same time for both workspaces", null, [later, later], [toRead(one), toRead(other)], later],
     ["no time, if no request needs the workspace", null, [later, later], [undefined, "unrestricted"], null],
     ["no time, in a workspace without a maximum idle time", null, [later, null], [toRead(other)], null],
-  ] as const)("%s", (_what, goodUntil, idleAts, requirements, deadline) => {
-    expect(deadlineOf(goodUntil, idleAts, requirements)).toBe(deadline);
+  ] as const)("%s", (_what, validUntil, idleAts, requirements, deadline) => {
+    expect(deadlineOf(validUntil, idleAts, requirements)).toBe(deadline);
   });
 
   test("the earliest time of requests that were looked up separately", () => {
@@ -216,7 +216,7 @@ describe("the uses of a key are counted only before", () => {
       createPendingRequest({ facts: looked, requirement: toRead(one) }),
     ];
     const { known } = composeBatches(requests, new Set());
-    expect(listIncrements(known)).toMatchObject([{ uses: 2, goodUntil: earlier }]);
+    expect(listIncrements(known)).toMatchObject([{ uses: 2, validUntil: earlier }]);
   });
 });
 

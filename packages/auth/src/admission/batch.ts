@@ -104,8 +104,8 @@ export function listIncrements(usageGroups: Batch["usageGroups"]): UsageIncremen
   const increments: UsageIncrement[] = [];
   for (const { facts, requests } of usageGroups.values()) {
     const { keyId, version, limit } = facts;
-    const goodUntil = findDeadline(facts.goodUntil, requests);
-    increments.push({ keyId, uses: requests.length, version, goodUntil, limit });
+    const validUntil = findDeadline(facts.validUntil, requests);
+    increments.push({ keyId, uses: requests.length, version, validUntil, limit });
   }
   return increments;
 }
@@ -114,8 +114,8 @@ export function listIncrements(usageGroups: Batch["usageGroups"]): UsageIncremen
  * The time before which all of a group's requests are allowed: when the key expires, or becomes idle in one of the
  * workspaces. A group that isn't counted because it is past is looked up: the history may have later uses.
  */
-function findDeadline(goodUntil: string | null, requests: readonly PendingRequest[]): string | null {
-  let deadline = goodUntil;
+function findDeadline(validUntil: string | null, requests: readonly PendingRequest[]): string | null {
+  let deadline = validUntil;
   for (const request of requests) {
     const idleAt = membershipOf(request)?.idleAt ?? null;
     if (idleAt === null || idleAt === deadline) continue;

@@ -27,8 +27,8 @@ returning ${windowState}`;
 
 /** Counts a batch that consists of one key, as a single busy key produces. @throws what the driver throws. */
 export async function countOne(client: pg.Client, increment: UsageIncrement): Promise<CountResult> {
-  const { keyId, uses, version, goodUntil, limit } = increment;
-  const values = [keyId, uses, version, goodUntil];
+  const { keyId, uses, version, validUntil, limit } = increment;
+  const values = [keyId, uses, version, validUntil];
   const { rowCount, rows } = await client.query<LimitOutcomeRow>(
     limit
       ? {

@@ -26,9 +26,9 @@ describe("the key", () => {
     ["a deleted key of a disabled user", { isDeleted: true, isUserDisabled: true }, rejected("deleted")],
     ["a disabled key", { isDisabled: true }, rejected("disabled")],
     ["an expired key", { isExpired: true }, rejected("expired")],
-    ["a former secret in its overlap", { isFormerSecret: true }, allowed],
+    ["an old secret in its overlap", { isFormerSecret: true }, allowed],
     [
-      "a former secret after its overlap",
+      "an old secret after its overlap",
       { isFormerSecret: true, hasOverlapEnded: true },
       rejected("rotated-out"),
     ],
@@ -141,7 +141,7 @@ describe("a workspace", () => {
     expect(decideWith({ memberships }, "unrestricted")).toEqual(allowed);
   });
 
-  test("is not mentioned for a key that is restricted from it, or whose owner left", () => {
+  test("is not mentioned for a key that is restricted to other workspaces, or whose owner left", () => {
     const blocked = { isBlocked: true };
     expect(decideHere(blocked, { restrictions: restrict({ workspaceIds: [theirs] }) })).toEqual(
       rejected("workspace-not-in-key"),

@@ -20,14 +20,14 @@ export interface KeyFacts {
   readonly isUserDisabled: boolean;
   readonly isDisabled: boolean;
   readonly isExpired: boolean;
-  /** Whether the presented secret is a former secret of the key. */
+  /** Whether the presented secret is an old secret of the key. */
   readonly isFormerSecret: boolean;
-  /** Whether the overlap of the former secret has ended. */
+  /** Whether the overlap of the old secret has ended. */
   readonly hasOverlapEnded: boolean;
   /** Whether the presented secret is new after a rotation and no request has used it. */
   readonly isUnusedSecret: boolean;
-  /** When the key expires or the former secret's overlap ends, by the database's clock; null for never. */
-  readonly goodUntil: string | null;
+  /** When the key expires or the old secret's overlap ends, by the database's clock; null for never. */
+  readonly validUntil: string | null;
   readonly limit: Limit | null;
   /** The restrictions that the node enforces; undefined for none. */
   readonly restrictions: Restrictions | undefined;
@@ -109,7 +109,8 @@ export function decide(facts: KeyFacts, { requirement, address }: RequestContext
   const { restrictions } = facts;
   if (!allowsAddress(restrictions, address)) return rejections.address;
   if (!requirement) return allowed;
-  if (requirement === "unrestricted") return limitsAccess(restrictions) ? rejections.narrowed : allowed;
+  if (requirement === "unrestricted")
+    return limitsAccess(restrictions) ? rejections[requiresUnrestrictedKey] : allowed;
   const { workspaceId, permission } = requirement;
   if (!allowsWorkspace(restrictions, workspaceId)) return rejections["workspace-not-in-key"];
   const membership = facts.memberships.get(workspaceId);
@@ -131,6 +132,9 @@ export function checkKey(facts: KeyFacts): Decision {
 
 const allowed = { kind: "allowed" } as const satisfies Decision;
 
+/** The code is older than the term "restricted key", and clients may depend on it. */
+const requiresUnrestrictedKey = "narrowed";
+
 /** One shared object per reason, so that a rejection allocates nothing. */
 const rejections = Object.fromEntries(
   (
@@ -141,7 +145,7 @@ const rejections = Object.fromEntries(
       "expired",
       "rotated-out",
       "address",
-      "narrowed",
+      requiresUnrestrictedKey,
       "workspace-not-in-key",
       "no-member",
       "blocked",

@@ -14,7 +14,7 @@ export const validFacts: KeyFacts = {
   isFormerSecret: false,
   hasOverlapEnded: false,
   isUnusedSecret: false,
-  goodUntil: null,
+  validUntil: null,
   limit: null,
   restrictions: undefined,
   isRestricted: false,

@@ -92,7 +92,7 @@ test("a key that was never used may have its first secret replaced", async () =>
   expect(await replace(key, next as NewSecret)).toBeUndefined();
 });
 
-test("a batch with uses of the new and of the former secret marks the new one and counts all", async () => {
+test("a batch with uses of the new and of the old secret marks the new one and counts all", async () => {
   const node = openNode();
   const [key, other] = [await addKey(), await addKey()];
   for (const { secret } of [key, other]) await node.admit(secret);
@@ -155,7 +155,7 @@ test("a replacement during a first use waits for it, and keeps the used secret",
   await client.connect();
   onTestFinished(() => client.end());
   await client.query("begin");
-  const increment = { keyId: key.id, uses: 1, version: 2, goodUntil: null, limit: null };
+  const increment = { keyId: key.id, uses: 1, version: 2, validUntil: null, limit: null };
   const { uncounted } = await resolveUses(client, {
     increments: [increment],
     lookups: [],
@@ -202,7 +202,7 @@ test("of concurrent first uses on two nodes and a replacement, either all uses w
   }
 });
 
-test("however often a secret is replaced, the former secret keeps its overlap, and few replaced secrets are stored", async () => {
+test("however often a secret is replaced, the old secret keeps its overlap, and few old secrets are stored", async () => {
   const node = openNode();
   const key = await addKey();
   let issued = await rotate(key);
@@ -219,7 +219,7 @@ test("however often a secret is replaced, the former secret keeps its overlap, a
   expect(count).toBeLessThanOrEqual(102);
 });
 
-test("former secrets whose overlap has ended don't displace a valid one, however many there are", async () => {
+test("old secrets whose overlap has ended don't displace a valid one, however many there are", async () => {
   const node = openNode();
   const key = await addKey();
   for (let count = 0; count < 6; count += 1) await rotate(key);

@@ -38,7 +38,7 @@ async function listKeyIds(): Promise<readonly string[]> {
   return rows.map(({ id }) => id);
 }
 
-test("a purged key and its former secrets are unknown, on a node that remembers the key and on any other", async () => {
+test("a purged key and its old secrets are unknown, on a node that remembers the key and on any other", async () => {
   const [remembering, other] = [openNode(), openNode()];
   const key = await addKey();
   const { secret, start, hash } = createApiKey();
@@ -63,9 +63,9 @@ test("purging under load rejects no valid request, loses no count and deletes no
   const acknowledged = new Set<TestKey>();
   const wrong: unknown[] = [];
   const counts = new Map(live.map(({ id }) => [id, 0]));
-  let isOver = false;
+  let isStopped = false;
   onTestFinished(() => {
-    isOver = true;
+    isStopped = true;
   });
   const admitOnce = async (node: Admission, key: TestKey): Promise<void> => {
     const allowed = [
@@ -81,10 +81,10 @@ test("purging under load rejects no valid request, loses no count and deletes no
   const traffic = nodes.map(async (node, index) => {
     const keys = [...live, ...deleted].toSorted((one, other) => (one.id < other.id ? -1 : 1));
     if (index === 1) keys.reverse();
-    while (!isOver) await Promise.all(keys.map((key) => admitOnce(node, key)));
+    while (!isStopped) await Promise.all(keys.map((key) => admitOnce(node, key)));
   });
   const purging = purgers.map(async ({ purger }) => {
-    while (!isOver) await purger.run();
+    while (!isStopped) await purger.run();
   });
   for (const key of deleted) {
     await remove(key);
@@ -92,7 +92,7 @@ test("purging under load rejects no valid request, loses no count and deletes no
   }
   const liveIds = live.map(({ id }) => id).toSorted();
   await expect.poll(listKeyIds, { timeout: 10_000 }).toEqual(liveIds);
-  isOver = true;
+  isStopped = true;
   await Promise.all([...traffic, ...purging]);
   expect(wrong).toEqual([]);
   expect(purgers.flatMap(({ failures }) => failures)).toEqual([]);

@@ -317,7 +317,7 @@ describe.each([
     });
   });
 
-  describe("a former secret", () => {
+  describe("an old secret", () => {
     async function rotate(key: TestKey, overlapSeconds: number): Promise<string> {
       const { secret, start, hash } = createApiKey();
       await database.db.transaction().execute(async (trx) => {
@@ -364,7 +364,7 @@ describe.each([
       }
     });
 
-    test("is rejected on the next request when the overlap is ended, and so are older former secrets", async () => {
+    test("is rejected on the next request when the overlap is ended, and so are older old secrets", async () => {
       const node = openNode();
       const key = await addKey();
       const second = await rotate(key, 3_600);
@@ -381,7 +381,7 @@ describe.each([
       expect(await kindOf(node, third)).toBe("admitted");
     });
 
-    test("is one of at most five valid former secrets, and does not delay other keys for long", async () => {
+    test("is one of at most five valid old secrets, and does not delay other keys for long", async () => {
       const node = openNode();
       const key = await addKey();
       const secrets = [key.secret];

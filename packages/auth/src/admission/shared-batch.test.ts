@@ -69,7 +69,7 @@ test("a request decided by facts from before a change isn't allowed along with r
   expect(await countUses(key)).toBe(4);
 });
 
-test("requests with a former secret and with the current one are each answered for their own secret", async () => {
+test("requests with an old secret and with the current one are each answered for their own secret", async () => {
   const key = await addKey();
   const current = await rotate(key);
   const node = openNode();

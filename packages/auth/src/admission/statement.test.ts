@@ -90,10 +90,10 @@ test.each([
   },
 );
 
-test.each<[string, Pick<UsageIncrement, "goodUntil" | "limit">]>([
-  ["without restrictions", { goodUntil: null, limit: null }],
-  ["that expire", { goodUntil: "2999-01-01T00:00:00Z", limit: null }],
-  ["with rate limits", { goodUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
+test.each<[string, Pick<UsageIncrement, "validUntil" | "limit">]>([
+  ["without restrictions", { validUntil: null, limit: null }],
+  ["that expire", { validUntil: "2999-01-01T00:00:00Z", limit: null }],
+  ["with rate limits", { validUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
 ])("counting keys %s locks their rows in the order of their keys", async (_what, restrictions) => {
   const keyIds = Array.from({ length: 3 }, () => randomUUID() as KeyId).sort();
   const [first, middle, last] = keyIds as [KeyId, KeyId, KeyId];
@@ -120,10 +120,10 @@ test.each<[string, Pick<UsageIncrement, "goodUntil" | "limit">]>([
   expect(unlocked).toEqual([{ key_id: last }]);
 });
 
-test.each<[string, Pick<UsageIncrement, "goodUntil" | "limit">]>([
-  ["without restrictions", { goodUntil: null, limit: null }],
-  ["that expire", { goodUntil: "2999-01-01T00:00:00Z", limit: null }],
-  ["with rate limits", { goodUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
+test.each<[string, Pick<UsageIncrement, "validUntil" | "limit">]>([
+  ["without restrictions", { validUntil: null, limit: null }],
+  ["that expire", { validUntil: "2999-01-01T00:00:00Z", limit: null }],
+  ["with rate limits", { validUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
 ])(
   "counting one or several keys %s doesn't move their last use back if the clock is set back",
   async (_what, restrictions) => {
@@ -185,7 +185,7 @@ test("a use changes no index, even if a batch uses every row of a page: each row
         pg_stat_get_xact_tuples_hot_updated('key_counters'::regclass)::integer as hot`);
     return rows[0];
   };
-  const increments = keyIds.map((keyId) => ({ keyId, uses: 1, version: 1, goodUntil: null, limit: null }));
+  const increments = keyIds.map((keyId) => ({ keyId, uses: 1, version: 1, validUntil: null, limit: null }));
   expect(await countUses(client, increments)).toEqual({ uncounted: [], limits: new Map() });
   expect(await readChanges()).toEqual({ updated: 1_024, hot: 1_024 });
   expect(await countUses(client, increments.slice(0, 1))).toEqual({ uncounted: [], limits: new Map() });

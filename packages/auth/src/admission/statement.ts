@@ -24,7 +24,7 @@ export interface KeyLookup {
 interface Uncounted {
   /** The current version of the key; null for a deleted key. */
   readonly version: number | null;
-  /** Whether the key, or the overlap of a former secret, has expired. */
+  /** Whether the key, or the overlap of an old secret, has expired. */
   readonly isExpired: boolean;
 }
 
@@ -210,7 +210,7 @@ export async function countUses(
   const [first] = increments;
   if (first && increments.length === 1) return await countOne(client, first);
   if (increments.some(({ limit }) => limit !== null)) return await countLimitedUses(client, increments);
-  const hasExpiries = increments.some(({ goodUntil }) => goodUntil !== null);
+  const hasExpiries = increments.some(({ validUntil }) => validUntil !== null);
   const { rows } = await client.query<[KeyId]>({
     ...(hasExpiries
       ? { name: "admit-count-with-expiry", text: countWithExpiryText, values: listWithExpiry(increments) }
@@ -296,12 +296,12 @@ function listWithoutExpiry(increments: readonly UsageIncrement[]): string[] {
 function listWithExpiry(increments: readonly UsageIncrement[]): string[] {
   return [
     ...listWithoutExpiry(increments),
-    `{${increments.map(({ goodUntil }) => goodUntil ?? "null").join()}}`,
+    `{${increments.map(({ validUntil }) => validUntil ?? "null").join()}}`,
   ];
 }
 
 function list(increments: readonly UsageIncrement[]): string[] {
-  const hasExpiries = increments.some(({ goodUntil }) => goodUntil !== null);
+  const hasExpiries = increments.some(({ validUntil }) => validUntil !== null);
   return [
     // `unnest` pads shorter arrays with nulls.
     ...(hasExpiries ? listWithExpiry(increments) : [...listWithoutExpiry(increments), "{}"]),

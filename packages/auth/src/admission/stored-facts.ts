@@ -21,7 +21,7 @@ export const factsAsJson = `
     'isFormerSecret', key.good_until is not null,
     'hasOverlapEnded', coalesce(key.good_until <= clock_timestamp(), false),
     'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
-    'goodUntil', least(key.expires_at, key.good_until),
+    'validUntil', least(key.expires_at, key.good_until),
     ${settingsAsJson("key")},
     'membership', (
       select json_build_object(
@@ -41,7 +41,7 @@ const columns = ["id", "user_id", "created_at", "deleted_at", ...settingColumns]
   .map((column) => `key.${column}`)
   .join();
 
-/** SQL for the key of the `lookup`'s secret: its current secret, or a former secret with its `good_until`. */
+/** SQL for the key of the `lookup`'s secret: its current secret, or an old secret with its `good_until`. */
 export const keyOfSecret = `
   select ${columns}, null::timestamptz as good_until from api_keys key where key.hash = lookup.hash
   union all
@@ -62,14 +62,14 @@ export interface StoredFacts extends StoredSettings {
   readonly hasOverlapEnded: boolean;
   readonly isUnusedSecret: boolean;
   /** ISO 8601, to the microsecond. */
-  readonly goodUntil: string | null;
+  readonly validUntil: string | null;
   readonly membership: Membership | null;
 }
 
-/** @param workspaceId the workspace lookup for. */
+/** @param workspaceId the workspace whose membership was looked up; undefined for none. */
 export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
   const { keyId, userId, version, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
-  const { isFormerSecret, hasOverlapEnded, isUnusedSecret, goodUntil, limit, membership } = found;
+  const { isFormerSecret, hasOverlapEnded, isUnusedSecret, validUntil, limit, membership } = found;
   return {
     keyId,
     userId,
@@ -81,7 +81,7 @@ export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefi
     isFormerSecret,
     hasOverlapEnded,
     isUnusedSecret,
-    goodUntil,
+    validUntil,
     limit,
     restrictions: compileRestrictions(found),
     isRestricted: isRestricted(found),

@@ -8,7 +8,7 @@ export interface UsageIncrement {
   readonly uses: number;
   readonly version: number;
   /** They are counted only before this time, by the database's clock; a timestamp in Postgres's own format. */
-  readonly goodUntil: string | null;
+  readonly validUntil: string | null;
   readonly limit: Limit | null;
 }
 

@@ -13,7 +13,7 @@ export interface Principal {
   readonly restrictions: Restrictions | undefined;
   /** Whether the key has any restriction, including expiry, IP ranges and a rate limit. A restricted key can manage only itself. */
   readonly isRestricted: boolean;
-  /** Whether a former secret was presented. A request with a former secret may not change keys. */
+  /** Whether an old secret was presented. A request with an old secret may not change keys. */
   readonly isByFormerSecret: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface LimitState {
   readonly resetsInSeconds: number;
 }
 
-/** The key that a request presented, its owner, and the digest of the secret if it is a former secret. */
+/** The key that a request presented, its owner, and the digest of the secret if it is an old secret. */
 export interface Presented {
   readonly keyId: KeyId;
   readonly userId: UserId;

@@ -73,7 +73,7 @@ test("a counter that is incremented while it is written waits behind the others"
   expect(counters.take(5).map(({ keyId }) => keyId)).toEqual([keyAt(2), keyAt(0)]);
 });
 
-test("records at most 20,000 pending sightings; a text that found no room is recorded when it is seen again", () => {
+test("records at most 20,000 pending values; a value that found no room is recorded when it is seen again", () => {
   const recorder = new LastSeenRecorder();
   for (let place = 0; place < 20_010; place += 1) recorder.record(keyAt(place), "here", 0);
   expect(recorder.pendingCount).toBe(20_000);
@@ -92,7 +92,7 @@ test("the latest five texts of a key are written", () => {
   ]);
 });
 
-test("a sighting that is renewed while it is written is written again", () => {
+test("a value that is renewed while it is written is written again", () => {
   const recorder = new LastSeenRecorder();
   recorder.record(keyAt(0), "here", 0);
   const taken = recorder.take(1);
@@ -101,7 +101,7 @@ test("a sighting that is renewed while it is written is written again", () => {
   expect(recorder.take(1)).toMatchObject([{ at: new Date(60_000) }]);
 });
 
-test("at most 5,000 rejected requests wait, and keys with many make room for the only one of another key", () => {
+test("at most 5,000 rejected requests wait; when the log is full, keys with many of them lose their oldest entries first", () => {
   const log = new RejectionLog();
   const add = (place: number, requestId: string): void =>
     log.add({

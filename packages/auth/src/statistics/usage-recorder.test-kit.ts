@@ -43,8 +43,8 @@ export const request: RecordedRequest = {
   requestId: "one",
 };
 
-/** A former secret of a key. */
-interface RetiredSecret {
+/** An old secret of a key. */
+interface OldSecret {
   readonly keyId: KeyId;
   /** In base64. */
   readonly digest: string;
@@ -84,7 +84,7 @@ export function recorderKit(database: () => TestDatabase) {
       .orderBy("outcome")
       .execute();
 
-  const addRetiredSecret = async (): Promise<RetiredSecret> => {
+  const addOldSecret = async (): Promise<OldSecret> => {
     const { id: keyId } = await addKey();
     const hash = randomBytes(32);
     const row = { hash, key_id: keyId, start: "lk_abcdef", good_until: new Date() };
@@ -124,7 +124,7 @@ export function recorderKit(database: () => TestDatabase) {
     openRecorder,
     readHours,
     addKey,
-    addRetiredSecret,
+    addOldSecret,
     holdHours,
     countConnections,
   };

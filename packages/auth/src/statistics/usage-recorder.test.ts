@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { openRecorder, readHours, addRetiredSecret } = recorderKit(() => database);
+const { openRecorder, readHours, addOldSecret } = recorderKit(() => database);
 
 test("adds up requests by outcome over several flushes and two concurrent recorders", async () => {
   const keyId = createId("key");
@@ -144,8 +144,8 @@ test("keeps the latest 100 rejected requests of a key with all their details", a
   ]);
 });
 
-test("records when a former secret was last used, accurate to one minute", async () => {
-  const { keyId, digest, read } = await addRetiredSecret();
+test("records when an old secret was last used, accurate to one minute", async () => {
+  const { keyId, digest, read } = await addOldSecret();
   const { recorder, advance } = openRecorder();
   const none = { rejectedAt: null, rejectedAddress: null };
   recorder.record(admitted(keyId), request);
@@ -161,8 +161,8 @@ test("records when a former secret was last used, accurate to one minute", async
   expect(await read()).toEqual({ usedAt: new Date("2026-03-02T12:01:00Z"), ...none });
 });
 
-test("marks a former secret that is rejected after its overlap, and none that is rejected for another reason", async () => {
-  const { keyId, digest, read } = await addRetiredSecret();
+test("marks an old secret that is rejected after its overlap, and none that is rejected for another reason", async () => {
+  const { keyId, digest, read } = await addOldSecret();
   const { recorder, clock } = openRecorder();
   recorder.record(rejected(keyId, "user-disabled", digest), request);
   await recorder.flush();

@@ -36,9 +36,9 @@ export interface RecordedRequest {
   readonly requestId: string;
 }
 
-/** The maximum number of counters, and of sightings, per write. Others wait for a later write, and their counts keep growing. */
+/** The maximum number of counters, and of seen values, per write. Others wait for a later write, and their counts keep growing. */
 const maxCountsPerWrite = 2_000;
-const maxSightingsPerWrite = 1_000;
+const maxSeenValuesPerWrite = 1_000;
 const maxRotatedOut = 1_000;
 /** The number of writes that is enough to write everything that can wait. */
 const maxRounds = 25;
@@ -53,7 +53,7 @@ const lastFlushMs = 2_000;
 const disconnectMs = 500;
 
 /**
- * Records the history of keys: hours, last addresses, rejected requests, and the use of former secrets. These are
+ * Records the history of keys: hours, last addresses, rejected requests, and the use of old secrets. These are
  * statistics. They are written shortly afterwards on a separate connection, and `kill -9` loses what is not written
  * yet. Admission doesn't wait for them, and their failures don't fail a request. The total and the last use of a key
  * belong to admission and are exact.
@@ -61,7 +61,7 @@ const disconnectMs = 500;
  * Data that can't be written is kept and written later. If the response to a commit is lost, its data is written again,
  * and its counts are added twice. If Postgres rejects data for any reason other than being unavailable or busy, the
  * data is dropped, because it would block all later writes. Memory is bounded: see {@link HourCounters},
- * {@link LastSeenRecorder} and {@link RejectionLog}. At most 1,000 former secrets that were used after their overlap wait to
+ * {@link LastSeenRecorder} and {@link RejectionLog}. At most 1,000 old secrets that were used after their overlap wait to
  * be marked; further marks are dropped.
  */
 export class UsageRecorder {
@@ -71,10 +71,10 @@ export class UsageRecorder {
   readonly #clock: Clock;
   readonly #counters: HourCounters;
   readonly #addresses = new LastSeenRecorder();
-  /** Uses of former secrets, by digest. */
+  /** Uses of old secrets, by digest. */
   readonly #secretUses = new LastSeenRecorder();
   readonly #rejections = new RejectionLog();
-  /** The last request with each former secret whose overlap had ended, by digest. */
+  /** The last request with each old secret whose overlap had ended, by digest. */
   readonly #rotatedOut = new Map<string, { readonly at: Date; readonly address: string | null }>();
   readonly #timer: NodeJS.Timeout;
   #db: Db;
@@ -219,8 +219,8 @@ export class UsageRecorder {
   async #write(): Promise<boolean> {
     if (!this.#hasPendingWrites()) return true;
     const usage = this.#counters.take(maxCountsPerWrite);
-    const addresses = this.#addresses.take(maxSightingsPerWrite);
-    const uses = this.#secretUses.take(maxSightingsPerWrite);
+    const addresses = this.#addresses.take(maxSeenValuesPerWrite);
+    const uses = this.#secretUses.take(maxSeenValuesPerWrite);
     const rejections = this.#rejections.take();
     const rotatedOut = [...this.#rotatedOut];
     const history: KeyHistory = {

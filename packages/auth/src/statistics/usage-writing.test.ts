@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { openRecorder, readHours, addKey, addRetiredSecret, holdHours, countConnections } = recorderKit(
+const { openRecorder, readHours, addKey, addOldSecret, holdHours, countConnections } = recorderKit(
   () => database,
 );
 
@@ -26,7 +26,7 @@ async function sum(keyId: KeyId): Promise<number> {
 }
 
 test("keeps what it can't write while Postgres is unavailable, and writes all of it afterwards", async () => {
-  const { keyId, digest, read } = await addRetiredSecret();
+  const { keyId, digest, read } = await addOldSecret();
   const { recorder, clock, failures } = openRecorder();
   const use = () => {
     recorder.record(admitted(keyId, digest), request);
@@ -176,17 +176,17 @@ test("close does not wait for an unavailable Postgres", async () => {
 
 test("close does not wait long for a slow Postgres", async () => {
   await sql`
-    create function dawdle() returns trigger language plpgsql as $$
+    create function sleepOnInsert() returns trigger language plpgsql as $$
     begin
       perform pg_sleep(4);
       return new;
     end $$`.execute(database.owner);
   await sql`
-    create trigger dawdle before insert on key_usage_hours for each row execute function dawdle()`.execute(
+    create trigger sleepOnInsert before insert on key_usage_hours for each row execute function sleepOnInsert()`.execute(
     database.owner,
   );
   onTestFinished(async () => {
-    await sql`drop function dawdle cascade`.execute(database.owner);
+    await sql`drop function sleepOnInsert cascade`.execute(database.owner);
   });
   const { recorder } = openRecorder();
   recorder.record(admitted(createId("key")), request);

@@ -4,7 +4,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
 import type { DatabaseConnection } from "../connection.ts";
-import { type MigrationNotice, migrate } from "../migrate.ts";
+import { type MigrationWarning, migrate } from "../migrate.ts";
 import { readHistory } from "../migration-history.ts";
 import { type Migrations, migrations } from "../migrations.ts";
 import type { Db } from "../schema.ts";
@@ -35,7 +35,7 @@ export interface RestoreOptions {
   readonly isEmbedded: boolean;
   /** All known migrations; this version's by default. */
   readonly known?: Migrations;
-  readonly onNotice?: (notice: MigrationNotice) => void;
+  readonly onWarning?: (notice: MigrationWarning) => void;
   /** Interrupts the restore; nothing is restored then. */
   readonly signal?: AbortSignal;
 }
@@ -50,15 +50,15 @@ export async function restoreDatabase(
   connection: DatabaseConnection,
   options: RestoreOptions,
 ): Promise<Restored> {
-  const { header, known = migrations, onNotice = () => undefined } = options;
+  const { header, known = migrations, onWarning = () => undefined } = options;
   const backupMigrations = selectMigrations(header, known);
   const session = await openBackupSession(connection, "latchkey restore");
   try {
     await requireUnused(session.db, options.isEmbedded);
     await requireSameSchema(session.db, header, { mayBeEmpty: true });
-    const applied = await migrate(connection, { known: backupMigrations, onNotice });
+    const applied = await migrate(connection, { known: backupMigrations, onWarning });
     const contents = await loadRows(session, options);
-    await migrate(connection, { known, onNotice });
+    await migrate(connection, { known, onWarning });
     return { ...contents, isNew: applied.length > 0 };
   } finally {
     await session.close();

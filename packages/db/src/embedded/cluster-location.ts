@@ -59,8 +59,8 @@ export async function hasClusterLocation(dataDirectory: string): Promise<boolean
   const record = await readRecord(dataDirectory);
   if (!record) return false;
   // A home that no longer exists is reported when the cluster is opened.
-  const isHomeThere = await stat(record.directory).catch(() => undefined);
-  return !isHomeThere || (await hasCluster(clusterBelow(record.directory)));
+  const homeExists = (await stat(record.directory).catch(() => undefined)) !== undefined;
+  return !homeExists || (await hasCluster(clusterBelow(record.directory)));
 }
 
 /**

@@ -66,12 +66,12 @@ test("a signal ends the wait for a recovery, and stops the Postgres that was sta
 
 test("a signal ends the wait for a Postgres that doesn't answer", async () => {
   const { dataDirectory, cluster } = await createStopped();
-  const mute = createServer((socket) => socket.on("error", () => undefined));
-  mute.listen(join(cluster, ".s.PGSQL.5432"));
-  onTestFinished(() => void mute.close());
-  await once(mute, "listening");
+  const silentServer = createServer((socket) => socket.on("error", () => undefined));
+  silentServer.listen(join(cluster, ".s.PGSQL.5432"));
+  onTestFinished(() => void silentServer.close());
+  await once(silentServer, "listening");
   const { abort } = startOpening(dataDirectory);
-  await once(mute, "connection");
+  await once(silentServer, "connection");
   const { outcome, tookMs } = await abort();
   expect(outcome).toEqual(isAbort);
   // Less than the 10 s for which an attempt to connect waits.

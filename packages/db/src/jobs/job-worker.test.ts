@@ -94,7 +94,7 @@ test("tries a job that failed again later, reports the error, and stores no mess
   expect(attempts).toBe(2);
 });
 
-test("each attempt of a job gets the same ID, and each job another one", async () => {
+test("all attempts of a job have the same ID, and every job has a different ID", async () => {
   const ids: string[] = [];
   const perform = async (_payload: ResetPayload, jobId: string) => {
     ids.push(jobId);

@@ -24,12 +24,12 @@ export interface JobPayloads {
   };
   readonly "send-email-change": {
     readonly userId: UserId;
-    /** The new address, in lower case. */
+    /** The new email address, in lower case. */
     readonly email: string;
   };
   readonly "send-email-changed": {
     readonly userId: UserId;
-    /** The former address, in lower case. */
+    /** The former email address, in lower case. */
     readonly email: string;
   };
   /** Emails the notices of a user that are due. */

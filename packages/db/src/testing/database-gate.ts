@@ -13,7 +13,7 @@ export interface DatabaseGate {
   /** Starts to forward connections, those that wait first. */
   readonly open: () => void;
   /** Ends all connections; new ones are still forwarded. */
-  readonly sever: () => void;
+  readonly dropConnections: () => void;
   readonly close: () => void;
 }
 
@@ -37,7 +37,7 @@ export async function createDatabaseGate(target: ClusterConnection): Promise<Dat
     else near.destroy();
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
-  const sever = (): void => {
+  const dropConnections = (): void => {
     for (const socket of sockets) socket.destroy();
   };
   const { port } = server.address() as AddressInfo; // It listens on TCP.
@@ -46,16 +46,16 @@ export async function createDatabaseGate(target: ClusterConnection): Promise<Dat
     arrivals: () => arrivals,
     hold() {
       isHeld = true;
-      sever();
+      dropConnections();
     },
     open() {
       isOpen = true;
       isHeld = false;
       for (const forward of waiting.splice(0)) forward();
     },
-    sever,
+    dropConnections,
     close() {
-      sever();
+      dropConnections();
       server.close();
     },
   };

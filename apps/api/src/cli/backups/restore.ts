@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { readBackup } from "@latchkey/db/read-backup";
 import { restoreDatabase } from "@latchkey/db/restore-database";
 import { z } from "zod";
-import { describeNotice, withStartErrors } from "../../boot.ts";
+import { describeMigrationWarning, withStartErrors } from "../../boot.ts";
 import { describeLocation } from "../../database-server.ts";
 import { itemOf } from "../result.ts";
 import { defineServerTask } from "../server-task.ts";
@@ -32,7 +32,7 @@ export const restoreTask = defineServerTask({
         header,
         openBackup: backup.read,
         isEmbedded,
-        onNotice: (notice) => stderr.write(`${describeNotice(notice)}\n`),
+        onWarning: (warning) => stderr.write(`${describeMigrationWarning(warning)}\n`),
         signal,
       }),
     );

@@ -76,7 +76,7 @@ function createKey(
   return { id, owner, name, profile, createdAt, disabledAt, row, formerSecret };
 }
 
-/** A former secret whose overlap ends soon, so that its key is being rotated, or has ended, so that it was rejected. */
+/** An old secret whose overlap ends soon, so that its key is being rotated, or has ended, so that it was rejected. */
 function createFormerSecret(
   random: Random,
   { id, createdAt, now }: { id: KeyId; createdAt: Date; now: Date },

@@ -11,8 +11,10 @@ export const createInvitationTask = defineTask({
   input: z.strictObject({ workspace: workspaceId, email, role }),
   perform: async ({ db, quotas, baseUrl }, { workspace, email, role }) => {
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
-    const terms = { quotas, baseUrl, sendsEmail: false }; // The operator gets the link.
-    const sent = await db.transaction().execute((trx) => createInvitation(trx, edit, { email, role }, terms));
+    const options = { quotas, baseUrl, sendsEmail: false }; // The operator gets the link.
+    const sent = await db
+      .transaction()
+      .execute((trx) => createInvitation(trx, edit, { email, role }, options));
     return sentInvitationResult(workspace, sent);
   },
 });

@@ -10,8 +10,8 @@ export const resendInvitationTask = defineTask({
   input: z.strictObject({ workspace: workspaceId, id: invitationId }),
   perform: async ({ db, quotas, baseUrl }, { workspace, id }) => {
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
-    const terms = { quotas, baseUrl, sendsEmail: false }; // The operator gets the link.
-    const sent = await db.transaction().execute((trx) => resendInvitation(trx, edit, id, terms));
+    const options = { quotas, baseUrl, sendsEmail: false }; // The operator gets the link.
+    const sent = await db.transaction().execute((trx) => resendInvitation(trx, edit, id, options));
     return sentInvitationResult(workspace, sent);
   },
 });

@@ -1,6 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { getKeyHolder } from "../../domain/accounts.ts";
+import { getKeyOwner } from "../../domain/accounts.ts";
 import { createKey } from "../../domain/api-keys.ts";
 import { keyDescription, keyName } from "../../fields.ts";
 import { commandOrigin } from "../command-origin.ts";
@@ -18,7 +18,7 @@ export const createKeyTask = defineTask({
     limit: limitOption.optional(),
   }),
   perform: async ({ db, quotas }, { user, name, description, ...options }) => {
-    const { id: userId } = await getKeyHolder(db, user);
+    const { id: userId } = await getKeyOwner(db, user);
     const key = { userId, name, description, settings: toSettings(options), origin: commandOrigin };
     const { id, secret } = await db.transaction().execute((trx) => createKey(trx, key, quotas));
     return secretResult(encodeId("key", id), secret);

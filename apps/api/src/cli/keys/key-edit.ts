@@ -1,18 +1,18 @@
-import type { OwnedApiKey } from "@latchkey/db/api-keys";
+import type { ApiKeyWithOwner } from "@latchkey/db/api-keys";
 import type { KeyId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
-import { getKey, getKeyOwner, type KeyChanges, type KeyEdit, updateKey } from "../../domain/api-keys.ts";
+import { getKey, getKeyOwnerId, type KeyChanges, type KeyEdit, updateKey } from "../../domain/api-keys.ts";
 import { commandOrigin } from "../command-origin.ts";
 import type { TaskContext } from "../task.ts";
 
 /** @throws {AppError} NOT_FOUND */
 export async function findEdit(db: Db, id: KeyId): Promise<KeyEdit> {
-  return { userId: await getKeyOwner(db, id), id, origin: commandOrigin };
+  return { userId: await getKeyOwnerId(db, id), id, origin: commandOrigin };
 }
 
 /** @throws {AppError} NOT_FOUND */
-export async function getOwnedKey(db: Db, id: KeyId): Promise<OwnedApiKey> {
-  const userId = await getKeyOwner(db, id);
+export async function getOwnedKey(db: Db, id: KeyId): Promise<ApiKeyWithOwner> {
+  const userId = await getKeyOwnerId(db, id);
   return { ...(await getKey(db, { userId, id })), userId };
 }
 
@@ -21,7 +21,7 @@ export async function applyChanges(
   { db, quotas }: Pick<TaskContext, "db" | "quotas">,
   edit: KeyEdit,
   changes: KeyChanges,
-): Promise<OwnedApiKey> {
+): Promise<ApiKeyWithOwner> {
   const changed = await db.transaction().execute((trx) => updateKey(trx, edit, changes, quotas));
   return { ...changed, userId: edit.userId };
 }

@@ -1,4 +1,4 @@
-import type { OwnedApiKey } from "@latchkey/db/api-keys";
+import type { ApiKeyWithOwner } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { presentKey } from "../../presenters/api-key.ts";
@@ -8,7 +8,7 @@ import type { View } from "../result.ts";
 /** A key in the command's JSON: as in the open API, with its owner. */
 export type PresentedKey = ReturnType<typeof presentOwnedKey>;
 
-export function presentOwnedKey(key: OwnedApiKey) {
+export function presentOwnedKey(key: ApiKeyWithOwner) {
   return { ...presentKey(key), userId: encodeId("user", key.userId) };
 }
 

@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
-import { getKeyHolder } from "../../domain/accounts.ts";
+import { getKeyOwner } from "../../domain/accounts.ts";
 import { changeMemberRole } from "../../domain/members.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
@@ -17,7 +17,7 @@ export const changeRoleTask = defineTask({
     preview: z.boolean().optional(),
   }),
   perform: async ({ db, quotas }, { workspace, user, role, preview }) => {
-    const { id: userId } = await getKeyHolder(db, user);
+    const { id: userId } = await getKeyOwner(db, user);
     if (preview) return await previewStoppedKeys(db, workspace, { userId, role });
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const change = { userId, role, versions: undefined };

@@ -1,7 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { getKeyHolder } from "../../domain/accounts.ts";
+import { getKeyOwner } from "../../domain/accounts.ts";
 import { removeMemberWithKeys } from "../../domain/offboarding.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
@@ -12,7 +12,7 @@ import { previewStoppedKeys } from "./preview-stopped-keys.ts";
 export const removeMemberTask = defineTask({
   input: z.strictObject({ workspace: workspaceId, user: userReference, preview: z.boolean().optional() }),
   perform: async ({ db }, { workspace, user, preview }) => {
-    const { id: userId } = await getKeyHolder(db, user);
+    const { id: userId } = await getKeyOwner(db, user);
     if (preview) return await previewStoppedKeys(db, workspace, { userId });
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const stoppedKeys = await db.transaction().execute((trx) => removeMemberWithKeys(trx, edit, { userId }));

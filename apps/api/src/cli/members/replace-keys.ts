@@ -1,7 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { getKeyHolder } from "../../domain/accounts.ts";
+import { getKeyOwner } from "../../domain/accounts.ts";
 import { replaceActiveKeys } from "../../domain/offboarding.ts";
 import { serviceAccountName } from "../../fields.ts";
 import { presentReplacementKey } from "../../presenters/affected-key.ts";
@@ -13,7 +13,7 @@ import { userReference, workspaceId } from "../values.ts";
 export const replaceKeysTask = defineTask({
   input: z.strictObject({ workspace: workspaceId, user: userReference, name: serviceAccountName }),
   perform: async ({ db, quotas }, { workspace, user, name }) => {
-    const { id: userId } = await getKeyHolder(db, user);
+    const { id: userId } = await getKeyOwner(db, user);
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const { account, keys } = await db
       .transaction()

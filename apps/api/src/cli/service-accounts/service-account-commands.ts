@@ -6,7 +6,7 @@ const roleOption = ["--role <role>", "the role: admin, member, viewer"] as const
 export function addServiceAccountCommands(program: Command, createAction: CreateAction): void {
   const account = program
     .command("service-account")
-    .description("members that aren't people, for integrations");
+    .description("accounts for integrations, such as a deploy pipeline");
   account
     .command("create")
     .description("add a service account to a workspace; `key create --user <id>` creates its API keys")

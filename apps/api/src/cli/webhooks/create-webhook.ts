@@ -6,7 +6,7 @@ import { commandOrigin } from "../command-origin.ts";
 import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";
 import { webhookActions } from "./webhook-actions.ts";
-import { readWebhookTerms } from "./webhook-terms.ts";
+import { readWebhookOptions } from "./webhook-terms.ts";
 import { webhookSecretResult } from "./webhook-view.ts";
 
 const { url, description } = newWebhookFields;
@@ -15,10 +15,10 @@ export const createWebhookTask = defineTask({
   input: z.strictObject({ workspace: workspaceId, url, description, action: webhookActions.optional() }),
   perform: async (context, { workspace, action: actions = null, ...fields }) => {
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
-    const terms = await readWebhookTerms(context);
+    const options = await readWebhookOptions(context);
     const created = await context.db
       .transaction()
-      .execute((trx) => createWebhook(trx, edit, { ...fields, actions }, terms));
+      .execute((trx) => createWebhook(trx, edit, { ...fields, actions }, options));
     return webhookSecretResult(workspace, created);
   },
 });

@@ -27,10 +27,10 @@ export const editWebhookTask = defineTask({
     ),
   perform: async ({ db, env }, { workspace, id, action, allActions, ...fields }) => {
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
-    const terms = { allowsPlainWebhooks: env.webhookNetworks.length > 0 };
+    const options = { allowsPlainWebhooks: env.webhookNetworks.length > 0 };
     const actions = allActions ? null : action;
     const change = { ...fields, ...(actions !== undefined && { actions }), versions: undefined };
-    const changed = await db.transaction().execute((trx) => changeWebhook(trx, edit, id, change, terms));
+    const changed = await db.transaction().execute((trx) => changeWebhook(trx, edit, id, change, options));
     return itemOf(presentWebhookOf(workspace, changed), webhookView);
   },
 });

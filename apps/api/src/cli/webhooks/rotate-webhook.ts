@@ -4,18 +4,18 @@ import { rotateWebhookSecret } from "../../domain/webhooks.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { defineTask } from "../task.ts";
 import { overlap, webhookId, workspaceId } from "../values.ts";
-import { readWebhookTerms } from "./webhook-terms.ts";
+import { readWebhookOptions } from "./webhook-terms.ts";
 import { webhookSecretResult } from "./webhook-view.ts";
 
 export const rotateWebhookTask = defineTask({
   input: z.strictObject({ workspace: workspaceId, id: webhookId, overlap }),
   perform: async (context, { workspace, id, overlap }) => {
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
-    const terms = await readWebhookTerms(context);
+    const options = await readWebhookOptions(context);
     const rotation = { overlapSeconds: overlap, versions: undefined };
     const rotated = await context.db
       .transaction()
-      .execute((trx) => rotateWebhookSecret(trx, edit, id, rotation, terms));
+      .execute((trx) => rotateWebhookSecret(trx, edit, id, rotation, options));
     return webhookSecretResult(workspace, rotated);
   },
 });

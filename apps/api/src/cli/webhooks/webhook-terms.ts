@@ -3,7 +3,7 @@ import { getAuthSecret, requireAuthSecret } from "../../auth-secret.ts";
 import type { TaskContext } from "../task.ts";
 
 /** What the domain needs to create and rotate secrets of webhooks, from the command's environment. */
-export async function readWebhookTerms({ env, quotas }: Pick<TaskContext, "env" | "quotas">) {
+export async function readWebhookOptions({ env, quotas }: Pick<TaskContext, "env" | "quotas">) {
   requireAuthSecret(env);
   const webhookSecrets = new SealedSecrets(await getAuthSecret(env), "webhook secrets");
   return { quotas, webhookSecrets, allowsPlainWebhooks: env.webhookNetworks.length > 0 };

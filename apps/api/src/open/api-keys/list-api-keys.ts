@@ -1,4 +1,4 @@
-import { pageApiKeys } from "@latchkey/db/api-keys";
+import { listApiKeyPage } from "@latchkey/db/api-keys";
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { listQuery, pageOf, readPage, searchFilter, toPage } from "../../lists.ts";
@@ -34,7 +34,7 @@ export const listApiKeys = defineEndpoint({
   handle: async ({ query }, { read, principal: { userId, keyId, isRestricted } }) => {
     const { search, isDisabled } = query;
     const filter = { search, isDisabled, id: isRestricted ? keyId : undefined };
-    const rows = await read((db) => pageApiKeys(db, userId, { ...readPage(query), filter }));
+    const rows = await read((db) => listApiKeyPage(db, userId, { ...readPage(query), filter }));
     return toPage(rows, query, { present: presentKey, idOf: ({ id }) => id });
   },
 });

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { toAuditFilter } from "../../audit-filter.ts";
 import { readAuditLog, requireAuditAccess } from "../../domain/audit-log.ts";
 import { defineFileEndpoint } from "../../http/endpoint.ts";
-import { exportFormats, exportTypes, formatAuditLog, nameExport } from "../../presenters/audit-export.ts";
+import { exportFileName, exportFormats, exportTypes, formatAuditLog } from "../../presenters/audit-export.ts";
 import { workspaceParams } from "../../schemas.ts";
 import { auditFilterQuery } from "./audit-filter-query.ts";
 
@@ -37,7 +37,7 @@ export const exportAuditEvents = defineFileEndpoint({
     );
     return {
       contentType: exportTypes[query.format],
-      name: nameExport(query.format, now),
+      name: exportFileName(query.format, now),
       chunks: formatAuditLog(pages, query.format),
     };
   },

@@ -1,7 +1,7 @@
 import { readableWorkspaces } from "@latchkey/auth/restrictions";
 import { type ApiKey, findApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
-import { findKeyHolder, type KeyHolder } from "@latchkey/db/users";
+import { findKeyOwner, type KeyOwner } from "@latchkey/db/users";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
@@ -63,7 +63,7 @@ export const getMe = defineEndpoint({
   handle: async (_input, { read, principal: { userId, keyId, restrictions } }) => {
     const { key, user, workspaces } = await read(async (db) => ({
       key: await findApiKey(db, { userId, id: keyId }),
-      user: await findKeyHolder(db, userId),
+      user: await findKeyOwner(db, userId),
       workspaces: await asUser(db, userId, (trx) =>
         listMemberships(trx, userId, {
           limit: maxWorkspaces,
@@ -88,6 +88,6 @@ function presentKey(key: ApiKey): z.input<typeof identity>["key"] {
   };
 }
 
-function presentUser({ id, name, kind, email }: KeyHolder): z.input<typeof identity>["user"] {
+function presentUser({ id, name, kind, email }: KeyOwner): z.input<typeof identity>["user"] {
   return { id: encodeId("user", id), name, kind, email };
 }

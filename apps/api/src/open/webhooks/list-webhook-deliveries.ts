@@ -16,10 +16,10 @@ export const listWebhookDeliveries = defineEndpoint({
   operationId: "listWebhookDeliveries",
   summary: "List deliveries",
   description:
-    "Lists the deliveries to a webhook, oldest first. A failed attempt is repeated with increasing pauses for about 28 hours. Deliveries are kept for 30 days.",
+    "Lists the deliveries to a webhook, oldest first. A failed attempt is retried with exponential backoff for about 28 hours. Deliveries are kept for 30 days.",
   access: { workspace: "webhooks:manage" },
   request: { params: webhookParams, query },
-  response: { status: 200, description: "A page of deliveries, newest first.", schema: pageOf(delivery) },
+  response: { status: 200, description: "A page of deliveries, oldest first.", schema: pageOf(delivery) },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { webhookId }, query }, { read, access: { scope } }) => {
     const page = { ...readPage(query), filter: { webhookId, status: query.status } };

@@ -1,4 +1,4 @@
-import { pageWorkspaceKeys, workspaceKeyStatuses } from "@latchkey/db/workspace-keys";
+import { listWorkspaceKeyPage, workspaceKeyStatuses } from "@latchkey/db/workspace-keys";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { defineEndpoint } from "../../http/endpoint.ts";
@@ -36,7 +36,7 @@ export const listWorkspaceApiKeys = defineEndpoint({
   handle: async ({ query }, { read, access: { scope } }) => {
     const { search, status, ownerId } = query;
     const page = { ...readPage(query), filter: { search, status, ownerId } };
-    const rows = await read((db) => inWorkspace(db, scope, (trx) => pageWorkspaceKeys(trx, scope, page)));
+    const rows = await read((db) => inWorkspace(db, scope, (trx) => listWorkspaceKeyPage(trx, scope, page)));
     return toPage(rows, query, { present: presentWorkspaceKey, idOf: ({ id }) => id });
   },
 });

@@ -1,7 +1,7 @@
 import { createRoute, redirect } from "@tanstack/react-router";
 import { Shell } from "../shell/shell.tsx";
 import { ShellSkeleton } from "../shell/shell-skeleton.tsx";
-import { isFreshInstance, loadSession } from "./load-session.ts";
+import { hasNoAccounts, loadSession } from "./load-session.ts";
 import { rootRoute } from "./root-route.ts";
 
 /** The parent of the pages of signed-in users. */
@@ -12,7 +12,7 @@ export const appRoute = createRoute({
     const session = await loadSession();
     if (session) return { session };
     const isHome = location.pathname === "/";
-    if (isHome && (await isFreshInstance())) throw redirect({ to: "/sign-up", replace: true });
+    if (isHome && (await hasNoAccounts())) throw redirect({ to: "/sign-up", replace: true });
     throw redirect({ to: "/sign-in", search: isHome ? {} : { next: location.href }, replace: true });
   },
   component: Shell,

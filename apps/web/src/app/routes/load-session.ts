@@ -17,6 +17,6 @@ export async function loadSession() {
  * Whether the instance has no accounts yet. False if the call fails, because most instances have
  * accounts.
  */
-export async function isFreshInstance(): Promise<boolean> {
+export async function hasNoAccounts(): Promise<boolean> {
   return await queryClient.fetchQuery(trpc.instance.isFresh.queryOptions()).catch(() => false);
 }

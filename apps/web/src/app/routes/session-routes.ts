@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { findSameOriginPath } from "../../features/session/same-origin-path.ts";
 import { SessionSkeleton } from "../../features/session/session-skeleton.tsx";
-import { isFreshInstance, loadSession } from "./load-session.ts";
+import { hasNoAccounts, loadSession } from "./load-session.ts";
 import { rootRoute } from "./root-route.ts";
 
 interface SignInSearch {
@@ -58,7 +58,7 @@ const signUpRoute = createRoute({
   validateSearch: parseSignInSearch,
   beforeLoad: async (visit) => {
     // tRPC batches both. Without the second result, the page could first say that sign-up is closed, and then show the form.
-    await Promise.all([redirectIfSignedIn(visit), isFreshInstance()]);
+    await Promise.all([redirectIfSignedIn(visit), hasNoAccounts()]);
   },
   component: lazyRouteComponent(() => import("../../features/session/sign-up-page.tsx"), "SignUpPage"),
   pendingComponent: SessionSkeleton,

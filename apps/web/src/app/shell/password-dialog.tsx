@@ -145,7 +145,7 @@ function ProviderButton({ name }: { readonly name: string }): ReactElement {
       >
         {`Confirm with ${name}`}
       </Button>
-      <p className={classes.words}>You return to this page, without what you entered, and can try again.</p>
+      <p className={classes.words}>You’ll return to this page. Your input is not kept, so enter it again.</p>
     </>
   );
 }

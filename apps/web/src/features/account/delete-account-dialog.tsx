@@ -50,13 +50,13 @@ function Content(props: DeleteAccountDialogProps): ReactElement {
   if (!deletion.data) return <Skeleton h={200} />;
   const { isNeededOperator, blockingWorkspaces } = deletion.data;
   if (isNeededOperator || blockingWorkspaces.length > 0)
-    return <Refusal {...props} deletion={deletion.data} />;
+    return <RejectedDeletion {...props} deletion={deletion.data} />;
   return <Confirmation {...props} deletion={deletion.data} />;
 }
 
 type ContentProps = DeleteAccountDialogProps & { readonly deletion: AccountDeletion };
 
-function Refusal({ deletion, onClose }: ContentProps): ReactElement {
+function RejectedDeletion({ deletion, onClose }: ContentProps): ReactElement {
   const { isNeededOperator, blockingWorkspaces } = deletion;
   return (
     <>

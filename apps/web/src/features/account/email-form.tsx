@@ -14,7 +14,7 @@ import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./account-form.module.css";
 import { EmailVerification } from "./email-verification.tsx";
 
-/** Emails a link to the user's new email address, which changes when the link is opened. */
+/** Emails a link to the new email address. The account's email address changes when the user opens the link. */
 export function EmailForm({ email }: { readonly email: string }): ReactElement {
   const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
   const form = useForm({

@@ -9,13 +9,13 @@ import { RelativeTime } from "../../ui/relative-time.tsx";
 
 interface EndOverlapDialogProps {
   readonly apiKey: ApiKey;
-  /** The former secrets to revoke. */
+  /** The old secrets to revoke. */
   readonly formerSecrets: ApiKey["formerSecrets"];
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
-/** Asks for confirmation before the former secrets of a key are revoked. */
+/** Asks for confirmation before the old secrets of a key are revoked. */
 export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
   const { apiKey, formerSecrets, isOpen, onClose } = props;
   const { length: count } = formerSecrets;
@@ -25,7 +25,7 @@ export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
       onSuccess: (key) => {
         queryClient.setQueryData(trpc.apiKeys.get.queryKey({ id: key.id }), key);
         onClose();
-        // The button that opened the dialog is removed with the last former secret, so the focus
+        // The button that opened the dialog is removed with the last old secret, so the focus
         // moves to the page.
         document.getElementById("content")?.focus();
         const message =

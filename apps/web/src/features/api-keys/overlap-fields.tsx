@@ -7,7 +7,7 @@ import { type OverlapValues, overlapChoices, overlapUnits } from "./overlap-valu
 
 const units = Object.entries(overlapUnits).map(([value, label]) => ({ value, label }));
 
-/** How long the former secret of a key stays valid: a common duration or a custom one. */
+/** How long the old secret of a key stays valid: a common duration or a custom one. */
 export function OverlapFields({ form }: { readonly form: UseFormReturnType<OverlapValues> }): ReactElement {
   const { choice, unit } = form.values;
   return (

@@ -14,7 +14,7 @@ export const overlapChoices = [
 /** The units of a custom overlap, by length in seconds. */
 export const overlapUnits = { "60": "minutes", "3600": "hours", "86400": "days" } as const;
 
-/** The values of the overlap form: how long the former secret stays valid after a rotation. */
+/** The values of the overlap form: how long the old secret stays valid after a rotation. */
 export interface OverlapValues {
   readonly choice: (typeof overlapChoices)[number]["value"];
   /** The duration as entered, for "custom". */

@@ -1,6 +1,6 @@
 import type { KeyRejection } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
-import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
+import { ipAddressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import classes from "./key-page.module.css";
 
 /** The columns of the rejected and rate-limited requests with a key. */
@@ -21,6 +21,6 @@ export const rejectionColumns: readonly [DataColumn<KeyRejection>, ...DataColumn
     explanation,
   ]),
   timeColumn(2),
-  addressColumn(4),
+  ipAddressColumn(4),
   requestColumn(3, { isExplained: true }),
 ];

@@ -8,7 +8,7 @@ interface RotatedOutNoticeProps {
   readonly use: NonNullable<ApiKey["rotatedOutUse"]>;
 }
 
-/** Warns that a former secret was used after its overlap. */
+/** Warns that an old secret was used after its overlap. */
 export function RotatedOutNotice({ use }: RotatedOutNoticeProps): ReactElement {
   return (
     <section className={classes.notice} aria-label="An old secret was used after it was revoked">

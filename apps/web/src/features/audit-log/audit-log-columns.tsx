@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 import { describeActor, describeEvent } from "../../server/describe-event.ts";
 import type { AuditEvent } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
-import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
+import { ipAddressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./audit-log-columns.module.css";
 
@@ -17,7 +17,7 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
   },
   sentenceColumn({ id: "what", label: "What", minWidth: 220, rank: 1 }, describeEvent),
   timeColumn(2),
-  addressColumn(3),
+  ipAddressColumn(3),
   requestColumn(4),
 ];
 

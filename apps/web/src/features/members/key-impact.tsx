@@ -37,16 +37,16 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
   const workspaceId = workspace.id;
   const { userId } = member;
   const change = role ? { role } : {};
-  const ofSelf = useQuery(
+  const ownPreview = useQuery(
     trpc.offboarding.previewOwn.queryOptions({ workspaceId, ...change }, { staleTime: 0, enabled: isSelf }),
   );
-  const ofOther = useQuery(
+  const memberPreview = useQuery(
     trpc.offboarding.preview.queryOptions(
       { workspaceId, userId, ...change },
       { staleTime: 0, enabled: !isSelf },
     ),
   );
-  const preview = isSelf ? ofSelf : ofOther;
+  const preview = isSelf ? ownPreview : memberPreview;
   const queryClient = useQueryClient();
   const replace = useMutation(
     trpc.offboarding.replaceKeys.mutationOptions({

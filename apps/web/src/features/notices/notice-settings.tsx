@@ -15,7 +15,7 @@ const kindTitles = {
   "former-secret-used": "Old secret used after its overlap",
   "new-network": "API key used from a new network",
   "new-device": "Sign-in from a new device",
-  "quota-nearly-reached": "Limit nearly reached",
+  "quota-nearly-reached": "Quota nearly reached",
 } as const satisfies Record<NoticeSetting["kind"], string>;
 
 /** One switch per kind and channel. */

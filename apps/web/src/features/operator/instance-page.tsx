@@ -88,7 +88,9 @@ function DatabaseSection({ database }: { readonly database: InstanceState["datab
         </dd>
         <dt>Size</dt>
         <dd>
-          {sizeBytes === null ? "Unknown: the role can’t connect to the database" : formatBytes(sizeBytes)}
+          {sizeBytes === null
+            ? "Unknown: Latchkey’s database role may not read the size"
+            : formatBytes(sizeBytes)}
         </dd>
         <dt>Connections</dt>
         <dd>

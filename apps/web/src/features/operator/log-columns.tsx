@@ -2,7 +2,7 @@ import type { ReactElement } from "react";
 import type { InstanceEvent } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
-import { addressColumn, requestColumn, timeColumn } from "../../ui/event-columns.tsx";
+import { ipAddressColumn, requestColumn, timeColumn } from "../../ui/event-columns.tsx";
 import { instanceActionTitles } from "./instance-action-titles.ts";
 import classes from "./user-columns.module.css";
 
@@ -39,7 +39,7 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
     cell: (event) => <Text text={describeChange(event)} />,
   },
   timeColumn(3),
-  addressColumn(5),
+  ipAddressColumn(5),
   requestColumn(6),
 ];
 

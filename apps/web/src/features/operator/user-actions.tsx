@@ -2,13 +2,13 @@ import { Button, Menu } from "@mantine/core";
 import { IconChevronDown } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { type ReactElement, useRef } from "react";
-import type { OperatedUser } from "../../server/trpc.ts";
+import type { UserOverview } from "../../server/trpc.ts";
 
 /** What an operator can do with a user. */
 export type UserAction = "disable" | "enable" | "end-sessions" | "reset-link" | "grant" | "revoke";
 
 interface UserActionsProps {
-  readonly user: OperatedUser;
+  readonly user: UserOverview;
   readonly onChoose: (action: UserAction) => void;
 }
 

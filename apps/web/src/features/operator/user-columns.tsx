@@ -1,4 +1,4 @@
-import type { OperatedUser } from "../../server/trpc.ts";
+import type { UserOverview } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -6,7 +6,7 @@ import { Tag } from "../../ui/tag.tsx";
 import classes from "./user-columns.module.css";
 
 /** The columns of the users of the instance. */
-export const userColumns: readonly [DataColumn<OperatedUser>, ...DataColumn<OperatedUser>[]] = [
+export const userColumns: readonly [DataColumn<UserOverview>, ...DataColumn<UserOverview>[]] = [
   {
     id: "name",
     label: "Name",

@@ -3,7 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { type OperatedUser, trpc, trpcClient } from "../../server/trpc.ts";
+import { trpc, trpcClient, type UserOverview } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
@@ -15,7 +15,7 @@ import type { UserAction } from "./user-actions.tsx";
 
 /** A user, and what to do with them. */
 export interface UserChoice {
-  readonly user: OperatedUser;
+  readonly user: UserOverview;
   readonly action: UserAction;
 }
 
@@ -59,7 +59,7 @@ const wordings: Readonly<Record<UserAction, Wording>> = {
   "reset-link": {
     title: (name) => <>Create a reset link for {name}?</>,
     effect:
-      "Anyone with the link can choose a new password for this account, once, within 24 hours. Earlier links become invalid. Verify who asks for it, and send it over a channel that only they can read.",
+      "Anyone with the link can choose a new password for this account, once, within 24 hours. Earlier links become invalid. Verify the identity of the user, and send the link over a channel that only they can read.",
     button: "Create link",
     done: () => "",
     isDangerous: false,
@@ -176,7 +176,7 @@ function ResetLinkShown({
   link,
   onClose,
 }: {
-  readonly user: OperatedUser;
+  readonly user: UserOverview;
   readonly link: ResetLink;
   readonly onClose: () => void;
 }): ReactElement {

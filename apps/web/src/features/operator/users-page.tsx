@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useState } from "react";
-import type { OperatedUser } from "../../server/trpc.ts";
+import type { UserOverview } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
@@ -32,12 +32,12 @@ export function UsersPage(): ReactElement {
   const table = useTableNavigation<UsersSearch>({ navigate });
   const ownId = appRoute.useRouteContext().session.user.id;
   const blockedReason = useCallback(
-    ({ id }: OperatedUser) => (id === ownId ? "This is your account. Use Manage to change it." : undefined),
+    ({ id }: UserOverview) => (id === ownId ? "This is your account. Use Manage to change it." : undefined),
     [ownId],
   );
   const [choice, setChoice] = useState<UserChoice>();
   const actions = useCallback(
-    (user: OperatedUser) => <UserActions user={user} onChoose={(action) => setChoice({ user, action })} />,
+    (user: UserOverview) => <UserActions user={user} onChoose={(action) => setChoice({ user, action })} />,
     [],
   );
   return (
@@ -83,6 +83,6 @@ export function UsersPage(): ReactElement {
   );
 }
 
-function idOf({ id }: OperatedUser): string {
+function idOf({ id }: UserOverview): string {
   return id;
 }

@@ -1,11 +1,11 @@
-import type { OperatedWorkspace } from "../../server/trpc.ts";
+import type { WorkspaceOverview } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "./user-columns.module.css";
 
 /** The columns of the workspaces of the instance. */
-export const workspaceColumns: readonly [DataColumn<OperatedWorkspace>, ...DataColumn<OperatedWorkspace>[]] =
+export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataColumn<WorkspaceOverview>[]] =
   [
     {
       id: "name",
@@ -21,7 +21,7 @@ export const workspaceColumns: readonly [DataColumn<OperatedWorkspace>, ...DataC
     },
     {
       id: "slug",
-      label: "URL",
+      label: "Slug",
       order: "slug",
       minWidth: 140,
       isWide: true,
@@ -86,6 +86,6 @@ export const workspaceColumns: readonly [DataColumn<OperatedWorkspace>, ...DataC
   ];
 
 /** A count with a plus if the server stopped counting there. */
-function describeCount({ count, isMore }: OperatedWorkspace["keyCount"]): string {
+function describeCount({ count, isMore }: WorkspaceOverview["keyCount"]): string {
   return isMore ? `${formatCount(count)}+` : formatCount(count);
 }

@@ -2,7 +2,7 @@ import { ActionIcon, Button } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { OperatedWorkspace } from "../../server/trpc.ts";
+import type { WorkspaceOverview } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
@@ -27,7 +27,7 @@ export function WorkspacesPage(): ReactElement {
       <PageHeader title="Workspaces" explanation="The workspaces of all tenants, with their sizes." />
       <GrowingTable
         label="Workspaces"
-        searchField={{ label: "Search workspaces", placeholder: "Search by name, URL or ID" }}
+        searchField={{ label: "Search workspaces", placeholder: "Search by name, slug or ID" }}
         list={list}
         nouns={["workspace", "workspaces"]}
         total={workspaces.data?.pages.at(-1)?.total ?? 0}
@@ -46,7 +46,7 @@ export function WorkspacesPage(): ReactElement {
   );
 }
 
-function LogLink({ id, name }: OperatedWorkspace): ReactElement {
+function LogLink({ id, name }: WorkspaceOverview): ReactElement {
   return (
     <ActionIcon
       variant="subtle"
@@ -59,7 +59,7 @@ function LogLink({ id, name }: OperatedWorkspace): ReactElement {
   );
 }
 
-function idOf({ id }: OperatedWorkspace): string {
+function idOf({ id }: WorkspaceOverview): string {
   return id;
 }
 
@@ -81,7 +81,7 @@ function EmptyList({ isFiltered, onClear }: EmptyListProps): ReactElement {
       }
     >
       {isFiltered
-        ? "Search covers names, URLs and complete workspace IDs."
+        ? "Search covers names, slugs and complete workspace IDs."
         : "Each workspace appears here with its number of people, API keys and requests."}
     </EmptyPanel>
   );

@@ -9,7 +9,7 @@ import { useGrowingList } from "../../server/use-growing-list.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
-import { addressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
+import { ipAddressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import type { Piece } from "../../ui/event-sentence.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
@@ -50,7 +50,7 @@ function securityColumns(
       rank: 3,
       cell: ({ device }) => (device ? describeDevice(device) : <EmptyCell />),
     },
-    addressColumn(4),
+    ipAddressColumn(4),
     requestColumn(5),
   ];
 }

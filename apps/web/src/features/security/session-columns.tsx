@@ -1,6 +1,6 @@
 import type { ListedSession } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
-import { addressColumn } from "../../ui/event-columns.tsx";
+import { ipAddressColumn } from "../../ui/event-columns.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import { describeDevice } from "./describe-device.ts";
@@ -22,7 +22,7 @@ export const sessionColumns: readonly [DataColumn<ListedSession>, ...DataColumn<
       </span>
     ),
   },
-  addressColumn(2),
+  ipAddressColumn(2),
   {
     id: "lastUsedAt",
     label: "Last used",

@@ -25,7 +25,7 @@ export function SignInPage(): ReactElement {
   const { next, ended } = route.useSearch();
   const completeSignIn = useCompleteSignIn(next);
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
-  const { data: isFresh = false } = useQuery(trpc.instance.isFresh.queryOptions());
+  const { data: hasNoAccounts = false } = useQuery(trpc.instance.isFresh.queryOptions());
   const [factors, setFactors] = useState<FactorKinds>();
   const form = useForm({
     mode: "uncontrolled",
@@ -93,12 +93,12 @@ export function SignInPage(): ReactElement {
         <OpenidSignIn next={next} />
       </form>
       <p className={classes.other}>
-        {isFresh ? "This instance has no accounts yet." : "New here?"}{" "}
+        {hasNoAccounts ? "This instance has no accounts yet." : "New here?"}{" "}
         <Link to="/sign-up" search={next ? { next } : {}}>
-          {isFresh ? "Create the operator’s account" : "Create an account"}
+          {hasNoAccounts ? "Create the operator’s account" : "Create an account"}
         </Link>
       </p>
-      {!isFresh && (
+      {!hasNoAccounts && (
         <p className={classes.other}>
           {instance.sendsEmail ? (
             <Link to="/forgot-password">Forgot your password?</Link>

@@ -25,14 +25,14 @@ const route = getRouteApi("/sign-up");
 export function SignUpPage(): ReactElement {
   const { next } = route.useSearch();
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
-  const { data: isFresh = false } = useQuery(trpc.instance.isFresh.queryOptions());
+  const { data: hasNoAccounts = false } = useQuery(trpc.instance.isFresh.queryOptions());
   const signInLink = (
     <Link to="/sign-in" search={next ? { next } : {}}>
       Sign in
     </Link>
   );
   const isOpen = instance.registration === "open";
-  if (!isOpen && !isFresh) {
+  if (!isOpen && !hasNoAccounts) {
     return (
       <SessionFrame
         title="Sign-up is closed"
@@ -48,15 +48,15 @@ export function SignUpPage(): ReactElement {
   }
   return (
     <SessionFrame
-      title={isFresh ? "Create the operator’s account" : "Create an account"}
+      title={hasNoAccounts ? "Create the operator’s account" : "Create an account"}
       explanation={
-        isFresh
+        hasNoAccounts
           ? `This instance has no accounts yet. The first account becomes the operator, who manages the instance. Your account includes a workspace.${signUpsAfterwards[instance.registration]}`
           : "Your account includes a workspace of your own."
       }
     >
       <SignUpForm next={next} offersOpenid={isOpen} />
-      {!isFresh && <p className={classes.other}>Have an account? {signInLink}</p>}
+      {!hasNoAccounts && <p className={classes.other}>Have an account? {signInLink}</p>}
     </SessionFrame>
   );
 }

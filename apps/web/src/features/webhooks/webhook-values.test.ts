@@ -17,7 +17,7 @@ test.each([
   else expect(shown).toBeNull();
 });
 
-test("selected events need at least one, and all events none", () => {
+test('"Selected events" requires at least one event; "All events" requires none', () => {
   const selected = { ...emptyWebhook, hasAllActions: false };
   expect(webhookRules.actions([], selected)).toBe("Select at least one event.");
   expect(webhookRules.actions(["member.added"], selected)).toBeNull();

@@ -111,7 +111,7 @@ function PolicyForm({ workspace, policy, isJustSaved, onSaved }: PolicyFormProps
       <TextInput
         {...form.getInputProps("maxLifetimeDays")}
         label="Maximum lifetime, in days"
-        description="From a key’s creation or last rotation to its expiry. Also rejects keys that never expire. Leave empty for any."
+        description="From a key’s creation or last rotation to its expiry. Also rejects keys that never expire. Leave empty for no maximum."
         placeholder="Any"
         inputMode="numeric"
         autoComplete="off"
@@ -119,7 +119,7 @@ function PolicyForm({ workspace, policy, isJustSaved, onSaved }: PolicyFormProps
       <TextInput
         {...form.getInputProps("maxIdleDays")}
         label="Maximum idle time, in days"
-        description="A key that isn’t used here for this many days is rejected until an owner or admin unblocks it. Leave empty for never."
+        description="A key that isn’t used here for this many days is rejected until an owner or admin unblocks it. Leave empty for no maximum."
         placeholder="Never"
         inputMode="numeric"
         autoComplete="off"

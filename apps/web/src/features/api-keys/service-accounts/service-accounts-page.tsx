@@ -27,7 +27,7 @@ const newDialog = {
 };
 const noRoles: readonly Role[] = [];
 
-/** The members of a workspace that aren't people. */
+/** The service accounts of a workspace. */
 export function ServiceAccountsPage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const search = route.useSearch();
@@ -58,7 +58,7 @@ export function ServiceAccountsPage(): ReactElement {
     <>
       <PageHeader
         title="Service accounts"
-        explanation="Members that aren’t people. Their API keys keep working when the person who set them up leaves."
+        explanation="Accounts for integrations, such as a deploy pipeline. Their API keys keep working when the person who set them up leaves."
         parent={
           <Link to="/w/$slug/members" params={{ slug: workspace.slug }}>
             Members
