@@ -159,6 +159,7 @@ async function visitKeyPage(page: Page, check: (pageName: string) => Promise<voi
   await page.getByRole("button", { name: "Show as a table" }).click();
   await page.getByRole("table", { name: "Requests by hour" }).waitFor();
   await check("a key's page");
+  await page.getByRole("button", { name: "Try a request" }).click();
   await page.getByRole("button", { name: "Try it" }).click();
   await page
     .getByText("Required permission")

@@ -160,6 +160,7 @@ test("the former owner sees which API keys lose access, and leaves", async () =>
   await dialog.getByLabel("Name of the service account").fill("Reporting");
   await dialog.getByRole("button", { name: "Create 1 key" }).click();
   await dialog.getByText("To wait for the switch, don’t confirm yet.").waitFor();
+  await dialog.getByRole("button", { name: "Copy the key Reports" }).click();
   await dialog.getByRole("button", { name: "Stay for now" }).click();
   await dialog.waitFor({ state: "detached" });
   // Otherwise, Grace couldn't delete her account with the workspace.

@@ -104,6 +104,7 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "listWorkspaces",
     "listMembers",
     "listServiceAccounts",
+    "listServiceAccountApiKeys",
     "listInvitations",
     "listWebhooks",
     "listWebhookDeliveries",

@@ -1,7 +1,7 @@
 // Verified email addresses: the link after sign-up, and an emailed reset of an account that somebody else may have created.
 
 import { insertIdentity } from "@latchkey/db/identities";
-import { encodeId, type UserId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type InvitationId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertPasskey } from "@latchkey/db/passkeys";
 import { replaceRecoveryCodes } from "@latchkey/db/second-factors";
 import { hasVerifiedEmail } from "@latchkey/db/users";
@@ -9,6 +9,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { changeAccountEmail } from "../src/domain/email-change.ts";
+import { addInvitationNotice } from "../src/domain/invitations.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
 import type { Mail } from "../src/mail/mailer.ts";
@@ -248,7 +249,11 @@ test("a notice of an invitation is shown once the email address is verified", as
   const invite = async () => {
     const { id } = await inviter.client.workspaces.create.mutate({ name: "Team" });
     const invitation = { workspaceId: id, email: invited.email, role: "member" } as const;
-    await inviter.client.invitations.create.mutate(invitation);
+    const sent = await inviter.client.invitations.create.mutate(invitation);
+    await addInvitationNotice(app.instance.db, {
+      workspaceId: decodeId("workspace", id) as WorkspaceId, // The workspace was just created.
+      invitationId: decodeId("invitation", sent.id) as InvitationId, // So was the invitation.
+    });
     return (await invited.client.notices.list.query({})).items.filter(({ kind }) => kind === "invitation");
   };
   expect(await invite()).toEqual([]);

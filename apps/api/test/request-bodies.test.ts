@@ -164,16 +164,19 @@ test.each([
   ]);
 });
 
+/** The query parameters that an endpoint requires. */
+function requiredQuery({ request }: (typeof endpoints)[number]): string {
+  const { shape = {} } = request.query ?? {};
+  if ("days" in shape) return "?days=365";
+  if ("from" in shape && "bucket" in shape)
+    return "?from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z&bucket=hour";
+  return "";
+}
+
 describe.each(endpoints.filter(({ request }) => !request.body))("$operationId has no body", (endpoint) => {
   const { method } = endpoint;
   const path = () =>
-    `/open${endpoint.path.replace(/:(\w+)/g, (_match, name: string) => ids[name] ?? "")}${
-      endpoint.request.query &&
-      "from" in endpoint.request.query.shape &&
-      "bucket" in endpoint.request.query.shape
-        ? "?from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z&bucket=hour"
-        : ""
-    }`;
+    `/open${endpoint.path.replace(/:(\w+)/g, (_match, name: string) => ids[name] ?? "")}${requiredQuery(endpoint)}`;
 
   test("and rejects each field of a body by name", async () => {
     const { status, body } = await send(method, path(), '{"a":1,"b":{"c":2}}');
