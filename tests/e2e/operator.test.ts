@@ -135,8 +135,19 @@ test("creates a reset link, by keyboard", async () => {
 test("makes a user an operator, who sees the pages, and keeps one operator", async () => {
   await ada.getByRole("button", { name: "Manage Ada Lovelace" }).click();
   await ada.getByText("No other operator can sign in.").waitFor();
-  for (const name of ["Revoke the operator role", "Disable"])
-    expect(await ada.getByRole("menuitem", { name }).isDisabled()).toBe(true);
+  for (const name of ["Revoke the operator role", "Disable"]) {
+    const item = ada.getByRole("menuitem", { name });
+    expect(await item.isDisabled()).toBe(true);
+    // The arrow keys reach the item, and screen readers read the reason.
+    for (let count = 0; count < 5 && !(await item.and(ada.locator(":focus")).count()); count += 1) {
+      await ada.keyboard.press("ArrowDown");
+    }
+    expect(await item.and(ada.locator(":focus")).ariaSnapshot()).toContain(name);
+    const reasonId = await item.getAttribute("aria-describedby");
+    expect(await ada.locator(`[id="${reasonId}"]`).textContent()).toContain("No other operator can sign in.");
+    await ada.keyboard.press("Enter");
+    expect(await dialog().count()).toBe(0);
+  }
   await ada.keyboard.press("Escape");
   await manage("Make an operator", "Make an operator");
   await ada.getByText("“Grace Hopper” is now an operator.").waitFor();
@@ -220,7 +231,11 @@ test("has no accessibility problem in the light and the dark theme, also at 375 
   }
   await ada.goto(`${environment.baseUrl}/operator/users`);
   await ada.getByRole("button", { name: "Manage Grace Hopper" }).click();
-  await ada.getByRole("menuitem", { name: "Disable", exact: true }).click();
+  const disable = ada.getByRole("menuitem", { name: "Disable", exact: true });
+  await disable.hover();
+  const hovered = "document.querySelector('[role=menuitem]:hover')";
+  expect(await ada.evaluate(`getComputedStyle(${hovered}).color`)).toBe("rgb(179, 38, 30)");
+  await disable.click();
   await dialog().getByRole("button", { name: "Disable" }).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
 });

@@ -14,6 +14,7 @@ import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
+import removalClasses from "../../ui/removal.module.css";
 import { useStable } from "../../ui/use-stable.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { invitationColumns } from "./invitation-columns.tsx";
@@ -66,6 +67,7 @@ export function InvitationsPage(): ReactElement {
             Resend
           </Button>
           <Button
+            className={removalClasses.action}
             variant="subtle"
             color="gray"
             aria-label={`Revoke the invitation for ${invitation.email}`}

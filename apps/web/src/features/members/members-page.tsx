@@ -14,6 +14,7 @@ import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
+import removalClasses from "../../ui/removal.module.css";
 import { useStable } from "../../ui/use-stable.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { bulkMembers, memberActions } from "./member-bulk-actions.tsx";
@@ -226,6 +227,7 @@ function useRows({ ownId, soleOwnerId, grantableRoles, onRole, onRemove }: RowsO
       return (
         <Tooltip label={soleOwnerReason} disabled={!isBlocked}>
           <Button
+            className={removalClasses.action}
             variant="subtle"
             color="gray"
             aria-label={isSelf ? "Leave the workspace" : `Remove ${member.name}`}

@@ -1,11 +1,14 @@
 import { Button, Menu } from "@mantine/core";
 import { IconChevronDown } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { type ReactElement, useRef } from "react";
+import { type ReactElement, useId, useRef } from "react";
 import type { UserOverview } from "../../server/trpc.ts";
+import removalClasses from "../../ui/removal.module.css";
 
 /** What an operator can do with a user. */
 export type UserAction = "disable" | "enable" | "end-sessions" | "reset-link" | "grant" | "revoke";
+
+const onlyOperatorReason = "No other operator can sign in. Make another user an operator first.";
 
 interface UserActionsProps {
   readonly user: UserOverview;
@@ -15,6 +18,13 @@ interface UserActionsProps {
 /** The menu of the actions on a user. Each of them is confirmed in a dialog. */
 export function UserActions({ user, onChoose }: UserActionsProps): ReactElement {
   const { isDisabled, isOperator, isOnlyOperator } = user;
+  const reasonId = useId();
+  // Not `disabled`: the arrow keys skip disabled items, so screen readers wouldn't read the reason.
+  const blocked = isOnlyOperator && {
+    "aria-disabled": true,
+    "aria-describedby": reasonId,
+    closeMenuOnClick: false,
+  };
   const button = useRef<HTMLButtonElement>(null);
   const choose = (action: UserAction) => {
     // The dialog returns the focus to the element that had it, and the menu is removed.
@@ -38,7 +48,7 @@ export function UserActions({ user, onChoose }: UserActionsProps): ReactElement 
         <Menu.Item onClick={() => choose("reset-link")}>Create a reset link</Menu.Item>
         {!isDisabled && <Menu.Item onClick={() => choose("end-sessions")}>End all sessions</Menu.Item>}
         {isOperator ? (
-          <Menu.Item disabled={isOnlyOperator} onClick={() => choose("revoke")}>
+          <Menu.Item {...blocked} onClick={() => !isOnlyOperator && choose("revoke")}>
             Revoke the operator role
           </Menu.Item>
         ) : (
@@ -52,13 +62,15 @@ export function UserActions({ user, onChoose }: UserActionsProps): ReactElement 
         {isDisabled ? (
           <Menu.Item onClick={() => choose("enable")}>Enable</Menu.Item>
         ) : (
-          <Menu.Item disabled={isOnlyOperator} onClick={() => choose("disable")}>
+          <Menu.Item
+            className={removalClasses.action}
+            {...blocked}
+            onClick={() => !isOnlyOperator && choose("disable")}
+          >
             Disable
           </Menu.Item>
         )}
-        {isOnlyOperator && (
-          <Menu.Label>No other operator can sign in. Make another user an operator first.</Menu.Label>
-        )}
+        {isOnlyOperator && <Menu.Label id={reasonId}>{onlyOperatorReason}</Menu.Label>}
       </Menu.Dropdown>
     </Menu>
   );

@@ -9,6 +9,7 @@ import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import removalClasses from "../../ui/removal.module.css";
 import { type CodesReceiver, Factor } from "./factor.tsx";
 import type { PasskeyDialogMode } from "./passkey-dialog.tsx";
 import { useFactorsChanged } from "./use-factors-changed.ts";
@@ -102,7 +103,9 @@ function PasskeyFactor({
               Rename
             </Button>
             <Button
-              variant="default"
+              className={removalClasses.action}
+              variant="subtle"
+              color="gray"
               aria-label={`Remove the passkey ${name}`}
               onClick={() => setRemoving(true)}
             >

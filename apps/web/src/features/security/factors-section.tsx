@@ -11,6 +11,7 @@ import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import removalClasses from "../../ui/removal.module.css";
 import { Section } from "../../ui/section.tsx";
 import classes from "./factor.module.css";
 import { type CodesReceiver, Factor } from "./factor.tsx";
@@ -87,7 +88,9 @@ function TotpFactor({
             </BusyButton>
           ) : (
             <Button
-              variant="default"
+              className={removalClasses.action}
+              variant="subtle"
+              color="gray"
               aria-label="Remove the authenticator app"
               onClick={() => setRemoving(true)}
             >

@@ -9,6 +9,7 @@ import { ColumnMenu } from "../../ui/column-menu.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
+import removalClasses from "../../ui/removal.module.css";
 import { Section } from "../../ui/section.tsx";
 import { readColumns, readSelected, type TableSearch, writeSort } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
@@ -47,6 +48,7 @@ export function SessionsSection(): ReactElement {
     (session: ListedSession) =>
       session.isCurrent ? null : (
         <Button
+          className={removalClasses.action}
           variant="subtle"
           color="gray"
           aria-label={`End the session of ${describeDevice(session.device)}`}

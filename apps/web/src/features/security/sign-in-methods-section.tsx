@@ -7,6 +7,7 @@ import { goToProvider } from "../../server/openid.ts";
 import { trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import removalClasses from "../../ui/removal.module.css";
 import { Section } from "../../ui/section.tsx";
 import classes from "./factor.module.css";
 import { Factor } from "./factor.tsx";
@@ -46,7 +47,9 @@ export function SignInMethodsSection(): ReactElement | null {
           action={
             identity ? (
               <Button
-                variant="default"
+                className={removalClasses.action}
+                variant="subtle"
+                color="gray"
                 aria-label={`Unlink ${name}`}
                 loading={unlink.isPending}
                 onClick={() => unlink.mutate()}
