@@ -104,14 +104,16 @@ async function visitEverything(
   await check("no match");
 
   await page.getByRole("button", { name: "Search or jump to" }).click();
-  await page.getByRole("combobox", { name: "Search pages, keys, actions and request IDs" }).fill("robot 1");
+  await page
+    .getByRole("combobox", { name: "Search pages, keys, members, actions and request IDs" })
+    .fill("robot 1");
   await page
     .getByRole("option", { name: /Robot 1/ })
     .first()
     .waitFor();
   await check("search over everything");
   await page
-    .getByRole("combobox", { name: "Search pages, keys, actions and request IDs" })
+    .getByRole("combobox", { name: "Search pages, keys, members, actions and request IDs" })
     .fill("nothing like it");
   await page.getByText("Nothing matches").waitFor();
   await check("search that finds nothing");

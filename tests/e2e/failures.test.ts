@@ -97,15 +97,19 @@ test("shows in the global search that keys are being searched, or that the searc
   const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
   await page.route(listCalls, (route) => isAnswered.then(() => route.continue()));
   await page.keyboard.press("Control+k");
-  await page.getByRole("combobox", { name: "Search pages, keys, actions and request IDs" }).fill("zzz");
-  await page.getByText("Searching keys…").waitFor();
+  await page
+    .getByRole("combobox", { name: "Search pages, keys, members, actions and request IDs" })
+    .fill("zzz");
+  await page.getByText("Searching keys and members…").waitFor();
   expect(await page.getByText("Nothing matches").count()).toBe(0);
   answer();
   await page.getByText("Nothing matches “zzz”.").waitFor();
   await page.unrouteAll({ behavior: "wait" });
   await page.route(listCalls, (route) => route.abort());
-  await page.getByRole("combobox", { name: "Search pages, keys, actions and request IDs" }).fill("overview");
-  await page.getByText("Couldn’t search keys: the server didn’t respond.").waitFor();
+  await page
+    .getByRole("combobox", { name: "Search pages, keys, members, actions and request IDs" })
+    .fill("overview");
+  await page.getByText("Couldn’t search keys and members: the server didn’t respond.").waitFor();
   await page.getByRole("option", { name: "Overview" }).waitFor();
 });
 

@@ -100,10 +100,27 @@ test("shows the permissions of each role", async () => {
   await dialogOf(ada).waitFor({ state: "detached" });
 });
 
+test("finds a member of the current workspace with Ctrl+K", async () => {
+  await grace.goto(addressOf("members"));
+  await grace.getByText("3 members", { exact: true }).waitFor();
+  await grace.keyboard.press("Control+k");
+  await grace.locator("input:focus").waitFor();
+  await grace.keyboard.type("torvalds");
+  await grace
+    .getByRole("group", { name: "Members" })
+    .getByRole("option", { name: "Linus Torvalds" })
+    .waitFor();
+  await grace.keyboard.press("Enter");
+  await grace.waitForURL(/\/members\?q=linus/);
+  await grace.getByRole("row").filter({ hasText: "Linus Torvalds" }).waitFor();
+});
+
 test("offers an admin the actions of an admin, and none that only owners have", async () => {
   await grace.goto(addressOf("members"));
   await grace.getByText("3 members", { exact: true }).waitFor();
   await grace.getByRole("button", { name: "Remove Linus Torvalds" }).waitFor();
+  const remove = `document.querySelector("[aria-label='Remove Linus Torvalds']")`;
+  expect(await grace.evaluate(`getComputedStyle(${remove}).color`)).toBe("rgb(179, 38, 30)");
   expect(await grace.getByRole("button", { name: "Remove Ada Lovelace" }).count()).toBe(0);
   expect(await roleOf(grace, "Ada Lovelace").count()).toBe(0);
   await roleOf(grace, "Linus Torvalds").click();

@@ -4,7 +4,7 @@ import { type KeyboardEvent, type ReactElement, useId, useState } from "react";
 import type { Session, SessionWorkspace } from "../../server/trpc.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import classes from "./command-palette.module.css";
-import { type Command, type KeySearch, useCommands } from "./use-commands.ts";
+import { type Command, type ServerSearch, useCommands } from "./use-commands.ts";
 
 interface CommandPaletteProps {
   readonly session: Session;
@@ -14,7 +14,7 @@ interface CommandPaletteProps {
   readonly onNewWorkspace: () => void;
 }
 
-/** Searches pages, the user's keys, actions and request IDs. Opens with Ctrl K or ⌘ K. */
+/** Searches pages, the user's keys, members of the workspace, actions and request IDs. Opens with Ctrl K or ⌘ K. */
 export function CommandPalette({ isOpen, onClose, ...context }: CommandPaletteProps): ReactElement {
   return (
     <Modal.Root
@@ -42,7 +42,7 @@ function Palette({ onClose, ...context }: Omit<CommandPaletteProps, "isOpen">): 
   const [query, setQuery] = useState("");
   const [selected, setSelected] = useState(0);
   const listId = useId();
-  const { groups, keySearch } = useCommands(query, context);
+  const { groups, serverSearch } = useCommands(query, context);
   const commands = groups.flatMap((group) => group.commands);
   const current = commands[Math.min(selected, commands.length - 1)];
 
@@ -74,7 +74,7 @@ function Palette({ onClose, ...context }: Omit<CommandPaletteProps, "isOpen">): 
           className={classes.input}
           data-autofocus
           role="combobox"
-          aria-label="Search pages, keys, actions and request IDs"
+          aria-label="Search pages, keys, members, actions and request IDs"
           aria-expanded="true"
           aria-controls={listId}
           aria-autocomplete="list"
@@ -111,17 +111,17 @@ function Palette({ onClose, ...context }: Omit<CommandPaletteProps, "isOpen">): 
         ))}
       </div>
       <p className={classes.empty} role="status" data-centered={commands.length === 0 || undefined}>
-        {keySearch === "idle"
+        {serverSearch === "idle"
           ? commands.length === 0 && <NoMatch query={query} />
-          : keySearchMessages[keySearch]}
+          : searchMessages[serverSearch]}
       </p>
     </>
   );
 }
 
-const keySearchMessages: Readonly<Record<Exclude<KeySearch, "idle">, string>> = {
-  searching: "Searching keys…",
-  failed: "Couldn’t search keys: the server didn’t respond.",
+const searchMessages: Readonly<Record<Exclude<ServerSearch, "idle">, string>> = {
+  searching: "Searching keys and members…",
+  failed: "Couldn’t search keys and members: the server didn’t respond.",
 };
 
 function NoMatch({ query }: { readonly query: string }): ReactElement {

@@ -1,7 +1,15 @@
 import { maxLength } from "@latchkey/limits";
 import { useDebouncedValue } from "@mantine/hooks";
-import { IconClock, IconHelpCircle, IconKey, IconLogout, IconPlus, IconSun } from "@tabler/icons-react";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import {
+  IconClock,
+  IconHelpCircle,
+  IconKey,
+  IconLogout,
+  IconPlus,
+  IconSun,
+  IconUser,
+} from "@tabler/icons-react";
+import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { isPossibleRequestId } from "../possible-request-id.ts";
@@ -33,28 +41,36 @@ interface CommandContext {
   readonly onNewWorkspace: () => void;
 }
 
-/** The state of the search for keys: finished or not needed, in progress, or failed. */
-export type KeySearch = "idle" | "searching" | "failed";
+/** The state of the search for keys and members: finished or not needed, in progress, or failed. */
+export type ServerSearch = "idle" | "searching" | "failed";
 
 interface Commands {
   /** The groups that have at least one command. */
   readonly groups: readonly CommandGroup[];
-  readonly keySearch: KeySearch;
+  readonly serverSearch: ServerSearch;
 }
 
-/** The commands that match `query`. Only the search for keys calls the server. */
+/** The commands that match `query`. Only the searches for keys and members call the server. */
 export function useCommands(query: string, context: CommandContext): Commands {
   const pages = usePages(query, context);
-  const keys = useKeys(query);
+  const text = useSearchText(query);
+  const keys = useKeys(text);
+  const members = useMembers(text, context.workspace);
   const actions = useActions(context);
   const requests = useRequests(query);
   const groups = [
     { label: "Pages", commands: pages.filter(matches(query)) },
     { label: "API keys", commands: keys.commands },
+    { label: "Members", commands: members.commands },
     { label: "Actions", commands: actions.filter(matches(query)) },
     { label: "Requests", commands: requests },
   ];
-  return { groups: groups.filter(({ commands }) => commands.length > 0), keySearch: keys.state };
+  const states = [keys.state, members.state];
+  return {
+    groups: groups.filter(({ commands }) => commands.length > 0),
+    serverSearch:
+      states.find((state) => state === "failed") ?? states.find((state) => state !== "idle") ?? "idle",
+  };
 }
 
 function matches(query: string): (command: Command) => boolean {
@@ -89,29 +105,80 @@ function usePages(query: string, { session, workspace: current }: CommandContext
   return [...workspaceCommands, ...otherCommands];
 }
 
-function useKeys(query: string): { readonly commands: readonly Command[]; readonly state: KeySearch } {
+/** What the server searches for. */
+interface SearchText {
+  readonly typed: string;
+  /** The typed text after a pause. */
+  readonly search: string;
+  readonly isEnabled: boolean;
+}
+
+function useSearchText(query: string): SearchText {
+  const typed = query.trim().slice(0, maxLength.search).toWellFormed();
+  const [search] = useDebouncedValue(typed, debounceMilliseconds);
+  return { typed, search, isEnabled: search !== "" && typed !== "" };
+}
+
+interface Found {
+  readonly commands: readonly Command[];
+  readonly state: ServerSearch;
+}
+
+/** The results of a search, if they are those of the typed text, and its state. */
+function toFound<Item>(
+  { typed, search, isEnabled }: SearchText,
+  query: Pick<
+    UseQueryResult<{ readonly items: readonly Item[] }>,
+    "data" | "isError" | "isSuccess" | "isPlaceholderData"
+  >,
+  toCommand: (item: Item) => Command,
+): Found {
+  if (typed === "") return { commands: [], state: "idle" };
+  const isCurrent = search === typed && query.isSuccess && !query.isPlaceholderData;
+  const state = isCurrent ? "idle" : search === typed && query.isError ? "failed" : "searching";
+  return { commands: isEnabled ? (query.data?.items ?? []).map(toCommand) : [], state };
+}
+
+function useKeys(text: SearchText): Found {
   const navigate = useNavigate();
-  const currentSearch = query.trim().slice(0, maxLength.search).toWellFormed();
-  const [search] = useDebouncedValue(currentSearch, debounceMilliseconds);
-  const isEnabled = search !== "" && currentSearch !== "";
-  const { data, isError, isSuccess, isPlaceholderData } = useQuery(
+  const { search, isEnabled } = text;
+  const query = useQuery(
     trpc.apiKeys.list.queryOptions(
       { search, page: 1, pageSize: 10 },
       { enabled: isEnabled, placeholderData: keepPreviousData },
     ),
   );
-  if (currentSearch === "") return { commands: [], state: "idle" };
-  const isCurrent = search === currentSearch && isSuccess && !isPlaceholderData;
-  const state = isCurrent ? "idle" : search === currentSearch && isError ? "failed" : "searching";
-  const items = isEnabled ? (data?.items ?? []) : [];
-  const commands = items.map(({ id, name, start }) => ({
+  return toFound(text, query, ({ id, name, start }) => ({
     id,
     label: name,
     detail: `${start}…`,
     icon: IconKey,
     run: () => void navigate({ to: "/account/api-keys/$keyId", params: { keyId: id } }),
   }));
-  return { commands, state };
+}
+
+/** The members of the current workspace that match. */
+function useMembers(text: SearchText, workspace: SessionWorkspace | undefined): Found {
+  const navigate = useNavigate();
+  const { search, isEnabled } = text;
+  const query = useQuery(
+    trpc.members.list.queryOptions(
+      { workspaceId: workspace?.id ?? "", search, pageSize: 10 },
+      { enabled: isEnabled && workspace !== undefined, placeholderData: keepPreviousData },
+    ),
+  );
+  if (!workspace) return { commands: [], state: "idle" };
+  const { slug } = workspace;
+  return toFound(text, query, ({ userId, kind, name, email }) => ({
+    id: userId,
+    label: name,
+    detail: email ?? "Service account",
+    icon: IconUser,
+    run: () =>
+      void (kind === "service_account"
+        ? navigate({ to: "/w/$slug/members/service-accounts/$userId", params: { slug, userId } })
+        : navigate({ to: "/w/$slug/members", params: { slug }, search: { q: email ?? name } })),
+  }));
 }
 
 /** A link to the explanation of a rejected request, if the query can be a request ID. */
