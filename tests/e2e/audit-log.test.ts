@@ -112,7 +112,7 @@ test("exports the events that match as CSV, without formulas", async () => {
     expect.stringMatching(/,workspace\.renamed,session,usr_\w+,'=Ada,,/),
     "",
   ]);
-  await page.getByText("Exported 1 event.").waitFor();
+  await page.getByText(/^Exported 1 event in \d+ seconds?\.$/).waitFor();
   await account.rename.mutate({ name: "Ada Lovelace" });
 });
 
@@ -136,7 +136,7 @@ test("shows how many events have been exported, and can be canceled", async () =
   await dialog.getByRole("button", { name: "Export" }).click();
   const text = await readFile(await (await downloading).path(), "utf8");
   expect(text.trimEnd().split("\n")).toHaveLength(20_003);
-  await page.getByText("Exported 20,003 events.").waitFor();
+  await page.getByText(/^Exported 20,003 events in \d+ (seconds?|minutes?)\.$/).waitFor();
 });
 
 test("explains that an export stopped early, and that an export is no longer allowed", async () => {

@@ -7,6 +7,7 @@ import type { SessionWorkspace } from "../../server/trpc.ts";
 import { Choice, Choices } from "../../ui/choice.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
+import { describeDuration } from "../../ui/elapsed.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { isLogFiltered } from "../../ui/log-filter.ts";
 import { toFilter } from "./audit-log-filter.ts";
@@ -32,20 +33,24 @@ export function ExportDialog({ isOpen, onClose, ...props }: ExportDialogProps): 
 
 function Export({ workspace, search, onClose }: Omit<ExportDialogProps, "isOpen">): ReactElement {
   const [format, setFormat] = useState<ExportFormat>("csv");
-  const [count, setCount] = useState(0);
+  const [progress, setProgress] = useState(noProgress);
   const stopping = useRef<AbortController>(undefined);
   useEffect(() => () => stopping.current?.abort(), []);
+  const startedAt = useRef(0);
+  const report = (count: number) => setProgress({ count, seconds: secondsSince(startedAt.current) });
   const download = useMutation({
     mutationFn: () => {
-      setCount(0);
+      setProgress(noProgress);
+      startedAt.current = performance.now();
       const controller = new AbortController();
       stopping.current = controller;
       const input = { workspaceId: workspace.id, format, ...toFilter(search) };
-      return exportAuditLog(input, { signal: controller.signal, onProgress: setCount });
+      return exportAuditLog(input, { signal: controller.signal, onProgress: report });
     },
     onSuccess: ({ blob, count: exported }) => {
       saveFile(blob, `${workspace.slug}-audit-log.${format}`);
-      notifications.show({ message: `Exported ${countOf(exported, "event", "events")}.` });
+      const took = describeDuration(secondsSince(startedAt.current));
+      notifications.show({ message: `Exported ${countOf(exported, "event", "events")} in ${took}.` });
       onClose();
     },
     retry: false,
@@ -59,7 +64,7 @@ function Export({ workspace, search, onClose }: Omit<ExportDialogProps, "isOpen"
       </p>
       {download.isPending ? (
         <p className={classes.words} role="status">
-          {countOf(count, "event", "events")} so far
+          {countOf(progress.count, "event", "events")} in {describeDuration(progress.seconds)} so far
         </p>
       ) : (
         <Choices label="Format">
@@ -93,6 +98,13 @@ function Export({ workspace, search, onClose }: Omit<ExportDialogProps, "isOpen"
       </Group>
     </>
   );
+}
+
+const noProgress = { count: 0, seconds: 0 };
+
+/** Whole seconds since a time of `performance.now()`, at least one. */
+function secondsSince(start: number): number {
+  return Math.max(1, Math.round((performance.now() - start) / 1_000));
 }
 
 function ExportFailure({ error }: { readonly error: Error }): ReactElement {
