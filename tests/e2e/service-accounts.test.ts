@@ -104,6 +104,22 @@ test("the members page and the audit log mark it as a service account", async ()
   await ada.keyboard.press("Escape");
   await ada.goto(addressOf("audit"));
   await ada.getByText("created the service account “Deploys” as a member").waitFor();
+  await ada.getByRole("combobox", { name: "Actor" }).click();
+  await ada.getByRole("option", { name: "Deploys (service account)", exact: true }).waitFor();
+  await ada.keyboard.press("Escape");
+});
+
+test("the overview and the dialog that blocks keys mark the owner as a service account", async () => {
+  const marked = "Deploys (service account)";
+  await ada.goto(addressOf(""));
+  const busiest = ada.getByRole("region", { name: "Busiest API keys" });
+  await busiest.getByRole("listitem").filter({ hasText: "Pipeline" }).getByText(marked).waitFor();
+  await ada.goto(addressOf("api-keys"));
+  await ada.getByRole("row").filter({ hasText: "Pipeline" }).getByText(marked).waitFor();
+  await ada.getByRole("button", { name: "Block Pipeline" }).click();
+  await dialogOf(ada).getByText(marked).waitFor();
+  await ada.keyboard.press("Escape");
+  await dialogOf(ada).waitFor({ state: "detached" });
 });
 
 test("disables, enables and deletes the service account on a phone", async () => {

@@ -35,6 +35,10 @@ test("describes changes to service accounts by name", () => {
   expect(sentence({ ...event, action: "service-account.disabled" })).toBe(
     "disabled the service account Deploys",
   );
+  const roles = { before: { role: "member" }, after: { role: "admin" } };
+  expect(sentence({ ...event, action: "member.role-changed", ...roles })).toBe(
+    "changed the role of the service account Deploys from member to admin",
+  );
   expect(sentence({ ...event, action: "service-account.enabled" })).toBe(
     "enabled the service account Deploys",
   );
@@ -152,10 +156,14 @@ test("describes the workspaces of a key by name if their names are known", () =>
 });
 
 test("describes the actor of a change", () => {
-  expect(describeActor(baseEvent)).toBe("Ada");
-  expect(describeActor({ ...baseEvent, actor: command })).toBe("The latchkey command");
-  expect(describeActor({ ...baseEvent, actor: { ...command, kind: "system" } })).toBe("Latchkey");
-  expect(describeActor({ ...baseEvent, actor: { ...ada, name: null } })).toBe("user_1");
+  const actorOf = (actor: AuditEvent["actor"]) => describeActor({ ...baseEvent, actor });
+  expect(actorOf(ada)).toEqual({ name: "Ada", kind: "person" });
+  expect(actorOf({ ...ada, kind: "key", userKind: "service_account" })).toMatchObject({
+    kind: "service_account",
+  });
+  expect(actorOf(command)).toEqual({ name: "The latchkey command", kind: null });
+  expect(actorOf({ ...command, kind: "system" })).toEqual({ name: "Latchkey", kind: null });
+  expect(actorOf({ ...ada, name: null })).toEqual({ name: "user_1", kind: "person" });
 });
 
 test("describes changes to API keys", () => {

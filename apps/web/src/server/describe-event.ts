@@ -2,6 +2,7 @@ import { countOf } from "../ui/count.ts";
 import { describeLimit } from "../ui/describe-limits.ts";
 import { describeDuration, describeExactly } from "../ui/elapsed.ts";
 import type { Piece } from "../ui/event-sentence.tsx";
+import type { NamedUser } from "../ui/owner-name.tsx";
 import { isRole, withArticle } from "./roles.ts";
 import type { AuditEvent, SecurityEvent } from "./trpc.ts";
 
@@ -35,8 +36,11 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
     case "member.added":
       return ["added ", person, ` as ${role(after?.role)}`];
     case "member.role-changed": {
-      const change = ` role from ${text(before?.role)} to ${text(after?.role)}`;
-      return isOwn ? [`changed their own${change}`] : ["changed ", person, `’s${change}`];
+      const change = ` from ${text(before?.role)} to ${text(after?.role)}`;
+      if (isOwn) return [`changed their own role${change}`];
+      return target.userKind === "service_account"
+        ? ["changed the role of the service account ", person, change]
+        : ["changed ", person, `’s role${change}`];
     }
     case "member.removed":
       return isOwn
@@ -259,8 +263,8 @@ function quote(detail: Detail): Piece {
 }
 
 /** Who made a change: a user, the `latchkey` command, or Latchkey itself. */
-export function describeActor({ actor }: AuditEvent): string {
-  if (actor.kind === "command") return "The latchkey command";
-  if (actor.kind === "system") return "Latchkey";
-  return actor.name ?? actor.userId ?? "Someone";
+export function describeActor({ actor }: AuditEvent): NamedUser {
+  if (actor.kind === "command") return { name: "The latchkey command", kind: null };
+  if (actor.kind === "system") return { name: "Latchkey", kind: null };
+  return { name: actor.name ?? actor.userId ?? "Someone", kind: actor.userKind };
 }

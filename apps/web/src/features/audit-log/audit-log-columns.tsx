@@ -3,7 +3,7 @@ import { describeActor, describeEvent } from "../../server/describe-event.ts";
 import type { AuditEvent } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { ipAddressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
-import { Tag } from "../../ui/tag.tsx";
+import { OwnerName } from "../../ui/owner-name.tsx";
 import classes from "./audit-log-columns.module.css";
 
 /** The columns of the audit log of a workspace. */
@@ -22,17 +22,11 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
 ];
 
 function ActorCell({ event }: { readonly event: AuditEvent }): ReactElement {
-  const { keyId, userKind } = event.actor;
+  const { keyId } = event.actor;
   return (
     <span className={classes.who}>
       <span>
-        <bdi>{describeActor(event)}</bdi>
-        {userKind === "service_account" && (
-          <>
-            {" "}
-            <Tag>Service account</Tag>
-          </>
-        )}
+        <OwnerName {...describeActor(event)} />
       </span>
       {keyId && (
         <span className={classes.via} title={keyId}>

@@ -4,6 +4,7 @@ import { IconSearch } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { actionTitles } from "../../server/action-titles.ts";
+import { describeActor } from "../../server/describe-event.ts";
 import { describeHolders, withArticle } from "../../server/roles.ts";
 import type { AuditEvent, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
@@ -15,6 +16,7 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { isLogFiltered, withoutFilter } from "../../ui/log-filter.ts";
 import { LogFilters } from "../../ui/log-filters.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
+import { nameOwner } from "../../ui/owner-name.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { defaultLogSort } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
@@ -76,7 +78,8 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
   const table = useTableNavigation<AuditLogSearch>({ navigate });
   const [isExportOpen, exporting] = useDisclosure(false);
   const isFiltered = isLogFiltered(search);
-  const actorName = list.items?.find(({ actor }) => actor.userId === search.actor)?.actor.name ?? undefined;
+  const shown = list.items?.find(({ actor }) => actor.userId === search.actor);
+  const actorName = shown && nameOwner(describeActor(shown));
   return (
     <>
       <LogFilters

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { trpc } from "../../server/trpc.ts";
+import { nameOwner } from "../../ui/owner-name.tsx";
 import { PersonSelect, type PersonSelectProps } from "../../ui/person-select.tsx";
 import { usePersonSearch } from "../../ui/use-person-search.ts";
 
@@ -17,5 +18,10 @@ export function PersonFilter({ workspaceId, ...select }: PersonFilterProps): Rea
       { enabled: search.text !== undefined, placeholderData: keepPreviousData },
     ),
   );
-  return <PersonSelect {...select} search={search} people={data ?? []} nothingFound="No actor matches" />;
+  const people = (data ?? []).map(({ id, name, kind, email }) => ({
+    id,
+    name: nameOwner({ name, kind }),
+    email,
+  }));
+  return <PersonSelect {...select} search={search} people={people} nothingFound="No actor matches" />;
 }

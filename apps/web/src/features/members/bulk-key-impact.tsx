@@ -6,6 +6,7 @@ import { type AffectedKey, type Member, trpc, trpcClient } from "../../server/tr
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { OwnerName } from "../../ui/owner-name.tsx";
 import { isReplaceable, isStopped, KeyName, KeyUses } from "./affected-key.tsx";
 import classes from "./key-impact.module.css";
 
@@ -56,7 +57,7 @@ export function BulkKeyImpact({ workspaceId, members }: BulkKeyImpactProps): Rea
           <li key={apiKey.id} className={classes.facts}>
             <KeyName apiKey={apiKey} />
             <span className={classes.detail}>
-              <bdi>{owner.name}</bdi> · <KeyUses apiKey={apiKey} />
+              <OwnerName {...owner} /> · <KeyUses apiKey={apiKey} />
             </span>
           </li>
         ))}

@@ -7,6 +7,7 @@ import { trpc } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { EventSentence } from "../../ui/event-sentence.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
 import classes from "./overview.module.css";
@@ -49,7 +50,9 @@ export function Activity({
           {query.data.items.slice(0, shownEvents).map((event) => (
             <li key={event.id} className={classes.item}>
               <span className={classes.subject}>
-                <bdi className={classes.name}>{describeActor(event)}</bdi>{" "}
+                <span className={classes.name}>
+                  <OwnerName {...describeActor(event)} />
+                </span>{" "}
                 <EventSentence pieces={describeEvent(event)} />
               </span>
               <span className={classes.figure}>

@@ -4,6 +4,7 @@ import type { ReactElement, ReactNode } from "react";
 import type { OverviewKeys } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import { describeTimeLeft, type StatusFilter } from "../../ui/key-status.ts";
+import { type NamedUser, OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
@@ -98,9 +99,14 @@ function describeKey({
 }: {
   /** Null for a key that can no longer reach the workspace. */
   readonly start: string | null;
-  readonly owner: { readonly name: string };
-}) {
-  return start === null ? owner.name : `${start}… · ${owner.name}`;
+  readonly owner: NamedUser;
+}): ReactNode {
+  return (
+    <>
+      {start !== null && `${start}… · `}
+      <OwnerName {...owner} />
+    </>
+  );
 }
 
 interface ShowAllProps {
@@ -125,7 +131,7 @@ interface ItemsProps<Item> {
   readonly describe: (item: Item) => {
     readonly id: string;
     readonly name: string;
-    readonly detail: string;
+    readonly detail: ReactNode;
     readonly figure: ReactNode;
   };
 }

@@ -9,6 +9,7 @@ import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { describeElapsed } from "../../ui/elapsed.ts";
+import { nameOwner } from "../../ui/owner-name.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import type { BlockRequest } from "./block-request.ts";
@@ -103,7 +104,7 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
 /** Whose keys are affected, and when the last one was used here. */
 function Affected({ apiKeys }: { readonly apiKeys: readonly WorkspaceKey[] }): ReactElement {
   const now = useNow();
-  const owners = [...new Set(apiKeys.map(({ owner }) => owner.name))];
+  const owners = [...new Set(apiKeys.map(({ owner }) => nameOwner(owner)))];
   const [lastUsedAt] = apiKeys
     .flatMap((key) => key.lastUsedAt ?? [])
     .sort()

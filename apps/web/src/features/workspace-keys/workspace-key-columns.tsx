@@ -8,6 +8,7 @@ import { violationTitles } from "../../ui/describe-violation.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { describeStatus } from "../../ui/key-status.ts";
+import { OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
@@ -51,7 +52,7 @@ export function workspaceKeyColumns(
       minWidth: 104,
       rank: 2,
       cell: ({ owner }) => (
-        <bdi title={owner.email ?? undefined}>{owner.id === ownId ? "You" : nameOwner(owner)}</bdi>
+        <span title={owner.email ?? undefined}>{owner.id === ownId ? "You" : <OwnerName {...owner} />}</span>
       ),
     },
     {
@@ -119,10 +120,6 @@ export function workspaceKeyColumns(
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
   ];
-}
-
-function nameOwner({ name, kind }: WorkspaceKey["owner"]): string {
-  return kind === "person" ? name : `${name} (service account)`;
 }
 
 function Status({ apiKey }: { readonly apiKey: WorkspaceKey }): ReactElement {

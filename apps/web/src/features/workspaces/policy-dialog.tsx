@@ -16,6 +16,7 @@ import { countOf, formatCount } from "../../ui/count.ts";
 import { violationTitles } from "../../ui/describe-violation.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { describeElapsed } from "../../ui/elapsed.ts";
+import { OwnerName } from "../../ui/owner-name.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import classes from "./policy-dialog.module.css";
 
@@ -116,7 +117,7 @@ function Preview({ preview }: { readonly preview: PolicyPreview }): ReactElement
                 <bdi>{key.name}</bdi> <code>{key.start}…</code>
               </span>
               <span className={classes.facts}>
-                <bdi>{key.owner.name}</bdi> · {violationTitles[key.violation]} · {ago(key.lastUsedAt)}
+                <OwnerName {...key.owner} /> · {violationTitles[key.violation]} · {ago(key.lastUsedAt)}
               </span>
             </li>
           ))}
