@@ -114,8 +114,13 @@ test("the overview and the dialog that blocks keys mark the owner as a service a
   await ada.goto(addressOf(""));
   const busiest = ada.getByRole("region", { name: "Busiest API keys" });
   await busiest.getByRole("listitem").filter({ hasText: "Pipeline" }).getByText(marked).waitFor();
+  await busiest.getByRole("link", { name: "Pipeline" }).click();
+  await ada.getByRole("heading", { level: 1, name: "Pipeline" }).waitFor();
   await ada.goto(addressOf("api-keys"));
-  await ada.getByRole("row").filter({ hasText: "Pipeline" }).getByText(marked).waitFor();
+  // A click on the row opens the key.
+  await ada.getByRole("row").filter({ hasText: "Pipeline" }).getByText(marked).click();
+  await ada.getByRole("heading", { level: 1, name: "Pipeline" }).waitFor();
+  await ada.goBack();
   await ada.getByRole("button", { name: "Block Pipeline" }).click();
   await dialogOf(ada).getByText(marked).waitFor();
   await ada.keyboard.press("Escape");

@@ -27,8 +27,11 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command, chang
     settings: { expiresAt: { inSeconds: 86_400 } },
   });
   await callOpenApi(baseUrl, key);
-  await fetch(`${baseUrl}/open/workspaces/${workspace.id}`, { headers: { Authorization: `Bearer ${key}` } });
-  await apiKeys.create.mutate({ name: "Backup", settings: { isDisabled: true } });
+  const call = (secret: string) =>
+    fetch(`${baseUrl}/open/workspaces/${workspace.id}`, { headers: { Authorization: `Bearer ${secret}` } });
+  await call(key);
+  const disabled = await apiKeys.create.mutate({ name: "Backup", settings: { isDisabled: true } });
+  await call(disabled.key);
   const { id } = await apiKeys.create.mutate({ name: "Rotating" });
   await apiKeys.rotate.mutate({ id, overlapSeconds: 86_400 });
   await apiKeys.create.mutate({ name: "Forgotten" });
@@ -84,7 +87,7 @@ test("the overview lists keys that need attention and recent changes, and its ch
   expect(await items("Unused API keys").count()).toBe(1);
   await items("Recent activity").filter({ hasText: "Rotating" }).first().waitFor();
   await items("Busiest API keys").filter({ hasText: "Deploy" }).getByText("1 use").waitFor();
-  const sum = "by outcome, 1 allowed, 0 rate limited, 0 rejected";
+  const sum = "by outcome, 1 allowed, 0 rate limited, 1 rejected";
   await page.getByRole("img", { name: `Requests in the last 24 hours ${sum}` }).waitFor();
   await page.getByRole("group", { name: "Period" }).getByRole("button", { name: "7 days" }).click();
   await page.waitForURL(`**/w/${slug}?range=7d`);

@@ -17,10 +17,12 @@ interface KeyListsProps {
   readonly keys: OverviewKeys | undefined;
   readonly range: UsageRange;
   readonly slug: string;
+  /** The ID of the reader. */
+  readonly ownId: string;
 }
 
 /** The busiest keys of a workspace, those that expire soon, and those that are unused. */
-export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
+export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElement {
   const now = useNow();
   const prefix = keys?.isOwn ? "Your " : "";
   const title = (text: string) => (prefix ? prefix + text.charAt(0).toLowerCase() + text.slice(1) : text);
@@ -32,7 +34,13 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
           empty={`No requests were allowed in the last ${usageRanges[range].label}.`}
           describe={(key) => ({
             id: key.id,
-            name: nameOf(key),
+            name: key.isDeleted ? (
+              nameOf(key)
+            ) : (
+              <KeyLink apiKey={key} slug={slug} ownId={ownId}>
+                {nameOf(key)}
+              </KeyLink>
+            ),
             detail: describeKey(key),
             figure: (
               <>
@@ -52,7 +60,11 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
           empty="No key expires within 30 days."
           describe={(key) => ({
             id: key.id,
-            name: key.name,
+            name: (
+              <KeyLink apiKey={key} slug={slug} ownId={ownId}>
+                {key.name}
+              </KeyLink>
+            ),
             detail: describeKey(key),
             figure: key.expiresAt && (
               <StatusBadge {...describeTimeLeft(Date.parse(key.expiresAt) - now.getTime())} />
@@ -69,7 +81,11 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
           empty="No unused keys. Keys that haven’t been used for 30 days appear here."
           describe={(key) => ({
             id: key.id,
-            name: key.name,
+            name: (
+              <KeyLink apiKey={key} slug={slug} ownId={ownId}>
+                {key.name}
+              </KeyLink>
+            ),
             detail: describeKey(key),
             figure: key.lastUsedAt ? (
               <>
@@ -91,6 +107,34 @@ export function KeyLists({ keys, range, slug }: KeyListsProps): ReactElement {
 function nameOf({ name, isDeleted }: OverviewKeys["busiest"][number]): string {
   if (name === null) return "Former API key";
   return isDeleted ? `${name} (deleted)` : name;
+}
+
+interface KeyLinkProps {
+  readonly apiKey: {
+    readonly id: string;
+    readonly start: string | null;
+    readonly owner: NamedUser & { readonly id: string };
+  };
+  readonly slug: string;
+  readonly ownId: string;
+  readonly children: string;
+}
+
+/** Opens the key, or its row among the workspace's keys, if its page is only for its owner. */
+function KeyLink({ apiKey: { id, start, owner }, slug, ownId, children }: KeyLinkProps): ReactNode {
+  if (start === null) return children;
+  if (owner.id === ownId || owner.kind === "service_account") {
+    return (
+      <Link className={classes.link} to="/account/api-keys/$keyId" params={{ keyId: id }}>
+        {children}
+      </Link>
+    );
+  }
+  return (
+    <Link className={classes.link} to="/w/$slug/api-keys" params={{ slug }} search={{ q: start }}>
+      {children}
+    </Link>
+  );
 }
 
 function describeKey({
@@ -130,7 +174,7 @@ interface ItemsProps<Item> {
   readonly empty: string;
   readonly describe: (item: Item) => {
     readonly id: string;
-    readonly name: string;
+    readonly name: ReactNode;
     readonly detail: ReactNode;
     readonly figure: ReactNode;
   };

@@ -31,7 +31,7 @@ const route = getRouteApi("/app/w/$slug/");
 
 /** The overview of a workspace: requests, keys, changes and members. */
 export function OverviewPage(): ReactElement {
-  const { workspace } = route.useRouteContext();
+  const { session, workspace } = route.useRouteContext();
   const { range = "24h" } = route.useSearch();
   const navigate = route.useNavigate();
   const now = useNow();
@@ -129,7 +129,7 @@ export function OverviewPage(): ReactElement {
                   />
                 </Section>
               ) : (
-                <KeyLists keys={keys.data} range={range} slug={workspace.slug} />
+                <KeyLists keys={keys.data} range={range} slug={workspace.slug} ownId={session.user.id} />
               )}
             </div>
             <div>

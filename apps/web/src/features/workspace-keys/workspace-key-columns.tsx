@@ -14,7 +14,12 @@ import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import classes from "./workspace-keys.module.css";
 
-/** The columns of a workspace's API keys. Only the reader's own keys and those of service accounts have a page. */
+/** Whether the reader can open the page of a key: it is theirs, or a service account's. */
+export function hasPage({ owner }: WorkspaceKey, ownId: string): boolean {
+  return owner.id === ownId || owner.kind === "service_account";
+}
+
+/** The columns of a workspace's API keys. */
 export function workspaceKeyColumns(
   ownId: string,
 ): readonly [DataColumn<WorkspaceKey>, ...DataColumn<WorkspaceKey>[]] {
@@ -26,14 +31,19 @@ export function workspaceKeyColumns(
       minWidth: 140,
       grow: 2,
       rank: 0,
-      cell: ({ id, name, owner }) =>
-        owner.id === ownId || owner.kind === "service_account" ? (
-          <Link className={classes.name} to="/account/api-keys/$keyId" params={{ keyId: id }} title={name}>
-            {name}
+      cell: (key) =>
+        hasPage(key, ownId) ? (
+          <Link
+            className={classes.name}
+            to="/account/api-keys/$keyId"
+            params={{ keyId: key.id }}
+            title={key.name}
+          >
+            {key.name}
           </Link>
         ) : (
-          <span className={classes.name} title={name}>
-            {name}
+          <span className={classes.name} title={key.name}>
+            {key.name}
           </span>
         ),
     },

@@ -18,7 +18,7 @@ import { defaultPageSize } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { BlockBar } from "./block-bar.tsx";
 import { type BlockRequest, canUnblock } from "./block-request.ts";
-import { workspaceKeyColumns } from "./workspace-key-columns.tsx";
+import { hasPage, workspaceKeyColumns } from "./workspace-key-columns.tsx";
 import { defaultSort, toQuery, type WorkspaceKeysSearch } from "./workspace-keys-search.ts";
 
 const route = getRouteApi("/app/w/$slug/api-keys");
@@ -45,8 +45,8 @@ export function WorkspaceKeysPage(): ReactElement {
   const ownId = session.user.id;
   const columns = useMemo(() => workspaceKeyColumns(ownId), [ownId]);
   const open = useCallback(
-    ({ id, owner }: WorkspaceKey) => {
-      if (owner.id === ownId) void openPage({ to: "/account/api-keys/$keyId", params: { keyId: id } });
+    (key: WorkspaceKey) => {
+      if (hasPage(key, ownId)) void openPage({ to: "/account/api-keys/$keyId", params: { keyId: key.id } });
     },
     [openPage, ownId],
   );
