@@ -84,7 +84,7 @@ test("restricts a key to reading, and asks before its access is expanded again",
 });
 
 test("creates a key that is restricted from its first request", async () => {
-  const { page } = await openKey("born-narrow");
+  const { page } = await openKey("restricted-from-creation");
   await page.setViewportSize({ width: 1600, height: 900 });
   await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "New API key" }).click();
@@ -94,6 +94,10 @@ test("creates a key that is restricted from its first request", async () => {
   await dialog.getByLabel("IP ranges").fill("nowhere\n203.0.113.0/24");
   // A complete line is checked while the next line is typed.
   await dialog.getByText("Not an IP address or range: line 1 (nowhere).").waitFor();
+  // The last line is checked after a pause, without leaving the field.
+  await dialog.getByLabel("IP ranges").fill("elsewhere");
+  await dialog.getByText("Not an IP address or range: line 1 (elsewhere).").waitFor();
+  await dialog.getByLabel("IP ranges").and(page.locator(":focus")).waitFor();
   // A click outside the dialog keeps the input.
   await page.mouse.click(5, 400);
   await page.getByRole("button", { name: "Keep editing" }).click();

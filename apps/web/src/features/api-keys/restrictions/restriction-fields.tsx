@@ -1,4 +1,5 @@
 import { Select, Textarea, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useId } from "react";
@@ -26,6 +27,8 @@ interface RestrictionFieldsProps {
   readonly expiresAt: string | null;
 }
 
+const pauseMilliseconds = 500;
+
 /** The fields for all restrictions of a key. Each is optional. */
 export function RestrictionFields({
   form,
@@ -33,6 +36,11 @@ export function RestrictionFields({
   isExpiryHidden = false,
   hasOneWorkspace = false,
 }: RestrictionFieldsProps): ReactElement {
+  // The last line may be incomplete, so it is checked after a pause.
+  const checkLastLine = useDebouncedCallback(
+    (value: string) => form.setFieldError("ipRanges", describeInvalidRanges(value)),
+    pauseMilliseconds,
+  );
   return (
     <div className={classes.frame}>
       <div className={classes.fields}>
@@ -47,6 +55,7 @@ export function RestrictionFields({
             onChange={({ currentTarget: { value } }) => {
               form.setFieldValue("ipRanges", value);
               form.setFieldError("ipRanges", describeInvalidRanges(value, { isTyping: true }));
+              checkLastLine(value);
             }}
             onBlur={() => form.validateField("ipRanges")}
             label="IP ranges"
