@@ -24,7 +24,7 @@ export const changeMemberRole = defineEndpoint({
     { params: { userId }, body },
     { transact, access: { scope }, origin, ifMatch, instance: { quotas } },
   ) => {
-    const demand = { userId, role: body.role, versions: ifMatch };
-    return presentMember(await transact((trx) => change(trx, { scope, origin }, demand, quotas)));
+    const requested = { userId, role: body.role, versions: ifMatch };
+    return presentMember(await transact((trx) => change(trx, { scope, origin }, requested, quotas)));
   },
 });

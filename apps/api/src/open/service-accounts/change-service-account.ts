@@ -35,7 +35,7 @@ export const changeServiceAccount = defineEndpoint({
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async ({ params: { userId }, body: changes }, { transact, access: { scope }, origin, ifMatch }) => {
-    const demand = { ...changes, userId, versions: ifMatch };
-    return presentServiceAccount(await transact((trx) => change(trx, { scope, origin }, demand)));
+    const requested = { ...changes, userId, versions: ifMatch };
+    return presentServiceAccount(await transact((trx) => change(trx, { scope, origin }, requested)));
   },
 });

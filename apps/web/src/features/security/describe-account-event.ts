@@ -76,5 +76,7 @@ function describeFactor(factor: unknown): string {
 }
 
 function quote(detail: string | number | boolean | null | undefined): Piece {
-  return { name: `“${String(detail ?? "unknown")}”` };
+  return detail === undefined || detail === null
+    ? "a value that wasn’t recorded"
+    : { name: `“${String(detail)}”` };
 }
