@@ -103,6 +103,26 @@ test("a kind is turned off by keyboard, and no notice appears", async () => {
   await expect.poll(() => notices().count()).toBe(3);
 });
 
+test("shows times and counts in the reader's locale and time zone", async () => {
+  const key = { keyId: "00000000-0000-0000-0000-000000000001", keyName: "CI" };
+  const quota = { quota: "keysPerUser", count: 1_204, limit: 1_300, workspaceId: null, workspaceName: null };
+  for (const [kind, facts] of Object.entries({
+    "key-expires-in-7-days": { ...key, expiresAt: "2026-03-14T23:30:00.000Z" },
+    "quota-nearly-reached": quota,
+  })) {
+    await environment.change(
+      `insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
+       select gen_random_uuid(), id, '${kind}', 'locale', '${JSON.stringify(facts)}', true, false
+       from users where email = '${visitor.email}'`,
+    );
+  }
+  const storageState = await page.context().storageState();
+  const german = await environment.browser.open({ locale: "de-DE", storageState });
+  await german.page.goto(`${environment.baseUrl}/account/notices`);
+  await german.page.getByText("rejected from 15.03.2026, 00:30:00 MEZ. To keep using it").waitFor();
+  await german.page.getByText("You have 1.204 of at most 1.300 API keys.").waitFor();
+});
+
 test("is accessible in both color schemes, and fits a phone", async () => {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.setViewportSize({ width: 375, height: 700 });

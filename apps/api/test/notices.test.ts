@@ -12,6 +12,7 @@ import {
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { type NoticeContent, noticeKinds } from "@latchkey/db/notice-kinds";
 import { addNotices } from "@latchkey/db/notices";
+import { writeMessage } from "@latchkey/errors/message";
 import { maxLength } from "@latchkey/limits";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
@@ -351,11 +352,47 @@ test("an email about a changed address has the same ID in each attempt of its jo
   expect(other).not.toBe(first);
 });
 
+test("the web app gets the time and the counts of a notice, and the open API a text with them", async () => {
+  const { userId, email } = await app.addUser();
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const { secret, id: keyId } = await app.addKey(userId);
+  const expiresAt = "2026-03-15T14:30:00.000Z";
+  const quota = { quota: "keysPerUser", count: 1_204, limit: 1_300 } as const;
+  const nowhere = { workspaceId: null, workspaceName: null };
+  const invited = { workspaceName: "Team", role: "viewer", inviterName: "Ada" };
+  await app.instance.db.transaction().execute((trx) =>
+    addNotices(trx, [
+      {
+        kind: "key-expires-in-7-days",
+        userId,
+        subject: "1",
+        facts: { keyId, keyName: "CI", expiresAt },
+      },
+      { kind: "quota-nearly-reached", userId, subject: "2", facts: { ...quota, ...nowhere } },
+      { kind: "invitation", userId, subject: "3", facts: invited },
+    ]),
+  );
+  const { items } = await client.notices.list.query({});
+  const messages = Object.fromEntries(items.map(({ kind, message }) => [kind, message]));
+  expect(messages["key-expires-in-7-days"]).toContainEqual({ time: expiresAt });
+  expect(messages["quota-nearly-reached"]).toEqual(
+    expect.arrayContaining([{ count: 1_204 }, { count: 1_300 }]),
+  );
+  const { body } = await send(secret, "GET /me/notices");
+  const texts = body.data.map(({ message }: { readonly message: string }) => message).sort();
+  expect(texts).toEqual([
+    "Ada invited you to join the workspace “Team” as a viewer. Open the link in the invitation to join.",
+    "Requests with the API key “CI” are rejected from March 15, 2026 at 2:30 PM UTC. To keep using it, change its expiry.",
+    "You have 1,204 of at most 1,300 API keys. Delete keys that are no longer used, or ask the operator to raise the limit.",
+  ]);
+});
+
 test("the longest notice fits the declared lengths", () => {
   const facts = factsWith("n".repeat(maxLength.keyName), "a".repeat(maxLength.ipAddress));
   for (const kind of noticeKinds) {
     const { title, message } = describeNotice({ kind, facts } as Parameters<typeof describeNotice>[0]); // Has all facts.
     expect(title.length).toBeLessThanOrEqual(maxLength.noticeTitle);
-    expect(message.length).toBeLessThanOrEqual(maxLength.noticeMessage);
+    expect(writeMessage(message).length).toBeLessThanOrEqual(maxLength.noticeMessage);
   }
 });

@@ -1,3 +1,5 @@
+import { type Message, writeMessage } from "./message.ts";
+
 /**
  * All failures that Latchkey reports, as one closed list. Koa and tRPC map errors with it, and the web app imports its
  * codes, so this file must not depend on Node.
@@ -126,7 +128,7 @@ export interface AppErrorOptions extends ErrorOptions {
    * A message for the client that replaces the default. It must not contain internal details. At most
    * {@link maxMessageLength}.
    */
-  readonly message?: string;
+  readonly message?: string | Message;
   readonly issues?: readonly Issue[];
   /** When the client should retry, in seconds. Sent as `Retry-After`. */
   readonly retryAfterSeconds?: number;
@@ -138,6 +140,8 @@ export interface AppErrorOptions extends ErrorOptions {
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
+  /** The pieces of the message, if it has counts or times. */
+  readonly pieces: Message | undefined;
   /** At most {@link maxIssues}, with paths of at most {@link maxPathLength}. */
   readonly issues: readonly Issue[] | undefined;
   /** How many issues were omitted because of {@link maxIssues}. */
@@ -146,8 +150,12 @@ export class AppError extends Error {
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(code: ErrorCode, options: AppErrorOptions = {}) {
-    super(shorten(options.message ?? errorCatalog[code].message, maxMessageLength), { cause: options.cause });
+    const { message = errorCatalog[code].message, cause } = options;
+    super(shorten(typeof message === "string" ? message : writeMessage(message), maxMessageLength), {
+      cause,
+    });
     this.code = code;
+    this.pieces = typeof message === "string" ? undefined : message;
     this.issues = options.issues?.slice(0, maxIssues).map((issue) => ({
       ...issue,
       path: shorten(issue.path, maxPathLength),

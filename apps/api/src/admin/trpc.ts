@@ -52,6 +52,7 @@ const trpc = initTRPC.context<Context>().create({
         httpStatus: failure.status,
         requestId: ctx?.requestId ?? null,
         ...describeIssues(failure),
+        ...(failure.pieces && { pieces: failure.pieces }),
         ...(failure.retryAfterSeconds ? { retryAfterSeconds: failure.retryAfterSeconds } : {}),
       },
     };

@@ -425,9 +425,12 @@ async function takeInvitationRate(
   const bucket = { digest, capacity: invitationsPerHour, refillSeconds: 3_600 / invitationsPerHour };
   const waitSeconds = Math.ceil(await takeFromBucket(trx, bucket));
   if (waitSeconds === 0) return;
-  const limit = invitationsPerHour.toLocaleString("en-US");
   throw new AppError("TOO_MANY_REQUESTS", {
-    message: `You have sent ${limit} invitations within an hour, which is the limit. Try again later.`,
+    message: [
+      "You have sent ",
+      { count: invitationsPerHour },
+      " invitations within an hour, which is the limit. Try again later.",
+    ],
     retryAfterSeconds: waitSeconds,
   });
 }

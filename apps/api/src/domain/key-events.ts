@@ -72,10 +72,13 @@ export async function requireKeyChangeQuota(
   if (origin.actor.kind === "command") return;
   const retryAfterSeconds = await findKeyChangeWait(trx, userId, keyChangesPerHour);
   if (retryAfterSeconds === 0) return;
-  const limit = keyChangesPerHour.toLocaleString("en-US");
   const minutes = Math.ceil(retryAfterSeconds / 60);
   throw new AppError("TOO_MANY_REQUESTS", {
-    message: `You have made ${limit} changes to API keys within an hour, which is the limit. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still disable and delete keys, and revoke old secrets.`,
+    message: [
+      "You have made ",
+      { count: keyChangesPerHour },
+      ` changes to API keys within an hour, which is the limit. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still disable and delete keys, and revoke old secrets.`,
+    ],
     retryAfterSeconds,
   });
 }

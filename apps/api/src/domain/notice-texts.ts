@@ -1,69 +1,78 @@
 import type { NoticeContent, NoticedKey, NoticedQuota, NoticeFactsByKind } from "@latchkey/db/notice-kinds";
+import type { Message } from "@latchkey/errors/message";
+import { withArticle } from "./with-article.ts";
 
 /** What a notice says, in the app and by email. */
 export interface NoticeText {
   readonly title: string;
   /** What happened and what to do, in one or two sentences. */
-  readonly message: string;
+  readonly message: Message;
 }
-
-const timeFormat = new Intl.DateTimeFormat("en-US", {
-  dateStyle: "long",
-  timeStyle: "short",
-  timeZone: "UTC",
-});
 
 export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
   switch (kind) {
     case "invitation":
       return {
         title: `Invitation to ${facts.workspaceName}`,
-        message: `${facts.inviterName ?? "The operator"} invited you to join the workspace “${facts.workspaceName}” as ${withArticle(facts.role)}. Open the link in the invitation to join.`,
+        message: [
+          `${facts.inviterName ?? "The operator"} invited you to join the workspace “${facts.workspaceName}” as ${withArticle(facts.role)}. Open the link in the invitation to join.`,
+        ],
       };
     case "role-changed":
       return {
         title: `Your role in ${facts.workspaceName} changed`,
-        message: `Your role in the workspace “${facts.workspaceName}” changed from ${facts.formerRole} to ${facts.role}. Your API keys can do what the new role allows.`,
+        message: [
+          `Your role in the workspace “${facts.workspaceName}” changed from ${facts.formerRole} to ${facts.role}. Your API keys can do what the new role allows.`,
+        ],
       };
     case "key-expires-in-7-days":
     case "key-expires-in-1-day": {
       const period = kind === "key-expires-in-1-day" ? "1 day" : "7 days";
-      const expiry = timeFormat.format(new Date(facts.expiresAt));
       return {
         title: `API key “${facts.keyName}” expires within ${period}`,
-        message: `Requests with ${nameOf(facts)} are rejected from ${expiry} UTC. To keep using it, change its expiry.`,
+        message: [
+          `Requests with ${nameOf(facts)} are rejected from `,
+          { time: facts.expiresAt },
+          ". To keep using it, change its expiry.",
+        ],
       };
     }
     case "former-secret-used":
       return {
         title: `Old secret of “${facts.keyName}” used`,
-        message: `A request${fromIpAddress(facts.address)} with an old secret of ${nameOf(facts)} was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
+        message: [
+          `A request${fromIpAddress(facts.address)} with an old secret of ${nameOf(facts)} was rejected, because the overlap after the rotation has ended. Find the client that still uses it, and give it the current secret.`,
+        ],
       };
     case "new-network":
       return {
         title: `API key “${facts.keyName}” used from a new network`,
-        message: `${capitalize(nameOf(facts))} was used from the network ${facts.network} for the first time. If you don’t recognize this network, rotate the key.`,
+        message: [
+          `${capitalize(nameOf(facts))} was used from the network ${facts.network} for the first time. If you don’t recognize this network, rotate the key.`,
+        ],
       };
     case "new-device":
       return {
         title: "Sign-in from a new device",
-        message: `Someone signed in to your account with ${facts.device}${fromIpAddress(facts.address)}. If it wasn’t you, change your password and end the session.`,
+        message: [
+          `Someone signed in to your account with ${facts.device}${fromIpAddress(facts.address)}. If it wasn’t you, change your password and end the session.`,
+        ],
       };
     case "quota-nearly-reached": {
       const { subject, remedy } = quotaTexts[facts.quota];
       const where = describeQuotaOwner(facts);
-      const [count, limit] = [facts.count, facts.limit].map((number) => number.toLocaleString("en-US"));
       return {
         title: `Quota for ${subject} nearly reached`,
-        message: `${where} ${count} of at most ${limit} ${subject}. ${remedy}, or ask the operator to raise the quota.`,
+        message: [
+          `${where} `,
+          { count: facts.count },
+          " of at most ",
+          { count: facts.limit },
+          ` ${subject}. ${remedy}, or ask the operator to raise the quota.`,
+        ],
       };
     }
   }
-}
-
-/** "an admin". */
-export function withArticle(role: string): string {
-  return role === "owner" || role === "admin" ? `an ${role}` : `a ${role}`;
 }
 
 const quotaTexts: Readonly<Record<NoticedQuota, { readonly subject: string; readonly remedy: string }>> = {

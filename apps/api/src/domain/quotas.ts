@@ -4,6 +4,7 @@ import { addNotices } from "@latchkey/db/notices";
 import type { Trx } from "@latchkey/db/schema";
 import type { Workspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { type Message, writeMessage } from "@latchkey/errors/message";
 
 /** The quotas of each user and each workspace. Lowering a quota deletes nothing. */
 export interface Quotas {
@@ -83,8 +84,11 @@ const quotaTexts = {
 export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number): void {
   if (count < quotas[name]) return;
   const { subject, variable, remedy } = quotaTexts[name];
-  const reached = `The quota for ${subject} (${quotas[name].toLocaleString("en-US")}) is reached.`;
-  throw quotaExceeded(`${reached} ${remedy}, or ask the operator to raise ${variable}.`);
+  throw quotaExceeded([
+    `The quota for ${subject} (`,
+    { count: quotas[name] },
+    `) is reached. ${remedy}, or ask the operator to raise ${variable}.`,
+  ]);
 }
 
 /**
@@ -93,15 +97,15 @@ export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number):
  */
 export function requireInvitationsPerMember(count: number): void {
   if (count < maxInvitationsPerMember) return;
-  throw quotaExceeded(
+  throw quotaExceeded([
     `You have ${maxInvitationsPerMember} invitations to this workspace that nobody has accepted yet. Without the permission to manage members, you can’t have more. Revoke one, or ask an owner or admin to invite people.`,
-  );
+  ]);
 }
 
-function quotaExceeded(message: string): AppError {
+function quotaExceeded(message: Message): AppError {
   return new AppError("UNPROCESSABLE_CONTENT", {
     message,
-    issues: [{ path: "", code: "quota_exceeded", message }],
+    issues: [{ path: "", code: "quota_exceeded", message: writeMessage(message) }],
   });
 }
 

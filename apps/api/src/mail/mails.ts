@@ -1,6 +1,8 @@
 import type { NoticeContent } from "@latchkey/db/notice-kinds";
 import type { Role } from "@latchkey/db/schema";
-import { describeNotice, withArticle } from "../domain/notice-texts.ts";
+import { writeMessage } from "@latchkey/errors/message";
+import { describeNotice } from "../domain/notice-texts.ts";
+import { withArticle } from "../domain/with-article.ts";
 import type { Mail } from "./mailer.ts";
 
 const timeFormat = new Intl.DateTimeFormat("en-US", {
@@ -118,7 +120,7 @@ export function noticeMail(
     subject: title,
     text: [
       `Hello ${account.name},`,
-      message,
+      writeMessage(message),
       `To see your notices, or to choose which ones are emailed, open ${baseUrl}/account/notices.`,
     ],
   };

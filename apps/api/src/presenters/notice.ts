@@ -1,6 +1,7 @@
 import { encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { noticeKinds } from "@latchkey/db/notice-kinds";
 import type { Notice } from "@latchkey/db/notices";
+import { writeMessage } from "@latchkey/errors/message";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { describeNotice } from "../domain/notice-texts.ts";
@@ -28,10 +29,12 @@ export const notice = z
 
 export function presentNotice(shown: Notice): z.input<typeof notice> {
   const { facts } = shown;
+  const { title, message } = describeNotice(shown);
   return {
     id: encodeId("notice", shown.id),
     kind: shown.kind,
-    ...describeNotice(shown),
+    title,
+    message: writeMessage(message),
     keyId: "keyId" in facts ? encodeId("key", facts.keyId) : null,
     workspaceId:
       "workspaceId" in facts && facts.workspaceId ? encodeId("workspace", facts.workspaceId) : null,
@@ -40,9 +43,9 @@ export function presentNotice(shown: Notice): z.input<typeof notice> {
   };
 }
 
-/** A notice of the user, for the web app. */
+/** A notice of the user, for the web app, which formats its message for the reader. */
 export function presentLinkedNotice(shown: Notice) {
-  return { ...presentNotice(shown), link: linkOf(shown) };
+  return { ...presentNotice(shown), message: describeNotice(shown).message, link: linkOf(shown) };
 }
 
 /** The page of a workspace that shows what a quota limits. */

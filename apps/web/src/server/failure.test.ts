@@ -1,6 +1,8 @@
 import type { AppRouter } from "@latchkey/api/router";
 import { createTRPCClient, httpBatchLink } from "@trpc/client";
 import { expect, test } from "vitest";
+import { formatCount } from "../ui/count.ts";
+import { describeExactly } from "../ui/elapsed.ts";
 import { describeFailure } from "./failure.ts";
 
 /** Returns the failure of a call to which the server responds with this status and body. */
@@ -26,6 +28,17 @@ test("reads the error of a procedure", async () => {
     retryAfterSeconds: 90,
     issues,
   });
+});
+
+test("formats the counts and times of a message in the reader's locale and time zone", async () => {
+  const time = "2026-03-15T14:30:00Z";
+  const error = {
+    code: -32600,
+    message: "1,204 keys until March 15, 2026 at 2:30 PM UTC",
+    data: { code: "CONFLICT", pieces: [{ count: 1_204 }, " keys until ", { time }] },
+  };
+  const { message } = await failureOf(409, [{ error }]);
+  expect(message).toBe(`${formatCount(1_204)} keys until ${describeExactly(new Date(time))}.`);
 });
 
 test.each([

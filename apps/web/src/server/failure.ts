@@ -1,5 +1,7 @@
 import type { ErrorCode, Issue } from "@latchkey/errors";
+import type { Message, MessagePiece } from "@latchkey/errors/message";
 import { TRPCClientError } from "@trpc/client";
+import { formatMessage } from "../ui/format-message.ts";
 
 /** The facts about a failed call that the app shows. */
 export interface Failure {
@@ -49,10 +51,11 @@ export function parseErrorBody(body: unknown): Failure | undefined {
 }
 
 function toFailure(
-  { code, requestId, retryAfterSeconds, issues }: Record<string, unknown>,
-  message: unknown,
+  { code, requestId, retryAfterSeconds, issues, pieces }: Record<string, unknown>,
+  text: unknown,
 ): Failure | undefined {
   if (!isErrorCode(code)) return undefined;
+  const message = isMessage(pieces) ? formatMessage(pieces) : text;
   return {
     code,
     message: typeof message === "string" ? asSentence(message) : "The server rejected the call.",
@@ -91,6 +94,16 @@ function isErrorCode(code: unknown): code is ErrorCode {
 
 function isIssue(value: unknown): value is FieldIssue {
   return isRecord(value) && typeof value.path === "string" && typeof value.message === "string";
+}
+
+/** Whether the value is a message with counts or times, which are formatted here. */
+function isMessage(value: unknown): value is Message {
+  return Array.isArray(value) && value.every(isPiece);
+}
+
+function isPiece(value: unknown): value is MessagePiece {
+  if (typeof value === "string") return true;
+  return isRecord(value) && (typeof value.count === "number" || typeof value.time === "string");
 }
 
 function asSentence(message: string): string {

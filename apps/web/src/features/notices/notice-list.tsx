@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Notice, SessionWorkspace } from "../../server/trpc.ts";
+import { formatMessage } from "../../ui/format-message.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./notices.module.css";
@@ -24,7 +25,7 @@ export function NoticeList({ notices, workspaces, onRead }: NoticeListProps): Re
               <RelativeTime at={notice.createdAt} />
             </span>
           </div>
-          <p className={classes.words}>{notice.message}</p>
+          <p className={classes.words}>{formatMessage(notice.message)}</p>
           <div className={classes.actions}>
             <NoticeLink notice={notice} workspaces={workspaces} />
             {!notice.isRead && (
