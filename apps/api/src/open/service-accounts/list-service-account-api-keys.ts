@@ -1,4 +1,4 @@
-import { pageApiKeys } from "@latchkey/db/api-keys";
+import { listApiKeyPage } from "@latchkey/db/api-keys";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { getServiceAccount } from "../../domain/service-accounts.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
@@ -26,7 +26,7 @@ export const listServiceAccountApiKeys = defineEndpoint({
     const page = { ...readPage(query), filter: { search, isDisabled } };
     const rows = await read(async (db) => {
       await inWorkspace(db, scope, (trx) => getServiceAccount(trx, scope, userId));
-      return await pageApiKeys(db, userId, page);
+      return await listApiKeyPage(db, userId, page);
     });
     return toPage(rows, query, { present: presentKey, idOf: ({ id }) => id });
   },

@@ -1,11 +1,11 @@
 import { describeUnlessDeleted } from "../../server/describe-unless-deleted.ts";
 import { queryClient } from "../../server/query-client.ts";
-import { type OperatedUser, trpc, trpcClient } from "../../server/trpc.ts";
+import { trpc, trpcClient, type UserOverview } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
 import { countOf } from "../../ui/count.ts";
 
 /** What an operator can do with several users. */
-export const userBulkActions: readonly BulkAction<OperatedUser>[] = [
+export const userBulkActions: readonly BulkAction<UserOverview>[] = [
   {
     verb: "Disable",
     done: "disabled",
@@ -34,7 +34,7 @@ export const userBulkActions: readonly BulkAction<OperatedUser>[] = [
   },
 ];
 
-export const bulkUsers: Omit<BulkItems<OperatedUser>, "items"> = {
+export const bulkUsers: Omit<BulkItems<UserOverview>, "items"> = {
   nameOf: ({ name }) => name,
   nouns: ["user", "users"],
   describe: describeKeys,
@@ -42,7 +42,7 @@ export const bulkUsers: Omit<BulkItems<OperatedUser>, "items"> = {
   refresh: () => queryClient.invalidateQueries({ queryKey: trpc.operator.pathKey() }),
 };
 
-function describeKeys(users: readonly OperatedUser[]): string {
+function describeKeys(users: readonly UserOverview[]): string {
   const keyCount = users.reduce((sum, user) => sum + user.keyCount, 0);
   return `${users.length === 1 ? "They have" : "Together, they have"} ${countOf(keyCount, "API key", "API keys")}.`;
 }

@@ -32,7 +32,7 @@ export function UsersPage(): ReactElement {
   const table = useTableNavigation<UsersSearch>({ navigate });
   const ownId = appRoute.useRouteContext().session.user.id;
   const blockedReason = useCallback(
-    ({ id }: OperatedUser) => (id === ownId ? "This is your account. Use Manage to change it." : undefined),
+    ({ id }: UserOverview) => (id === ownId ? "This is your account. Use Manage to change it." : undefined),
     [ownId],
   );
   const [choice, setChoice] = useState<UserChoice>();
