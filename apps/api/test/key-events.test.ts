@@ -124,7 +124,7 @@ test.each(["mayExpand", "mayWiden"])("an edit that expands access is rejected wi
   const { id } = await client.apiKeys.create.mutate({ name: "CI", settings: { isReadOnly: true } });
   const edit = { id, settings: { isReadOnly: false } };
   await expect(client.apiKeys.update.mutate(edit)).rejects.toMatchObject({
-    data: { issues: [{ path: "settings.isReadOnly", code: "expands_access" }] },
+    data: { issues: [{ path: "isReadOnly", code: "expands_access" }] },
   });
   await client.apiKeys.update.mutate({ ...edit, [name]: true });
   expect(await client.apiKeys.get.query({ id })).toMatchObject({ isReadOnly: false });

@@ -204,7 +204,7 @@ export async function deleteServiceAccount(
 /**
  * Checks that the actor may manage the keys of a service account, and locks both, until the transaction ends.
  * @param retried.ownRetryOf the key whose rotation the request retries, if it uses the same secret as the first request.
- *   Only such a request may use a former secret, of the same key (docs/decisions/0026).
+ *   Only such a request may use an old secret, of the same key (docs/decisions/0026).
  * @throws {AppError} NOT_FOUND, FORBIDDEN if its role has permissions that the actor's role doesn't have, or if the actor's
  *   key is restricted.
  */

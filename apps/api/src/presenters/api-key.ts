@@ -133,7 +133,7 @@ export const newKey = apiKey.extend(issuedSecret).meta({ id: "NewApiKey" });
 /** A rotated key with its new secret. */
 export const rotatedKey = z.object({ id: shownId("key"), ...issuedSecret }).meta({ id: "RotatedKey" });
 
-/** How long the former secret of a rotated key stays valid, in the body of a request. */
+/** How long the old secret of a rotated key stays valid, in the body of a request. */
 export const rotation = z.strictObject({
   overlapSeconds: overlapSeconds.default(86_400).meta({
     description: "How long the old secret stays valid, in seconds, from 0 to 2592000 (30 days).",
