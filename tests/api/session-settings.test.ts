@@ -55,7 +55,7 @@ const expected: readonly Login[] = [
   { name: "latchkey jobs", role: "none", settings: pool },
   { name: "latchkey purge", role: "latchkey_tenant", settings: pool },
   { name: "latchkey statistics", role: "latchkey_admission", settings: pool },
-  { name: "latchkey inspection", role: "latchkey_admission", settings: pool },
+  { name: "latchkey inspection", role: "latchkey_admission", settings: reads },
   {
     name: "latchkey admission",
     role: "latchkey_admission",

@@ -295,7 +295,7 @@ test("owners and admins get a notice when a service account has nearly as many k
   expect(await noticesOf(team.owner.secret)).toEqual([]);
   await create(team);
   const message =
-    "The service account “Deploys” of the workspace “Team” has 4 of at most 4 API keys. Delete keys that are no longer used, or ask the operator to raise the limit.";
+    "The service account “Deploys” of the workspace “Team” has 4 of at most 4 API keys. Delete keys that are no longer used, or ask the operator to raise the quota.";
   for (const secret of [team.owner.secret, admin]) {
     expect(await noticesOf(secret)).toMatchObject([{ message }]);
   }

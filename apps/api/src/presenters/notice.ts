@@ -43,9 +43,9 @@ export function presentNotice(shown: Notice): z.input<typeof notice> {
   };
 }
 
-/** A notice of the user, for the web app, which formats its message for the reader. */
+/** A notice of the user, for the web app, which formats the pieces of its message for the reader. */
 export function presentLinkedNotice(shown: Notice) {
-  return { ...presentNotice(shown), message: describeNotice(shown).message, link: linkOf(shown) };
+  return { ...presentNotice(shown), pieces: describeNotice(shown).message, link: linkOf(shown) };
 }
 
 /** The page of a workspace that shows what a quota limits. */

@@ -25,7 +25,8 @@ export function NoticeList({ notices, workspaces, onRead }: NoticeListProps): Re
               <RelativeTime at={notice.createdAt} />
             </span>
           </div>
-          <p className={classes.words}>{formatMessage(notice.message)}</p>
+          {/* A node of a previous version sends no pieces. */}
+          <p className={classes.words}>{formatMessage(notice.pieces ?? [notice.message])}</p>
           <div className={classes.actions}>
             <NoticeLink notice={notice} workspaces={workspaces} />
             {!notice.isRead && (
