@@ -127,7 +127,7 @@ test("shows how many events have been exported, and can be canceled", async () =
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("NDJSON").check();
   await dialog.getByRole("button", { name: "Export" }).click();
-  await dialog.getByText(/^[1-9][\d,]* events so far$/).waitFor();
+  await dialog.getByText(/^[1-9][\d,]* events in \d+ seconds? so far$/).waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Export" }).click();

@@ -294,7 +294,7 @@ describe("lists with more rows than the smallest page", () => {
       path: () => "/operator/workspaces",
       sort: "-createdAt",
       shown: "10 of 11 workspaces",
-      title: "URL",
+      title: "Slug",
       columns: "slug,createdAt",
     },
     {

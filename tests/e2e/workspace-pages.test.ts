@@ -30,8 +30,13 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command, chang
   const call = (secret: string) =>
     fetch(`${baseUrl}/open/workspaces/${workspace.id}`, { headers: { Authorization: `Bearer ${secret}` } });
   await call(key);
-  const disabled = await apiKeys.create.mutate({ name: "Backup", settings: { isDisabled: true } });
-  await call(disabled.key);
+  await apiKeys.create.mutate({ name: "Backup", settings: { isDisabled: true } });
+  const restricted = await apiKeys.create.mutate({
+    name: "Auditor",
+    settings: { permissions: ["audit:read"] },
+  });
+  await call(restricted.key);
+  await apiKeys.delete.mutate({ id: restricted.id });
   const { id } = await apiKeys.create.mutate({ name: "Rotating" });
   await apiKeys.rotate.mutate({ id, overlapSeconds: 86_400 });
   await apiKeys.create.mutate({ name: "Forgotten" });
@@ -89,6 +94,7 @@ test("the overview lists keys that need attention and recent changes, and its ch
   await items("Busiest API keys").filter({ hasText: "Deploy" }).getByText("1 use").waitFor();
   const sum = "by outcome, 1 allowed, 0 rate limited, 1 rejected";
   await page.getByRole("img", { name: `Requests in the last 24 hours ${sum}` }).waitFor();
+  await page.getByRole("main").getByText("Permission not allowed").waitFor();
   await page.getByRole("group", { name: "Period" }).getByRole("button", { name: "7 days" }).click();
   await page.waitForURL(`**/w/${slug}?range=7d`);
   await page.getByRole("img", { name: `Requests in the last 7 days ${sum}` }).waitFor();

@@ -42,7 +42,7 @@ test.each([-1, 1])("history has the database's time if the node's differs by %d 
   expect((await call(`/api-keys/${encodeId("key", id)}/rotate`, rotation)).status).toBe(200);
   expect((await call("/me")).status).toBe(200);
   expect((await call("/workspaces/ws_01h455vb4pex5vsknk084sn02q")).status).toBe(403);
-  const kinds = ["address", "admitted", "old secret", "no-member", "rejection"];
+  const kinds = ["address", "admitted", "no-member", "old secret", "rejection"];
   await expect.poll(async () => (await readHistory(id)).rows.map(({ kind }) => kind)).toEqual(kinds);
   const endedAt = await readDatabaseTime();
   const startHour = Math.floor(startedAt.getTime() / hourMs) * hourMs;

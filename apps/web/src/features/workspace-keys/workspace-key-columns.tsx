@@ -8,7 +8,7 @@ import { violationTitles } from "../../ui/describe-violation.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { describeStatus } from "../../ui/key-status.ts";
-import { OwnerName } from "../../ui/owner-name.tsx";
+import { nameOwner } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
@@ -62,7 +62,8 @@ export function workspaceKeyColumns(
       minWidth: 104,
       rank: 2,
       cell: ({ owner }) => (
-        <span title={owner.email ?? undefined}>{owner.id === ownId ? "You" : <OwnerName {...owner} />}</span>
+        // One text, so that an ellipsis can end it.
+        <bdi title={owner.email ?? undefined}>{owner.id === ownId ? "You" : nameOwner(owner)}</bdi>
       ),
     },
     {
