@@ -9,7 +9,9 @@ const referenceLibraries = /@scalar|vue|shiki|highlight/;
 const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
-  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(bulk-bar|bulk-change|column-menu|data-table|describe-results|event-columns|filter-select|growing-table|list-table|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
+  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(column-menu|data-table|describe-results|event-columns|filter-select|growing-table|list-table|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
+/** Apart from the table, because logs and rejected requests can't be selected. */
+const bulkModules = /\/src\/ui\/bulk-(bar|change)\./;
 /** What logs and the recent activity use. */
 const eventModules = /\/src\/server\/describe-event\.ts$/;
 /** The filters of the two logs. */
@@ -44,10 +46,10 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|use-commands/.test(
+    !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands/.test(
       path,
     ) &&
-    ![tableModules, eventModules, logFilterModules].some((modules) => modules.test(path))
+    ![tableModules, bulkModules, eventModules, logFilterModules].some((modules) => modules.test(path))
   );
 }
 
@@ -69,6 +71,7 @@ export default defineConfig({
             { name: "forms", test: formLibraries },
             { name: "text-areas", test: textAreaLibraries },
             { name: "tables", test: tableModules },
+            { name: "bulk", test: bulkModules },
             { name: "events", test: eventModules },
             { name: "log-filters", test: logFilterModules },
             { name: "passkeys", test: /\/src\/server\/passkeys\./ },
