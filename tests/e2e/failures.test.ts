@@ -283,9 +283,17 @@ test("creates a key from a template, with every invalid field shown together", a
   const page = await openKeys("template", 1);
   const dialog = dialogOf(page);
   await page.getByRole("button", { name: "New API key" }).click();
-  await dialog.getByRole("combobox", { name: "Template" }).click();
-  await page.getByRole("option", { name: /^CI job/ }).click();
+  const choose = async (template: RegExp) => {
+    await dialog.getByRole("combobox", { name: "Template" }).click();
+    await page.getByRole("option", { name: template }).click();
+  };
   const review = dialog.getByRole("region", { name: "Review" });
+  await choose(/^Read only/);
+  await review.getByText("Read only").first().waitFor();
+  await choose(/^One workspace/);
+  await review.getByText("Ada Lovelace’s workspace").first().waitFor();
+  expect(await review.getByText("Read only").count()).toBe(0);
+  await choose(/^CI job/);
   for (const text of ["100 requests per minute", "In 30 days", "Any IP address"])
     await review.getByText(text, { exact: true }).waitFor();
   await dialog.getByRole("button", { name: "Restrict this key" }).click();

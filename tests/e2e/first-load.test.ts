@@ -150,3 +150,13 @@ test("the page of a key with rejected requests loads 300 kB with the table of th
   });
   expect(bytes).toBeLessThanOrEqual(300_000);
 });
+
+// The package of the reference is one script of 1.05 MB (docs/decisions/0021).
+test("the reference loads with at most 20 requests and 1.3 MB", async () => {
+  const { requests, bytes } = await load("/docs", {
+    hasSession: false,
+    isDone: (page) => page.getByRole("heading", { name: "Latchkey open API" }).waitFor(),
+  });
+  expect(requests).toBeLessThanOrEqual(20);
+  expect(bytes).toBeLessThanOrEqual(1_300_000);
+});

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { OpenPage } from "../support/browser.ts";
+import { toUuid } from "../support/inspection.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -206,6 +207,36 @@ test("explains a rejected request by its ID, on the key's page and in the search
   await look("some-other-0043");
   await page.getByText("No rejected request with this ID").waitFor();
   expect(complaints).toEqual([]);
+});
+
+test("links each explained rejection to the setting that would allow the request", async () => {
+  const { page, id } = await openKey("remedies");
+  const remedies = {
+    limited: "Change the rate limit",
+    disabled: "Enable the key",
+    expired: "Change the expiry",
+    "rotated-out": "Rotate the key",
+    address: "Change the IP ranges",
+    narrowed: "Change the restrictions",
+    "workspace-not-in-key": "Change the workspaces",
+    policy: "See what the policy requires",
+    "permission-not-in-key": "Change the permissions",
+    "no-permission": undefined,
+  };
+  await environment.change(
+    `insert into key_refusals (key_id, id, occurred_at, method, path, request_id, reason)
+     select '${toUuid(id)}', gen_random_uuid(), now(), 'GET', '/open/me', 'because-' || reason, reason
+     from unnest(array['${Object.keys(remedies).join("', '")}']) reason`,
+  );
+  const shown: Record<string, string | undefined> = {};
+  for (const reason of Object.keys(remedies)) {
+    await page.goto(`${environment.baseUrl}/account/requests/because-${reason}`);
+    await page.getByText("GET /open/me").waitFor();
+    const links = page.getByRole("main").getByRole("link", { name: /^(Change|Enable|Rotate|See) / });
+    shown[reason] = (await links.allTextContents())[0];
+    if (shown[reason] !== undefined) expect(await links.getAttribute("href")).toContain(id);
+  }
+  expect(shown).toEqual(remedies);
 });
 
 test("explains a rejected request of a deleted key, without a link to its page", async () => {

@@ -60,6 +60,22 @@ test("maps the path of an issue to a form field", () => {
   expect(findRestrictionField("name")).toBeUndefined();
 });
 
+test("each template restricts a new key and gives it a lifetime", () => {
+  const settingsOf = (name: keyof typeof templates) =>
+    changedSettings(noRestrictions, templates[name].restrictions("ws_1"));
+  expect(settingsOf("custom")).toEqual({ expiresAt: { inSeconds: 7_776_000 } });
+  expect(settingsOf("read-only")).toEqual({ expiresAt: { inSeconds: 7_776_000 }, isReadOnly: true });
+  expect(settingsOf("one-workspace")).toEqual({
+    expiresAt: { inSeconds: 7_776_000 },
+    workspaceIds: ["ws_1"],
+  });
+  expect(settingsOf("ci-job")).toEqual({
+    expiresAt: { inSeconds: 2_592_000 },
+    workspaceIds: ["ws_1"],
+    limit: { quota: 100, windowSeconds: 60 },
+  });
+});
+
 test("another template replaces the values of the previous one and keeps what the user entered", () => {
   const [custom, ciJob] = [templates.custom.restrictions(), templates["ci-job"].restrictions("ws_1")];
   const edited = { ...custom, ipRanges: "203.0.113.0/24", expiry: "3600" } as const;
