@@ -99,12 +99,8 @@ schemeObserver.observe(document.documentElement, { attributeFilter: ["data-manti
 schemeObserver.observe(document.body, { attributeFilter: ["class"] });
 followScheme(); // The scheme may have changed while the reference was loading.
 
-/**
- * Sets accessible names for buttons of the reference: its copy buttons show only an icon and have
- * no name, and the name of "Show More" doesn't contain its text. The buttons appear as the user
- * scrolls.
- */
-function nameButtons(): void {
+/** Gives an accessible name to elements that have none, an ambiguous one, or one that doesn't contain their text. */
+function nameElements(): void {
   for (const button of document.querySelectorAll(".scalar-code-copy:not([aria-label])")) {
     button.setAttribute("aria-label", "Copy");
   }
@@ -113,5 +109,42 @@ function nameButtons(): void {
     const name = button.getAttribute("aria-label") ?? "";
     if (!name.includes(text)) button.setAttribute("aria-label", `${text}: ${name}`);
   }
+  for (const body of document.querySelectorAll(".cm-content:not([aria-label])")) {
+    const isEditable = body.getAttribute("contenteditable") === "true";
+    body.setAttribute("aria-label", isEditable ? "Request body" : "Response body");
+  }
+  const [, ...others] = document.querySelectorAll('section[aria-label^="Notifications"]');
+  for (const [index, section] of others.entries()) {
+    section.setAttribute("aria-label", `More notifications ${index + 1}`);
+  }
 }
-new MutationObserver(nameButtons).observe(document.body, { childList: true, subtree: true });
+
+/** Corrects roles and states that the package sets although ARIA doesn't allow them. */
+function correctRoles(): void {
+  for (const button of document.querySelectorAll('button[role="none"]')) button.removeAttribute("role");
+  // Fields that complete variables, without the state that a combobox must have.
+  for (const field of document.querySelectorAll('[role="combobox"][contenteditable]:not([aria-expanded])')) {
+    field.setAttribute("role", "textbox");
+  }
+  for (const button of document.querySelectorAll("button[aria-controls]")) {
+    const id = button.getAttribute("aria-controls") ?? "";
+    if (!document.getElementById(id)) button.removeAttribute("aria-controls");
+  }
+}
+
+/** Hides the page from screen readers while the dialog for a test request, which has a `main` of its own, is open. */
+function hideBehindDialog(): void {
+  const dialog = document.querySelector('[role="dialog"]');
+  for (const main of document.querySelectorAll("main.references-rendered")) {
+    if (dialog && !main.contains(dialog)) main.setAttribute("aria-hidden", "true");
+    else main.removeAttribute("aria-hidden");
+  }
+}
+
+/** Elements appear as the user scrolls and opens dialogs. */
+function correctAccessibility(): void {
+  nameElements();
+  correctRoles();
+  hideBehindDialog();
+}
+new MutationObserver(correctAccessibility).observe(document.body, { childList: true, subtree: true });
