@@ -132,19 +132,9 @@ function correctRoles(): void {
   }
 }
 
-/** Hides the page from screen readers while the dialog for a test request, which has a `main` of its own, is open. */
-function hideBehindDialog(): void {
-  const dialog = document.querySelector('[role="dialog"]');
-  for (const main of document.querySelectorAll("main.references-rendered")) {
-    if (dialog && !main.contains(dialog)) main.setAttribute("aria-hidden", "true");
-    else main.removeAttribute("aria-hidden");
-  }
-}
-
 /** Elements appear as the user scrolls and opens dialogs. */
 function correctAccessibility(): void {
   nameElements();
   correctRoles();
-  hideBehindDialog();
 }
 new MutationObserver(correctAccessibility).observe(document.body, { childList: true, subtree: true });
