@@ -99,7 +99,7 @@ test("user unlink-identity fails for a user without an identity", async () => {
   expectFailure(await instance.command(["user", "unlink-identity", grace]), {
     status: 1,
     code: "NOT_FOUND",
-    message: "The account is not linked with an identity.",
+    message: "The account is not linked to an identity.",
   });
 });
 

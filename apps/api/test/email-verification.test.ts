@@ -13,6 +13,7 @@ import { addInvitationNotice } from "../src/domain/invitations.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
 import type { Mail } from "../src/mail/mailer.ts";
+import { countWaiting, holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -204,6 +205,13 @@ test("an emailed reset of an unverified account deletes what gave access to it, 
       "key.deleted",
     ]),
   );
+  const unlinked = await app.owner
+    .selectFrom("security_events")
+    .select("before")
+    .where("user_id", "=", person.userId)
+    .where("action", "=", "identity.unlinked")
+    .execute();
+  expect(unlinked).toEqual([{ before: { provider: "id.example.com" } }]);
   await owner.session.signIn.mutate({ email: person.email, password: newPassword });
   const [workspace] = (await owner.session.current.query())?.workspaces ?? [];
   const { items } = await owner.audit.list.query({ workspaceId: workspace?.id ?? "" });
@@ -259,4 +267,61 @@ test("a notice of an invitation is shown once the email address is verified", as
   expect(await invite()).toEqual([]);
   await invited.client.account.verifyEmail.mutate({ token: tokenIn(await mailVerification(invited.userId)) });
   expect(await invite()).toHaveLength(1);
+});
+
+/** Runs the job that emails a link to the new email address of a user. */
+async function mailEmailChange(userId: UserId, email: string): Promise<string> {
+  const mails: Mail[] = [];
+  await createTasks(mails)["send-email-change"]({ userId, email }, "1");
+  return tokenIn(mails[0]);
+}
+
+test("a link to a new email address works once, only in a live session of the account", async () => {
+  const [person, stranger] = [await signUp(), await signUp()];
+  const email = `${crypto.randomUUID()}@example.com`;
+  const token = await mailEmailChange(person.userId, email);
+  const { client: visitor } = openClient(app.baseUrl);
+  const { client: ended } = openClient(app.baseUrl);
+  await ended.session.signIn.mutate({ email: person.email, password });
+  await person.client.account.endOtherSessions.mutate();
+  for (const [client, code] of [
+    [visitor, "UNAUTHORIZED"],
+    [ended, "UNAUTHORIZED"],
+    [stranger.client, "NOT_FOUND"],
+  ] as const) {
+    const rejection = { data: { code } };
+    await expect(client.session.emailChange.mutate({ token })).rejects.toMatchObject(rejection);
+    await expect(client.session.confirmEmailChange.mutate({ token })).rejects.toMatchObject(rejection);
+  }
+  expect((await person.client.session.current.query())?.user.email).toBe(person.email);
+  expect(await isVerified(person)).toBe(false);
+  const { client } = openClient(app.baseUrl);
+  await client.session.signIn.mutate({ email: person.email, password });
+  expect(await client.session.emailChange.mutate({ token })).toEqual({ email });
+  expect(await client.session.confirmEmailChange.mutate({ token })).toEqual({ email });
+  expect((await client.session.current.query())?.user.email).toBe(email);
+  expect(await isVerified(person)).toBe(true);
+  expect(await isVerified(stranger)).toBe(false);
+  await expect(client.session.confirmEmailChange.mutate({ token })).rejects.toMatchObject(invalid);
+});
+
+test("a reset link isn't emailed to an email address that the account no longer has", async () => {
+  const person = await signUp();
+  const next = `${crypto.randomUUID()}@example.com`;
+  const change = "with changed as (update users set email = $2 where id = $1) select";
+  const commit = await holdLocks(app.database, change, [person.userId, next]);
+  const mails: Mail[] = [];
+  const request = { email: person.email, address: null, requestId: "req" };
+  const sent = createTasks(mails)["send-reset-link"](request, "1");
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  await commit();
+  await sent;
+  expect(mails).toEqual([]);
+  const links = await app.owner
+    .selectFrom("verifications")
+    .select("identifier")
+    .where("value", "like", `${person.userId}%`)
+    .where("identifier", "like", "%password-reset%")
+    .execute();
+  expect(links).toEqual([]);
 });

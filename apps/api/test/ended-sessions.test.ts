@@ -1,7 +1,10 @@
-// A session ends while its request waits for a lock: the change is rejected, and nothing is changed.
+// A session ends while its request waits for a lock: the change is rejected, and nothing is changed. The same for a
+// sign-in whose password or factor is replaced or removed while it waits.
 import { decodeId, encodeId, type SessionId, type UserId } from "@latchkey/db/ids";
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lockAccount } from "../src/domain/account.ts";
+import { createSoftwarePasskey } from "./software-passkey.ts";
 import { countWaiting, holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -120,3 +123,59 @@ test("an operator's change is rejected if the session ends while it waits", asyn
     .executeTakeFirstOrThrow();
   expect(disabledAt).toBeNull();
 });
+
+/** A user with a passkey and recovery codes. */
+async function addFactorUser() {
+  const person = await signIn();
+  const passkey = createSoftwarePasskey(app.baseUrl.replace("127.0.0.1", "localhost"));
+  const response = passkey.register(await person.client.factors.startPasskey.mutate());
+  const { recoveryCodes } = await person.client.factors.addPasskey.mutate({ name: "Laptop", response });
+  return { ...person, passkey, code: recoveryCodes?.[0] ?? "" };
+}
+
+/** How a user starts to sign in. The function that it returns finishes the sign-in. */
+const signIns = {
+  "the password": async () => {
+    const { userId, email } = await app.addUser();
+    const { client } = openClient(app.baseUrl);
+    return { userId, finish: () => client.session.signIn.mutate({ email, password }) };
+  },
+  "the passkey": async () => {
+    const { userId, passkey } = await addFactorUser();
+    const { client } = openClient(app.baseUrl);
+    const challenge = await client.session.startPasskey.mutate({ isSecondFactor: false });
+    const response = passkey.authenticate(challenge);
+    return { userId, finish: () => client.session.signInWithPasskey.mutate({ response }) };
+  },
+  "the second factor": async () => {
+    const { userId, email, code } = await addFactorUser();
+    const { client } = openClient(app.baseUrl);
+    await client.session.signIn.mutate({ email, password });
+    return { userId, finish: () => client.session.enterCode.mutate({ code }) };
+  },
+};
+
+test.each([
+  ["the password", "update accounts set password = 'another hash' where user_id ="],
+  ["the passkey", "delete from passkeys where user_id ="],
+  ["the second factor", "delete from passkeys where user_id ="],
+] as const)(
+  "a sign-in opens no session if %s is replaced or removed after it was checked",
+  async (what, removal) => {
+    const { userId, finish } = await signIns[what]();
+    await app.owner.deleteFrom("sessions").where("user_id", "=", userId).execute();
+    // The new session waits for this lock, after everything was checked.
+    const unlock = await holdLocks(app.database, "lock table sessions in share mode");
+    const rejected = expect(finish()).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+    await expect.poll(() => countWaiting(app.owner)).toBe(1);
+    await sql`${sql.raw(removal)} ${userId}`.execute(app.owner);
+    await unlock();
+    await rejected;
+    const sessions = await app.owner
+      .selectFrom("sessions")
+      .select("id")
+      .where("user_id", "=", userId)
+      .execute();
+    expect(sessions).toEqual([]);
+  },
+);

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { UserId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
 import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
+import { findPasswordHash } from "@latchkey/db/users";
 import { APIError } from "better-auth/api";
 import { type PasswordSource, queuePassword } from "./password-queue.ts";
 import { wrongCredentials } from "./wrong-credentials.ts";
@@ -15,7 +17,12 @@ export interface CallOrigin {
   readonly hasSecondFactor?: boolean;
   /** When an identity provider authenticated the user; undefined if this instance does so now. */
   readonly authenticatedAt?: Date | undefined;
+  /** Whether the credential that opens a session still exists; see {@link isCredentialCurrent}. */
+  readonly isCurrent?: IsCurrent;
 }
+
+/** Whether the credential that opened a session still exists. The user is locked. */
+export type IsCurrent = (trx: Trx) => Promise<boolean>;
 
 /** The password is correct, and the sign-in needs a second factor. No session was opened. */
 export class SecondFactorRequiredError extends Error {
@@ -37,6 +44,8 @@ interface BetterAuthCall {
   cause?: Error;
   /** The user whose sign-in was rejected because it needs a second factor. */
   userWithoutFactor?: UserId;
+  /** The hash with which a password was verified. */
+  verifiedHash?: string;
 }
 
 const currentCall = new AsyncLocalStorage<BetterAuthCall>();
@@ -61,6 +70,24 @@ export function hasCallSecondFactor(): boolean {
 /** When an identity provider authenticated the user of the current call, if one did. For better-auth's hooks. */
 export function findCallAuthentication(): Date | undefined {
   return currentCall.getStore()?.origin.authenticatedAt;
+}
+
+/** Keeps the hash with which a password was verified. For better-auth's password functions. */
+export function rememberVerifiedHash(hash: string): void {
+  const call = currentCall.getStore();
+  if (call) call.verifiedHash = hash;
+}
+
+/**
+ * Whether the password or other credential with which the current call opens a session still exists. A new password or a
+ * removed credential ends all sessions, but not one that is opened concurrently, with a credential that was checked before.
+ * For better-auth's hooks.
+ */
+export async function isCredentialCurrent(trx: Trx, userId: UserId): Promise<boolean> {
+  const call = currentCall.getStore();
+  if (call?.verifiedHash !== undefined && (await findPasswordHash(trx, userId)) !== call.verifiedHash)
+    return false;
+  return (await call?.origin.isCurrent?.(trx)) ?? true;
 }
 
 /** Rejects the current call, because it needs a second factor. For better-auth's hooks. */

@@ -1,8 +1,10 @@
 import { readClock } from "@latchkey/db/clock";
 import { createId, type SessionId, type UserId } from "@latchkey/db/ids";
+import { lockUsers } from "@latchkey/db/members";
 import type { Db } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import {
+  endSessions,
   findLiveSession,
   type LiveSession,
   recordSessionUse,
@@ -19,8 +21,10 @@ import {
   findCallAuthentication,
   hasCallSecondFactor,
   inPasswordQueue,
+  isCredentialCurrent,
   rejectWithoutFactor,
   rememberLoggedError,
+  rememberVerifiedHash,
 } from "./better-auth-call.ts";
 import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
 import { shortenUserAgent } from "./user-agent.ts";
@@ -62,7 +66,11 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
       maxPasswordLength,
       password: {
         hash: (password) => inPasswordQueue(() => hashPassword(password)),
-        verify: ({ hash, password }) => inPasswordQueue(() => verifyPassword(hash, password)),
+        verify: async ({ hash, password }) => {
+          const isCorrect = await inPasswordQueue(() => verifyPassword(hash, password));
+          if (isCorrect) rememberVerifiedHash(hash);
+          return isCorrect;
+        },
       },
     },
     user: {
@@ -133,6 +141,11 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
               },
             };
           },
+          after: async ({ id, userId }) => {
+            // better-auth read both from the database.
+            if (!(await keepSession(db, { id: id as SessionId, userId: userId as UserId })))
+              throw new APIError("UNAUTHORIZED");
+          },
         },
       },
     },
@@ -148,6 +161,22 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
         },
       },
     },
+  });
+}
+
+/**
+ * Ends a new session if its credential no longer exists. The lock waits for a transaction that replaces the credential,
+ * which ends all sessions that it sees.
+ */
+async function keepSession(
+  db: Db,
+  { id, userId }: { readonly id: SessionId; readonly userId: UserId },
+): Promise<boolean> {
+  return await db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [userId]);
+    if (await isCredentialCurrent(trx, userId)) return true;
+    await endSessions(trx, userId, { id });
+    return false;
   });
 }
 

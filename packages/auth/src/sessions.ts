@@ -1,7 +1,7 @@
 import type { SessionId, UserId } from "@latchkey/db/ids";
 import { endOldestSessions } from "@latchkey/db/sessions";
 import { type BetterAuthOptions, createBetterAuth } from "./better-auth.ts";
-import { callBetterAuth, SecondFactorRequiredError } from "./better-auth-call.ts";
+import { callBetterAuth, type IsCurrent, SecondFactorRequiredError } from "./better-auth-call.ts";
 import type { PasswordSource } from "./password-queue.ts";
 
 export interface SessionsOptions extends BetterAuthOptions {
@@ -52,8 +52,8 @@ export interface Sessions {
   find(request: SessionRequest): Promise<FoundSession | undefined>;
   /**
    * Checks the password, opens a new session, and ends the session of the request's cookie. Opens no session if the user
-   * has a second factor.
-   * @throws {AppError} UNAUTHORIZED for a wrong address or password, or a disabled user, always with the same message;
+   * has a second factor, or the password was replaced since it was checked.
+   * @throws {AppError} UNAUTHORIZED for a wrong email address or password, or a disabled user, always with the same message;
    *   SERVICE_UNAVAILABLE if too many passwords wait to be checked.
    */
   signIn(
@@ -65,7 +65,9 @@ export interface Sessions {
    * cookie.
    * @param request.authenticatedAt when an identity provider authenticated the user; now by default. Sensitive changes are
    *   allowed for 15 minutes from then.
-   * @throws {AppError} UNAUTHORIZED if the user is disabled.
+   * @param request.isCurrent whether what the user proved still exists, such as the passkey. Called with the user locked,
+   *   after the session was opened; absent for a new user.
+   * @throws {AppError} UNAUTHORIZED if the user is disabled, or `isCurrent` returns false.
    * @throws {SecondFactorRequiredError} if the user has a second factor, and `hasSecondFactor` is false.
    */
   open(
@@ -73,6 +75,7 @@ export interface Sessions {
     request: SessionRequest & {
       readonly hasSecondFactor?: boolean;
       readonly authenticatedAt?: Date | undefined;
+      readonly isCurrent?: IsCurrent;
     },
   ): Promise<OpenSession>;
   /** Ends the request's session, if it has one. @returns the `Set-Cookie` values that clear the cookie. */

@@ -30,15 +30,9 @@ import { email, factorCode, linkToken, newPassword, personName, sessionId } from
 import { openidResponse } from "../openid-fields.ts";
 import { authenticationResponse } from "../passkey-fields.ts";
 import { presentListedSession } from "../presenters/session.ts";
+import { accountProcedure } from "./account-procedure.ts";
 import { readOpenidToken, setOpenidCookie, visitorOf } from "./session.ts";
-import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
-
-/** Changes the user's own account. */
-export const accountProcedure = sessionProcedure.use(({ ctx, next }) => {
-  const userId = ctx.user.id;
-  const edit = { userId, sessionId: ctx.sessionId, origin: originOf(ctx, userId) };
-  return next({ ctx: { ...ctx, edit } });
-});
+import { createRouter, sessionProcedure } from "./trpc.ts";
 
 function presentAffected({ id, name, slug }: Workspace) {
   return { id: encodeId("workspace", id), name, slug };

@@ -15,7 +15,7 @@ import {
 } from "../domain/second-factors.ts";
 import { factorCode, passkeyId, passkeyName } from "../fields.ts";
 import { registrationResponse } from "../passkey-fields.ts";
-import { accountProcedure } from "./account.ts";
+import { accountProcedure } from "./account-procedure.ts";
 import { createRouter, sessionProcedure } from "./trpc.ts";
 
 /** The user's own second factors. */

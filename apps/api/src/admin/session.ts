@@ -23,6 +23,7 @@ import { signOut } from "../domain/sign-out.ts";
 import { email, factorCode, linkToken, newPassword, personName } from "../fields.ts";
 import { openidResponse, readPerson } from "../openid-fields.ts";
 import { authenticationResponse } from "../passkey-fields.ts";
+import { accountProcedure } from "./account-procedure.ts";
 import { type Context, createRouter, publicInputProcedure, publicProcedure, readAs } from "./trpc.ts";
 
 /** The workspace switcher lists at most this many workspaces. */
@@ -141,16 +142,18 @@ export const sessionRouter = createRouter({
     }),
 
   /** The new email address of a link. A mutation, because the URL of a query can be in the log of a proxy. */
-  emailChange: publicInputProcedure
+  emailChange: accountProcedure
     .input(z.strictObject({ token: linkToken }))
-    .mutation(async ({ ctx, input: { token } }) => await previewEmailChange(ctx.instance.readDb, token)),
+    .mutation(
+      async ({ ctx, input: { token } }) => await ctx.read((db) => previewEmailChange(db, ctx.user.id, token)),
+    ),
 
   /** Changes the email address of the user who requested the link. */
-  confirmEmailChange: publicInputProcedure
+  confirmEmailChange: accountProcedure
     .input(z.strictObject({ token: linkToken }))
     .mutation(
       async ({ ctx, input: { token } }) =>
-        await confirmEmailChange(ctx.instance.db, token, requestOriginOf(ctx)),
+        await ctx.transact((trx) => confirmEmailChange(trx, ctx.edit, token)),
     ),
 
   signOut: publicProcedure.mutation(async ({ ctx }) => {

@@ -1,6 +1,6 @@
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { addJob } from "@latchkey/db/add-job";
-import type { Origin, RequestOrigin } from "@latchkey/db/audit-actions";
+import type { Origin } from "@latchkey/db/audit-actions";
 import type { SessionId, UserId } from "@latchkey/db/ids";
 import { willSendEmail } from "@latchkey/db/instance-settings";
 import type { JobPayloads } from "@latchkey/db/job";
@@ -13,9 +13,10 @@ import {
   findVerification,
   insertVerification,
   takeVerification,
+  type VerificationName,
 } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
-import { lockAccount } from "./account.ts";
+import { type AccountEdit, lockAccount } from "./account.ts";
 import { getAccount, type UserReference } from "./accounts.ts";
 import type { Instance } from "./instance.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
@@ -27,8 +28,8 @@ const purpose = "email-change";
 const lifetimeSeconds = 3_600;
 
 /**
- * Adds a job that emails a link to a user's new email address. The account's email address changes when the link is
- * opened. The response doesn't tell whether the new email address has an account.
+ * Adds a job that emails a link to a user's new email address. The account's email address changes when the
+ * user opens the link in a session of the account. The response doesn't tell whether the new email address has an account.
  * @param email the new email address, in lower case.
  * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without recent authentication; BAD_REQUEST for
  *   the current email address; TOO_MANY_REQUESTS after too many requests from this network.
@@ -78,46 +79,47 @@ export async function prepareEmailChange(
   await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     await deleteVerifications(trx, { purpose, subject: userId });
-    const name = { purpose, digest: digestLinkToken(token) } as const;
-    await insertVerification(trx, name, { subject: `${userId} ${email}`, lifetimeSeconds });
+    await insertVerification(trx, nameOf(token), { subject: `${userId} ${email}`, lifetimeSeconds });
   });
   return { name: user.name, url: `${baseUrl}/confirm-email#${token}` };
 }
 
-/** The user and the new email address of a link. @throws {AppError} NOT_FOUND */
-async function findEmailChange(
-  db: Db,
-  token: string,
-): Promise<{ readonly userId: UserId; readonly email: string }> {
-  const subject = await findVerification(db, { purpose, digest: digestLinkToken(token) });
-  const [userId, email] = subject?.split(" ") ?? [];
-  if (userId === undefined || email === undefined) throw expired();
-  return { userId: userId as UserId, email }; // `prepareEmailChange` wrote both.
+/** The new email address of a link for this user. @throws {AppError} NOT_FOUND */
+async function findNewEmail(db: Db, userId: UserId, name: VerificationName): Promise<string> {
+  const [subject, email] = (await findVerification(db, name))?.split(" ") ?? [];
+  if (subject !== userId || email === undefined) throw expired();
+  return email;
 }
 
-/** Returns the new email address of a link. @throws {AppError} NOT_FOUND */
-export async function previewEmailChange(db: Db, token: string): Promise<{ readonly email: string }> {
-  const { email } = await findEmailChange(db, token);
-  return { email };
+/**
+ * Returns the new email address of a link.
+ * @throws {AppError} NOT_FOUND for a link that is unknown, expired, used, or for another account.
+ */
+export async function previewEmailChange(
+  db: Db,
+  userId: UserId,
+  token: string,
+): Promise<{ readonly email: string }> {
+  return { email: await findNewEmail(db, userId, nameOf(token)) };
 }
 
 /**
  * Changes the email address of the user who requested it. Password reset links, which were sent to the old email
- * address, become invalid. The old email address gets a notice. Sessions stay.
- * @throws {AppError} NOT_FOUND for a link that is unknown, expired or used; CONFLICT if the email address has another account.
+ * address, become invalid. The old email address gets a notice. Sessions stay. The link alone isn't enough, as for
+ * `verifyEmail`: a person who opens a link that somebody else requested would give that account their email address.
+ * @throws {AppError} NOT_FOUND for a link that is unknown, expired, used, or for another account; CONFLICT if the email
+ *   address has another account.
  */
 export async function confirmEmailChange(
-  db: Db,
+  trx: Trx,
+  edit: AccountEdit,
   token: string,
-  request: RequestOrigin,
 ): Promise<{ readonly email: string }> {
-  const { userId, email } = await findEmailChange(db, token);
-  const origin = { actor: { kind: "session", userId, isRecentlyAuthenticated: true }, ...request } as const;
-  await db.transaction().execute(async (trx) => {
-    await lockUsers(trx, [userId]);
-    if (!(await takeVerification(trx, { purpose, digest: digestLinkToken(token) }))) throw expired();
-    await changeEmail(trx, userId, { email, isVerified: true }, origin);
-  });
+  const { userId, origin } = edit;
+  await lockAccount(trx, edit);
+  const email = await findNewEmail(trx, userId, nameOf(token));
+  if (!(await takeVerification(trx, nameOf(token)))) throw expired();
+  await changeEmail(trx, userId, { email, isVerified: true }, origin);
   return { email };
 }
 
@@ -167,8 +169,12 @@ async function changeEmail(
   await addJob(trx, "send-email-changed", { userId, email: former.email }, job);
 }
 
+function nameOf(token: string): VerificationName {
+  return { purpose, digest: digestLinkToken(token) };
+}
+
 function expired(): AppError {
   const message =
-    "This link has expired or was already used. Change your email address again to get a new one.";
+    "This link has expired, was already used, or belongs to another account. Change your email address again to get a new one.";
   return new AppError("NOT_FOUND", { message });
 }

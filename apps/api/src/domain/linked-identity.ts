@@ -1,7 +1,6 @@
 import type { SessionUser } from "@latchkey/auth/sessions";
 import type { Origin } from "@latchkey/db/audit-actions";
 import {
-  deleteAllIdentities,
   deleteIdentity,
   findIdentity,
   findIdentityUser,
@@ -21,6 +20,7 @@ import { checkCode } from "./factor-codes.ts";
 import type { Instance } from "./instance.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidResponse, requireOpenid } from "./openid-provider.ts";
+import { removeAllIdentities } from "./remove-identities.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
@@ -117,14 +117,8 @@ export async function unlinkIdentity(
  */
 export async function unlinkIdentities(trx: Trx, userId: UserId, origin: Origin): Promise<void> {
   await lockUsers(trx, [userId]);
-  const identities = await deleteAllIdentities(trx, userId);
-  if (identities.length === 0) {
-    throw new AppError("NOT_FOUND", { message: "The account is not linked with an identity." });
-  }
-  for (const { issuer } of identities) {
-    const before = { provider: new URL(issuer).host };
-    await appendSecurityEvent(trx, origin, { userId, action: "identity.unlinked", before });
-  }
+  if ((await removeAllIdentities(trx, userId, origin)) === 0)
+    throw new AppError("NOT_FOUND", { message: "The account is not linked to an identity." });
 }
 
 /**

@@ -28,7 +28,10 @@ import { requireRecentAuthentication } from "./require-recent-authentication.ts"
 import type { Visitor } from "./sign-in-attempts.ts";
 
 const purpose = "password-reset";
-/** Stored in addition to an emailed link. A separate token, so that nodes of the previous version understand the link too. */
+/**
+ * The purpose of a second record with the same token, for links that were emailed. It is separate so that nodes of the
+ * previous version can still use the link.
+ */
 const emailedPurpose = "emailed-password-reset";
 
 /** How long a link is valid by default, in seconds. */
@@ -144,8 +147,13 @@ export async function prepareResetEmail(
   if (!user || user.isDisabled) return undefined;
   const { id: userId, name } = user;
   const options = { baseUrl, lifetimeSeconds: emailedLifetimeSeconds, emailedTo: email };
-  const { url } = await db.transaction().execute((trx) => replaceLink(trx, userId, options));
-  return { userId, name, url, removesAccess: !(await hasVerifiedEmail(db, userId)) };
+  return await db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [userId]);
+    // The email address may have been changed since the user was found.
+    if ((await findUser(trx, userId))?.email !== email) return undefined;
+    const { url } = await replaceLink(trx, userId, options);
+    return { userId, name, url, removesAccess: !(await hasVerifiedEmail(trx, userId)) };
+  });
 }
 
 /** Records in the security log of a user that a link was emailed, with the IP address and device of the request for it. */

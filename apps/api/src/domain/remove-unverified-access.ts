@@ -1,6 +1,5 @@
 import { deleteAllApiKeys } from "@latchkey/db/api-key-changes";
 import type { Origin } from "@latchkey/db/audit-actions";
-import { deleteAllIdentities } from "@latchkey/db/identities";
 import type { UserId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import type { Trx } from "@latchkey/db/schema";
@@ -8,6 +7,7 @@ import { deleteSecondFactors, hasSecondFactor } from "@latchkey/db/second-factor
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { recordKeyEvents } from "./key-events.ts";
+import { removeAllIdentities } from "./remove-identities.ts";
 
 /**
  * Deletes everything except the password and the sessions that gives access to an account whose email address nobody has
@@ -20,10 +20,7 @@ export async function removeUnverifiedAccess(trx: Trx, userId: UserId, origin: O
   if (await hasSecondFactor(trx, userId))
     await appendSecurityEvent(trx, origin, { userId, action: "second-factors.reset" });
   await deleteSecondFactors(trx, userId); // A second factor that isn't confirmed, and recovery codes, too.
-  for (const { issuer } of await deleteAllIdentities(trx, userId)) {
-    const before = { provider: issuer };
-    await appendSecurityEvent(trx, origin, { userId, action: "identity.unlinked", before });
-  }
+  await removeAllIdentities(trx, userId, origin);
   const keys = await deleteAllApiKeys(trx, userId);
   for (const { id, name, workspaceIds } of keys) {
     const key = { userId, id, origin, reach: [workspaceIds] };

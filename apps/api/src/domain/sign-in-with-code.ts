@@ -1,3 +1,5 @@
+import type { Trx } from "@latchkey/db/schema";
+import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { checkCode } from "./factor-codes.ts";
 import type { Instance } from "./instance.ts";
 import { completePendingSignIn, findPendingUser } from "./pending-sign-in.ts";
@@ -23,6 +25,7 @@ export async function signInWithCode(
     transact: (work) => db.transaction().execute(work),
   } satisfies Parameters<typeof checkCode>[1];
   const factor = await checkCode(instance, check, visitor, (trx) => completePendingSignIn(trx, token));
-  const session = await sessions.open(user.id, { ...visitor, hasSecondFactor: true });
+  const isCurrent = (trx: Trx) => hasSecondFactor(trx, user.id);
+  const session = await sessions.open(user.id, { ...visitor, hasSecondFactor: true, isCurrent });
   return await completeSignIn(instance, session, { visitor, kind: "signed-in", factor });
 }

@@ -58,7 +58,8 @@ export async function signInWithOpenid(
     // The provider may have authenticated the person hours ago. At an unlocked browser, signing out and in again must not
     // allow sensitive changes. A new account has nothing to protect yet.
     const authenticatedAt = isNewAccount ? undefined : person.authenticatedAt;
-    const session = await sessions.open(userId, { ...visitor, authenticatedAt });
+    const isCurrent = async (trx: Trx) => (await findIdentityUser(trx, person)) === userId;
+    const session = await sessions.open(userId, { ...visitor, authenticatedAt, isCurrent });
     const kind = isNewAccount ? "signed-up" : "signed-in";
     const completed = await completeSignIn(instance, session, { visitor, kind, factor: "openid" });
     return { kind: "signed-in", session: completed, isNewAccount };

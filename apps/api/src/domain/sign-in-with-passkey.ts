@@ -6,6 +6,7 @@ import {
 } from "@latchkey/auth/passkeys";
 import { lockUsers } from "@latchkey/db/members";
 import { findPasskey, listPasskeyCredentials, recordPasskeyUse } from "@latchkey/db/passkeys";
+import type { Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { getUser } from "@latchkey/db/users";
 import type { Instance } from "./instance.ts";
@@ -62,7 +63,8 @@ export async function signInWithPasskey(
     await reportRejection(instance, response, visitor);
     throw rejectedPasskey("UNAUTHORIZED");
   }
-  const session = await sessions.open(used.userId, { ...visitor, hasSecondFactor: true });
+  const isCurrent = async (trx: Trx) => (await findPasskey(trx, response.id))?.userId === used.userId;
+  const session = await sessions.open(used.userId, { ...visitor, hasSecondFactor: true, isCurrent });
   return await completeSignIn(instance, session, { visitor, kind: "signed-in", factor: "passkey" });
 }
 

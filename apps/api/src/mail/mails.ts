@@ -68,7 +68,7 @@ export function resetMail(
       `Someone requested a new password for your account on Latchkey (${link.baseUrl}). To choose one, open this link within an hour. It works once:\n${link.url}`,
       ...(account.removesAccess
         ? [
-            "The email address of this account has not been verified, so somebody else may have created it. A new password therefore also deletes its API keys, second factors and linked sign-ins, and verifies the email address.",
+            "The email address of this account has not been verified, so somebody else may have created it. A new password therefore also deletes its API keys, second factors and linked sign-ins, and verifies the email address. Afterwards, check the members, service accounts, webhooks and invitations of the account's workspaces.",
           ]
         : []),
       "If it wasn't you, ignore this email. Your password doesn't change.",
@@ -86,7 +86,7 @@ export function emailChangeMail(
     subject: "Confirm your new email address",
     text: [
       `Hello ${account.name},`,
-      `To use this email address for your account on Latchkey (${link.baseUrl}), open this link within an hour. It works once:\n${link.url}`,
+      `To use this email address for your account on Latchkey (${link.baseUrl}), sign in to the account, and open this link within an hour. It works once:\n${link.url}`,
       "If you didn't request this, ignore this email. Nothing changes.",
     ],
   };

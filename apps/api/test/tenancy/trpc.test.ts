@@ -34,8 +34,8 @@ const table = readTable(`
   session.resetAccount                    NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.resetPassword                   NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.signUpInvited                   NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
-  session.emailChange                     NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
-  session.confirmEmailChange              NOT_FOUND     NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  session.emailChange                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  session.confirmEmailChange              UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   session.signOut                         ok            ok         ok         ok         ok         ok         ok
   account.rename                          UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   account.requestEmailChange              UNAUTHORIZED  CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT   CONFLICT

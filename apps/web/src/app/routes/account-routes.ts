@@ -37,6 +37,7 @@ const apiKeyRoute = createRoute({
 const profileRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/account/profile",
+  loader: () => void queryClient.prefetchQuery(trpc.account.emailStatus.queryOptions()),
   component: lazyRouteComponent(() => import("../../features/account/profile-page.tsx"), "ProfilePage"),
 });
 

@@ -90,6 +90,9 @@ const resetPasswordRoute = createRoute({
 const confirmEmailRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/confirm-email",
+  beforeLoad: async () => {
+    await loadSession();
+  },
   component: lazyRouteComponent(
     () => import("../../features/session/confirm-email-page.tsx"),
     "ConfirmEmailPage",

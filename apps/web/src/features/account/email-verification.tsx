@@ -1,4 +1,4 @@
-import { useMutation, useSuspenseQuery } from "@tanstack/react-query";
+import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
@@ -11,20 +11,26 @@ import classes from "./account-form.module.css";
 /** Whether the user's email address is verified and, if it isn't, a button that emails a verification link. */
 export function EmailVerification({ email }: { readonly email: string }): ReactElement {
   const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
-  const { isVerified } = useSuspenseQuery(trpc.account.emailStatus.queryOptions()).data;
+  // A node of a previous version doesn't know it, and the rest of the profile doesn't need it.
+  const { data: status } = useQuery(trpc.account.emailStatus.queryOptions());
   const request = useMutation(trpc.account.requestEmailVerification.mutationOptions());
   const failure = request.error ? describeFailure(request.error) : undefined;
   return (
     <div className={classes.form}>
       <p className={classes.words}>
         You sign in with <strong>{email}</strong>.{" "}
-        <StatusBadge tone={isVerified ? "ok" : "warning"} label={isVerified ? "Verified" : "Unverified"} />
+        {status && (
+          <StatusBadge
+            tone={status.isVerified ? "ok" : "warning"}
+            label={status.isVerified ? "Verified" : "Unverified"}
+          />
+        )}
       </p>
-      {sendsEmail && !isVerified && (
+      {sendsEmail && status && !status.isVerified && (
         <>
           <p className={classes.words}>
-            Notices aren’t emailed to you until you have verified that you can read email sent to this
-            address.
+            Verify that you can read email sent to this email address. Until then, notices aren’t emailed to
+            you, and a password reset by email deletes your API keys and second factors.
           </p>
           {failure && (
             <FormFailure

@@ -1,5 +1,5 @@
 import { Button, Skeleton } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
@@ -9,15 +9,19 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
+import { SignInFirst } from "./sign-in-first.tsx";
 
 /** Changes the email address of the user who requested the link. */
 export function ConfirmEmailPage(): ReactElement {
   const token = useLocation({ select: ({ hash }) => hash });
+  const { data: session } = useSuspenseQuery(
+    trpc.session.current.queryOptions(undefined, { staleTime: Infinity }),
+  );
   const queryClient = useQueryClient();
   const change = useQuery({
     queryKey: ["email-change", token],
     queryFn: () => trpcClient.session.emailChange.mutate({ token }),
-    enabled: token !== "",
+    enabled: token !== "" && Boolean(session),
     retry: false,
     staleTime: Infinity,
   });
@@ -42,6 +46,7 @@ export function ConfirmEmailPage(): ReactElement {
       </SessionFrame>
     );
   }
+  if (token !== "" && !session) return <SignInFirst purpose="change your email address" />;
   if (token === "" || change.error) {
     return (
       <LinkFailure

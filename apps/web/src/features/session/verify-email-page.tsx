@@ -9,6 +9,7 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
+import { SignInFirst } from "./sign-in-first.tsx";
 
 /** Verifies the email address of the signed-in user, with the link that was sent to it. */
 export function VerifyEmailPage(): ReactElement {
@@ -34,18 +35,7 @@ export function VerifyEmailPage(): ReactElement {
         {profileLink}
       </LinkFailure>
     );
-  if (!session) {
-    return (
-      <SessionFrame
-        title="Sign in first"
-        explanation="To verify your email address, sign in to your account in this browser, and then open the link again."
-      >
-        <Button fullWidth renderRoot={(props) => <Link {...props} to="/sign-in" target="_blank" />}>
-          Sign in
-        </Button>
-      </SessionFrame>
-    );
-  }
+  if (!session) return <SignInFirst purpose="verify your email address" />;
   if (verify.data) {
     return (
       <SessionFrame
