@@ -113,6 +113,7 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
   await dialog.waitFor();
   await take("expand-access", inView);
   await page.goto(`${baseUrl}/account/api-keys/${keyId}`);
+  await page.getByRole("region", { name: "Try it" }).getByRole("button", { name: "Try a request" }).click();
   await page.getByRole("region", { name: "Try it" }).getByRole("button", { name: "Try it" }).click();
   await page.getByRole("region", { name: "Try it" }).getByRole("status").getByText(/./).first().waitFor();
   await take("try-it-result", inView);

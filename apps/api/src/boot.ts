@@ -22,7 +22,7 @@ export interface PreparedDatabase extends DatabaseServer {
   readonly applied: readonly string[];
   /** What this call repaired, as parts of sentences. */
   readonly repaired: readonly string[];
-  /** Notices about the schema for the operator, one sentence each. */
+  /** Warnings about the schema for the operator, one sentence each. */
   readonly warnings: readonly string[];
   /** The location of the database if this call created it; undefined if it existed. */
   readonly createdIn: string | undefined;

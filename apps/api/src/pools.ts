@@ -44,8 +44,9 @@ export function openPools(
 }
 
 /**
- * Opens the one connection on which operators see all tenants. A search reads the names of all workspaces, and the number of
- * keys also takes those that can't reach a workspace, so the time bounds them as it bounds other reads.
+ * Opens the connection on which operators read the data of all tenants. A search reads the names of all workspaces, and a
+ * count of keys also reads keys that can't reach the workspace. The statement timeout of other reads therefore applies
+ * here too.
  */
 export function openInspection(connection: DatabaseConnection, applicationName: string): Db {
   return openDatabase(connection, {

@@ -20,18 +20,20 @@ export const retention = z
     example: 365,
   });
 
+const maxDigits = String(auditRetentionDays.max).length;
+const daysInQuery = new RegExp(`^[1-9][0-9]{0,${maxDigits - 1}}$`);
+
 /** The number of days of a retention to preview. */
 export const retentionInQuery = z
   .string()
-  .regex(/^[1-9]\d{0,3}$/, "must be a number of days")
+  .regex(daysInQuery, "must be a number of days")
   .transform(Number)
   .pipe(retention.unwrap())
   .meta({
     description: "The number of days.",
     example: "365",
     override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
-      const pattern = `^[1-9][0-9]{0,${String(auditRetentionDays.max).length - 1}}$`;
-      Object.assign(jsonSchema, { type: "string", maxLength: 4, pattern });
+      Object.assign(jsonSchema, { type: "string", maxLength: maxDigits, pattern: daysInQuery.source });
     },
   });
 

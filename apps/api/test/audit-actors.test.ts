@@ -135,3 +135,17 @@ test("steps through the index from actor to actor, however many events there are
   expect(new Set(actors.map(({ userId }) => userId))).toEqual(new Set(actorIds as UserId[]));
   expect(read).toBeLessThan(500);
 });
+
+test("finds an actor by ID among more actors than a search considers", async () => {
+  const team = await addTeam();
+  const actor = await addActor(team);
+  await team.client.members.remove.mutate({ workspaceId: team.id, userId: actor.id });
+  await sql`
+    insert into audit_events (workspace_id, id, occurred_at, action, actor_kind, actor_user_id, target_kind, target_id)
+    select ${team.scope.workspaceId}::uuid, gen_random_uuid(), now(), 'workspace.renamed', 'session',
+      ('ffffffff-ffff-4fff-bfff-' || lpad(to_hex(n), 12, '0'))::uuid, 'workspace', ${team.scope.workspaceId}::uuid
+    from generate_series(1, 1000) n`.execute(app.owner);
+  const search = (text: string) => team.client.audit.actors.query({ workspaceId: team.id, search: text });
+  expect(await search(actor.name)).toEqual([]);
+  expect(await search(actor.id)).toMatchObject([{ id: actor.id, name: actor.name }]);
+});

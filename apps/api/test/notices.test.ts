@@ -308,7 +308,7 @@ test.each(noticeKinds)("%s is turned off in the app, by email, and both", async 
   expect(await change(false, false)).toEqual({ shown: 0, mails: 0 });
 });
 
-test("the email with an invitation is turned off by the owner of the confirmed address", async () => {
+test("the email with an invitation is turned off by the owner of the verified email address", async () => {
   const [inviter, invited] = [await app.addUser(), await app.addUser()];
   const [{ client: inviting }, { client }] = [openClient(app.baseUrl), openClient(app.baseUrl)];
   await inviting.session.signIn.mutate({ email: inviter.email, password });

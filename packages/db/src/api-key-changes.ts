@@ -139,8 +139,8 @@ export async function rotateApiKey(
 
 /**
  * Replaces the current secret of a key. Returns false and changes nothing if a request was allowed with the secret, or
- * if it is no longer the current one. The old secret is revoked, and stored so that it is recognized when it is
- * presented later. Old secrets keep their overlap.
+ * if it is no longer the current one. The replaced secret is revoked, and stored so that it is recognized when
+ * it is presented later. Old secrets of earlier rotations keep their overlap.
  *
  * Lock the key first, and call this last in the transaction. It locks the key's counter before it decides. Admission
  * marks the first use of a new secret in that row, in the statement that counts the use. Either that statement has

@@ -7,7 +7,10 @@ export type Actor =
       readonly userId: UserId;
       /** The session, which must still be live when the change is made; absent while it is being opened. */
       readonly sessionId?: SessionId;
-      /** Whether the user has entered the password recently. Sensitive changes require it. */
+      /**
+       * Whether the user has authenticated recently, with a password, a passkey or the OpenID provider. Sensitive changes
+       * require it.
+       */
       readonly isRecentlyAuthenticated: boolean;
       /** Whether the user acts as an operator of the instance, and not on their own account or as a member. */
       readonly isOperatorAction?: boolean;

@@ -15,11 +15,12 @@ export interface AuditActor {
 }
 
 /** How many actors, and how many members, a search considers. Each actor takes one look-up in an index. */
-export const maxSearchedActors = 1_000;
+const maxSearchedActors = 1_000;
 
 /**
- * Finds members of a workspace, and actors in its audit log, by a part of their name, email address or ID. Email addresses are searched and
- * returned only for current members, because others left the workspace with theirs.
+ * Finds members of a workspace, and actors in its audit log, by a part of their name or email address, or by their ID.
+ * Searches and returns only the email addresses of current members: a workspace must not see those of people who have
+ * left.
  */
 export async function findAuditActors(
   trx: WorkspaceTrx,
@@ -53,7 +54,12 @@ export async function findAuditActors(
     found (id) as (
       select id from actors where id is not null
       union
-      (select user_id from members where workspace_id = ${workspaceId} limit ${maxSearchedActors})
+      (select user_id from members where workspace_id = ${workspaceId}
+      order by user_id limit ${maxSearchedActors})
+      union
+      -- An exact ID is found among any number of actors.
+      select wanted.id from (select ${id ?? null}::uuid as id) wanted
+      where exists (select from audit_events where workspace_id = ${workspaceId} and actor_user_id = wanted.id)
     )
     select found.id as "userId", ${name} as name, ${email} as email,
       case when users.id is null then null

@@ -66,7 +66,10 @@ export async function appendInstanceEvent(
     left join workspaces on workspaces.id = ${workspaceId ?? null}::uuid`.execute(trx);
 }
 
-/** Whether a database has an instance log and accepts changes. A database of an early version has none, and a standby doesn't. */
+/**
+ * Whether a database has an instance log and accepts changes. A database of an early version has none, and a standby
+ * doesn't.
+ */
 export async function canRecordInstanceEvents(db: Db): Promise<boolean> {
   const { rows } = await sql<{ isPossible: boolean }>`
     select to_regclass('instance_events') is not null and not pg_is_in_recovery() as "isPossible"`.execute(

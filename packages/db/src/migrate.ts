@@ -55,7 +55,7 @@ export interface MigrateOptions {
   readonly known?: Migrations;
   /** Whether the first migration may be applied; true by default. */
   readonly mayCreate?: boolean;
-  readonly onWarning?: (notice: MigrationWarning) => void;
+  readonly onWarning?: (warning: MigrationWarning) => void;
 }
 
 /**

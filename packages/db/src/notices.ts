@@ -28,8 +28,8 @@ export type NewNotice = NoticeContent & {
 
 /**
  * Creates notices, in the transaction of what they are about, and adds the jobs that email them. Ignores notices that
- * exist, and notices to service accounts. Only verified email addresses get email. The users' settings decide whether a notice is shown and, on an instance that
- * sends email, whether it is emailed; one that is neither is stored too, so that it is not created later.
+ * exist, and notices to service accounts. Notices are emailed only to verified email addresses. The users' settings
+ * decide whether a notice is shown and, on an instance that sends email, whether it is emailed; one that is neither is stored too, so that it is not created later.
  */
 export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promise<void> {
   if (notices.length === 0) return;

@@ -67,7 +67,7 @@ export async function updateServiceAccount(
  * deleted, because events in the audit log show its name. Call `lockUsers` first, so that no key is added concurrently.
  * @returns the keys; call `bumpKeyVersions` with them last in the transaction.
  */
-export async function disableAndDeleteKeys(
+export async function disableServiceAccount(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
   userId: UserId,

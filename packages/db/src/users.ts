@@ -78,7 +78,7 @@ export async function findUserByEmail(db: Db, email: string): Promise<User | und
 }
 
 /** Finds the user who has confirmed this email address. */
-export async function findConfirmedUserId(db: Db, email: string): Promise<UserId | undefined> {
+export async function findVerifiedUserId(db: Db, email: string): Promise<UserId | undefined> {
   const row = await db
     .selectFrom("users")
     .select("id")

@@ -40,7 +40,7 @@ export function itemOf<Item extends object>(item: Item, view: View<Item>): ItemR
 
 /** A list of items, converted by `present`, that is printed as a table. */
 export function listOf<Item, Presented extends object>(
-  items: AsyncIterable<Item>,
+  items: AsyncIterable<Item> | Iterable<Item>,
   shape: {
     readonly present: (item: Item) => Presented;
     readonly view: View<Presented>;

@@ -20,7 +20,7 @@ import { addNotices, hasTurnedOffInvitations } from "@latchkey/db/notices";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { takeFromBucket } from "@latchkey/db/throttle-buckets";
-import { findConfirmedUserId, findUserByEmail } from "@latchkey/db/users";
+import { findUserByEmail, findVerifiedUserId } from "@latchkey/db/users";
 import { deleteVerifications, insertVerification, takeVerification } from "@latchkey/db/verifications";
 import {
   enterWorkspace,
@@ -134,7 +134,8 @@ async function addNoticeJob(trx: WorkspaceTrx, scope: WorkspaceScope, id: Invita
 }
 
 /**
- * Creates the notice of an invitation in the app, if its email address is confirmed: anyone can sign up with any other one.
+ * Creates the notice of an invitation in the app, if an account has verified its email address, because anyone can sign
+ * up with an email address that they can't read.
  * Does nothing for an invitation that was accepted or revoked, or is no longer valid.
  */
 export async function addInvitationNotice(
@@ -143,11 +144,13 @@ export async function addInvitationNotice(
 ): Promise<void> {
   const scope = openAsOperator(workspaceId);
   await inWorkspace(db, scope, async (trx) => {
+    // Prevents that the invitation is accepted or revoked between the check and the insert, which would leave a notice
+    // that nothing deletes.
     if (!(await lockWorkspace(trx, scope))) return;
     const invitation = await findInvitation(trx, scope, { id });
     if (!invitation || statusOf(invitation) !== "pending") return;
     const { email, role, inviter } = invitation;
-    const userId = await findConfirmedUserId(trx, email);
+    const userId = await findVerifiedUserId(trx, email);
     if (!userId) return;
     const { name: workspaceName } = await getWorkspace(trx, scope);
     const facts = { workspaceName, role, inviterName: inviter?.name ?? null };

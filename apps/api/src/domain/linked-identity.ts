@@ -60,7 +60,7 @@ export async function findSignInMethods(
 }
 
 /**
- * Links an identity with the signed-in user, whatever its email address is.
+ * Links an identity to the signed-in user, even if its email address is different.
  * @throws {AppError} CONFLICT if it is linked to another account, or the user has linked another one; FORBIDDEN without
  *   a recent authentication; as {@link completeOpenid}.
  */

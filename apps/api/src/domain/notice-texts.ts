@@ -91,9 +91,11 @@ function describeQuotaOwner({
   serviceAccount,
   workspaceName,
 }: NoticeFactsByKind["quota-nearly-reached"]): string {
+  if (workspaceName === null) return "You have";
   const workspace = `workspace “${workspaceName}”`;
-  if (serviceAccount) return `The service account “${serviceAccount.name}” of the ${workspace} has`;
-  return workspaceName === null ? "You have" : `The ${workspace} has`;
+  return serviceAccount
+    ? `The service account “${serviceAccount.name}” of the ${workspace} has`
+    : `The ${workspace} has`;
 }
 
 /** A key, and the service account that it belongs to, if it is not the user's. */

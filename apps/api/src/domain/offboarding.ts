@@ -146,7 +146,8 @@ export async function replaceKeys(
 }
 
 /**
- * As {@link replaceKeys}, for all keys of a member that are neither disabled nor expired.
+ * As {@link replaceKeys}, for all keys of a member that the workspace accepts: keys that are not disabled, expired or
+ * blocked, and don't violate the policy.
  * @throws {AppError} NOT_FOUND if there is none, UNPROCESSABLE_CONTENT for more than {@link maxOffboardedKeys}.
  */
 export async function replaceActiveKeys(

@@ -3,7 +3,7 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import { listInvitationsBy } from "@latchkey/db/invitations";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import type { Member } from "@latchkey/db/members";
-import { disableAndDeleteKeys } from "@latchkey/db/service-accounts";
+import { disableServiceAccount } from "@latchkey/db/service-accounts";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { endInvitation } from "./end-invitation.ts";
 import type { Edit } from "./workspaces.ts";
@@ -22,7 +22,7 @@ export async function removeServiceAccount(
     const before = { email, role: invitedRole };
     await appendAudit(trx, scope, origin, { action: "invitation.revoked", targetId: id, before });
   }
-  const keyIds = await disableAndDeleteKeys(trx, scope, userId);
+  const keyIds = await disableServiceAccount(trx, scope, userId);
   const before = { name, role, keys: keyIds.length };
   await appendAudit(trx, scope, origin, { action: "service-account.deleted", targetId: userId, before });
   await bumpKeyVersions(trx, { keyIds });

@@ -5,12 +5,6 @@ import { describeNotice } from "../domain/notice-texts.ts";
 import { withArticle } from "../domain/with-article.ts";
 import type { Mail } from "./mailer.ts";
 
-const timeFormat = new Intl.DateTimeFormat("en-US", {
-  dateStyle: "long",
-  timeStyle: "short",
-  timeZone: "UTC",
-});
-
 /** The email with the link of an invitation. */
 export function invitationMail(
   invitation: {
@@ -28,7 +22,11 @@ export function invitationMail(
     subject: `Invitation to ${workspaceName}`,
     text: [
       `${inviterName ?? "The operator"} invites you to join the workspace “${workspaceName}” on Latchkey (${link.baseUrl}) as ${withArticle(role)}.`,
-      `To join, open this link before ${timeFormat.format(expiresAt)} UTC. It works once:\n${link.url}`,
+      writeMessage([
+        "To join, open this link before ",
+        { time: expiresAt.toISOString() },
+        `. It works once:\n${link.url}`,
+      ]),
       "If you didn't expect this invitation, ignore this email.",
     ],
   };

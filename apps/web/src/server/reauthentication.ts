@@ -4,13 +4,13 @@ import { TRPCClientError, type TRPCLink } from "@trpc/client";
 import { observable } from "@trpc/server/observable";
 
 /** Asks the user to authenticate again. Settles with whether they did. */
-type AskForPassword = () => Promise<boolean>;
+type AskForAuthentication = () => Promise<boolean>;
 
-let ask: AskForPassword | undefined;
+let ask: AskForAuthentication | undefined;
 let asking: Promise<boolean> | undefined;
 
 /** Sets the function that asks for authentication. Returns a function that removes it. */
-export function onReauthentication(next: AskForPassword): () => void {
+export function onReauthentication(next: AskForAuthentication): () => void {
   ask = next;
   return () => {
     if (ask === next) ask = undefined;

@@ -38,7 +38,7 @@ export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement | null {
   return (
     <div className={classes.bar}>
       <span role="status">
-        {countOf(items.length, ...nouns)} selected{items.length === maxSelected && ", the most at a time"}
+        {countOf(items.length, ...nouns)} selected{items.length === maxSelected && " (the maximum)"}
       </span>
       <div className={classes.actions}>
         {actions

@@ -364,7 +364,7 @@ describe.each([
       }
     });
 
-    test("is rejected on the next request when the overlap is ended, and so are older old secrets", async () => {
+    test("is rejected on the next request when the overlap is ended, and so are all earlier secrets", async () => {
       const node = openNode();
       const key = await addKey();
       const second = await rotate(key, 3_600);

@@ -24,8 +24,8 @@ const maxKeys = 20_000;
 const maxPending = 20_000;
 
 /**
- * Records the values that were seen with a key, such as IP addresses, accurate to one minute: a value that is seen again within a minute is not
- * recorded again.
+ * Records the values that were seen with a key, such as IP addresses, accurate to one minute: a value that is seen again
+ * within a minute is not recorded again.
  *
  * Memory is bounded. A key has its five latest values. When too many keys are remembered, all of them are forgotten.
  * Pending values stay, and a value that is seen again is recorded once more. While too many values are pending, no new

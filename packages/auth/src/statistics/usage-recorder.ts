@@ -36,7 +36,10 @@ export interface RecordedRequest {
   readonly requestId: string;
 }
 
-/** The maximum number of counters, and of seen values, per write. Others wait for a later write, and their counts keep growing. */
+/**
+ * The maximum number of counters, and of seen values, per write. Others wait for a later write, and their counts keep
+ * growing.
+ */
 const maxCountsPerWrite = 2_000;
 const maxSeenValuesPerWrite = 1_000;
 const maxRotatedOut = 1_000;

@@ -35,7 +35,7 @@ export interface RestoreOptions {
   readonly isEmbedded: boolean;
   /** All known migrations; this version's by default. */
   readonly known?: Migrations;
-  readonly onWarning?: (notice: MigrationWarning) => void;
+  readonly onWarning?: (warning: MigrationWarning) => void;
   /** Interrupts the restore; nothing is restored then. */
   readonly signal?: AbortSignal;
 }

@@ -36,7 +36,7 @@ export interface JobPayloads {
   readonly "send-notices": {
     readonly userId: UserId;
   };
-  /** Creates the notice of an invitation, if its email address has an account. */
+  /** Creates the notice of an invitation, if an account has verified its email address. */
   readonly "notice-invitation": {
     readonly workspaceId: WorkspaceId;
     readonly invitationId: InvitationId;

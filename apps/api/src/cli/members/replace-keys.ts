@@ -19,7 +19,7 @@ export const replaceKeysTask = defineTask({
       .transaction()
       .execute((trx) => replaceActiveKeys(trx, edit, { userId, name }, quotas));
     const serviceAccountId = encodeId("user", account.userId);
-    return listOf(iterate(keys), {
+    return listOf(keys, {
       present: (key) => ({ ...presentReplacementKey(key), serviceAccountId }),
       view: [
         { label: "Replaced", text: ({ replacedId }) => replacedId },
@@ -32,7 +32,3 @@ export const replaceKeysTask = defineTask({
     });
   },
 });
-
-async function* iterate<Item>(items: readonly Item[]): AsyncGenerator<Item> {
-  yield* items;
-}

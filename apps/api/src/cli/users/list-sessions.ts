@@ -1,4 +1,4 @@
-import { type ListedSession, listSessions } from "@latchkey/db/sessions";
+import { listSessions } from "@latchkey/db/sessions";
 import { z } from "zod";
 import { getAccount } from "../../domain/accounts.ts";
 import { presentListedSession } from "../../presenters/session.ts";
@@ -13,7 +13,7 @@ export const listSessionsTask = defineTask({
   perform: async ({ db }, { user }) => {
     const { id } = await getAccount(db, user);
     const sessions = await listSessions(db, id);
-    return listOf(iterate(sessions), { present: presentListedSession, view, emptyText: "No sessions." });
+    return listOf(sessions, { present: presentListedSession, view, emptyText: "No sessions." });
   },
 });
 
@@ -24,7 +24,3 @@ const view: View<ReturnType<typeof presentListedSession>> = [
   { label: "IP address", text: ({ address }) => address ?? "" },
   { label: "Device", text: ({ device }) => nameDevice(device) },
 ];
-
-async function* iterate(sessions: readonly ListedSession[]): AsyncGenerator<ListedSession> {
-  yield* sessions;
-}

@@ -32,7 +32,7 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
     .action(createAction(async () => (await import("./reset-factors.ts")).resetFactorsTask));
   user
     .command("sessions <user>")
-    .description("list where a user is signed in, the session that was used last first")
+    .description("list a user's active sessions, most recently used first")
     .action(createAction(async () => (await import("./list-sessions.ts")).listSessionsTask));
   user
     .command("security-log <user>")

@@ -40,7 +40,7 @@ export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
     <ConfirmDialog
       isOpen={isOpen}
       title={count > 1 ? `Revoke the ${count} old secrets?` : "Revoke the old secret?"}
-      action="Revoke old secret"
+      action={count > 1 ? "Revoke old secrets" : "Revoke old secret"}
       failure={endOverlap.error ? describeFailure(endOverlap.error) : undefined}
       isBusy={endOverlap.isPending}
       onCancel={onClose}

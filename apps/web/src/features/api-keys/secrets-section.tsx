@@ -15,7 +15,7 @@ const endOverlapDialog = {
   closed: { isOpen: false },
 };
 
-/** The valid secrets of a key, and the action that revokes the former ones. */
+/** The valid secrets of a key, and the action that revokes the old ones. */
 export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const now = useNow();
   const [isEndOpen, end] = useDisclosure(false);

@@ -12,7 +12,7 @@ interface PersonFilterProps extends Pick<PersonSelectProps, "label" | "chosen" |
 /** A choice among members and all others who have made changes, such as former members. */
 export function PersonFilter({ workspaceId, ...select }: PersonFilterProps): ReactElement {
   const search = usePersonSearch();
-  const { data } = useQuery(
+  const { data, isError } = useQuery(
     trpc.audit.actors.queryOptions(
       { workspaceId, search: search.text ?? "" },
       { enabled: search.text !== undefined, placeholderData: keepPreviousData },
@@ -23,5 +23,12 @@ export function PersonFilter({ workspaceId, ...select }: PersonFilterProps): Rea
     name: nameOwner({ name, kind }),
     email,
   }));
-  return <PersonSelect {...select} search={search} people={people} nothingFound="No actor matches" />;
+  return (
+    <PersonSelect
+      {...select}
+      search={search}
+      people={people}
+      nothingFound={isError ? "Couldn’t load actors" : "No actor matches"}
+    />
+  );
 }

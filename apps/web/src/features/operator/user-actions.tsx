@@ -46,9 +46,17 @@ export function UserActions({ user, onChoose }: UserActionsProps): ReactElement 
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item onClick={() => choose("reset-link")}>Create a reset link</Menu.Item>
-        {!isDisabled && <Menu.Item onClick={() => choose("end-sessions")}>End all sessions</Menu.Item>}
+        {!isDisabled && (
+          <Menu.Item className={removalClasses.action} onClick={() => choose("end-sessions")}>
+            End all sessions
+          </Menu.Item>
+        )}
         {isOperator ? (
-          <Menu.Item {...blocked} onClick={() => !isOnlyOperator && choose("revoke")}>
+          <Menu.Item
+            className={removalClasses.action}
+            {...blocked}
+            onClick={() => !isOnlyOperator && choose("revoke")}
+          >
             Revoke the operator role
           </Menu.Item>
         ) : (

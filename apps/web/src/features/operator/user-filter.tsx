@@ -9,13 +9,18 @@ export function UserFilter(
   select: Pick<PersonSelectProps, "label" | "chosen" | "chosenName" | "onChoose">,
 ): ReactElement {
   const search = usePersonSearch();
-  const { data } = useQuery(
+  const { data, isError } = useQuery(
     trpc.operator.users.queryOptions(
       { search: search.text ?? "" },
       { enabled: search.text !== undefined, placeholderData: keepPreviousData },
     ),
   );
   return (
-    <PersonSelect {...select} search={search} people={data?.items ?? []} nothingFound="No user matches" />
+    <PersonSelect
+      {...select}
+      search={search}
+      people={data?.items ?? []}
+      nothingFound={isError ? "Couldn’t load users" : "No user matches"}
+    />
   );
 }

@@ -3,6 +3,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { OverviewKeys } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
+import { hasKeyPage } from "../../ui/has-key-page.ts";
 import { describeTimeLeft, type StatusFilter } from "../../ui/key-status.ts";
 import { type NamedUser, OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -123,7 +124,7 @@ interface KeyLinkProps {
 /** Opens the key, or its row among the workspace's keys, if its page is only for its owner. */
 function KeyLink({ apiKey: { id, start, owner }, slug, ownId, children }: KeyLinkProps): ReactNode {
   if (start === null) return children;
-  if (owner.id === ownId || owner.kind === "service_account") {
+  if (hasKeyPage({ owner }, ownId)) {
     return (
       <Link className={classes.link} to="/account/api-keys/$keyId" params={{ keyId: id }}>
         {children}

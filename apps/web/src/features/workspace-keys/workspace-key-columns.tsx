@@ -7,17 +7,13 @@ import { describeLimit, describePermissions } from "../../ui/describe-limits.ts"
 import { violationTitles } from "../../ui/describe-violation.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
+import { hasKeyPage } from "../../ui/has-key-page.ts";
 import { describeStatus } from "../../ui/key-status.ts";
 import { nameOwner } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import classes from "./workspace-keys.module.css";
-
-/** Whether the reader can open the page of a key: it is theirs, or a service account's. */
-export function hasPage({ owner }: WorkspaceKey, ownId: string): boolean {
-  return owner.id === ownId || owner.kind === "service_account";
-}
 
 /** The columns of a workspace's API keys. */
 export function workspaceKeyColumns(
@@ -32,7 +28,7 @@ export function workspaceKeyColumns(
       grow: 2,
       rank: 0,
       cell: (key) =>
-        hasPage(key, ownId) ? (
+        hasKeyPage(key, ownId) ? (
           <Link
             className={classes.name}
             to="/account/api-keys/$keyId"

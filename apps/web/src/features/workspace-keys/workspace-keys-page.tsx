@@ -9,6 +9,7 @@ import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
+import { hasKeyPage } from "../../ui/has-key-page.ts";
 import { workspaceStatusFilters } from "../../ui/key-status.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
@@ -18,7 +19,7 @@ import { defaultPageSize } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { BlockBar } from "./block-bar.tsx";
 import { type BlockRequest, canUnblock } from "./block-request.ts";
-import { hasPage, workspaceKeyColumns } from "./workspace-key-columns.tsx";
+import { workspaceKeyColumns } from "./workspace-key-columns.tsx";
 import { defaultSort, toQuery, type WorkspaceKeysSearch } from "./workspace-keys-search.ts";
 
 const route = getRouteApi("/app/w/$slug/api-keys");
@@ -46,7 +47,8 @@ export function WorkspaceKeysPage(): ReactElement {
   const columns = useMemo(() => workspaceKeyColumns(ownId), [ownId]);
   const open = useCallback(
     (key: WorkspaceKey) => {
-      if (hasPage(key, ownId)) void openPage({ to: "/account/api-keys/$keyId", params: { keyId: key.id } });
+      if (hasKeyPage(key, ownId))
+        void openPage({ to: "/account/api-keys/$keyId", params: { keyId: key.id } });
     },
     [openPage, ownId],
   );

@@ -53,7 +53,7 @@ export function SecondFactorDialog({ workspace, isOpen, onClose }: SecondFactorD
         <AffectedMembers workspaceId={workspaceId} isOpen={isOpen} />
       )}
       <ConfirmActions
-        action={requiresSecondFactor ? "Stop requiring it" : "Require second factor"}
+        action={requiresSecondFactor ? "Stop requiring second factor" : "Require second factor"}
         failure={update.error ? describeFailure(update.error) : undefined}
         isBusy={update.isPending}
         onCancel={onClose}
