@@ -8,7 +8,10 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import classes from "./account-form.module.css";
 
-/** Whether the user's email address is verified and, if it isn't, a button that emails a verification link. */
+/**
+ * Whether the user's email address is verified and, if it isn't, a button that emails a verification link. An instance
+ * without email can't verify it, and needs no verified email address.
+ */
 export function EmailVerification({ email }: { readonly email: string }): ReactElement {
   const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
   // A node of a previous version doesn't know it, and the rest of the profile doesn't need it.
@@ -19,7 +22,7 @@ export function EmailVerification({ email }: { readonly email: string }): ReactE
     <div className={classes.form}>
       <p className={classes.words}>
         You sign in with <strong>{email}</strong>.{" "}
-        {status && (
+        {status && (sendsEmail || status.isVerified) && (
           <StatusBadge
             tone={status.isVerified ? "ok" : "warning"}
             label={status.isVerified ? "Verified" : "Unverified"}
