@@ -44,6 +44,14 @@ const select = (name: string) => page.getByRole("checkbox", { name: `Select ${na
 const dialogOf = (name: string) => page.getByRole("dialog", { name });
 const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
 
+/** Checks the dialog that asks for confirmation with axe, and confirms. */
+async function confirm(action: string): Promise<void> {
+  const answer = page.getByRole("dialog").getByRole("button", { name: action, exact: true });
+  await answer.waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await answer.click();
+}
+
 /** Closes the results, after which the focus is on the button that opened the dialog. */
 async function closeResults(title: string, opener: string): Promise<void> {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
@@ -66,7 +74,7 @@ test("disables users, and says why one of them couldn’t be disabled", async ()
   await question.getByText("They are signed out immediately").waitFor();
   await question.getByText("Grace, Ken", { exact: true }).waitFor();
   await question.getByText("Together, they have 0 API keys.").waitFor();
-  await question.getByRole("button", { name: "Disable 2 users" }).click();
+  await confirm("Disable 2 users");
   const results = dialogOf("1 user wasn’t disabled");
   await results.getByText("1 user was disabled.").waitFor();
   const reason = results.getByRole("listitem").filter({ hasText: "Ken" });
@@ -79,7 +87,8 @@ test("disables users, and says why one of them couldn’t be disabled", async ()
 
 test("ends the sessions of users, and enables users after one question for the password", async () => {
   await press("End sessions");
-  await dialogOf("End all sessions of 1 user?").getByRole("button", { name: "End all sessions of" }).click();
+  await dialogOf("End all sessions of 1 user?").waitFor();
+  await confirm("End all sessions of 1 user");
   await page.getByText("1 user was signed out of all devices.").waitFor();
   await page.locator("main:focus").waitFor();
   await environment.change(
@@ -88,7 +97,7 @@ test("ends the sessions of users, and enables users after one question for the p
   await page.setViewportSize({ width: 375, height: 740 });
   await select("Grace");
   await press("Enable");
-  await page.getByRole("button", { name: "Enable 1 user" }).click();
+  await confirm("Enable 1 user");
   const confirmation = page.getByRole("dialog").filter({ hasText: "password" });
   await confirmation.getByLabel("Password").fill(visitor.password);
   await confirmation.getByRole("button", { name: "Confirm" }).click();
@@ -106,7 +115,8 @@ test("disables webhooks, of which another person changed one, and deletes them",
   const { id = "", version = 0 } = changed ?? {};
   await webhooks.update.mutate({ workspaceId, id, version, changes: { description: "Our SIEM" } });
   await press("Disable");
-  await dialogOf("Disable 2 webhooks?").getByRole("button", { name: "Disable 2 webhooks" }).click();
+  await dialogOf("Disable 2 webhooks?").waitFor();
+  await confirm("Disable 2 webhooks");
   const results = dialogOf("1 webhook wasn’t disabled");
   await results.getByText("1 webhook was disabled.").waitFor();
   await results.getByRole("listitem").filter({ hasText: "https://hooks.example.com/b" }).waitFor();
@@ -118,11 +128,11 @@ test("disables webhooks, of which another person changed one, and deletes them",
   await expect.poll(() => page.getByRole("table").getByText("Disabled").count()).toBe(2);
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await press("Enable");
-  await page.getByRole("button", { name: "Enable 2 webhooks" }).click();
+  await confirm("Enable 2 webhooks");
   await page.getByText("2 webhooks were enabled.").waitFor();
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await press("Delete");
-  await page.getByRole("button", { name: "Delete 2 webhooks" }).click();
+  await confirm("Delete 2 webhooks");
   await page.getByText("2 webhooks were deleted.").waitFor();
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
@@ -132,7 +142,7 @@ test("deletes service accounts, and keeps the one selected whose response was lo
   await select("Robot a");
   await select("Robot b");
   await press("Disable");
-  await page.getByRole("button", { name: "Disable 2 service accounts" }).click();
+  await confirm("Disable 2 service accounts");
   await page.getByText("2 service accounts were disabled.").waitFor();
   await page.getByRole("checkbox", { name: "Select all on this page" }).check();
   await page.route("**/trpc/serviceAccounts.delete,*", async (route) => {
@@ -141,9 +151,8 @@ test("deletes service accounts, and keeps the one selected whose response was lo
     await route.fulfill({ response: await route.fetch({ url, postData: { 0: calls[0] } }) });
   });
   await press("Delete");
-  await dialogOf("Delete 2 service accounts?")
-    .getByRole("button", { name: "Delete 2 service accounts" })
-    .click();
+  await dialogOf("Delete 2 service accounts?").waitFor();
+  await confirm("Delete 2 service accounts");
   const results = dialogOf("1 service account wasn’t deleted");
   await results.getByText("1 service account was deleted.").waitFor();
   await results.getByRole("listitem").getByText("The server didn’t respond.").waitFor();

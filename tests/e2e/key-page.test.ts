@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import type { OpenPage } from "../support/browser.ts";
 import { toUuid } from "../support/inspection.ts";
 import { enter } from "../support/visitor.ts";
@@ -259,6 +260,8 @@ test("explains a rejected request only to the owner of the key", async () => {
 test("disables a key until it is enabled again", async () => {
   const { page, key } = await openKey("disable");
   await page.getByRole("button", { name: "Disable key" }).click();
+  await dialogOf(page).getByRole("button", { name: "Disable key", exact: true }).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialogOf(page).getByRole("button", { name: "Disable key", exact: true }).click();
   await page.getByText("Disabled", { exact: true }).waitFor();
   const status = section(page, "Status");
@@ -271,6 +274,7 @@ test("disables a key until it is enabled again", async () => {
   await page.getByRole("button", { name: "Enable key" }).click();
   await dialogOf(page).getByText("Enable “Deploy pipeline”?").waitFor();
   await dialogOf(page).getByText("Requests with this key are allowed again immediately").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialogOf(page).getByRole("button", { name: "Enable key" }).click();
   await page.getByRole("button", { name: "Disable key" }).and(page.locator(":focus")).waitFor();
   await status.waitFor({ state: "detached" });

@@ -1,5 +1,6 @@
 import type { Locator, Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -85,6 +86,7 @@ test("removes selected members together, but not the user, with the reason", asy
   const impact = dialog.getByRole("region", { name: "API keys that lose access" });
   await impact.getByText("1 API key loses access to this workspace:").waitFor();
   await impact.getByRole("listitem").filter({ hasText: "Nightly build" }).getByText("Grace").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog.getByRole("button", { name: "Remove 2 members" }).click();
   await page.getByText("2 members were removed.").waitFor();
   await page.getByText("2 members", { exact: true }).waitFor();
@@ -132,6 +134,8 @@ test("pages and revokes invitations together", async () => {
   const bar = page.getByText("2 invitations selected").locator("..");
   expect(await bar.getByRole("button", { name: "Resend" }).count()).toBe(0);
   await bar.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("button", { name: "Revoke 2 invitations" }).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "Revoke 2 invitations" }).click();
   await page.getByText("2 invitations were revoked.").waitFor();
   await page.getByText("10 invitations", { exact: true }).waitFor();
@@ -233,6 +237,8 @@ test("sorts sessions, chooses their columns and ends selected ones, apart from t
   await page.reload();
   await page.getByText("2 sessions selected").waitFor();
   await page.getByRole("button", { name: "End", exact: true }).last().click();
+  await page.getByRole("button", { name: "End 2 sessions" }).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "End 2 sessions" }).click();
   await page.getByText("2 sessions were ended.").waitFor();
   await expect.poll(names).toHaveLength(2);

@@ -52,6 +52,7 @@ test("creates a webhook, which names invalid fields, and shows the secret once",
   expect(secret).toMatch(/^whsec_/);
   await page.keyboard.press("Escape");
   await dialog().getByText("You haven’t copied the secret").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Copy secret" }).click();
   await dialog().getByRole("button", { name: "Done" }).click();
   await rowOf("Our SIEM").getByText("Workspace renamed").waitFor();
@@ -97,12 +98,15 @@ test("rotates the secret after asking for the password, and edits the webhook", 
     "update sessions set created_at = now() - interval '1 day', authenticated_at = null",
   );
   await page.getByRole("button", { name: "Rotate secret" }).click();
+  await dialog().getByRole("button", { name: "Rotate secret" }).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Rotate secret" }).click();
   const confirmation = page.getByRole("dialog").filter({ hasText: "password" });
   await confirmation.getByLabel("Password").fill(visitor.password);
   await confirmation.getByRole("button", { name: "Confirm" }).click();
   const former = secret;
   await dialog().getByText("It won’t be shown again.").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   secret = (await dialog().locator("code").textContent()) ?? "";
   expect(secret).not.toBe(former);
   await dialog().getByRole("button", { name: "Copy secret" }).click();
@@ -116,6 +120,7 @@ test("rotates the secret after asking for the password, and edits the webhook", 
   await page.getByRole("button", { name: "Edit" }).click();
   await dialog().getByLabel("All events, including future ones").check();
   await dialog().getByRole("textbox", { name: "Description" }).fill("Archive");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Save" }).click();
   await page.getByText("Archive").waitFor();
   await page.getByText("All events, including future ones").waitFor();
@@ -131,6 +136,8 @@ test("disables, enables and deletes the webhook", async () => {
   await page.setViewportSize({ width: 375, height: 800 });
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "Delete webhook" }).press("Enter");
+  await dialog().getByRole("button", { name: "Delete webhook" }).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Delete webhook" }).click();
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });

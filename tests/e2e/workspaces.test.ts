@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { createKey, signUp } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -44,8 +45,10 @@ test("offers a new workspace from the header, and asks for its name", async () =
   await page.getByRole("menuitem", { name: "Ada Lovelace’s workspace" }).waitFor();
   await page.getByRole("menuitem", { name: "New workspace" }).click();
   await dialog().getByRole("textbox", { name: "Name" }).and(focused()).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Create workspace" }).click();
   await dialog().getByText("Enter a name, for example your team’s name.").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("textbox", { name: "Name" }).and(focused()).waitFor();
 });
 
