@@ -1,11 +1,11 @@
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
-// At every window width, no text of a list is clipped to less than 60 px or overlaps another. Every page can be used with
-// the keyboard alone.
+// At every window width, no text of a list or of a dialog with a list is clipped to less than 60 px or overlaps another,
+// with relative and with exact times. Every page can be used with the keyboard alone.
 
 let page: Page;
 let slug: string;
@@ -13,9 +13,13 @@ let keyId: string;
 /** The service account. */
 let userId: string;
 let webhookId: string;
+/** A key of the service account, with rejected requests and IP addresses. */
+let usedKeyId: string;
 const requestId = "nightly-job-of-the-deploy-pipeline-with-a-long-name-0042";
 
-const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
+const environment = prepareEnvironment(prepare, { TRUSTED_PROXIES: "127.0.0.1" });
+
+async function prepare({ browser, baseUrl, command }: typeof environment): Promise<void> {
   ({ page } = await browser.open());
   await signUp(page, baseUrl);
   const workspace = await getWorkspace(page);
@@ -57,7 +61,25 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
     role: "admin",
   });
   ({ userId } = account);
-  await serviceAccounts.createKey.mutate({ workspaceId: workspace.id, userId, name: "Pipeline" });
+  const used = await serviceAccounts.createKey.mutate({
+    workspaceId: workspace.id,
+    userId,
+    name: "Pipeline",
+    settings: { permissions: ["audit:read"] },
+  });
+  usedKeyId = used.id;
+  for (const path of ["/open/me", `/open/workspaces/${workspace.id}/members`]) {
+    await fetch(baseUrl + path, {
+      headers: {
+        Authorization: `Bearer ${used.key}`,
+        "X-Forwarded-For": "2001:db8:85a3:1234:5678:8a2e:370:7334",
+        "X-Request-Id": `${requestId}-of-the-pipeline`,
+      },
+    });
+  }
+  for (const key of ["The export of the nightly data warehouse of the whole company", "Reports"]) {
+    await command(["key", "create", "--user", email, "--name", key]);
+  }
   const { key } = await apiKeys.create.mutate({
     name: "A key with a name that is much longer than the column for it",
     description: "Described at length, for a table with little room",
@@ -77,21 +99,31 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   const { id } = await apiKeys.create.mutate({ name: "Rotating" });
   keyId = id;
   await apiKeys.rotate.mutate({ id, overlapSeconds: 86_400 });
-});
+  // Both are written after the response.
+  const { keyHistory } = proceduresOf(page);
+  await vi.waitFor(async () => {
+    expect(await keyHistory.addresses.query({ id: usedKeyId })).toHaveLength(1);
+    expect(await keyHistory.refusals.query({ id: usedKeyId })).toHaveLength(1);
+  }, 30_000);
+}
 
 const widths = [375, 480, 600, 640, 700, 768, 820, 900, 960, 1024, 1100, 1280, 1440, 1920, 2560];
 
 /**
  * Finds text that is clipped to less than 60 px, text over other text, clipped labels of buttons, titles without room, and
- * horizontal scrolling of the page.
+ * horizontal scrolling, in the open dialog, or else in the page.
  */
 const findProblems = `(() => {
   const problems = [];
   const page = document.documentElement;
   if (page.scrollWidth > page.clientWidth) problems.push("the page scrolls sideways");
+  const dialog = document.querySelector("[role=dialog]");
+  if (dialog && dialog.scrollWidth > dialog.clientWidth) problems.push("the dialog scrolls sideways");
+  const root = dialog ?? document.querySelector("main");
   const isShown = (element) => element.getClientRects().length > 0 && !element.closest(".visually-hidden");
-  const cells = [...document.querySelectorAll("main :is(th, td, dd, dt, li > div > :is(h2, h3, span), li > p)")].filter(isShown);
-  for (const label of [...document.querySelectorAll("main button span")].filter(isShown)) {
+  const kinds = "th, td, dd, dt, li > div > :is(h2, h3, span), li > :is(p, span, code), li > label > span";
+  const cells = [...root.querySelectorAll(kinds)].filter(isShown);
+  for (const label of [...root.querySelectorAll("button span")].filter(isShown)) {
     if (label.scrollWidth > label.clientWidth + 1 && getComputedStyle(label).display !== "inline")
       problems.push("the label of the button " + label.textContent + " is cut");
   }
@@ -110,11 +142,17 @@ const findProblems = `(() => {
       range.selectNodeContents(text);
       let { left, right, top, bottom } = range.getBoundingClientRect();
       const whole = right - left;
-      for (let box = text.parentElement; box && box !== cell.parentElement; box = box.parentElement) {
-        if (getComputedStyle(box).overflowX === "visible") continue;
+      for (let box = text.parentElement; box && box !== root; box = box.parentElement) {
+        const { overflowX, overflowY } = getComputedStyle(box);
         const edge = box.getBoundingClientRect();
-        left = Math.max(left, edge.left);
-        right = Math.min(right, edge.right);
+        if (overflowX !== "visible") {
+          left = Math.max(left, edge.left);
+          right = Math.min(right, edge.right);
+        }
+        if (overflowY !== "visible") {
+          top = Math.max(top, edge.top);
+          bottom = Math.min(bottom, edge.bottom);
+        }
       }
       const shown = right - left;
       if (shown < whole - 1 && shown < 60) problems.push(words + " is cut to " + Math.round(shown) + " px");
@@ -155,20 +193,93 @@ const lists = [
   ["the overview", (): string => `/w/${slug}`, "Newest members"],
 ] as const;
 
-test.each(lists)("lists neither clip nor overlap their text at any width: %s", async (_what, path, text) => {
-  await page.goto(environment.baseUrl + path());
-  await page.getByText(text).first().waitFor();
+const pages = [
+  ...lists,
+  // The policy loads last.
+  ["the settings", (): string => `/w/${slug}/settings`, "Review and save"],
+] as const;
+
+/** Returns the problems of the open dialog, or else of the page, by window width. */
+async function findProblemsByWidth(): Promise<Record<number, readonly string[]>> {
   await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-  const found: Record<number, unknown> = {};
+  const found: Record<number, readonly string[]> = {};
   for (const width of widths) {
     await page.setViewportSize({ width, height: 900 });
     // Two frames later the page is laid out for the new width.
     await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
-    const problems = await page.evaluate<unknown[]>(findProblems);
+    const problems = await page.evaluate<string[]>(findProblems);
     if (problems.length > 0) found[width] = problems;
   }
-  expect(found).toEqual({});
+  return found;
+}
+
+describe.each(["relative", "exact"])("with %s times", (times) => {
+  beforeAll(async () => {
+    await page.evaluate(`localStorage.setItem("latchkey.exact-times", ${times === "exact"})`);
+    return () => page.evaluate(`localStorage.removeItem("latchkey.exact-times")`);
+  });
+
+  test.each([
+    ...pages,
+    ["a key that was used", (): string => `/account/api-keys/${usedKeyId}`, "of-the-pipeline"],
+  ] as const)("pages neither clip nor overlap their text at any width: %s", async (_what, path, text) => {
+    await page.goto(environment.baseUrl + path());
+    await page.getByText(text).first().waitFor();
+    expect(await findProblemsByWidth()).toEqual({});
+  });
+
+  test.each([
+    {
+      name: "What each role can do",
+      path: () => `/w/${slug}/members`,
+      open: () => press("what each role can do"),
+      text: "Delete the workspace with everything in it",
+    },
+    {
+      name: /^Remove “Margaret/,
+      path: () => `/w/${slug}/members`,
+      open: () => press(/^Remove Margaret/),
+      text: "2 API keys lose access",
+    },
+    {
+      name: /^Remove “Margaret/,
+      path: () => `/w/${slug}/members`,
+      open: async () => {
+        await press(/^Remove Margaret/);
+        await press("Move to a service account");
+      },
+      text: "Name of the service account",
+    },
+    {
+      name: "Remove 2 members?",
+      path: () => `/w/${slug}/members`,
+      open: async () => {
+        await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+        await press("Remove");
+      },
+      text: "2 API keys lose access",
+    },
+    {
+      name: "Save the policy for API keys?",
+      path: () => `/w/${slug}/settings`,
+      open: async () => {
+        await page.getByRole("checkbox", { name: "Require IP ranges" }).check();
+        await press("Review and save");
+      },
+      text: "4 keys would stop working",
+    },
+  ])("dialogs neither clip nor overlap their text at any width: $name, $text", async (dialog) => {
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await page.goto(environment.baseUrl + dialog.path());
+    await dialog.open();
+    await page.getByRole("dialog", { name: dialog.name }).getByText(dialog.text).waitFor();
+    expect(await findProblemsByWidth()).toEqual({});
+  });
 });
+
+async function press(name: string | RegExp): Promise<void> {
+  await page.getByRole("button", { name, exact: true }).click();
+}
 
 /** Remembers the controls of the page that Tab should reach, with their looks without the focus. Returns their names. */
 const findControls = `(() => {
@@ -195,12 +306,7 @@ const findFocus = `(() => {
   return { place, isShown: place >= 0 && lookOf(document.activeElement) !== looks[place] };
 })()`;
 
-test.each([
-  ...lists,
-  ["a key", (): string => `/account/api-keys/${keyId}`, "Danger zone"],
-  // The policy loads last.
-  ["the settings", (): string => `/w/${slug}/settings`, "Review and save"],
-] as const)(
+test.each([...pages, ["a key", (): string => `/account/api-keys/${keyId}`, "Danger zone"]] as const)(
   "Tab reaches every control in the order of the page, and shows the focus: %s",
   async (_what, path, text) => {
     await page.setViewportSize({ width: 1280, height: 900 });
