@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpenApi, signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
@@ -94,10 +94,45 @@ test("the overview lists keys that need attention and recent changes, and its ch
   await items("Busiest API keys").filter({ hasText: "Deploy" }).getByText("1 use").waitFor();
   const sum = "by outcome, 1 allowed, 0 rate limited, 1 rejected";
   await page.getByRole("img", { name: `Requests in the last 24 hours ${sum}` }).waitFor();
-  await page.getByRole("main").getByText("Permission not allowed").waitFor();
+  const reasons = page.getByRole("heading", { name: "Rejected requests by reason" }).locator("..");
+  await reasons.getByRole("term").getByText("Permission not allowed").waitFor();
+  expect(await reasons.getByRole("definition").allTextContents()).toEqual(["1"]);
   await page.getByRole("group", { name: "Period" }).getByRole("button", { name: "7 days" }).click();
   await page.waitForURL(`**/w/${slug}?range=7d`);
   await page.getByRole("img", { name: `Requests in the last 7 days ${sum}` }).waitFor();
+});
+
+test("every chart states the reader's time zone, and its hours and days are in this time zone", async () => {
+  // No hour of it is the same hour in UTC, and for 14 hours per day, it is the next day.
+  const timeZone = "Pacific/Kiritimati";
+  const storageState = await page.context().storageState();
+  const { page: abroad } = await environment.browser.open({ storageState, timezoneId: timeZone });
+  const { apiKeys } = proceduresOf(page);
+  const { id, lastUsedAt } = await vi.waitUntil(async () => {
+    const { items } = await apiKeys.list.query({ search: "Deploy" });
+    return items.find((key) => key.lastUsedAt !== null);
+  });
+  const start = new Date(lastUsedAt ?? "");
+  start.setUTCMinutes(0, 0, 0);
+  const timeOf = (time: Date) => time.toLocaleTimeString("en-GB", { timeStyle: "short", timeZone });
+  const hour = `${timeOf(start)}–${timeOf(new Date(start.getTime() + 3_600_000))}`;
+  const day = start.toLocaleDateString("en-GB", {
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    timeZone,
+  });
+  for (const path of [`/w/${slug}`, `/account/api-keys/${id}`])
+    for (const [query, table, title] of [
+      ["", "Requests by hour", hour],
+      ["?range=7d", "Requests by day", day],
+    ] as const) {
+      await abroad.goto(environment.baseUrl + path + query);
+      await abroad.getByRole("main").getByText(`Time zone: ${timeZone}`, { exact: true }).waitFor();
+      await abroad.getByRole("button", { name: "Show as a table" }).click();
+      const titles = abroad.getByRole("table", { name: table }).getByRole("rowheader");
+      await titles.filter({ hasText: title }).waitFor();
+    }
 });
 
 test("shows exact times after a choice made by keyboard", async () => {
