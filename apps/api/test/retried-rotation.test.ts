@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
+import { createOpenClient } from "./open-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 // Retries of a rotation whose response was lost.
@@ -59,11 +60,7 @@ async function rotate({ secret, id, name = "rotation", overlapSeconds = 3_600 }:
   };
 }
 
-async function statusOf(secret: string): Promise<number> {
-  const response = await fetch(`${app.baseUrl}/open/me`, { headers: { Authorization: `Bearer ${secret}` } });
-  await response.arrayBuffer();
-  return response.status;
-}
+const { statusOf } = createOpenClient(() => app);
 
 const statusesOf = (...secrets: readonly string[]) => Promise.all(secrets.map(statusOf));
 

@@ -1,13 +1,10 @@
 // API keys of service accounts, managed with an API key of an admin.
 
-import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { decodeId, type WorkspaceId } from "@latchkey/db/ids";
-import { insertMember } from "@latchkey/db/members";
-import type { Role } from "@latchkey/db/schema";
-import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { encodeId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { password, startTestApp, type TestApp } from "./test-app.ts";
-import { openClient } from "./trpc-client.ts";
+import { createOpenClient } from "./open-client.ts";
+import { addTeam, join, type Team } from "./team.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
 beforeAll(async () => {
@@ -15,76 +12,30 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-type Body = Readonly<Record<string, unknown>>;
+const { send, statusOf } = createOpenClient(() => app);
 
-async function send(
-  secret: string,
-  [method, path]: readonly [string, string],
-  body?: object,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<{
-  readonly status: number;
-  readonly etag: string;
-  readonly replayed: string;
-  readonly body: Body;
-}> {
-  const response = await fetch(`${app.baseUrl}/open${path}`, {
-    method,
-    headers: {
-      Authorization: `Bearer ${secret}`,
-      ...(body ? { "Content-Type": "application/json" } : {}),
-      ...headers,
-    },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  const text = await response.text();
-  return {
-    status: response.status,
-    etag: response.headers.get("etag") ?? "",
-    replayed: response.headers.get("idempotent-replayed") ?? "",
-    body: text === "" ? {} : JSON.parse(text),
-  };
-}
-
-async function statusOf(secret: string): Promise<number> {
-  return (await send(secret, ["GET", "/me"])).status;
-}
-
-interface Team {
-  readonly id: string;
-  readonly owner: { readonly client: ReturnType<typeof openClient>["client"]; readonly secret: string };
+interface KeyTeam extends Team {
   /** The path of the service account's keys under `/open`. */
   readonly path: string;
   readonly accountId: string;
 }
 
 /** A workspace with a service account, and its owner with a key. */
-async function addTeam(role: "admin" | "member" = "member"): Promise<Team> {
-  const { userId, email } = await app.addUser();
-  const { client } = openClient(app.baseUrl);
-  await client.session.signIn.mutate({ email, password });
-  const { id } = await client.workspaces.create.mutate({ name: "Team" });
-  const account = await client.serviceAccounts.create.mutate({ workspaceId: id, name: "Deploys", role });
-  const { secret } = await app.addKey(userId);
-  const path = `/workspaces/${id}/service-accounts/${account.userId}/api-keys`;
-  return { id, owner: { client, secret }, path, accountId: account.userId };
+async function addTeamWithAccount(role: "admin" | "member" = "member"): Promise<KeyTeam> {
+  const team = await addTeam(app);
+  const account = { workspaceId: team.id, name: "Deploys", role };
+  const { userId } = await team.owner.client.serviceAccounts.create.mutate(account);
+  return { ...team, path: `${team.path}/service-accounts/${userId}/api-keys`, accountId: userId };
 }
 
-async function join({ id }: Team, role: Role): Promise<string> {
-  const { userId, secret } = await app.addKey();
-  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
-  await inWorkspace(app.instance.db, scope, (trx) => insertMember(trx, scope, { userId, role }));
-  return secret;
-}
-
-async function create({ path, owner }: Team, settings: object = {}, secret = owner.secret) {
+async function create({ path, owner }: KeyTeam, settings: object = {}, secret = owner.secret) {
   const { status, body } = await send(secret, ["POST", path], { name: "Pipeline", ...settings });
   return { status, id: String(body.id), secret: String(body.key), path: `${path}/${String(body.id)}` };
 }
 
 test("creates, lists, gets, restricts, expands, disables, rotates and deletes a key", async () => {
-  const team = await addTeam();
-  const admin = await join(team, "admin");
+  const team = await addTeamWithAccount();
+  const { secret: admin } = await join(app, team, "admin");
   const created = await send(admin, ["POST", team.path], {
     name: "Pipeline",
     description: "Deploys",
@@ -155,8 +106,8 @@ test("creates, lists, gets, restricts, expands, disables, rotates and deletes a 
 });
 
 test("a quota limits the keys of a service account, and a workspace of another tenant can't be its own", async () => {
-  const team = await addTeam();
-  const { id } = await addTeam();
+  const team = await addTeamWithAccount();
+  const { id } = await addTeamWithAccount();
   expect((await create(team, { workspaceIds: [id] })).status).toBe(400);
   const statuses = (await Promise.all(Array.from({ length: 6 }, () => create(team)))).map(
     ({ status }) => status,
@@ -165,7 +116,7 @@ test("a quota limits the keys of a service account, and a workspace of another t
 });
 
 test("a restricted key can read the keys of a service account, and can't change one", async () => {
-  const team = await addTeam();
+  const team = await addTeamWithAccount();
   const { client, secret } = team.owner;
   const target = await create(team, { isReadOnly: true });
   const [key] = (await client.apiKeys.list.query({})).items;
@@ -193,7 +144,7 @@ test("a restricted key can read the keys of a service account, and can't change 
 });
 
 test("a restricted key of a service account can't expand itself", async () => {
-  const team = await addTeam("admin");
+  const team = await addTeamWithAccount("admin");
   const own = await create(team);
   expect((await send(own.secret, ["PATCH", own.path], { ipRanges: ["127.0.0.0/8"] })).status).toBe(200);
   expect((await send(own.secret, ["PATCH", own.path], { ipRanges: null })).status).toBe(403);
@@ -201,7 +152,7 @@ test("a restricted key of a service account can't expand itself", async () => {
 });
 
 test("an old secret can't manage keys", async () => {
-  const team = await addTeam("admin");
+  const team = await addTeamWithAccount("admin");
   const own = await create(team);
   const rotated = await send(own.secret, ["POST", `${own.path}/rotate`], { overlapSeconds: 3_600 });
   expect(rotated.status).toBe(200);
@@ -213,7 +164,7 @@ test("an old secret can't manage keys", async () => {
 });
 
 test("a key can't manage the keys of a service account with more permissions", async () => {
-  const team = await addTeam("admin");
+  const team = await addTeamWithAccount("admin");
   const target = await create(team);
   const { client, secret } = team.owner;
   const [key] = (await client.apiKeys.list.query({})).items;
@@ -226,7 +177,7 @@ test("a key can't manage the keys of a service account with more permissions", a
 });
 
 test("a repeated creation issues another secret until the first one is used", async () => {
-  const team = await addTeam();
+  const team = await addTeamWithAccount();
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   const attempt = () => send(team.owner.secret, ["POST", team.path], { name: "Once" }, headers);
   const first = await attempt();
@@ -245,7 +196,7 @@ test("a repeated creation issues another secret until the first one is used", as
 });
 
 test("a repeated creation issues no secret to a key that was restricted in the meantime", async () => {
-  const team = await addTeam();
+  const team = await addTeamWithAccount();
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   const attempt = () => send(team.owner.secret, ["POST", team.path], { name: "Once" }, headers);
   const first = await attempt();
@@ -257,7 +208,7 @@ test("a repeated creation issues no secret to a key that was restricted in the m
 });
 
 test("a key that rotated itself can repeat the request with its old secret", async () => {
-  const team = await addTeam("admin");
+  const team = await addTeamWithAccount("admin");
   const own = await create(team);
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   const attempt = () => send(own.secret, ["POST", `${own.path}/rotate`], {}, headers);
@@ -269,7 +220,7 @@ test("a key that rotated itself can repeat the request with its old secret", asy
 });
 
 test("the policy of the workspace applies to a key on its next request", async () => {
-  const team = await addTeam();
+  const team = await addTeamWithAccount();
   const key = await create(team);
   const workspacePath = `/workspaces/${team.id}`;
   expect((await send(key.secret, ["GET", workspacePath])).status).toBe(200);
@@ -283,8 +234,8 @@ test("the policy of the workspace applies to a key on its next request", async (
 });
 
 test("owners and admins get a notice when a service account has nearly as many keys as it may have", async () => {
-  const team = await addTeam();
-  const [admin, member] = [await join(team, "admin"), await join(team, "member")];
+  const team = await addTeamWithAccount();
+  const [admin, member] = [await join(app, team, "admin"), await join(app, team, "member")];
   const noticesOf = async (secret: string) => {
     const { body } = await send(secret, ["GET", "/me/notices"]);
     return (body.data as { kind: string; message: string }[]).filter(
@@ -296,16 +247,15 @@ test("owners and admins get a notice when a service account has nearly as many k
   await create(team);
   const message =
     "The service account “Deploys” of the workspace “Team” has 4 of at most 4 API keys. Delete keys that are no longer used, or ask the operator to raise the quota.";
-  for (const secret of [team.owner.secret, admin]) {
+  for (const { secret } of [team.owner, admin]) {
     expect(await noticesOf(secret)).toMatchObject([{ message }]);
   }
-  expect(await noticesOf(member)).toEqual([]);
+  expect(await noticesOf(member.secret)).toEqual([]);
   const { items } = await team.owner.client.notices.list.query({});
   expect(items[0]?.link).toEqual({ to: "service-account", workspaceId: team.id, userId: team.accountId });
   // Someone who no longer manages the service account loses the notice.
-  const { body } = await send(admin, ["GET", "/me"]);
-  const { id: userId } = body.user as { id: string };
+  const userId = encodeId("user", admin.userId);
   const change = { workspaceId: team.id, userId, role: "member", version: 1 } as const;
   await team.owner.client.members.changeRole.mutate(change);
-  expect(await noticesOf(admin)).toEqual([]);
+  expect(await noticesOf(admin.secret)).toEqual([]);
 });

@@ -1,13 +1,12 @@
 // Service accounts: what they can do, who manages them, and what happens when they are deleted.
-import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import { insertMember } from "@latchkey/db/members";
-import type { Role } from "@latchkey/db/schema";
-import { enterWorkspace, inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
+import { decodeId, encodeId, type UserId } from "@latchkey/db/ids";
+import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { getAccount } from "../src/domain/accounts.ts";
 import { addMember } from "../src/domain/members.ts";
+import { createOpenClient } from "./open-client.ts";
+import { addPerson, addTeam, join, type Team } from "./team.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -17,67 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-type Client = ReturnType<typeof openClient>["client"];
-type Body = Readonly<Record<string, unknown>>;
-
-async function send(
-  secret: string,
-  [method, path]: readonly [string, string],
-  body?: object,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<{ readonly status: number; readonly etag: string; readonly body: Body }> {
-  const response = await fetch(`${app.baseUrl}/open${path}`, {
-    method,
-    headers: {
-      Authorization: `Bearer ${secret}`,
-      ...(body ? { "Content-Type": "application/json" } : {}),
-      ...headers,
-    },
-    ...(body ? { body: JSON.stringify(body) } : {}),
-  });
-  const text = await response.text();
-  return {
-    status: response.status,
-    etag: response.headers.get("etag") ?? "",
-    body: text === "" ? {} : JSON.parse(text),
-  };
-}
-
-interface Person {
-  readonly client: Client;
-  readonly userId: UserId;
-  readonly secret: string;
-}
-
-interface Team {
-  readonly id: string;
-  readonly scope: WorkspaceScope;
-  readonly owner: Person;
-  /** The path under `/open`. */
-  readonly path: string;
-}
-
-async function addPerson(): Promise<Person> {
-  const { userId, email } = await app.addUser();
-  const { client } = openClient(app.baseUrl);
-  await client.session.signIn.mutate({ email, password });
-  return { client, userId, secret: (await app.addKey(userId)).secret };
-}
-
-async function addTeam(): Promise<Team> {
-  const owner = await addPerson();
-  const { id } = await owner.client.workspaces.create.mutate({ name: "Team" });
-  const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
-  return { id, scope, owner, path: `/workspaces/${id}` };
-}
-
-async function join({ scope }: Team, role: Role): Promise<Person> {
-  const person = await addPerson();
-  await inWorkspace(app.instance.db, scope, (trx) =>
-    insertMember(trx, scope, { userId: person.userId, role }),
-  );
-  return person;
-}
+const { send } = createOpenClient(() => app);
 
 /** A service account with a key, both created in the web app. */
 async function addServiceAccount(
@@ -102,7 +41,7 @@ const readEvents = async ({ id, owner }: Team) =>
   (await owner.client.audit.list.query({ workspaceId: id })).items;
 
 test("a key of a service account acts with its role in its workspace, and nowhere else", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { userId, secret, keyId } = await addServiceAccount(team);
   const { body: me } = await send(secret, ["GET", "/me"]);
   expect(me).toMatchObject({
@@ -113,13 +52,13 @@ test("a key of a service account acts with its role in its workspace, and nowher
   expect((await send(secret, ["GET", team.path])).status).toBe(200);
   expect((await send(secret, ["PATCH", team.path], { name: "Changed" })).status).toBe(403);
   expect((await send(secret, ["POST", "/workspaces"], { name: "Own" })).status).toBe(403);
-  expect((await send(secret, ["GET", (await addTeam()).path])).status).toBe(403);
+  expect((await send(secret, ["GET", (await addTeam(app)).path])).status).toBe(403);
   const { body: keys } = await send(secret, ["GET", "/api-keys"]);
   expect(keys.data).toMatchObject([{ id: keyId }]);
 });
 
 test("the list of members and the audit log distinguish service accounts from people", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { userId, secret } = await addServiceAccount(team, "admin");
   const { body: members } = await send(team.owner.secret, ["GET", `${team.path}/members`]);
   expect(members.data).toMatchObject([
@@ -146,7 +85,7 @@ test("the list of members and the audit log distinguish service accounts from pe
 });
 
 test("the open API creates, lists, changes and deletes service accounts", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const path = `${team.path}/service-accounts`;
   const { secret } = team.owner;
   const created = await send(secret, ["POST", path], { name: "Backups", role: "viewer" });
@@ -177,7 +116,7 @@ test("the open API creates, lists, changes and deletes service accounts", async 
 });
 
 test("a quota limits the service accounts of a workspace, which don't count as people", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const path = `${team.path}/service-accounts`;
   const create = () => send(team.owner.secret, ["POST", path], { name: "Another", role: "viewer" });
   const statuses = (await Promise.all(Array.from({ length: 6 }, create))).map(({ status }) => status);
@@ -186,7 +125,7 @@ test("a quota limits the service accounts of a workspace, which don't count as p
 });
 
 test("a role and a status apply to the next request", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { userId, secret } = await addServiceAccount(team, "viewer");
   const rename = async () =>
     (await send(secret, ["PATCH", team.path], { description: crypto.randomUUID() })).status;
@@ -206,7 +145,7 @@ test("a role and a status apply to the next request", async () => {
 });
 
 test("a deleted service account loses its keys and its invitations, and its events stay readable", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { userId, secret, keyId } = await addServiceAccount(team, "admin");
   const invited = await send(secret, ["POST", `${team.path}/invitations`], {
     email: `${crypto.randomUUID()}@example.com`,
@@ -234,7 +173,7 @@ test("a deleted service account loses its keys and its invitations, and its even
 });
 
 test("deleting a workspace deletes its service accounts completely", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { userId, secret, keyId } = await addServiceAccount(team);
   const deleted = await addServiceAccount(team);
   await team.owner.client.serviceAccounts.delete.mutate({ workspaceId: team.id, userId: deleted.userId });
@@ -261,10 +200,10 @@ test("deleting a workspace deletes its service accounts completely", async () =>
 });
 
 test("admins manage the keys of service accounts, and nobody gets more permissions than their own", async () => {
-  const team = await addTeam();
-  const admin = await join(team, "admin");
-  const member = await join(team, "member");
-  const stranger = await addPerson();
+  const team = await addTeam(app);
+  const admin = await join(app, team, "admin");
+  const member = await join(app, team, "member");
+  const stranger = await addPerson(app);
   const { userId, keyId, secret } = await addServiceAccount(team, "admin");
   for (const { client } of [member, stranger]) {
     await expect(client.apiKeys.get.query({ id: keyId })).rejects.toMatchObject(failsWith("NOT_FOUND"));
@@ -291,7 +230,7 @@ test("admins manage the keys of service accounts, and nobody gets more permissio
 });
 
 test("a key that can't grant the role of a service account can't change or delete it", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { userId } = await addServiceAccount(team, "admin");
   const { client, secret } = team.owner;
   const [key] = (await client.apiKeys.list.query({})).items;
@@ -307,7 +246,7 @@ test("a key that can't grant the role of a service account can't change or delet
 });
 
 test("secrets of service accounts require recent authentication", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { userId, keyId } = await addServiceAccount(team);
   const { client } = team.owner;
   await app.owner
@@ -333,8 +272,8 @@ test("secrets of service accounts require recent authentication", async () => {
 });
 
 test("a service account can't own a workspace, join another one, or leave by itself", async () => {
-  const team = await addTeam();
-  const other = await addTeam();
+  const team = await addTeam(app);
+  const other = await addTeam(app);
   const { userId, secret } = await addServiceAccount(team);
   const { client } = team.owner;
   await expect(
@@ -357,7 +296,7 @@ test("a service account can't own a workspace, join another one, or leave by its
 });
 
 test("a service account isn't an account that can sign in", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { userId, name } = await addServiceAccount(team);
   const id = decodeId("user", userId) as UserId; // The API made it.
   const { email } = await app.owner
@@ -383,7 +322,7 @@ test("a service account isn't an account that can sign in", async () => {
 });
 
 test("an owner whose workspace has only service accounts besides them can be disabled", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { secret } = await addServiceAccount(team);
   await app.disableUser(team.owner.userId);
   // The integration keeps working.
@@ -391,7 +330,7 @@ test("an owner whose workspace has only service accounts besides them can be dis
 });
 
 test("rejected requests are explained in terms of the service account", async () => {
-  const team = await addTeam();
+  const team = await addTeam(app);
   const { userId, secret, keyId } = await addServiceAccount(team, "viewer");
   const { client } = team.owner;
   const evaluate = async (method: "GET" | "PATCH", path: string) =>
