@@ -22,8 +22,8 @@ import { instant, searchText, userId, workspaceId } from "../fields.ts";
 import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
 import { presentInstanceState } from "../presenters/instance-state.ts";
-import { presentUserOverview } from "../presenters/operated-user.ts";
-import { presentWorkspaceOverview } from "../presenters/operated-workspace.ts";
+import { presentUserOverview } from "../presenters/user-overview.ts";
+import { presentWorkspaceOverview } from "../presenters/workspace-overview.ts";
 import { createRouter, sessionProcedure, startWithinMs } from "./trpc.ts";
 
 const pageSizeInput = pageSize.default(50);

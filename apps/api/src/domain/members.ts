@@ -29,8 +29,8 @@ import {
 } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { addQuotaNotice, type Quotas, requireQuota } from "./quotas.ts";
+import { removeServiceAccount } from "./remove-service-account.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { removeServiceAccount } from "./retire-service-account.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 

@@ -6,7 +6,7 @@ import { commandOrigin } from "../command-origin.ts";
 import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";
 import { webhookActions } from "./webhook-actions.ts";
-import { readWebhookOptions } from "./webhook-terms.ts";
+import { readWebhookOptions } from "./webhook-options.ts";
 import { webhookSecretResult } from "./webhook-view.ts";
 
 const { url, description } = newWebhookFields;

@@ -4,7 +4,7 @@ import { rotateWebhookSecret } from "../../domain/webhooks.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { defineTask } from "../task.ts";
 import { overlap, webhookId, workspaceId } from "../values.ts";
-import { readWebhookOptions } from "./webhook-terms.ts";
+import { readWebhookOptions } from "./webhook-options.ts";
 import { webhookSecretResult } from "./webhook-view.ts";
 
 export const rotateWebhookTask = defineTask({
