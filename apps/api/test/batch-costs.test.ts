@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { batchCostOf, maxBatchCost } from "../src/admin/batch-costs.ts";
-import { router } from "../src/admin/router.ts";
+import { batchCostOf, maxBatchCost } from "../src/procedures/batch-costs.ts";
+import { router } from "../src/procedures/router.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 

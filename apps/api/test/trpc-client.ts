@@ -1,5 +1,5 @@
 import { createTRPCClient, httpBatchLink } from "@trpc/client";
-import type { AppRouter } from "../src/admin/router.ts";
+import type { AppRouter } from "../src/procedures/router.ts";
 
 /** Creates a tRPC client that keeps cookies, as a browser does. `sent` are the headers of every request. */
 export function openClient(baseUrl: string, sent: Readonly<Record<string, string>> = {}) {

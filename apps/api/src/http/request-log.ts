@@ -1,8 +1,8 @@
 import type { RequestListener, ServerResponse } from "node:http";
 import { encodeId } from "@latchkey/db/ids";
 import type { Logger } from "pino";
-import { maxBatchCost } from "../admin/batch-costs.ts";
-import { router } from "../admin/router.ts";
+import { maxBatchCost } from "../procedures/batch-costs.ts";
+import { router } from "../procedures/router.ts";
 import { isOpenApiPath } from "./edge-rules.ts";
 import type { FindRoute } from "./open-routes.ts";
 import { readProcedureNames } from "./procedure-names.ts";

@@ -1,7 +1,7 @@
 // Lists, searches, filters, cursors and idempotent replays never return rows of another tenant.
 import { createTRPCClient, httpLink } from "@trpc/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { AppRouter } from "../../src/admin/router.ts";
+import type { AppRouter } from "../../src/procedures/router.ts";
 import { startTestApp, type TestApp } from "../test-app.ts";
 import { createFixture, prepareFixture, type TenantFixture } from "./fixture.ts";
 

@@ -2,7 +2,7 @@
 import { encodeId } from "@latchkey/db/ids";
 import { type ErrorCode, errorCatalog } from "@latchkey/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { router } from "../../src/admin/router.ts";
+import { router } from "../../src/procedures/router.ts";
 import { password, sendRaw, startTestApp, type TestApp } from "../test-app.ts";
 import {
   addOwnershipTransfer,
