@@ -31,12 +31,12 @@ function expectUnnoticed(outcomes: Parameters<typeof slowestMs>[0]): void {
 }
 
 let environment: FaultEnvironment;
-let mine: CreatedKey;
-let theirs: CreatedKey;
+let lockedKey: CreatedKey;
+let freeKey: CreatedKey;
 beforeAll(async () => {
   environment = await createFaultEnvironment();
-  mine = await environment.knownKey("whose rows are held");
-  theirs = await environment.knownKey("another's");
+  lockedKey = await environment.knownKey("with locked rows");
+  freeKey = await environment.knownKey("without locked rows");
 });
 afterAll(async () => {
   await environment?.close();
@@ -60,16 +60,16 @@ async function closeLoads(fault: string, loads: readonly (readonly [CreatedKey, 
 }
 
 const countBoth = async (): Promise<number> =>
-  (await readUses(environment.database, mine.id)) + (await readUses(environment.database, theirs.id));
+  (await readUses(environment.database, lockedKey.id)) + (await readUses(environment.database, freeKey.id));
 
 test("a locked row of one key makes its callers get 503, and delays no others", async () => {
   const before = await countBoth();
-  const [held, free] = [runLoad(mine, 16), runLoad(theirs, 16)];
+  const [held, free] = [runLoad(lockedKey, 16), runLoad(freeKey, 16)];
   await Promise.all([held.reached(200), free.reached(200)]);
   const { release } = await holdLocks(
     environment.database,
     "select from key_counters where key_id = $1 for update",
-    [toUuid(mine.id)],
+    [toUuid(lockedKey.id)],
   );
   const heldAt = performance.now();
   await held.reached(held.outcomes.length + 32);
@@ -86,8 +86,8 @@ test("a locked row of one key makes its callers get 503, and delays no others", 
   await closeLoads(
     "one key's row held",
     [
-      [mine, held],
-      [theirs, free],
+      [lockedKey, held],
+      [freeKey, free],
     ],
     before,
   );
@@ -109,7 +109,7 @@ test("locked rows of keys and their users delay no admission, even of keys that 
   const fresh = await Promise.all(
     Array.from({ length: 8 }, (_, index) => createKey(node.baseUrl, account, `fresh ${index}`)),
   );
-  const loads = [runLoad(mine, 8), runLoad(theirs, 8)] as const;
+  const loads = [runLoad(lockedKey, 8), runLoad(freeKey, 8)] as const;
   await Promise.all(loads.map((load) => load.reached(100)));
   const { release } = await holdLocks(
     environment.database,
@@ -128,7 +128,7 @@ test("locked rows of keys and their users delay no admission, even of keys that 
   await Promise.all(loads.map((load) => load.stop()));
   await closeLoads(
     "rows of keys and users held",
-    [[mine, loads[0]], [theirs, loads[1]], ...firstUses],
+    [[lockedKey, loads[0]], [freeKey, loads[1]], ...firstUses],
     before,
   );
   const outcomes = [...loads, ...firstUses.map(([, load]) => load)].flatMap((load) => load.outcomes);
@@ -140,7 +140,7 @@ test.each(["exclusive", "access exclusive"])(
   "a table lock on the counters in %s mode makes every caller get 503 in time, and only while it is held",
   async (mode) => {
     const before = await countBoth();
-    const loads = [runLoad(mine, 16), runLoad(theirs, 16)] as const;
+    const loads = [runLoad(lockedKey, 16), runLoad(freeKey, 16)] as const;
     await Promise.all(loads.map((load) => load.reached(100)));
     const { release } = await holdLocks(environment.database, `lock table key_counters in ${mode} mode`);
     const heldAt = performance.now();
@@ -154,8 +154,8 @@ test.each(["exclusive", "access exclusive"])(
     await closeLoads(
       `the table of counters locked, ${mode}`,
       [
-        [mine, loads[0]],
-        [theirs, loads[1]],
+        [lockedKey, loads[0]],
+        [freeKey, loads[1]],
       ],
       before,
     );

@@ -65,17 +65,20 @@ async function sendCrowd(
   requestsOfOthers?: number,
 ): Promise<CrowdResult> {
   const { node, database } = environment;
-  const [mine, theirs] = [await environment.knownKey(when), await environment.knownKey(`another's ${when}`)];
-  const goOn = await stop(mine.id);
+  const [crowdedKey, otherKey] = [
+    await environment.knownKey(when),
+    await environment.knownKey(`another's ${when}`),
+  ];
+  const goOn = await stop(crowdedKey.id);
   const startedAt = performance.now();
-  const waiting = startPipelinedLoad({ baseUrl: node.baseUrl, key: mine.key, ...crowd });
+  const waiting = startPipelinedLoad({ baseUrl: node.baseUrl, key: crowdedKey.key, ...crowd });
   // No request can be admitted, and none has reached its deadline, so the first response is a rejection by the full
   // queue.
   await waiting.firstAnswer;
   const fullAfterMs = performance.now() - startedAt;
   const others = startLoad({
     baseUrls: [node.baseUrl],
-    key: theirs.key,
+    key: otherKey.key,
     connections: 10,
     ...(requestsOfOthers ? { requests: requestsOfOthers } : {}),
   });
@@ -92,14 +95,14 @@ async function sendCrowd(
   await others.stop();
   await goOn();
   await environment.recovered();
-  const next = await callOpen(node.baseUrl, mine.key);
+  const next = await callOpen(node.baseUrl, crowdedKey.key);
   const peakMb = await readPeakMb(node.pid);
-  const counted = await readUses(database, mine.id);
+  const counted = await readUses(database, crowdedKey.id);
   verifyCounts(
     `a crowd with one key, ${when}`,
     {
       answered: 2 + (next.status === 200 ? 1 : 0) + countAnswered(others.outcomes),
-      counted: counted + (await readUses(database, theirs.id)),
+      counted: counted + (await readUses(database, otherKey.id)),
       received: 3 + crowdSize + others.sent(),
     },
     `the first rejected after ${Math.round(fullAfterMs)} ms, the last after ${Math.round(answeredAfterMs)} ms; ` +

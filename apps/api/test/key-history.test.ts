@@ -148,7 +148,12 @@ describe("a tried request", () => {
   type Settings = Partial<KeySettings>;
   test.each<[string, Settings, string, object]>([
     ["is admitted", {}, "GET /open/me", { status: 200, outcome: "admitted", permission: null }],
-    ["needs a permission", {}, "GET /open/workspaces/{ours}", { status: 200, permission: "workspace:read" }],
+    [
+      "needs a permission",
+      {},
+      "GET /open/workspaces/{workspaceId}",
+      { status: 200, permission: "workspace:read" },
+    ],
     [
       "has an unknown workspace",
       {},
@@ -158,7 +163,7 @@ describe("a tried request", () => {
     [
       "changes a workspace with a read-only key",
       { isReadOnly: true },
-      "DELETE /open/workspaces/{ours}",
+      "DELETE /open/workspaces/{workspaceId}",
       { status: 403, outcome: "permission-not-in-key" },
     ],
     [
@@ -186,7 +191,10 @@ describe("a tried request", () => {
     const { client, userId } = await signIn();
     const { id, secret } = await addKey(userId, settings);
     const [workspace] = (await client.session.current.query())?.workspaces ?? [];
-    const [method, path = ""] = request.replace("{ours}", workspace?.id ?? "").split(" ") as ["GET", string];
+    const [method, path = ""] = request.replace("{workspaceId}", workspace?.id ?? "").split(" ") as [
+      "GET",
+      string,
+    ];
     const result = await client.keyHistory.tryOut.mutate({ key: secret, method, path });
     expect(result).toMatchObject({ keyId: id, ...expected });
     expect(result.explanation).toMatch(/^[A-Z].+\.$/);

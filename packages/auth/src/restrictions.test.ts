@@ -81,7 +81,7 @@ test("a restricted key can't give or take a role with more permissions than the 
   expect(listGrants(most).owner).toEqual(["admin", "member", "viewer"]);
 });
 
-const [ours, theirs] = ["w", "x"] as unknown as [WorkspaceId, WorkspaceId];
+const [tenant, otherTenant] = ["w", "x"] as unknown as [WorkspaceId, WorkspaceId];
 const soon = new Date("2027-01-01T00:00:00Z");
 const later = new Date("2028-01-01T00:00:00Z");
 const perMinute = { quota: 10, windowSeconds: 60 };
@@ -100,11 +100,11 @@ const edits: Readonly<Record<SettingName, { readonly reduces: Edit; readonly exp
     ],
   },
   workspaceIds: {
-    reduces: [[ours, theirs], [theirs]],
+    reduces: [[tenant, otherTenant], [otherTenant]],
     expands: [
-      [[ours], [ours, theirs]],
-      [[ours], [theirs]],
-      [[ours], null],
+      [[tenant], [tenant, otherTenant]],
+      [[tenant], [otherTenant]],
+      [[tenant], null],
     ],
   },
   permissions: {
@@ -168,8 +168,10 @@ test("a key without restrictions compiles to none, and an empty list is a restri
 test("readableWorkspaces returns the workspaces that a key can read", () => {
   expect(readableWorkspaces(undefined)).toBeUndefined();
   expect(readableWorkspaces(restrict({ isReadOnly: true }))).toBeUndefined();
-  expect(readableWorkspaces(restrict({ isReadOnly: true, workspaceIds: [ours] }))).toEqual(new Set([ours]));
-  expect(readableWorkspaces(restrict({ permissions: ["audit:read"], workspaceIds: [ours] }))).toEqual(
+  expect(readableWorkspaces(restrict({ isReadOnly: true, workspaceIds: [tenant] }))).toEqual(
+    new Set([tenant]),
+  );
+  expect(readableWorkspaces(restrict({ permissions: ["audit:read"], workspaceIds: [tenant] }))).toEqual(
     new Set(),
   );
 });

@@ -21,11 +21,11 @@ import { asUser, inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 import { findWorkspace, insertWorkspace, listMemberships } from "./workspaces.ts";
 
 let database: TestDatabase;
-let ours: Tenant;
-let theirs: Tenant;
+let tenant: Tenant;
+let otherTenant: Tenant;
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  [ours, theirs] = [await addTenant(), await addTenant()];
+  [tenant, otherTenant] = [await addTenant(), await addTenant()];
 });
 afterAll(() => database.drop());
 
@@ -101,20 +101,20 @@ const changes: Readonly<Partial<Record<(typeof tables)[number][0], string>>> = {
 test.each(tables)(
   "a query of %s without its condition sees only the rows of one tenant",
   async (table, column) => {
-    const rows = await inWorkspace(database.db, ours.scope, (trx) =>
+    const rows = await inWorkspace(database.db, tenant.scope, (trx) =>
       trx
         .selectFrom(table)
         .select(sql<string>`${sql.ref(column)}`.as("owner"))
         .execute(),
     );
-    expect(new Set(rows.map(({ owner }) => owner))).toEqual(new Set([ours.scope.workspaceId]));
+    expect(new Set(rows.map(({ owner }) => owner))).toEqual(new Set([tenant.scope.workspaceId]));
   },
 );
 
 test.each(tables)(
   "a change of %s without its condition does not affect the rows of other tenants",
   async (table, column) => {
-    const { workspaceId: foreign } = theirs.scope;
+    const { workspaceId: foreign } = otherTenant.scope;
     const read = () =>
       database.owner
         .selectFrom(table)
@@ -123,7 +123,7 @@ test.each(tables)(
         .execute();
     const before = await read();
     expect(before).toContainEqual({ owner: foreign });
-    await inWorkspace(database.db, ours.scope, async (trx) => {
+    await inWorkspace(database.db, tenant.scope, async (trx) => {
       const change = changes[table];
       if (change) await sql`update ${sql.table(table)} set ${sql.raw(change)}`.execute(trx);
       await sql`delete from ${sql.table(table === "audit_events" ? "members" : table)}`.execute(trx);
@@ -142,18 +142,18 @@ function ignoreRollback(error: unknown): void {
 
 test("a user sees the policies of their own workspaces, and what any workspace decided about their own keys", async () => {
   const read = (table: "api_key_policies" | "workspace_key_access") =>
-    asUser(database.db, ours.userId, (trx) => trx.selectFrom(table).select("workspace_id").execute());
+    asUser(database.db, tenant.userId, (trx) => trx.selectFrom(table).select("workspace_id").execute());
   for (const table of ["api_key_policies", "workspace_key_access"] as const) {
-    expect(await read(table)).toEqual([{ workspace_id: ours.scope.workspaceId }]);
+    expect(await read(table)).toEqual([{ workspace_id: tenant.scope.workspaceId }]);
     const change = sql`delete from ${sql.table(table)}`;
-    await asUser(database.db, ours.userId, (trx) => change.execute(trx));
+    await asUser(database.db, tenant.userId, (trx) => change.execute(trx));
     expect(await read(table)).toHaveLength(1);
   }
 });
 
 test("audit events can't be changed", async () => {
   const change = sql`update audit_events set action = 'member.added'`;
-  await expect(inWorkspace(database.db, ours.scope, (trx) => change.execute(trx))).rejects.toThrow(
+  await expect(inWorkspace(database.db, tenant.scope, (trx) => change.execute(trx))).rejects.toThrow(
     "permission denied for table audit_events",
   );
 });
@@ -164,7 +164,7 @@ test.each(tables)("no row of %s is visible without a named workspace", async (ta
 
 test("compares the workspace of a row of key_usage_hours before it calls the function of another policy", async () => {
   const plan = sql<{ "QUERY PLAN": string }>`explain select from key_usage_hours where hour >= now()`;
-  const { rows } = await inWorkspace(database.db, ours.scope, (trx) => plan.execute(trx));
+  const { rows } = await inWorkspace(database.db, tenant.scope, (trx) => plan.execute(trx));
   const text = rows.map((row) => row["QUERY PLAN"]).join("\n");
   expect(text).toMatch(/Filter: \(\(workspace_id = .* OR is_own_key\(key_id\) OR /);
 });
@@ -172,10 +172,10 @@ test("compares the workspace of a row of key_usage_hours before it calls the fun
 test("the named workspace or user applies only to its own transaction", async () => {
   const one = openDatabase(database.connection, { applicationName: "test", maxConnections: 1 });
   try {
-    await inWorkspace(one, ours.scope, (trx) => findWorkspace(trx, ours.scope));
+    await inWorkspace(one, tenant.scope, (trx) => findWorkspace(trx, tenant.scope));
     expect(await one.selectFrom("members").selectAll().execute()).toEqual([]);
-    await asUser(one, ours.userId, (trx) =>
-      listMemberships(trx, ours.userId, { limit: 1, direction: "asc" }),
+    await asUser(one, tenant.userId, (trx) =>
+      listMemberships(trx, tenant.userId, { limit: 1, direction: "asc" }),
     );
     expect(await one.selectFrom("members").selectAll().execute()).toEqual([]);
   } finally {
@@ -184,32 +184,32 @@ test("the named workspace or user applies only to its own transaction", async ()
 });
 
 test("no row can be inserted into or moved to a workspace other than the named one", async () => {
-  const foreign = theirs.scope.workspaceId;
-  const smuggled = inWorkspace(database.db, ours.scope, (trx) =>
+  const foreign = otherTenant.scope.workspaceId;
+  const smuggled = inWorkspace(database.db, tenant.scope, (trx) =>
     trx
       .insertInto("members")
-      .values({ workspace_id: foreign, user_id: ours.userId, role: "owner" })
+      .values({ workspace_id: foreign, user_id: tenant.userId, role: "owner" })
       .execute(),
   );
   await expect(smuggled).rejects.toThrow("violates row-level security policy");
-  const moved = inWorkspace(database.db, ours.scope, (trx) =>
+  const moved = inWorkspace(database.db, tenant.scope, (trx) =>
     trx.updateTable("members").set({ workspace_id: foreign }).execute(),
   );
   await expect(moved).rejects.toThrow("violates row-level security policy");
-  const written = inWorkspace(database.db, ours.scope, (trx) =>
-    appendAudit(trx, theirs.scope, origin, { action: "workspace.renamed", targetId: foreign }),
+  const written = inWorkspace(database.db, tenant.scope, (trx) =>
+    appendAudit(trx, otherTenant.scope, origin, { action: "workspace.renamed", targetId: foreign }),
   );
   await expect(written).rejects.toThrow("violates row-level security policy");
 });
 
 test("a user sees the workspaces that they are a member of, and no other member of them", async () => {
   const guest = await addTenant();
-  await inWorkspace(database.db, ours.scope, (trx) =>
-    insertMember(trx, ours.scope, { userId: guest.userId, role: "viewer" }),
+  await inWorkspace(database.db, tenant.scope, (trx) =>
+    insertMember(trx, tenant.scope, { userId: guest.userId, role: "viewer" }),
   );
   await asUser(database.db, guest.userId, async (trx) => {
     const seen = await trx.selectFrom("workspaces").select("id").orderBy("id").execute();
-    const own = [ours.scope.workspaceId, guest.scope.workspaceId].sort();
+    const own = [tenant.scope.workspaceId, guest.scope.workspaceId].sort();
     expect(seen.map(({ id }) => id)).toEqual(own);
     const members = await trx.selectFrom("members").select("user_id").execute();
     expect(new Set(members.map(({ user_id }) => user_id))).toEqual(new Set([guest.userId]));
@@ -230,33 +230,33 @@ test("a query of key usage without its condition sees only one workspace, or onl
     database.db
       .transaction()
       .execute((trx) => insertApiKey(trx, { ...key, userId, hash: randomBytes(32) })) as Promise<KeyId>; // The user is not disabled.
-  const [ourKey, theirKey] = [await addKey(ours.userId), await addKey(theirs.userId)];
-  await add(ourKey, ours.scope.workspaceId);
-  await add(ourKey, theirs.scope.workspaceId);
-  await add(ourKey, null);
-  await add(theirKey, ours.scope.workspaceId);
-  await add(theirKey, theirs.scope.workspaceId);
+  const [tenantKey, otherTenantKey] = [await addKey(tenant.userId), await addKey(otherTenant.userId)];
+  await add(tenantKey, tenant.scope.workspaceId);
+  await add(tenantKey, otherTenant.scope.workspaceId);
+  await add(tenantKey, null);
+  await add(otherTenantKey, tenant.scope.workspaceId);
+  await add(otherTenantKey, otherTenant.scope.workspaceId);
   const read = (trx: Db) =>
     trx.selectFrom("key_usage_hours").select(["key_id", "workspace_id"]).orderBy("key_id").execute();
-  const inOurs = await inWorkspace(database.db, ours.scope, read);
-  expect(inOurs).toEqual([
-    { key_id: ourKey, workspace_id: ours.scope.workspaceId },
-    { key_id: theirKey, workspace_id: ours.scope.workspaceId },
+  const inTenant = await inWorkspace(database.db, tenant.scope, read);
+  expect(inTenant).toEqual([
+    { key_id: tenantKey, workspace_id: tenant.scope.workspaceId },
+    { key_id: otherTenantKey, workspace_id: tenant.scope.workspaceId },
   ]);
-  const asOurs = await asUser(database.db, ours.userId, read);
-  expect(new Set(asOurs.map(({ key_id }) => key_id))).toEqual(new Set([ourKey]));
-  expect(asOurs).toHaveLength(3);
+  const asMember = await asUser(database.db, tenant.userId, read);
+  expect(new Set(asMember.map(({ key_id }) => key_id))).toEqual(new Set([tenantKey]));
+  expect(asMember).toHaveLength(3);
 });
 
 test.each(["workspace_usage_hours", "workspace_key_days"] as const)(
   "a query of %s without its condition sees only one workspace, and changes none",
   async (table) => {
     const read = (trx: Db) => trx.selectFrom(table).select("workspace_id").distinct().execute();
-    for (const { scope } of [ours, theirs])
+    for (const { scope } of [tenant, otherTenant])
       expect(await inWorkspace(database.db, scope, read)).toEqual([{ workspace_id: scope.workspaceId }]);
-    expect(await asUser(database.db, ours.userId, read)).toEqual([]);
+    expect(await asUser(database.db, tenant.userId, read)).toEqual([]);
     expect(await read(database.db)).toEqual([]);
-    const remove = inWorkspace(database.db, ours.scope, (trx) => trx.deleteFrom(table).execute());
+    const remove = inWorkspace(database.db, tenant.scope, (trx) => trx.deleteFrom(table).execute());
     await expect(remove).rejects.toThrow(/permission denied/);
   },
 );
@@ -337,13 +337,15 @@ test("the admission role sees only the columns that decide about keys or that op
     const { rows } = await client.query<{ user_id: UserId }>(
       "select workspace_id, user_id, role from members",
     );
-    expect(rows.map(({ user_id }) => user_id)).toEqual(expect.arrayContaining([ours.userId, theirs.userId]));
+    expect(rows.map(({ user_id }) => user_id)).toEqual(
+      expect.arrayContaining([tenant.userId, otherTenant.userId]),
+    );
     // Operators see how many events each workspace has.
     const counts = await client.query<{ workspace_id: WorkspaceId }>(
       "select workspace_id, count(*) from audit_events group by 1",
     );
     expect(counts.rows.map(({ workspace_id }) => workspace_id)).toEqual(
-      expect.arrayContaining([ours.scope.workspaceId, theirs.scope.workspaceId]),
+      expect.arrayContaining([tenant.scope.workspaceId, otherTenant.scope.workspaceId]),
     );
     for (const rejected of [
       "select name from api_keys",
@@ -370,15 +372,15 @@ test("code without a scope does not compile", () => {
   // Never called: the compiler checks it.
   const uncompiled = (): unknown => [
     // @ts-expect-error A workspace ID is not a scope.
-    inWorkspace(database.db, { workspaceId: ours.scope.workspaceId }, async () => undefined),
+    inWorkspace(database.db, { workspaceId: tenant.scope.workspaceId }, async () => undefined),
     // @ts-expect-error A plain transaction is not limited to a workspace.
-    database.db.transaction().execute((trx) => findWorkspace(trx, ours.scope)),
+    database.db.transaction().execute((trx) => findWorkspace(trx, tenant.scope)),
     // @ts-expect-error A query on tenant data requires a scope.
-    inWorkspace(database.db, ours.scope, (trx) => findWorkspace(trx)),
+    inWorkspace(database.db, tenant.scope, (trx) => findWorkspace(trx)),
     // @ts-expect-error Even in a transaction of the workspace.
-    inWorkspace(database.db, ours.scope, (trx) => listMembers(trx, undefined, {})),
+    inWorkspace(database.db, tenant.scope, (trx) => listMembers(trx, undefined, {})),
     // @ts-expect-error An audit event belongs to the transaction of its change.
-    appendAudit(database.db, ours.scope, origin, { action: "member.added", targetId: ours.userId }),
+    appendAudit(database.db, tenant.scope, origin, { action: "member.added", targetId: tenant.userId }),
   ];
   expect(uncompiled).toBeTypeOf("function");
 });

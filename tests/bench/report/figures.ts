@@ -24,8 +24,8 @@ export function medianOf(rounds: readonly Round[], quantity: Quantity, of: Case)
 export function throughputRatios(rounds: readonly Round[], of: Case, to: Case): number[] {
   const ratios: number[] = [];
   for (const round of rounds) {
-    const [ours, theirs] = [of, to].map((side) => valueIn(round, "koaShare", side));
-    if (ours !== undefined && theirs !== undefined) ratios.push(ours / theirs);
+    const [numerator, denominator] = [of, to].map((side) => valueIn(round, "koaShare", side));
+    if (numerator !== undefined && denominator !== undefined) ratios.push(numerator / denominator);
   }
   return ratios;
 }

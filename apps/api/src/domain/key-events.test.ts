@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { describeCreation, describeEdit } from "./key-events.ts";
 
 const key = { ...defaultSettings, name: "CI" };
-const ours = "01890a5d-ac96-774b-bcce-b302099a8057" as WorkspaceId;
+const tenant = "01890a5d-ac96-774b-bcce-b302099a8057" as WorkspaceId;
 
 test("a new key is described by its name and restrictions", () => {
   expect(describeCreation(key)).toEqual({ action: "key.created", after: { name: "CI" } });
@@ -28,8 +28,8 @@ test.each([
   [
     "a new restriction",
     key,
-    { ...key, workspaceIds: [ours] },
-    [{ action: "key.restricted", before: { workspaceIds: null }, after: { workspaceIds: [ours] } }],
+    { ...key, workspaceIds: [tenant] },
+    [{ action: "key.restricted", before: { workspaceIds: null }, after: { workspaceIds: [tenant] } }],
   ],
   [
     "a restriction that is lifted",

@@ -37,34 +37,34 @@ async function exportAuditLog(workspaceId: string, cookie: string) {
 test.each(Object.entries(row?.results ?? {}))("called by %s: %s", async (name, status) => {
   const caller = name as keyof NonNullable<typeof row>["results"]; // A key of the results.
   const fixture = await prepareFixture(app);
-  const { ours, theirs, people } = fixture;
+  const { tenant, otherTenant, people } = fixture;
   const actor = caller === "nobody" ? undefined : people[caller];
   const cookie = await openSession(actor);
-  const { result, before, after } = await observe(app.owner, () => exportAuditLog(ours.id, cookie));
+  const { result, before, after } = await observe(app.owner, () => exportAuditLog(tenant.id, cookie));
   expect(result.status).toBe(Number(status));
   expectEffect({ before, after }, {});
   if (result.status === 200) {
     expect(result.body).toContain('"action":"member.added"');
-    expect(result.body).toContain(ours.name);
-    for (const hidden of fixture.identifiers.theirs) expect(result.body).not.toContain(hidden);
+    expect(result.body).toContain(tenant.name);
+    for (const hidden of fixture.identifiers.otherTenant) expect(result.body).not.toContain(hidden);
   } else {
     for (const hidden of listHiddenText(caller, fixture)) expect(result.body).not.toContain(hidden);
     // Nobody learns whether a workspace exists.
     expect(await exportAuditLog("ws_01h455vb4pex5vsknk084sn02q", cookie)).toEqual(result);
   }
-  if (caller === "owner") expect((await exportAuditLog(theirs.id, cookie)).status).toBe(403);
+  if (caller === "owner") expect((await exportAuditLog(otherTenant.id, cookie)).status).toBe(403);
 });
 
 test("a missing second factor that the workspace requires is rejected, and a session with one isn't", async () => {
-  const { ours, people } = await prepareFixture(app);
-  const { workspaceId } = ours;
+  const { tenant, people } = await prepareFixture(app);
+  const { workspaceId } = tenant;
   await app.owner
     .updateTable("workspaces")
     .set({ requires_second_factor: true })
     .where("id", "=", workspaceId)
     .execute();
   const cookie = await openSession(people.owner);
-  const rejected = await exportAuditLog(ours.id, cookie);
+  const rejected = await exportAuditLog(tenant.id, cookie);
   expect(rejected.status).toBe(403);
   expect(rejected.body).toContain("second_factor_required");
   expect(rejected.body).not.toContain(people.coOwner.email);
@@ -74,5 +74,5 @@ test("a missing second factor that the workspace requires is rejected, and a ses
   await sql`update sessions set has_second_factor = true where user_id = ${people.owner.userId}`.execute(
     app.owner,
   );
-  expect((await exportAuditLog(ours.id, cookie)).status).toBe(200);
+  expect((await exportAuditLog(tenant.id, cookie)).status).toBe(200);
 });

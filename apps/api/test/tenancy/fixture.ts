@@ -33,13 +33,13 @@ export interface FixtureWorkspace {
 
 /** Two workspaces without a common member, in the state that each test case starts from. */
 export interface TenantFixture {
-  readonly ours: FixtureWorkspace;
-  readonly theirs: FixtureWorkspace;
-  /** The stranger and the foreigner are members of `theirs`. All others are, or were, members of `ours`. */
+  readonly tenant: FixtureWorkspace;
+  readonly otherTenant: FixtureWorkspace;
+  /** The stranger and the foreigner are members of `otherTenant`. All others are, or were, members of `tenant`. */
   readonly people: Readonly<Record<Exclude<Caller, "nobody"> | "target" | "coOwner" | "foreigner", Person>>;
   /** An operator of the instance, who is a member of no workspace. */
   readonly operator: Person;
-  /** A key of the owner of `ours`. Only the owner, and admins in the lists of the workspace, can see it. */
+  /** A key of the owner of `tenant`. Only the owner, and admins in the lists of the workspace, can see it. */
   readonly ownersKey: {
     readonly id: string;
     readonly name: string;
@@ -47,19 +47,22 @@ export interface TenantFixture {
     readonly secret: string;
   };
   /** Service accounts of the workspaces, with their names as `email`. */
-  readonly serviceAccounts: Readonly<Record<"ours" | "theirs", Person>>;
+  readonly serviceAccounts: Readonly<Record<"tenant" | "otherTenant", Person>>;
   /** A key of our service account. Only owners and admins see it. */
   readonly serviceKey: { readonly id: string; readonly name: string; readonly keyId: KeyId };
-  /** Invitations to the workspaces. Only admins and owners see them, and the member of `ours` the one that they sent. */
+  /** Invitations to the workspaces. Only admins and owners see them, and the member of `tenant` the one that they sent. */
   readonly invitations: Readonly<
-    Record<"ours" | "theirs" | "byMember", { readonly id: string; readonly email: string }>
+    Record<"tenant" | "otherTenant" | "byMember", { readonly id: string; readonly email: string }>
   >;
   /** A webhook of each workspace, with one delivery. Only admins and owners see them. */
   readonly webhooks: Readonly<
-    Record<"ours" | "theirs", { readonly id: string; readonly deliveryId: string; readonly url: string }>
+    Record<
+      "tenant" | "otherTenant",
+      { readonly id: string; readonly deliveryId: string; readonly url: string }
+    >
   >;
   /** The IDs, names and email addresses of each tenant, which no member of the other tenant can see. */
-  readonly identifiers: { readonly ours: readonly string[]; readonly theirs: readonly string[] };
+  readonly identifiers: { readonly tenant: readonly string[]; readonly otherTenant: readonly string[] };
 }
 
 const commandOrigin: Origin = { actor: { kind: "command" }, address: null, requestId: null };
@@ -67,7 +70,7 @@ const commandOrigin: Origin = { actor: { kind: "command" }, address: null, reque
 const passwordHash =
   "$argon2id$v=19$m=8,t=1,p=1$IxXWeiHhgFB5CpiJfNbcXw$cijKxEx2LpNc4flo/31JT5G9Fu6a1JAAD8BWCA5nNGs";
 
-/** The hour in which the key of the owner of `ours` was used seven times in that workspace: the hour before this one. */
+/** The hour in which the key of the owner of `tenant` was used seven times in that workspace: the hour before this one. */
 export const timeOfUse = new Date((Math.floor(Date.now() / 3_600_000) - 1) * 3_600_000);
 
 /** The fixture of each app, and how to restore its rows. */
@@ -111,34 +114,39 @@ export async function createFixture({ instance: { db }, owner }: TestApp): Promi
         target: await add("target"),
         coOwner: await add("co-owner"),
       };
-      const ours = await addWorkspace(trx, `Ours ${suffix}`, people.owner);
-      const oursEdit = { scope: openAsOperator(ours.workspaceId), origin: commandOrigin };
+      const tenant = await addWorkspace(trx, `Ours ${suffix}`, people.owner);
+      const tenantEdit = { scope: openAsOperator(tenant.workspaceId), origin: commandOrigin };
       for (const role of ["admin", "member", "viewer"] as const)
-        await addMember(trx, oursEdit, { userId: people[role].userId, role }, defaultQuotas);
-      await addMember(trx, oursEdit, { userId: people.target.userId, role: "viewer" }, defaultQuotas);
-      await addMember(trx, oursEdit, { userId: people.coOwner.userId, role: "owner" }, defaultQuotas);
+        await addMember(trx, tenantEdit, { userId: people[role].userId, role }, defaultQuotas);
+      await addMember(trx, tenantEdit, { userId: people.target.userId, role: "viewer" }, defaultQuotas);
+      await addMember(trx, tenantEdit, { userId: people.coOwner.userId, role: "owner" }, defaultQuotas);
       // A former owner.
-      await addMember(trx, oursEdit, { userId: people.removed.userId, role: "owner" }, defaultQuotas);
-      await removeMember(trx, oursEdit, people.removed);
-      const theirs = await addWorkspace(trx, `Theirs ${suffix}`, people.stranger);
-      const theirsEdit = { scope: openAsOperator(theirs.workspaceId), origin: commandOrigin };
-      await addMember(trx, theirsEdit, { userId: people.foreigner.userId, role: "viewer" }, defaultQuotas);
+      await addMember(trx, tenantEdit, { userId: people.removed.userId, role: "owner" }, defaultQuotas);
+      await removeMember(trx, tenantEdit, people.removed);
+      const otherTenant = await addWorkspace(trx, `Theirs ${suffix}`, people.stranger);
+      const otherTenantEdit = { scope: openAsOperator(otherTenant.workspaceId), origin: commandOrigin };
+      await addMember(
+        trx,
+        otherTenantEdit,
+        { userId: people.foreigner.userId, role: "viewer" },
+        defaultQuotas,
+      );
       const invite = async (edit: Edit, email: string) => {
         const options = { quotas: defaultQuotas, baseUrl: "", sendsEmail: false };
         const { invitation } = await createInvitation(trx, edit, { email, role: "member" }, options);
         return { id: encodeId("invitation", invitation.id), email };
       };
       const invitations = {
-        ours: await invite(oursEdit, `invitee-${suffix}@example.com`),
-        theirs: await invite(theirsEdit, `their-invitee-${suffix}@example.com`),
+        tenant: await invite(tenantEdit, `invitee-${suffix}@example.com`),
+        otherTenant: await invite(otherTenantEdit, `their-invitee-${suffix}@example.com`),
         byMember: await invite(
-          { ...oursEdit, origin: { ...commandOrigin, actor: sessionActor(people.member) } },
+          { ...tenantEdit, origin: { ...commandOrigin, actor: sessionActor(people.member) } },
           `invitee-of-member-${suffix}@example.com`,
         ),
       };
       const webhooks = {
-        ours: await addWebhook(trx, oursEdit, `https://ours-${suffix}.example.com/`),
-        theirs: await addWebhook(trx, theirsEdit, `https://theirs-${suffix}.example.com/`),
+        tenant: await addWebhook(trx, tenantEdit, `https://tenant-${suffix}.example.com/`),
+        otherTenant: await addWebhook(trx, otherTenantEdit, `https://other-tenant-${suffix}.example.com/`),
       };
       const addServiceAccount = async (edit: Edit, name: string): Promise<Person> => {
         const account = { name, role: "member" } as const;
@@ -146,10 +154,10 @@ export async function createFixture({ instance: { db }, owner }: TestApp): Promi
         return { userId, id: encodeId("user", userId), email: name };
       };
       const serviceAccounts = {
-        ours: await addServiceAccount(oursEdit, `Deploys ${suffix}`),
-        theirs: await addServiceAccount(theirsEdit, `Their deploys ${suffix}`),
+        tenant: await addServiceAccount(tenantEdit, `Deploys ${suffix}`),
+        otherTenant: await addServiceAccount(otherTenantEdit, `Their deploys ${suffix}`),
       };
-      const fixture = { ours, theirs, people, operator, invitations, webhooks, serviceAccounts };
+      const fixture = { tenant, otherTenant, people, operator, invitations, webhooks, serviceAccounts };
       return { ...fixture, identifiers: listIdentifiers(fixture) };
     })
     .then(async (fixture) => {
@@ -166,7 +174,7 @@ export async function createFixture({ instance: { db }, owner }: TestApp): Promi
         .values({
           key_id: ownersKey.keyId,
           hour: timeOfUse,
-          workspace_id: fixture.ours.workspaceId,
+          workspace_id: fixture.tenant.workspaceId,
           outcome: "admitted",
           count: 7,
         })
@@ -174,7 +182,7 @@ export async function createFixture({ instance: { db }, owner }: TestApp): Promi
       return {
         ...fixture,
         ownersKey,
-        serviceKey: await addKey(fixture.serviceAccounts.ours.userId, `Deploy key ${suffix}`),
+        serviceKey: await addKey(fixture.serviceAccounts.tenant.userId, `Deploy key ${suffix}`),
       };
     });
 }
@@ -183,12 +191,12 @@ function sessionActor({ userId }: Person): Origin["actor"] {
   return { kind: "session", userId, isRecentlyAuthenticated: true };
 }
 
-/** Adds a pending offer of the co-owner of `ours` to the member. */
+/** Adds a pending offer of the co-owner of `tenant` to the member. */
 export async function addOwnershipTransfer(
   { instance: { db } }: TestApp,
-  { ours, people: { coOwner, member } }: TenantFixture,
+  { tenant, people: { coOwner, member } }: TenantFixture,
 ): Promise<void> {
-  const scope = openAsOperator(ours.workspaceId);
+  const scope = openAsOperator(tenant.workspaceId);
   const transfer = { from: coOwner.userId, to: member.userId, lifetimeSeconds: 60 };
   await inWorkspace(db, scope, (trx) => insertOwnershipTransfer(trx, scope, transfer));
 }
@@ -241,15 +249,15 @@ async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<Fixt
 }
 
 function listIdentifiers({
-  ours,
-  theirs,
+  tenant,
+  otherTenant,
   people,
   invitations,
   webhooks,
   serviceAccounts,
 }: Pick<
   TenantFixture,
-  "ours" | "theirs" | "people" | "invitations" | "webhooks" | "serviceAccounts"
+  "tenant" | "otherTenant" | "people" | "invitations" | "webhooks" | "serviceAccounts"
 >): TenantFixture["identifiers"] {
   const { stranger, foreigner, removed: _removed, ...members } = people;
   const list = (workspace: FixtureWorkspace, persons: readonly Person[]): readonly string[] => [
@@ -259,16 +267,16 @@ function listIdentifiers({
   ];
   const listInvitation = ({ id, email }: { readonly id: string; readonly email: string }) => [id, email];
   return {
-    ours: [
-      ...list(ours, [...Object.values(members), serviceAccounts.ours]),
-      ...listInvitation(invitations.ours),
+    tenant: [
+      ...list(tenant, [...Object.values(members), serviceAccounts.tenant]),
+      ...listInvitation(invitations.tenant),
       ...listInvitation(invitations.byMember),
-      ...Object.values(webhooks.ours),
+      ...Object.values(webhooks.tenant),
     ],
-    theirs: [
-      ...list(theirs, [stranger, foreigner, serviceAccounts.theirs]),
-      ...listInvitation(invitations.theirs),
-      ...Object.values(webhooks.theirs),
+    otherTenant: [
+      ...list(otherTenant, [stranger, foreigner, serviceAccounts.otherTenant]),
+      ...listInvitation(invitations.otherTenant),
+      ...Object.values(webhooks.otherTenant),
     ],
   };
 }
@@ -286,11 +294,11 @@ export function listHiddenText(
   const hiddenKey = seesKey ? [] : [ownersKey.name, ownersKey.id, serviceKey.name, serviceKey.id];
   switch (caller) {
     case "nobody":
-      return [...identifiers.ours, ...identifiers.theirs, ...hiddenKey];
+      return [...identifiers.tenant, ...identifiers.otherTenant, ...hiddenKey];
     case "stranger":
     case "removed":
-      return [...identifiers.ours, ...hiddenKey, ...(caller === "removed" ? identifiers.theirs : [])];
+      return [...identifiers.tenant, ...hiddenKey, ...(caller === "removed" ? identifiers.otherTenant : [])];
     default:
-      return [...identifiers.theirs, ...hiddenKey];
+      return [...identifiers.otherTenant, ...hiddenKey];
   }
 }

@@ -59,20 +59,20 @@ const table = readTable(`
   deleteServiceAccount, of another one    401     403       403      403     403     404    404
   deleteServiceAccount, of a person       401     403       403      403     403     404    404
   listServiceAccountApiKeys               401     403       403      403     403     200    200
-  listServiceAccountApiKeys, theirs       401     403       403      403     403     404    404
+  listServiceAccountApiKeys, foreign      401     403       403      403     403     404    404
   createServiceAccountApiKey              401     403       403      403     403     201    201
-  createServiceAccountApiKey, theirs      401     403       403      403     403     404    404
+  createServiceAccountApiKey, foreign     401     403       403      403     403     404    404
   getServiceAccountApiKey                 401     403       403      403     403     200    200
-  getServiceAccountApiKey, theirs         401     403       403      403     403     404    404
+  getServiceAccountApiKey, foreign        401     403       403      403     403     404    404
   getServiceAccountApiKey, a person       401     403       403      403     403     404    404
   updateServiceAccountApiKey              401     403       403      403     403     200    200
-  updateServiceAccountApiKey, theirs      401     403       403      403     403     404    404
+  updateServiceAccountApiKey, foreign     401     403       403      403     403     404    404
   updateServiceAccountApiKey, a person    401     403       403      403     403     404    404
   deleteServiceAccountApiKey              401     403       403      403     403     204    204
-  deleteServiceAccountApiKey, theirs      401     403       403      403     403     404    404
+  deleteServiceAccountApiKey, foreign     401     403       403      403     403     404    404
   deleteServiceAccountApiKey, a person    401     403       403      403     403     404    404
   rotateServiceAccountApiKey              401     403       403      403     403     200    200
-  rotateServiceAccountApiKey, theirs      401     403       403      403     403     404    404
+  rotateServiceAccountApiKey, foreign     401     403       403      403     403     404    404
   rotateServiceAccountApiKey, a person    401     403       403      403     403     404    404
   getOwnershipTransfer                    401     403       403      200     200     200    200
   getOwnershipTransfer, none              401     403       403      404     404     404    404
@@ -126,10 +126,10 @@ interface Plan {
   readonly query?: string;
   /** Whether the co-owner has offered ownership to the member. */
   readonly hasTransfer?: boolean;
-  /** The invitation in the path; `ours` by default. */
+  /** The invitation in the path; `tenant` by default. */
   readonly invitationOf?: keyof TenantFixture["invitations"];
-  /** The workspace of the webhook and the delivery in the path; `ours` by default. */
-  readonly webhookOf?: "ours" | "theirs";
+  /** The workspace of the webhook and the delivery in the path; `tenant` by default. */
+  readonly webhookOf?: "tenant" | "otherTenant";
   /** The owner of the key in the path: the owner of our workspace by default, or our service account. */
   readonly keyOf?: "owner" | "serviceAccount";
   /** Whether the caller and the target have a notice each. The path has the latter's by default. */
@@ -220,10 +220,10 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: () => ["Made"],
   },
-  getWorkspace: { shows: ({ ours }) => [ours.id, ours.name] },
+  getWorkspace: { shows: ({ tenant }) => [tenant.id, tenant.name] },
   renameWorkspace: {
     body: { name: "Renamed", description: "Described" },
-    effect: ({ ours: { workspaceId, name } }, actor) => ({
+    effect: ({ tenant: { workspaceId, name } }, actor) => ({
       removed: { workspaces: [{ id: workspaceId, name, description: "" }] },
       added: {
         workspaces: [{ id: workspaceId, name: "Renamed", description: "Described", version: 2 }],
@@ -236,7 +236,7 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: () => ["Renamed", "Described"],
   },
   deleteWorkspace: {
-    effect: ({ ours: { workspaceId, name }, serviceAccounts }, actor) => ({
+    effect: ({ tenant: { workspaceId, name }, serviceAccounts }, actor) => ({
       removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
@@ -245,7 +245,7 @@ const plans: Readonly<Record<string, Plan>> = {
         webhook_deliveries: [{ workspace_id: workspaceId }],
         // Includes the creation of the key that makes the request.
         audit_events: Array.from({ length: 14 }, () => ({ workspace_id: workspaceId })),
-        ...listServiceAccountRows(serviceAccounts.ours),
+        ...listServiceAccountRows(serviceAccounts.tenant),
       },
       added: {
         instance_events: [
@@ -309,11 +309,11 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "listAffectedApiKeys, of another one": { user: ({ people }) => people.foreigner },
   listServiceAccounts: {
-    shows: ({ serviceAccounts }) => [serviceAccounts.ours.id, serviceAccounts.ours.email],
+    shows: ({ serviceAccounts }) => [serviceAccounts.tenant.id, serviceAccounts.tenant.email],
   },
   createServiceAccount: {
     body: { name: "Backups", role: "viewer" },
-    effect: ({ ours: { workspaceId } }, actor) => ({
+    effect: ({ tenant: { workspaceId } }, actor) => ({
       added: {
         users: [{ name: "Backups", service_workspace_id: workspaceId }],
         members: [{ workspace_id: workspaceId, role: "viewer" }],
@@ -325,109 +325,113 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: () => ["Backups"],
   },
   getServiceAccount: {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
-    shows: ({ serviceAccounts }) => [serviceAccounts.ours.id],
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
+    shows: ({ serviceAccounts }) => [serviceAccounts.tenant.id],
   },
-  "getServiceAccount, of another one": { user: ({ serviceAccounts }) => serviceAccounts.theirs },
+  "getServiceAccount, of another one": { user: ({ serviceAccounts }) => serviceAccounts.otherTenant },
   changeServiceAccount: {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
     body: { name: "Releases", role: "member" },
-    effect: ({ serviceAccounts: { ours } }, actor) => ({
+    effect: ({ serviceAccounts: { tenant } }, actor) => ({
       removed: {
-        users: [{ id: ours.userId, name: ours.email }],
-        members: [{ user_id: ours.userId, version: 1 }],
+        users: [{ id: tenant.userId, name: tenant.email }],
+        members: [{ user_id: tenant.userId, version: 1 }],
       },
       added: {
-        users: [{ id: ours.userId, name: "Releases" }],
-        members: [{ user_id: ours.userId, version: 2 }],
-        audit_events: [{ action: "service-account.renamed", target_id: ours.userId, ...actorColumns(actor) }],
+        users: [{ id: tenant.userId, name: "Releases" }],
+        members: [{ user_id: tenant.userId, version: 2 }],
+        audit_events: [
+          { action: "service-account.renamed", target_id: tenant.userId, ...actorColumns(actor) },
+        ],
       },
     }),
     shows: () => ["Releases"],
   },
   "changeServiceAccount, of another one": {
-    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+    user: ({ serviceAccounts }) => serviceAccounts.otherTenant,
     body: { name: "Releases" },
   },
   deleteServiceAccount: {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
-    effect: ({ serviceAccounts: { ours }, serviceKey: { keyId } }, actor) => ({
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
+    effect: ({ serviceAccounts: { tenant }, serviceKey: { keyId } }, actor) => ({
       removed: {
-        users: [{ id: ours.userId, disabled_at: null }],
-        members: [{ user_id: ours.userId }],
+        users: [{ id: tenant.userId, disabled_at: null }],
+        members: [{ user_id: tenant.userId }],
         api_keys: [{ id: keyId, deleted_at: null }],
       },
       added: {
-        users: [{ id: ours.userId, disabled_at: expect.any(String) }],
+        users: [{ id: tenant.userId, disabled_at: expect.any(String) }],
         api_keys: [{ id: keyId, deleted_at: expect.any(String) }],
-        audit_events: [{ action: "service-account.deleted", target_id: ours.userId, ...actorColumns(actor) }],
+        audit_events: [
+          { action: "service-account.deleted", target_id: tenant.userId, ...actorColumns(actor) },
+        ],
       },
     }),
   },
-  "deleteServiceAccount, of another one": { user: ({ serviceAccounts }) => serviceAccounts.theirs },
+  "deleteServiceAccount, of another one": { user: ({ serviceAccounts }) => serviceAccounts.otherTenant },
   "deleteServiceAccount, of a person": { user: ({ people }) => people.target },
   listServiceAccountApiKeys: {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
     shows: ({ serviceKey }) => [serviceKey.id, serviceKey.name],
     showsKeys: true,
   },
-  "listServiceAccountApiKeys, theirs": { user: ({ serviceAccounts }) => serviceAccounts.theirs },
+  "listServiceAccountApiKeys, foreign": { user: ({ serviceAccounts }) => serviceAccounts.otherTenant },
   createServiceAccountApiKey: {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
     body: { name: "Pipeline" },
-    effect: ({ ours: { workspaceId }, serviceAccounts: { ours } }, actor) => ({
+    effect: ({ tenant: { workspaceId }, serviceAccounts: { tenant } }, actor) => ({
       added: {
-        api_keys: [{ user_id: ours.userId, name: "Pipeline" }],
-        security_events: [{ user_id: ours.userId, action: "key.created", actor_kind: "key" }],
+        api_keys: [{ user_id: tenant.userId, name: "Pipeline" }],
+        security_events: [{ user_id: tenant.userId, action: "key.created", actor_kind: "key" }],
         audit_events: [{ workspace_id: workspaceId, action: "key.created", ...actorColumns(actor) }],
       },
     }),
     shows: () => ["Pipeline", '"key":"lk_'],
   },
-  "createServiceAccountApiKey, theirs": {
-    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+  "createServiceAccountApiKey, foreign": {
+    user: ({ serviceAccounts }) => serviceAccounts.otherTenant,
     body: { name: "Pipeline" },
   },
   getServiceAccountApiKey: {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
     keyOf: "serviceAccount",
     shows: ({ serviceKey }) => [serviceKey.id, serviceKey.name],
     showsKeys: true,
   },
-  "getServiceAccountApiKey, theirs": {
-    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+  "getServiceAccountApiKey, foreign": {
+    user: ({ serviceAccounts }) => serviceAccounts.otherTenant,
     keyOf: "serviceAccount",
   },
-  "getServiceAccountApiKey, a person": { user: ({ serviceAccounts }) => serviceAccounts.ours },
+  "getServiceAccountApiKey, a person": { user: ({ serviceAccounts }) => serviceAccounts.tenant },
   updateServiceAccountApiKey: {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
     keyOf: "serviceAccount",
     body: { name: "Changed" },
     effect: (fixture, actor) => changeServiceKey(fixture, actor, "key.renamed"),
     shows: () => ["Changed"],
     showsKeys: true,
   },
-  "updateServiceAccountApiKey, theirs": {
-    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+  "updateServiceAccountApiKey, foreign": {
+    user: ({ serviceAccounts }) => serviceAccounts.otherTenant,
     keyOf: "serviceAccount",
     body: { name: "Changed" },
   },
   "updateServiceAccountApiKey, a person": {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
     body: { name: "Changed" },
   },
   deleteServiceAccountApiKey: {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
     keyOf: "serviceAccount",
     effect: (fixture, actor) => changeServiceKey(fixture, actor, "key.deleted"),
   },
-  "deleteServiceAccountApiKey, theirs": {
-    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+  "deleteServiceAccountApiKey, foreign": {
+    user: ({ serviceAccounts }) => serviceAccounts.otherTenant,
     keyOf: "serviceAccount",
   },
-  "deleteServiceAccountApiKey, a person": { user: ({ serviceAccounts }) => serviceAccounts.ours },
+  "deleteServiceAccountApiKey, a person": { user: ({ serviceAccounts }) => serviceAccounts.tenant },
   rotateServiceAccountApiKey: {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
     keyOf: "serviceAccount",
     body: { overlapSeconds: 3_600 },
     effect: (fixture, actor) => {
@@ -440,13 +444,13 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: () => ['"key":"lk_'],
     showsKeys: true,
   },
-  "rotateServiceAccountApiKey, theirs": {
-    user: ({ serviceAccounts }) => serviceAccounts.theirs,
+  "rotateServiceAccountApiKey, foreign": {
+    user: ({ serviceAccounts }) => serviceAccounts.otherTenant,
     keyOf: "serviceAccount",
     body: { overlapSeconds: 3_600 },
   },
   "rotateServiceAccountApiKey, a person": {
-    user: ({ serviceAccounts }) => serviceAccounts.ours,
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
     body: { overlapSeconds: 3_600 },
   },
   getOwnershipTransfer: {
@@ -456,7 +460,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "getOwnershipTransfer, none": {},
   offerOwnership: {
     body: ({ people }) => ({ userId: people.target.id }),
-    effect: ({ ours: { workspaceId }, people }, actor) => ({
+    effect: ({ tenant: { workspaceId }, people }, actor) => ({
       added: {
         ownership_transfers: [
           { workspace_id: workspaceId, from_user_id: actor.userId, to_user_id: people.target.userId },
@@ -471,7 +475,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "offerOwnership, to another workspace": { body: ({ people }) => ({ userId: people.foreigner.id }) },
   endOwnershipTransfer: {
     hasTransfer: true,
-    effect: ({ ours: { workspaceId }, people }, actor) => ({
+    effect: ({ tenant: { workspaceId }, people }, actor) => ({
       removed: { ownership_transfers: [{ workspace_id: workspaceId }] },
       added: {
         audit_events: [
@@ -486,7 +490,7 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   acceptOwnership: {
     hasTransfer: true,
-    effect: ({ ours: { workspaceId }, people: { coOwner, member } }, actor) => ({
+    effect: ({ tenant: { workspaceId }, people: { coOwner, member } }, actor) => ({
       removed: {
         ownership_transfers: [{ workspace_id: workspaceId }],
         members: [
@@ -512,23 +516,23 @@ const plans: Readonly<Record<string, Plan>> = {
   listInvitations: {
     shows: ({ invitations }, caller) => [
       invitations.byMember.email,
-      ...(caller === "member" ? [] : [invitations.ours.email]),
+      ...(caller === "member" ? [] : [invitations.tenant.email]),
     ],
-    hides: ({ invitations }, caller) => (caller === "member" ? [invitations.ours.email] : []),
+    hides: ({ invitations }, caller) => (caller === "member" ? [invitations.tenant.email] : []),
   },
   createInvitation: createInvitationPlan("member"),
   "createInvitation, for an admin": createInvitationPlan("admin"),
   "createInvitation, for an owner": createInvitationPlan("owner"),
-  resendInvitation: createResendPlan("ours"),
+  resendInvitation: createResendPlan("tenant"),
   "resendInvitation, of the member": createResendPlan("byMember"),
-  "resendInvitation, of another workspace": { invitationOf: "theirs" },
-  revokeInvitation: createRevocationPlan("ours"),
+  "resendInvitation, of another workspace": { invitationOf: "otherTenant" },
+  revokeInvitation: createRevocationPlan("tenant"),
   "revokeInvitation, of the member": createRevocationPlan("byMember"),
-  "revokeInvitation, of another workspace": { invitationOf: "theirs" },
-  listWebhooks: { shows: ({ webhooks }) => [webhooks.ours.url] },
+  "revokeInvitation, of another workspace": { invitationOf: "otherTenant" },
+  listWebhooks: { shows: ({ webhooks }) => [webhooks.tenant.url] },
   createWebhook: {
     body: { url: "https://example.com/new" },
-    effect: ({ ours: { workspaceId } }, actor) => ({
+    effect: ({ tenant: { workspaceId } }, actor) => ({
       added: {
         webhooks: [{ workspace_id: workspaceId, url: "https://example.com/new" }],
         // The webhook gets all events, including its own creation.
@@ -538,18 +542,18 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: () => ["https://example.com/new", '"secret":"whsec_'],
   },
-  getWebhook: { shows: ({ webhooks }) => [webhooks.ours.url] },
-  "getWebhook, of another workspace": { webhookOf: "theirs" },
+  getWebhook: { shows: ({ webhooks }) => [webhooks.tenant.url] },
+  "getWebhook, of another workspace": { webhookOf: "otherTenant" },
   updateWebhook: {
     body: { description: "Changed" },
     effect: (fixture, actor) => changeWebhook(fixture, actor, "webhook.changed"),
     shows: () => ["Changed"],
   },
-  "updateWebhook, of another workspace": { body: { description: "Changed" }, webhookOf: "theirs" },
+  "updateWebhook, of another workspace": { body: { description: "Changed" }, webhookOf: "otherTenant" },
   deleteWebhook: {
-    effect: ({ ours: { workspaceId }, webhooks }, actor) => ({
+    effect: ({ tenant: { workspaceId }, webhooks }, actor) => ({
       removed: {
-        webhooks: [{ workspace_id: workspaceId, url: webhooks.ours.url }],
+        webhooks: [{ workspace_id: workspaceId, url: webhooks.tenant.url }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
       },
       added: {
@@ -557,34 +561,34 @@ const plans: Readonly<Record<string, Plan>> = {
       },
     }),
   },
-  "deleteWebhook, of another workspace": { webhookOf: "theirs" },
+  "deleteWebhook, of another workspace": { webhookOf: "otherTenant" },
   rotateWebhookSecret: {
     body: { overlapSeconds: 60 },
     effect: (fixture, actor) => changeWebhook(fixture, actor, "webhook.secret-rotated"),
     shows: () => ['"secret":"whsec_'],
   },
-  "rotateWebhookSecret, of another one": { body: { overlapSeconds: 60 }, webhookOf: "theirs" },
+  "rotateWebhookSecret, of another one": { body: { overlapSeconds: 60 }, webhookOf: "otherTenant" },
   testWebhook: {
-    effect: ({ ours: { workspaceId } }) => ({
+    effect: ({ tenant: { workspaceId } }) => ({
       added: { webhook_deliveries: [{ workspace_id: workspaceId, action: "webhook.test" }] },
     }),
     shows: () => ["webhook.test"],
   },
-  "testWebhook, of another workspace": { webhookOf: "theirs" },
-  listWebhookDeliveries: { shows: ({ webhooks }) => [webhooks.ours.deliveryId] },
-  "listWebhookDeliveries, of another one": { webhookOf: "theirs" },
+  "testWebhook, of another workspace": { webhookOf: "otherTenant" },
+  listWebhookDeliveries: { shows: ({ webhooks }) => [webhooks.tenant.deliveryId] },
+  "listWebhookDeliveries, of another one": { webhookOf: "otherTenant" },
   redeliverWebhookDelivery: {
-    effect: ({ ours: { workspaceId } }) => ({
+    effect: ({ tenant: { workspaceId } }) => ({
       removed: { webhook_deliveries: [{ workspace_id: workspaceId }] },
       added: { webhook_deliveries: [{ workspace_id: workspaceId, status: "pending" }] },
     }),
-    shows: ({ webhooks }) => [webhooks.ours.deliveryId],
+    shows: ({ webhooks }) => [webhooks.tenant.deliveryId],
   },
-  "redeliverWebhookDelivery, of another": { webhookOf: "theirs" },
+  "redeliverWebhookDelivery, of another": { webhookOf: "otherTenant" },
   listWorkspaceApiKeys: { shows: ({ ownersKey }) => [ownersKey.id, ownersKey.name], showsKeys: true },
   getWorkspaceApiKey: { shows: ({ ownersKey }) => [ownersKey.id, ownersKey.name], showsKeys: true },
   blockWorkspaceApiKey: {
-    effect: ({ ours: { workspaceId }, ownersKey: { keyId } }, actor) => ({
+    effect: ({ tenant: { workspaceId }, ownersKey: { keyId } }, actor) => ({
       added: {
         workspace_key_access: [{ workspace_id: workspaceId, key_id: keyId, blocked_by: actor.userId }],
         audit_events: [
@@ -598,7 +602,7 @@ const plans: Readonly<Record<string, Plan>> = {
   getApiKeyPolicy: { shows: () => ['"maxIdleDays":null'] },
   updateApiKeyPolicy: {
     body: { maxIdleDays: 30 },
-    effect: ({ ours: { workspaceId } }, actor) => ({
+    effect: ({ tenant: { workspaceId } }, actor) => ({
       added: {
         api_key_policies: [{ workspace_id: workspaceId, max_idle_days: 30, version: 2 }],
         audit_events: [
@@ -635,12 +639,12 @@ function readOwnNotice(_fixture: TenantFixture, { userId }: Person): Effect {
 
 /** The log events of a change to a key: one in its owner's security log, and one in the owner's workspace. */
 function createKeyEvents(
-  { ours, theirs, people }: TenantFixture,
+  { tenant, otherTenant, people }: TenantFixture,
   actor: Person,
   action: string,
 ): NonNullable<Effect["added"]> {
   const isOtherTenant = actor === people.stranger || actor === people.foreigner;
-  const workspaceId = (isOtherTenant ? theirs : ours).workspaceId;
+  const workspaceId = (isOtherTenant ? otherTenant : tenant).workspaceId;
   return {
     security_events: [{ user_id: actor.userId, action, actor_kind: "key" }],
     ...(actor === people.removed
@@ -653,11 +657,11 @@ function createKeyEvents(
 
 /** The rows of a change to the key of our service account. */
 function changeServiceKey(
-  { ours: { workspaceId }, serviceAccounts, serviceKey: { keyId } }: TenantFixture,
+  { tenant: { workspaceId }, serviceAccounts, serviceKey: { keyId } }: TenantFixture,
   actor: Person,
   action: string,
 ): Effect {
-  const { userId } = serviceAccounts.ours;
+  const { userId } = serviceAccounts.tenant;
   return {
     removed: { api_keys: [{ id: keyId }] },
     added: {
@@ -674,12 +678,12 @@ function listServiceAccountRows({ userId }: Person): NonNullable<Effect["removed
   return { users: [{ id: userId }], api_keys: rows, security_events: rows };
 }
 
-function createResendPlan(invitationOf: "ours" | "byMember"): Plan {
+function createResendPlan(invitationOf: "tenant" | "byMember"): Plan {
   return {
     invitationOf,
-    effect: ({ ours: { workspaceId }, invitations, people }, actor) => {
+    effect: ({ tenant: { workspaceId }, invitations, people }, actor) => {
       const { email } = invitations[invitationOf];
-      const inviter = invitationOf === "ours" ? null : people.member.userId;
+      const inviter = invitationOf === "tenant" ? null : people.member.userId;
       return {
         removed: { invitations: [{ email, invited_by: inviter }], verifications: [{}] },
         added: {
@@ -693,10 +697,10 @@ function createResendPlan(invitationOf: "ours" | "byMember"): Plan {
   };
 }
 
-function createRevocationPlan(invitationOf: "ours" | "byMember"): Plan {
+function createRevocationPlan(invitationOf: "tenant" | "byMember"): Plan {
   return {
     invitationOf,
-    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
+    effect: ({ tenant: { workspaceId }, invitations }, actor) => ({
       removed: { invitations: [{ email: invitations[invitationOf].email }], verifications: [{}] },
       added: {
         audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
@@ -709,7 +713,7 @@ function createInvitationPlan(role: string): Plan {
   const email = "new@example.com";
   return {
     body: { email, role },
-    effect: ({ ours: { workspaceId } }, actor) => ({
+    effect: ({ tenant: { workspaceId } }, actor) => ({
       added: {
         invitations: [{ workspace_id: workspaceId, email, role, invited_by: actor.userId }],
         verifications: [{}],
@@ -721,11 +725,11 @@ function createInvitationPlan(role: string): Plan {
 }
 
 function changeWebhook(
-  { ours: { workspaceId }, webhooks }: TenantFixture,
+  { tenant: { workspaceId }, webhooks }: TenantFixture,
   actor: Person,
   action: string,
 ): Effect {
-  const row = { workspace_id: workspaceId, url: webhooks.ours.url };
+  const row = { workspace_id: workspaceId, url: webhooks.tenant.url };
   return {
     removed: { webhooks: [{ ...row, version: 1 }] },
     added: {
@@ -735,9 +739,9 @@ function changeWebhook(
   };
 }
 
-function listOwnWorkspace({ ours, theirs }: TenantFixture, caller: Member): readonly string[] {
+function listOwnWorkspace({ tenant, otherTenant }: TenantFixture, caller: Member): readonly string[] {
   if (caller === "removed") return [];
-  return caller === "stranger" ? [theirs.id, theirs.name] : [ours.id, ours.name];
+  return caller === "stranger" ? [otherTenant.id, otherTenant.name] : [tenant.id, tenant.name];
 }
 
 function actorColumns({ userId }: Person): object {
@@ -827,7 +831,7 @@ async function addNotices(
 }
 
 /** The parameters of a path to a webhook or a delivery. */
-function webhookPath({ webhooks }: TenantFixture, tenant: "ours" | "theirs" = "ours") {
+function webhookPath({ webhooks }: TenantFixture, tenant: "tenant" | "otherTenant" = "tenant") {
   return { webhookId: webhooks[tenant].id, deliveryId: webhooks[tenant].deliveryId };
 }
 
@@ -842,11 +846,11 @@ describe.each(table)("$name", ({ target, name, results }) => {
     const secret = actor && (await app.addKey(actor.userId)).secret;
     const noticeId = await addNotices(fixture, { noticeOf: plan.noticeOf, actor });
     const path = fillPath(endpoint, {
-      workspaceId: fixture.ours.id,
+      workspaceId: fixture.tenant.id,
       noticeId,
       userId: plan.user?.(fixture, caller).id,
       keyId: (plan.keyOf === "serviceAccount" ? fixture.serviceKey : fixture.ownersKey).id,
-      invitationId: fixture.invitations[plan.invitationOf ?? "ours"].id,
+      invitationId: fixture.invitations[plan.invitationOf ?? "tenant"].id,
       ...webhookPath(fixture, plan.webhookOf),
     });
 
@@ -904,13 +908,13 @@ test.each(workspaceEndpoints)(
   "$operationId rejects a foreign workspace, an unknown or invalid ID, and an insufficient role identically",
   async (endpoint) => {
     const fixture = await prepareFixture(app);
-    const { ours, theirs, people, invitations, ownersKey } = fixture;
+    const { tenant, otherTenant, people, invitations, ownersKey } = fixture;
     const sendAs = async (workspaceId: string, person: Person): Promise<string> => {
       const { secret } = await app.addKey(person.userId);
       const path = fillPath(endpoint, {
         workspaceId,
         userId: people.target.id,
-        invitationId: invitations.ours.id,
+        invitationId: invitations.tenant.id,
         ...webhookPath(fixture),
         keyId: ownersKey.id,
       });
@@ -925,14 +929,14 @@ test.each(workspaceEndpoints)(
       ];
       return removeVariableParts(await sendRaw(app.baseUrl, `${lines.join("\r\n")}\r\n\r\n{`));
     };
-    const foreign = await sendAs(theirs.id, people.owner);
+    const foreign = await sendAs(otherTenant.id, people.owner);
     expect(foreign).toMatch(/^HTTP\/1\.1 403 /);
     for (const workspaceId of [
       "ws_01h455vb4pex5vsknk084sn02q",
       "nonsense",
       people.owner.id,
-      theirs.workspaceId,
-      theirs.id.toUpperCase(),
+      otherTenant.workspaceId,
+      otherTenant.id.toUpperCase(),
       "%00",
       "%ff",
       "ws_",
@@ -940,12 +944,12 @@ test.each(workspaceEndpoints)(
     ]) {
       expect(await sendAs(workspaceId, people.owner), workspaceId).toBe(foreign);
     }
-    expect(await sendAs(ours.id, people.stranger)).toBe(foreign);
-    expect(await sendAs(ours.id, people.removed)).toBe(foreign);
+    expect(await sendAs(tenant.id, people.stranger)).toBe(foreign);
+    expect(await sendAs(tenant.id, people.removed)).toBe(foreign);
     // If the handler checks the role, the body has already been parsed.
     const { access } = endpoint;
     if (typeof access === "object" && !roleHasPermission("viewer", access.workspace)) {
-      expect(await sendAs(ours.id, people.viewer)).toBe(foreign);
+      expect(await sendAs(tenant.id, people.viewer)).toBe(foreign);
     }
   },
 );
@@ -954,12 +958,12 @@ const endpointsWithBody = endpoints.filter(({ request }) => request.body);
 
 test.each(endpointsWithBody)("$operationId rejects unknown fields and changes nothing", async (endpoint) => {
   const fixture = await prepareFixture(app);
-  const { ours, theirs, people } = fixture;
+  const { tenant, otherTenant, people } = fixture;
   const plan = plans[endpoint.operationId] ?? {};
   const { secret } = await app.addKey(people.owner.userId);
   const userId = plan.user?.(fixture, "owner").id;
   const path = fillPath(endpoint, {
-    workspaceId: ours.id,
+    workspaceId: tenant.id,
     noticeId: unknownNoticeId,
     userId,
     keyId: fixture.ownersKey.id,
@@ -968,10 +972,10 @@ test.each(endpointsWithBody)("$operationId rejects unknown fields and changes no
   const planned = bodyOf(plan, fixture);
   const unknown = {
     ...(planned && "userId" in planned ? {} : { userId: people.stranger.id }),
-    workspaceId: theirs.id,
+    workspaceId: otherTenant.id,
     ...(planned && "role" in planned ? {} : { role: "owner" }),
     keyHash: "0",
-    id: theirs.id,
+    id: otherTenant.id,
     version: 7,
     toString: "x",
     constructor: { prototype: {} },
@@ -993,15 +997,15 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
   const { secret } = await app.addKey(fixture.people.owner.userId);
   const userId = plan.user?.(fixture, "owner").id;
   const path = fillPath(endpoint, {
-    workspaceId: fixture.ours.id,
+    workspaceId: fixture.tenant.id,
     noticeId: unknownNoticeId,
     userId,
     keyId: fixture.ownersKey.id,
-    invitationId: fixture.invitations.ours.id,
+    invitationId: fixture.invitations.tenant.id,
     ...webhookPath(fixture),
   });
   for (const name of ["userId", "workspaceId", "keyHash", "__proto__", "api_key"]) {
-    const query = `${path}?${plan.query ?? ""}&${name}=${fixture.theirs.id}`;
+    const query = `${path}?${plan.query ?? ""}&${name}=${fixture.otherTenant.id}`;
     const { result, before, after } = await observe(app.owner, () =>
       call(endpoint, query, { secret, body: bodyOf(plan, fixture) }),
     );

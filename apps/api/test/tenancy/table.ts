@@ -1,4 +1,4 @@
-/** The callers. All except the first two are, or were, members of the workspace `ours`. */
+/** The callers. All except the first two are, or were, members of the workspace `tenant`. */
 export const callers = ["nobody", "stranger", "removed", "viewer", "member", "admin", "owner"] as const;
 
 export type Caller = (typeof callers)[number];

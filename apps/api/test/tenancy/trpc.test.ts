@@ -317,8 +317,8 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
   },
   "account.deletion": {
-    shows: ({ theirs }, caller) => [
-      caller === "stranger" ? theirs.id : '"blockingWorkspaces":[]',
+    shows: ({ otherTenant }, caller) => [
+      caller === "stranger" ? otherTenant.id : '"blockingWorkspaces":[]',
       `"keyCount":${caller === "owner" ? 1 : 0}`,
     ],
   },
@@ -384,7 +384,7 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "apiKeys.get, a service": {
     input: ({ serviceKey }) => ({ id: serviceKey.id }),
-    shows: ({ serviceKey, serviceAccounts }) => [serviceKey.id, serviceAccounts.ours.id],
+    shows: ({ serviceKey, serviceAccounts }) => [serviceKey.id, serviceAccounts.tenant.id],
     showsKeys: true,
   },
   // No workspace rejects the key, and other users see no workspace of it.
@@ -534,7 +534,7 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ serviceKey }) => ['"outcome":"admitted"', serviceKey.id],
     showsKeys: true,
   },
-  "workspaces.get": { input: createWorkspaceInput(), shows: ({ ours }) => [ours.id, ours.name] },
+  "workspaces.get": { input: createWorkspaceInput(), shows: ({ tenant }) => [tenant.id, tenant.name] },
   "workspaces.create": {
     input: () => ({ name: "Made", description: "New" }),
     effect: (_fixture, actor) => ({
@@ -547,7 +547,7 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "workspaces.update": {
     input: createWorkspaceInput(() => ({ description: "Described", version: 1 })),
-    effect: ({ ours: { workspaceId, name } }, actor) => ({
+    effect: ({ tenant: { workspaceId, name } }, actor) => ({
       removed: { workspaces: [{ id: workspaceId, name, description: "" }] },
       added: {
         workspaces: [{ id: workspaceId, name, description: "Described", version: 2 }],
@@ -560,19 +560,19 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "workspaces.rename": {
     input: createWorkspaceInput(() => ({ name: "Renamed", version: 1 })),
-    effect: ({ ours }, actor) => ({
-      removed: { workspaces: [{ id: ours.workspaceId, name: ours.name }] },
+    effect: ({ tenant }, actor) => ({
+      removed: { workspaces: [{ id: tenant.workspaceId, name: tenant.name }] },
       added: {
-        workspaces: [{ id: ours.workspaceId, name: "Renamed", version: 2 }],
+        workspaces: [{ id: tenant.workspaceId, name: "Renamed", version: 2 }],
         audit_events: [
-          { workspace_id: ours.workspaceId, action: "workspace.renamed", ...actorColumns(actor) },
+          { workspace_id: tenant.workspaceId, action: "workspace.renamed", ...actorColumns(actor) },
         ],
       },
     }),
   },
   "workspaces.delete": {
     input: createWorkspaceInput(),
-    effect: ({ ours: { workspaceId, name }, serviceAccounts }, actor) => ({
+    effect: ({ tenant: { workspaceId, name }, serviceAccounts }, actor) => ({
       removed: {
         workspaces: [{ id: workspaceId }],
         members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
@@ -580,9 +580,9 @@ const plans: Readonly<Record<string, Plan>> = {
         webhooks: [{ workspace_id: workspaceId }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
         audit_events: Array.from({ length: 13 }, () => ({ workspace_id: workspaceId })),
-        users: [{ id: serviceAccounts.ours.userId }],
-        api_keys: [{ user_id: serviceAccounts.ours.userId }],
-        security_events: [{ user_id: serviceAccounts.ours.userId }],
+        users: [{ id: serviceAccounts.tenant.userId }],
+        api_keys: [{ user_id: serviceAccounts.tenant.userId }],
+        security_events: [{ user_id: serviceAccounts.tenant.userId }],
       },
       added: {
         instance_events: [
@@ -622,12 +622,12 @@ const plans: Readonly<Record<string, Plan>> = {
   "members.remove, a foreigner": createRemoval(({ foreigner }) => foreigner),
   "serviceAccounts.get": {
     input: createServiceAccountInput(),
-    shows: ({ serviceAccounts }) => [serviceAccounts.ours.id, serviceAccounts.ours.email],
+    shows: ({ serviceAccounts }) => [serviceAccounts.tenant.id, serviceAccounts.tenant.email],
   },
-  "serviceAccounts.get, a foreign one": { input: createServiceAccountInput("theirs") },
+  "serviceAccounts.get, a foreign one": { input: createServiceAccountInput("otherTenant") },
   "serviceAccounts.create": {
     input: createWorkspaceInput(() => ({ name: "Backups", role: "viewer" })),
-    effect: ({ ours: { workspaceId } }, actor) => ({
+    effect: ({ tenant: { workspaceId } }, actor) => ({
       added: {
         users: [{ name: "Backups", service_workspace_id: workspaceId }],
         members: [{ workspace_id: workspaceId, role: "viewer" }],
@@ -638,20 +638,20 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
   },
   "serviceAccounts.change": {
-    input: createServiceAccountInput("ours", { role: "member", isDisabled: true, version: 1 }),
-    effect: ({ serviceAccounts: { ours } }, actor) => ({
-      removed: { users: [{ id: ours.userId }], members: [{ user_id: ours.userId, version: 1 }] },
+    input: createServiceAccountInput("tenant", { role: "member", isDisabled: true, version: 1 }),
+    effect: ({ serviceAccounts: { tenant } }, actor) => ({
+      removed: { users: [{ id: tenant.userId }], members: [{ user_id: tenant.userId, version: 1 }] },
       added: {
-        users: [{ id: ours.userId, disabled_at: expect.any(String) }],
-        members: [{ user_id: ours.userId, version: 2 }],
+        users: [{ id: tenant.userId, disabled_at: expect.any(String) }],
+        members: [{ user_id: tenant.userId, version: 2 }],
         audit_events: [
-          { action: "service-account.disabled", target_id: ours.userId, ...actorColumns(actor) },
+          { action: "service-account.disabled", target_id: tenant.userId, ...actorColumns(actor) },
         ],
       },
     }),
   },
   "serviceAccounts.change, a foreign one": {
-    input: createServiceAccountInput("theirs", { isDisabled: true }),
+    input: createServiceAccountInput("otherTenant", { isDisabled: true }),
   },
   "serviceAccounts.keys": {
     input: createServiceAccountInput(),
@@ -662,10 +662,10 @@ const plans: Readonly<Record<string, Plan>> = {
     input: createWorkspaceInput(({ people }) => ({ userId: people.owner.id })),
   },
   "serviceAccounts.createKey": {
-    input: createServiceAccountInput("ours", { name: "Made" }),
+    input: createServiceAccountInput("tenant", { name: "Made" }),
     effect: (fixture, actor) => ({
       added: {
-        api_keys: [{ name: "Made", user_id: fixture.serviceAccounts.ours.userId }],
+        api_keys: [{ name: "Made", user_id: fixture.serviceAccounts.tenant.userId }],
         ...createServiceKeyEvents(fixture, actor, "key.created"),
       },
     }),
@@ -675,24 +675,26 @@ const plans: Readonly<Record<string, Plan>> = {
     input: createWorkspaceInput(({ people }) => ({ userId: people.viewer.id, name: "Made" })),
   },
   "serviceAccounts.createKey, a foreigner": {
-    input: createServiceAccountInput("theirs", { name: "Made" }),
+    input: createServiceAccountInput("otherTenant", { name: "Made" }),
   },
   "serviceAccounts.delete": {
     input: createServiceAccountInput(),
-    effect: ({ serviceAccounts: { ours }, serviceKey: { keyId } }, actor) => ({
+    effect: ({ serviceAccounts: { tenant }, serviceKey: { keyId } }, actor) => ({
       removed: {
-        users: [{ id: ours.userId, disabled_at: null }],
-        members: [{ user_id: ours.userId }],
+        users: [{ id: tenant.userId, disabled_at: null }],
+        members: [{ user_id: tenant.userId }],
         api_keys: [{ id: keyId, deleted_at: null }],
       },
       added: {
-        users: [{ id: ours.userId, disabled_at: expect.any(String) }],
+        users: [{ id: tenant.userId, disabled_at: expect.any(String) }],
         api_keys: [{ id: keyId, deleted_at: expect.any(String) }],
-        audit_events: [{ action: "service-account.deleted", target_id: ours.userId, ...actorColumns(actor) }],
+        audit_events: [
+          { action: "service-account.deleted", target_id: tenant.userId, ...actorColumns(actor) },
+        ],
       },
     }),
   },
-  "serviceAccounts.delete, a foreign one": { input: createServiceAccountInput("theirs") },
+  "serviceAccounts.delete, a foreign one": { input: createServiceAccountInput("otherTenant") },
   "offboarding.preview": {
     input: createWorkspaceInput(({ people }) => ({ userId: people.owner.id, role: "viewer" })),
     shows: ({ ownersKey }) => [ownersKey.id, '"replacementRole":"admin"', "members:manage"],
@@ -711,7 +713,7 @@ const plans: Readonly<Record<string, Plan>> = {
       keyIds: [ownersKey.id],
       name: "Integrations",
     })),
-    effect: ({ ours: { workspaceId }, ownersKey }, actor) => ({
+    effect: ({ tenant: { workspaceId }, ownersKey }, actor) => ({
       added: {
         users: [{ name: "Integrations", service_workspace_id: workspaceId }],
         members: [{ workspace_id: workspaceId, role: "admin" }],
@@ -744,7 +746,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "ownership.accept": {
     input: createWorkspaceInput(),
     hasTransfer: true,
-    effect: ({ ours: { workspaceId }, people: { coOwner, member } }, actor) => ({
+    effect: ({ tenant: { workspaceId }, people: { coOwner, member } }, actor) => ({
       removed: {
         ownership_transfers: [{ workspace_id: workspaceId }],
         members: [
@@ -769,7 +771,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "ownership.end": {
     input: createWorkspaceInput(),
     hasTransfer: true,
-    effect: ({ ours: { workspaceId }, people }, actor) => ({
+    effect: ({ tenant: { workspaceId }, people }, actor) => ({
       removed: { ownership_transfers: [{ workspace_id: workspaceId }] },
       added: {
         audit_events: [
@@ -786,21 +788,21 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ invitations }, caller) =>
       caller === "member"
         ? [invitations.byMember.email, '"total":1']
-        : [invitations.ours.email, invitations.byMember.email, '"total":2'],
-    hides: ({ invitations }, caller) => (caller === "member" ? [invitations.ours.email] : []),
+        : [invitations.tenant.email, invitations.byMember.email, '"total":2'],
+    hides: ({ invitations }, caller) => (caller === "member" ? [invitations.tenant.email] : []),
   },
   "invitations.create": createInvitationPlan("member"),
   "invitations.create, an admin": createInvitationPlan("admin"),
   "invitations.create, an owner": createInvitationPlan("owner"),
-  "invitations.resend": createResendPlan("ours"),
+  "invitations.resend": createResendPlan("tenant"),
   "invitations.resend, of the member": createResendPlan("byMember"),
   "invitations.resend, a foreign one": {
-    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.theirs.id })),
+    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.otherTenant.id })),
   },
-  "invitations.revoke": createRevocationPlan("ours"),
+  "invitations.revoke": createRevocationPlan("tenant"),
   "invitations.revoke, of the member": createRevocationPlan("byMember"),
   "invitations.revoke, a foreign one": {
-    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.theirs.id })),
+    input: createWorkspaceInput(({ invitations }) => ({ id: invitations.otherTenant.id })),
   },
   "invitations.preview": { input: () => ({ token: "unknown" }) },
   "invitations.accept": { input: () => ({ token: "unknown" }) },
@@ -835,7 +837,7 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "workspaceKeys.block": {
     input: createWorkspaceInput(({ ownersKey }) => ({ keyIds: [ownersKey.id] })),
-    effect: ({ ours: { workspaceId }, ownersKey: { keyId } }, actor) => ({
+    effect: ({ tenant: { workspaceId }, ownersKey: { keyId } }, actor) => ({
       added: {
         workspace_key_access: [{ workspace_id: workspaceId, key_id: keyId, blocked_by: actor?.userId }],
         audit_events: [
@@ -856,7 +858,7 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "workspaceKeys.changePolicy": {
     input: createWorkspaceInput(() => ({ maxIdleDays: 30, version: 1 })),
-    effect: ({ ours: { workspaceId } }, actor) => ({
+    effect: ({ tenant: { workspaceId } }, actor) => ({
       added: {
         api_key_policies: [{ workspace_id: workspaceId, max_idle_days: 30, version: 2 }],
         audit_events: [
@@ -883,12 +885,12 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "webhooks.list": {
     input: createWorkspaceInput(),
-    shows: ({ webhooks }) => [webhooks.ours.url],
+    shows: ({ webhooks }) => [webhooks.tenant.url],
   },
-  ...webhookPlans("get", { shows: ({ webhooks }) => [webhooks.ours.url] }),
+  ...webhookPlans("get", { shows: ({ webhooks }) => [webhooks.tenant.url] }),
   "webhooks.create": {
     input: createWorkspaceInput(() => ({ url: "https://example.com/new", actions: ["key.created"] })),
-    effect: ({ ours: { workspaceId } }, actor) => ({
+    effect: ({ tenant: { workspaceId } }, actor) => ({
       added: {
         webhooks: [{ workspace_id: workspaceId, url: "https://example.com/new" }],
         audit_events: [{ workspace_id: workspaceId, action: "webhook.created", ...actorColumns(actor) }],
@@ -902,9 +904,9 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: () => ["Changed"],
   }),
   ...webhookPlans("delete", {
-    effect: ({ ours: { workspaceId }, webhooks }, actor) => ({
+    effect: ({ tenant: { workspaceId }, webhooks }, actor) => ({
       removed: {
-        webhooks: [{ workspace_id: workspaceId, url: webhooks.ours.url }],
+        webhooks: [{ workspace_id: workspaceId, url: webhooks.tenant.url }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
       },
       added: {
@@ -918,19 +920,23 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: () => ['"secret":"whsec_'],
   }),
   ...webhookPlans("test", {
-    effect: ({ ours: { workspaceId } }) => ({
+    effect: ({ tenant: { workspaceId } }) => ({
       added: { webhook_deliveries: [{ workspace_id: workspaceId, action: "webhook.test" }] },
     }),
     shows: () => ["webhook.test"],
   }),
-  ...webhookPlans("deliveries", { shows: ({ webhooks }) => [webhooks.ours.deliveryId] }, "of a foreign one"),
+  ...webhookPlans(
+    "deliveries",
+    { shows: ({ webhooks }) => [webhooks.tenant.deliveryId] },
+    "of a foreign one",
+  ),
   ...webhookPlans("redeliver", {
-    input: ({ webhooks }) => ({ deliveryId: webhooks.ours.deliveryId }),
-    effect: ({ ours: { workspaceId } }) => ({
+    input: ({ webhooks }) => ({ deliveryId: webhooks.tenant.deliveryId }),
+    effect: ({ tenant: { workspaceId } }) => ({
       removed: { webhook_deliveries: [{ workspace_id: workspaceId }] },
       added: { webhook_deliveries: [{ workspace_id: workspaceId, status: "pending" }] },
     }),
-    shows: ({ webhooks }) => [webhooks.ours.deliveryId],
+    shows: ({ webhooks }) => [webhooks.tenant.deliveryId],
   }),
   // Nobody in the table is an operator; test/operators.test.ts calls these as one.
   "operator.users": { input: () => ({}) },
@@ -960,12 +966,12 @@ function seesAllKeys(caller: Caller): boolean {
 
 /** The log events of a change to a key: one in its owner's security log, and one in the owner's workspace. */
 function createKeyEvents(
-  { ours, theirs, people }: TenantFixture,
+  { tenant, otherTenant, people }: TenantFixture,
   actor: Actor,
   action: string,
 ): NonNullable<Effect["added"]> {
   const isOtherTenant = actor === people.stranger || actor === people.foreigner;
-  const workspaceId = (isOtherTenant ? theirs : ours).workspaceId;
+  const workspaceId = (isOtherTenant ? otherTenant : tenant).workspaceId;
   return {
     security_events: [{ user_id: actor?.userId, action, actor_kind: "session", actor_key_id: null }],
     ...(actor === people.removed
@@ -978,13 +984,13 @@ function createKeyEvents(
 
 /** The events of a change of our service account's key by a user of the web app. */
 function createServiceKeyEvents(
-  { ours: { workspaceId }, serviceAccounts, serviceKey }: TenantFixture,
+  { tenant: { workspaceId }, serviceAccounts, serviceKey }: TenantFixture,
   actor: Actor,
   action: string,
 ): NonNullable<Effect["added"]> {
   const target = action === "key.created" ? {} : { target_id: serviceKey.keyId };
   return {
-    security_events: [{ user_id: serviceAccounts.ours.userId, action, actor_kind: "session" }],
+    security_events: [{ user_id: serviceAccounts.tenant.userId, action, actor_kind: "session" }],
     audit_events: [
       { workspace_id: workspaceId, action, target_kind: "key", ...target, ...actorColumns(actor) },
     ],
@@ -992,35 +998,35 @@ function createServiceKeyEvents(
 }
 
 function createServiceAccountInput(
-  whose: "ours" | "theirs" = "ours",
+  whose: "tenant" | "otherTenant" = "tenant",
   change: object = {},
 ): NonNullable<Plan["input"]> {
   return createWorkspaceInput(({ serviceAccounts }) => ({ userId: serviceAccounts[whose].id, ...change }));
 }
 
 function createWorkspaceInput(createMembers: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {
-  return (fixture, actor) => ({ workspaceId: fixture.ours.id, ...createMembers(fixture, actor) });
+  return (fixture, actor) => ({ workspaceId: fixture.tenant.id, ...createMembers(fixture, actor) });
 }
 
 /** The plans of a procedure that is called with a webhook of the workspace, and with a foreign one. */
 function webhookPlans(name: string, plan: Plan, foreign = "a foreign one"): Record<string, Plan> {
-  const inputWith = (tenant: "ours" | "theirs"): NonNullable<Plan["input"]> =>
+  const inputWith = (tenant: "tenant" | "otherTenant"): NonNullable<Plan["input"]> =>
     createWorkspaceInput((fixture, actor) => ({
       ...plan.input?.(fixture, actor),
       id: fixture.webhooks[tenant].id,
     }));
   return {
-    [`webhooks.${name}`]: { ...plan, input: inputWith("ours") },
-    [`webhooks.${name}, ${foreign}`]: { input: inputWith("theirs") },
+    [`webhooks.${name}`]: { ...plan, input: inputWith("tenant") },
+    [`webhooks.${name}, ${foreign}`]: { input: inputWith("otherTenant") },
   };
 }
 
 function changeWebhook(
-  { ours: { workspaceId }, webhooks }: TenantFixture,
+  { tenant: { workspaceId }, webhooks }: TenantFixture,
   actor: Actor,
   action: string,
 ): Effect {
-  const row = { workspace_id: workspaceId, url: webhooks.ours.url };
+  const row = { workspace_id: workspaceId, url: webhooks.tenant.url };
   return {
     removed: { webhooks: [{ ...row, version: 1 }] },
     added: {
@@ -1030,12 +1036,12 @@ function changeWebhook(
   };
 }
 
-function createResendPlan(whose: "ours" | "byMember"): Plan {
+function createResendPlan(whose: "tenant" | "byMember"): Plan {
   return {
     input: createWorkspaceInput(({ invitations }) => ({ id: invitations[whose].id })),
-    effect: ({ ours: { workspaceId }, invitations, people }, actor) => {
+    effect: ({ tenant: { workspaceId }, invitations, people }, actor) => {
       const { email } = invitations[whose];
-      const inviter = whose === "ours" ? null : people.member.userId;
+      const inviter = whose === "tenant" ? null : people.member.userId;
       return {
         removed: { invitations: [{ email, invited_by: inviter }], verifications: [{}] },
         added: {
@@ -1049,10 +1055,10 @@ function createResendPlan(whose: "ours" | "byMember"): Plan {
   };
 }
 
-function createRevocationPlan(whose: "ours" | "byMember"): Plan {
+function createRevocationPlan(whose: "tenant" | "byMember"): Plan {
   return {
     input: createWorkspaceInput(({ invitations }) => ({ id: invitations[whose].id })),
-    effect: ({ ours: { workspaceId }, invitations }, actor) => ({
+    effect: ({ tenant: { workspaceId }, invitations }, actor) => ({
       removed: { invitations: [{ email: invitations[whose].email }], verifications: [{}] },
       added: {
         audit_events: [{ workspace_id: workspaceId, action: "invitation.revoked", ...actorColumns(actor) }],
@@ -1065,7 +1071,7 @@ function createInvitationPlan(role: string): Plan {
   const email = "new@example.com";
   return {
     input: createWorkspaceInput(() => ({ email, role })),
-    effect: ({ ours: { workspaceId } }, actor) => ({
+    effect: ({ tenant: { workspaceId } }, actor) => ({
       added: {
         invitations: [{ workspace_id: workspaceId, email, role, invited_by: actor?.userId }],
         verifications: [{}],
@@ -1091,10 +1097,10 @@ function createOfferPlan(choose: (people: TenantFixture["people"]) => Person): P
   };
 }
 
-function listOwnData({ ours, theirs, people }: TenantFixture, caller: Caller): readonly string[] {
+function listOwnData({ tenant, otherTenant, people }: TenantFixture, caller: Caller): readonly string[] {
   if (caller === "nobody") return ['{"data":null}'];
   if (caller === "removed") return [people.removed.email];
-  return caller === "stranger" ? [theirs.id, theirs.name] : [ours.id, ours.name];
+  return caller === "stranger" ? [otherTenant.id, otherTenant.name] : [tenant.id, tenant.name];
 }
 
 function listOwnSession(actor: Actor): NonNullable<Effect["removed"]> {
@@ -1126,7 +1132,7 @@ function createRoleChange(
   };
 }
 
-function createAccountDeletion({ ours, people, ownersKey }: TenantFixture, actor: Actor): Effect {
+function createAccountDeletion({ tenant, people, ownersKey }: TenantFixture, actor: Actor): Effect {
   const hasInvited = actor === people.member;
   const user = { user_id: actor?.userId };
   const isMember = actor !== people.removed;
@@ -1147,7 +1153,7 @@ function createAccountDeletion({ ours, people, ownersKey }: TenantFixture, actor
         audit_events: [
           ...(hasInvited ? [{ action: "invitation.revoked", ...actorColumns(actor) }] : []),
           {
-            workspace_id: ours.workspaceId,
+            workspace_id: tenant.workspaceId,
             action: "member.account-deleted",
             target_id: actor?.userId,
             ...actorColumns(actor),
@@ -1288,20 +1294,20 @@ test.each(workspaceProcedures)(
   "%s rejects a foreign workspace, an unknown ID and an insufficient role identically",
   async (path) => {
     const fixture = await prepareFixture(app);
-    const { ours, theirs, people } = fixture;
+    const { tenant, otherTenant, people } = fixture;
     if (plans[path]?.hasTransfer) await addOwnershipTransfer(app, fixture);
     const sendAs = async (workspaceId: string, person: Person): Promise<string> => {
       const input = { ...plans[path]?.input?.(fixture, person), workspaceId };
       const cookie = await openSession(person);
       return removeVariableParts(await sendRaw(app.baseUrl, formatRequest(path, { input, cookie })));
     };
-    const foreign = await sendAs(theirs.id, people.owner);
+    const foreign = await sendAs(otherTenant.id, people.owner);
     expect(foreign).toMatch(/^HTTP\/1\.1 403 /);
     expect(await sendAs("ws_01h455vb4pex5vsknk084sn02q", people.owner)).toBe(foreign);
-    expect(await sendAs(ours.id, people.stranger)).toBe(foreign);
-    expect(await sendAs(ours.id, people.removed)).toBe(foreign);
+    expect(await sendAs(tenant.id, people.stranger)).toBe(foreign);
+    expect(await sendAs(tenant.id, people.removed)).toBe(foreign);
     const row = table.find(({ name }) => name === path);
-    if (row?.results.viewer === "FORBIDDEN") expect(await sendAs(ours.id, people.viewer)).toBe(foreign);
+    if (row?.results.viewer === "FORBIDDEN") expect(await sendAs(tenant.id, people.viewer)).toBe(foreign);
     // A malformed ID is a bug of the web app. The response is the same for every caller.
     const malformed = await sendAs("nonsense", people.owner);
     expect(malformed).toMatch(/^HTTP\/1\.1 400 /);
@@ -1327,7 +1333,7 @@ test.each(mutations)("%s rejects unknown fields and changes nothing", async (pat
   const input = plans[path]?.input?.(fixture, owner) ?? {};
   const unknown = {
     userId: stranger.id,
-    workspaceId: fixture.theirs.id,
+    workspaceId: fixture.otherTenant.id,
     role: "owner",
     id: encodeId("user", stranger.userId),
     keyHash: "0",

@@ -94,14 +94,14 @@ const spellings = (path: string): readonly string[] => [
 test.each(["/open/me", "/open/workspaces", "/trpc/apiKeys.list", "/trpc/session.current"])(
   "%s discloses nothing without a key or session, in any spelling",
   async (path) => {
-    const { ours, people, ownersKey } = fixture;
+    const { tenant, people, ownersKey } = fixture;
     for (const target of spellings(path)) {
       const query = path.endsWith("apiKeys.list") ? "?input={}" : "";
       const { body, status } = await sendRaw(
         app.baseUrl,
         `GET ${target}${query} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
       );
-      for (const hidden of [ours.id, ours.name, people.owner.email, ownersKey.name])
+      for (const hidden of [tenant.id, tenant.name, people.owner.email, ownersKey.name])
         expect(body).not.toContain(hidden);
       expect(status, target).toBeLessThan(500);
     }
@@ -109,7 +109,7 @@ test.each(["/open/me", "/open/workspaces", "/trpc/apiKeys.list", "/trpc/session.
 );
 
 test("a key is valid only under /open and a session only under /trpc, in any spelling of the path", async () => {
-  const { ours, people, ownersKey } = fixture;
+  const { tenant, people, ownersKey } = fixture;
   for (const [path, header] of [
     ["/open/me", `Cookie: ${cookie}`],
     ["/trpc/apiKeys.list", `Authorization: Bearer ${key}`],
@@ -118,7 +118,7 @@ test("a key is valid only under /open and a session only under /trpc, in any spe
     for (const target of spellings(path)) {
       const request = `GET ${target} HTTP/1.1\r\nHost: localhost\r\n${header}\r\nConnection: close\r\n\r\n`;
       const { body, status } = await sendRaw(app.baseUrl, request);
-      for (const hidden of [ours.id, ours.name, people.owner.email, ownersKey.name])
+      for (const hidden of [tenant.id, tenant.name, people.owner.email, ownersKey.name])
         expect(body).not.toContain(hidden);
       expect(status, target).toBeLessThan(500);
     }

@@ -7,8 +7,8 @@ import { compileRestrictions } from "../restrictions.ts";
 import { decide, type KeyFacts, type Membership, type Requirement } from "./decision.ts";
 import { membershipAs, validFacts } from "./facts.test-kit.ts";
 
-const ours = "w" as WorkspaceId;
-const theirs = "x" as WorkspaceId;
+const tenant = "w" as WorkspaceId;
+const otherTenant = "x" as WorkspaceId;
 const allowed = { kind: "allowed" };
 const rejected = (reason: string) => ({ kind: "rejected", reason });
 
@@ -34,9 +34,9 @@ describe("the key", () => {
     ],
   ] as const)("is decided the same for every requirement: %s", (_what, change, decision) => {
     expect(decideWith(change)).toEqual(decision);
-    const requirement = { workspaceId: ours, permission: "workspace:read" } as const;
+    const requirement = { workspaceId: tenant, permission: "workspace:read" } as const;
     expect(
-      decideWith({ ...change, memberships: new Map([[ours, membershipAs("owner")]]) }, requirement),
+      decideWith({ ...change, memberships: new Map([[tenant, membershipAs("owner")]]) }, requirement),
     ).toEqual(decision);
   });
 
@@ -55,27 +55,29 @@ describe("the requirement", () => {
   test.each(roles.flatMap((role) => permissions.map((permission) => [role, permission] as const)))(
     "is decided by the permissions of the role %s: %s",
     (role, permission) => {
-      const change = { memberships: new Map([[ours, membershipAs(role)]]) };
-      const requirement = { workspaceId: ours, permission };
+      const change = { memberships: new Map([[tenant, membershipAs(role)]]) };
+      const requirement = { workspaceId: tenant, permission };
       const byRole = roleHasPermission(role, permission) ? allowed : rejected("no-permission");
       expect(decideWith(change, requirement)).toEqual(byRole);
-      expect(decideWith(change, { ...requirement, workspaceId: theirs })).toEqual(rejected("no-member"));
+      expect(decideWith(change, { ...requirement, workspaceId: otherTenant })).toEqual(rejected("no-member"));
     },
   );
 
-  const owner = { memberships: new Map([ours, theirs].map((id) => [id, membershipAs("owner")] as const)) };
+  const owner = {
+    memberships: new Map([tenant, otherTenant].map((id) => [id, membershipAs("owner")] as const)),
+  };
 
   test("a restricted key can access only its selected workspaces", () => {
-    const restricted = { ...owner, restrictions: restrict({ workspaceIds: [ours] }) };
+    const restricted = { ...owner, restrictions: restrict({ workspaceIds: [tenant] }) };
     const permission = "workspace:delete";
-    expect(decideWith(restricted, { workspaceId: ours, permission })).toEqual(allowed);
-    expect(decideWith(restricted, { workspaceId: theirs, permission })).toEqual(
+    expect(decideWith(restricted, { workspaceId: tenant, permission })).toEqual(allowed);
+    expect(decideWith(restricted, { workspaceId: otherTenant, permission })).toEqual(
       rejected("workspace-not-in-key"),
     );
   });
 
   test.each(permissions)("is decided for read-only keys and keys with one permission: %s", (permission) => {
-    const requirement = { workspaceId: ours, permission };
+    const requirement = { workspaceId: tenant, permission };
     const readOnly = { ...owner, restrictions: restrict({ isReadOnly: true }) };
     const restricted = { ...owner, restrictions: restrict({ permissions: ["members:manage"] }) };
     const notInKey = rejected("permission-not-in-key");
@@ -88,10 +90,10 @@ describe("the requirement", () => {
 
   test("a key never has more permissions than its user", () => {
     const restricted = {
-      memberships: new Map([[ours, membershipAs("viewer")] as const]),
+      memberships: new Map([[tenant, membershipAs("viewer")] as const]),
       restrictions: restrict({ permissions: ["members:manage"] }),
     };
-    const requirement = { workspaceId: ours, permission: "members:manage" } as const;
+    const requirement = { workspaceId: tenant, permission: "members:manage" } as const;
     expect(decideWith(restricted, requirement)).toEqual(rejected("no-permission"));
   });
 
@@ -100,7 +102,7 @@ describe("the requirement", () => {
     const anyAddress = restrict({ ipRanges: ["0.0.0.0/0"] });
     expect(decideWith({ restrictions: anyAddress }, "unrestricted", "192.0.2.1")).toEqual(allowed);
     for (const change of [
-      { workspaceIds: [ours] },
+      { workspaceIds: [tenant] },
       { permissions: [...permissions] },
       { isReadOnly: true },
     ]) {
@@ -112,9 +114,9 @@ describe("the requirement", () => {
 });
 
 describe("a workspace", () => {
-  const requirement = { workspaceId: ours, permission: "workspace:read" } as const;
+  const requirement = { workspaceId: tenant, permission: "workspace:read" } as const;
   const decideHere = (change: Partial<Membership>, more: Partial<KeyFacts> = {}) =>
-    decideWith({ memberships: new Map([[ours, membershipAs("owner", change)]]), ...more }, requirement);
+    decideWith({ memberships: new Map([[tenant, membershipAs("owner", change)]]), ...more }, requirement);
 
   test("rejects a key that it blocks, whatever its policy and the role of the owner", () => {
     expect(decideHere({})).toEqual(allowed);
@@ -133,17 +135,17 @@ describe("a workspace", () => {
 
   test("decides nothing about other workspaces, or requests without a workspace", () => {
     const memberships = new Map([
-      [ours, membershipAs("owner", { isBlocked: true, violation: "idle" })],
-      [theirs, membershipAs("owner")],
+      [tenant, membershipAs("owner", { isBlocked: true, violation: "idle" })],
+      [otherTenant, membershipAs("owner")],
     ]);
-    expect(decideWith({ memberships }, { ...requirement, workspaceId: theirs })).toEqual(allowed);
+    expect(decideWith({ memberships }, { ...requirement, workspaceId: otherTenant })).toEqual(allowed);
     expect(decideWith({ memberships })).toEqual(allowed);
     expect(decideWith({ memberships }, "unrestricted")).toEqual(allowed);
   });
 
   test("is not mentioned for a key that is restricted to other workspaces, or whose owner left", () => {
     const blocked = { isBlocked: true };
-    expect(decideHere(blocked, { restrictions: restrict({ workspaceIds: [theirs] }) })).toEqual(
+    expect(decideHere(blocked, { restrictions: restrict({ workspaceIds: [otherTenant] }) })).toEqual(
       rejected("workspace-not-in-key"),
     );
     expect(decideHere(blocked, { memberships: new Map() })).toEqual(rejected("no-member"));
