@@ -7,19 +7,18 @@ import { clientConfig, openDatabase } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
 import {
   findOwnRejections,
-  type KeyHistory,
   listKeyAddresses,
   listKeyRejections,
-  pruneKeyHistory,
   readKeyUsage,
   type UsagePeriod,
-  writeKeyHistory,
 } from "./key-history.ts";
+import { pruneKeyHistory } from "./prune-key-history.ts";
 import type { Db } from "./schema.ts";
 import { measureSlowest } from "./testing/measure-slowest.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { asUser, type UserTrx } from "./workspace-scope.ts";
+import { type KeyHistory, writeKeyHistory } from "./write-key-history.ts";
 
 let database: TestDatabase;
 /** Two nodes. */

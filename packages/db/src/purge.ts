@@ -1,11 +1,11 @@
 import { type RawBuilder, sql } from "kysely";
 import { createAuditPurge } from "./audit-retention.ts";
 import { idempotencyLifetimeHours } from "./idempotency-records.ts";
-import { networkLifetimeDays } from "./key-history.ts";
 import { deviceLifetimeDays } from "./known-devices.ts";
 import { noticeLifetimeDays } from "./notices.ts";
 import type { Database, Db } from "./schema.ts";
 import { originLifetimeDays } from "./sign-in-origins.ts";
+import { networkLifetimeDays } from "./write-key-history.ts";
 
 /** One kind of row that is deleted once no query needs it. */
 export interface PurgeRule {

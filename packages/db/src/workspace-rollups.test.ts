@@ -5,15 +5,17 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vites
 import { insertApiKey } from "./api-key-changes.ts";
 import { clientConfig, openDatabase } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
-import { type HourUsage, pruneKeyHistory, writeKeyHistory } from "./key-history.ts";
+import type { HourUsage } from "./key-history.ts";
 import { createEmptyDatabase } from "./migrate.test-kit.ts";
 import { migrate } from "./migrate.ts";
+import { pruneKeyHistory } from "./prune-key-history.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 import { listBusiestKeys, readWorkspaceUsage } from "./workspace-usage.ts";
 import { insertWorkspace } from "./workspaces.ts";
+import { writeKeyHistory } from "./write-key-history.ts";
 
 // The requests of workspaces and their keys, which are added up while the history of keys is written.
 

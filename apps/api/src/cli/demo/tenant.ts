@@ -1,9 +1,9 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { createId, type WorkspaceId } from "@latchkey/db/ids";
-import { writeKeyHistory } from "@latchkey/db/key-history";
 import { insertPastRows } from "@latchkey/db/past-rows";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
+import { writeKeyHistory } from "@latchkey/db/write-key-history";
 import { createSlug } from "../../domain/slug.ts";
 import { type DemoSecrets, insertAccountRows, insertUsers } from "./accounts.ts";
 import { createAuditEvents } from "./audit-log.ts";

@@ -1,6 +1,6 @@
 import type { Outcome } from "@latchkey/auth/outcome";
 import { createId, type WorkspaceId } from "@latchkey/db/ids";
-import type { KeyHistory } from "@latchkey/db/key-history";
+import type { KeyHistory } from "@latchkey/db/write-key-history";
 import { type DemoKey, usesInHour } from "./keys.ts";
 import type { Random } from "./random.ts";
 

@@ -1,0 +1,109 @@
+import { type RawBuilder, sql } from "kysely";
+import type { KeyId } from "./ids.ts";
+import type { Db, Trx } from "./schema.ts";
+
+export interface PruneStep {
+  /**
+   * How many days history is kept, by the database's clock. All history of a key is kept this long after the key's
+   * deletion.
+   */
+  readonly keepDays: number;
+  /** The most hours to delete; 1,000 by default. A tenth as many keys are visited. */
+  readonly maxHours?: number;
+  /** The key at which the previous step stopped. */
+  readonly after?: KeyId | undefined;
+}
+
+/**
+ * Performs one step of pruning. Deletes the oldest hours, of keys and of workspaces, and the oldest days. Of the next keys, deletes addresses and rejected requests
+ * that are too old, or all of them if the key was purged or deleted long ago. Skips rows that a node is writing,
+ * because they are found in another order than they are written in, and waiting for them could deadlock.
+ * @param db a connection in the admission role.
+ * @returns the number of deleted hours and days, and the last key visited, undefined after the last key of all. While another
+ *   node prunes, changes nothing and returns 0 and `after`.
+ */
+export async function pruneKeyHistory(
+  db: Db,
+  { keepDays, maxHours = 1_000, after }: PruneStep,
+): Promise<{ readonly hours: number; readonly next: KeyId | undefined }> {
+  const cutoff = sql`now() - make_interval(days => ${keepDays})`;
+  return await db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ isFree: boolean }>`
+      select pg_try_advisory_xact_lock(hashtextextended('latchkey key history', 2)) as "isFree"`.execute(trx);
+    if (!rows[0]?.isFree) return { hours: 0, next: after };
+    const { numAffectedRows = 0n } = await sql`
+      delete from key_usage_hours where ctid = any(array(
+        select ctid from key_usage_hours where hour < ${cutoff} order by hour limit ${maxHours}
+      ))`.execute(trx);
+    const rollups = await pruneWorkspaceUsage(trx, { keepDays, limit: maxHours });
+    const visited = await findNextKeys(trx, { cutoff, after, atMost: Math.ceil(maxHours / 10) });
+    await deleteOld(trx, { table: "key_addresses", time: "last_seen_at" }, { cutoff, ...visited });
+    await deleteOld(trx, { table: "key_refusals", time: "occurred_at" }, { cutoff, ...visited });
+    return { hours: Number(numAffectedRows) + rollups, next: visited.next };
+  });
+}
+
+/**
+ * Deletes the oldest rows of the rollups of workspaces. A day is kept until its last hour is too old.
+ * @returns how many rows it deleted.
+ */
+async function pruneWorkspaceUsage(
+  trx: Trx,
+  { keepDays, limit }: { readonly keepDays: number; readonly limit: number },
+): Promise<number> {
+  const cutoff = sql`now() - make_interval(days => ${keepDays})`;
+  const hours = await sql`
+    delete from workspace_usage_hours where ctid = any(array(
+      select ctid from workspace_usage_hours where hour < ${cutoff}
+      order by hour limit ${limit} for update skip locked
+    ))`.execute(trx);
+  const days = await sql`
+    delete from workspace_key_days where ctid = any(array(
+      select ctid from workspace_key_days where day < ((${cutoff}) at time zone 'UTC')::date
+      order by day limit ${limit} for update skip locked
+    ))`.execute(trx);
+  return Number((hours.numAffectedRows ?? 0n) + (days.numAffectedRows ?? 0n));
+}
+
+interface VisitedKeys {
+  readonly keyIds: readonly KeyId[];
+  /** Those of them that were purged or deleted long ago. */
+  readonly deletedKeyIds: readonly KeyId[];
+  readonly next: KeyId | undefined;
+}
+
+async function deleteOld(
+  trx: Trx,
+  { table, time }: { readonly table: "key_addresses" | "key_refusals"; readonly time: string },
+  { cutoff, keyIds, deletedKeyIds }: VisitedKeys & { readonly cutoff: RawBuilder<unknown> },
+): Promise<void> {
+  await sql`
+    delete from ${sql.table(table)} where ctid = any(array(
+      select ctid from ${sql.table(table)}
+      where key_id = any(${keyIds}::uuid[])
+        and (${sql.ref(time)} < ${cutoff} or key_id = any(${deletedKeyIds}::uuid[]))
+      for update skip locked
+    ))`.execute(trx);
+}
+
+/** Finds the next keys that have addresses or rejected requests, in the order of their IDs. */
+async function findNextKeys(
+  trx: Trx,
+  step: { readonly cutoff: RawBuilder<unknown>; readonly after: KeyId | undefined; readonly atMost: number },
+): Promise<VisitedKeys> {
+  const { cutoff, after = "00000000-0000-0000-0000-000000000000", atMost } = step;
+  const next = (table: string) => sql`
+    (select distinct key_id from ${sql.table(table)} where key_id > ${after} order by 1 limit ${atMost})`;
+  const { rows } = await sql<{ keyId: KeyId; isGone: boolean }>`
+    select key_id as "keyId", not exists (
+        select from api_keys where id = key_id and (deleted_at is null or deleted_at >= ${cutoff})
+      ) as "isGone"
+    from (${next("key_addresses")} union ${next("key_refusals")} order by 1 limit ${atMost}) seen
+    order by 1`.execute(trx);
+  const deletedKeyIds = rows.flatMap(({ keyId, isGone }) => (isGone ? [keyId] : []));
+  return {
+    keyIds: rows.map(({ keyId }) => keyId),
+    deletedKeyIds,
+    next: rows.length < atMost ? undefined : rows.at(-1)?.keyId,
+  };
+}
