@@ -24,7 +24,7 @@ import { baseUrlOf } from "./base-url.ts";
 import { prepareDatabase } from "./boot.ts";
 import { createLogger } from "./create-logger.ts";
 import { describeInstance } from "./domain/instance.ts";
-import { addInvitationNotice } from "./domain/invitations.ts";
+import { addInvitationNotice } from "./domain/invitation-jobs.ts";
 import { createOpenidProvider } from "./domain/openid-provider.ts";
 import { type Env, projectRoot } from "./env.ts";
 import { EventLog } from "./event-log/event-log.ts";

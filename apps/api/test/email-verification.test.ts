@@ -9,7 +9,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { changeAccountEmail } from "../src/domain/email-change.ts";
-import { addInvitationNotice } from "../src/domain/invitations.ts";
+import { addInvitationNotice } from "../src/domain/invitation-jobs.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
 import type { Mail } from "../src/mail/mailer.ts";

@@ -17,7 +17,7 @@ import { maxLength } from "@latchkey/limits";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";
-import { addInvitationNotice } from "../src/domain/invitations.ts";
+import { addInvitationNotice } from "../src/domain/invitation-jobs.ts";
 import { addMember } from "../src/domain/members.ts";
 import { describeNotice } from "../src/domain/notice-texts.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";

@@ -3,6 +3,7 @@ import type { InvitationId } from "@latchkey/db/ids";
 import { deleteInvitation } from "@latchkey/db/invitations";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { invitationPurpose } from "./invitation-link.ts";
 
 /** Deletes an invitation and its link. */
 export async function endInvitation(
@@ -10,6 +11,6 @@ export async function endInvitation(
   scope: WorkspaceScope,
   id: InvitationId,
 ): Promise<void> {
-  await deleteVerifications(trx, { purpose: "invitation", subject: invitationSubject(scope, id) });
+  await deleteVerifications(trx, { purpose: invitationPurpose, subject: invitationSubject(scope, id) });
   await deleteInvitation(trx, scope, { id });
 }

@@ -10,10 +10,10 @@ import { appendFailedSignIn, appendSecurityEvent } from "@latchkey/db/security-e
 import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUserByEmail, hasVerifiedEmail, insertUserWithPassword } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
+import { acceptInvitation, previewInvitation } from "./accept-invitation.ts";
 import { createAccount, requireStrongPassword, signUpsRejected } from "./accounts.ts";
 import { describeDevice } from "./devices.ts";
 import { hasAccounts, type Instance } from "./instance.ts";
-import { acceptInvitation, previewInvitation } from "./invitations.ts";
 import { createPendingSignIn, type PendingSignIn } from "./pending-sign-in.ts";
 import {
   refundUnchecked,

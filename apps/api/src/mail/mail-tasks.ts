@@ -3,7 +3,7 @@ import type { Db } from "@latchkey/db/schema";
 import { findUser } from "@latchkey/db/users";
 import { prepareEmailChange } from "../domain/email-change.ts";
 import { prepareVerificationEmail } from "../domain/email-verification.ts";
-import { prepareInvitationEmail } from "../domain/invitations.ts";
+import { prepareInvitationEmail } from "../domain/invitation-jobs.ts";
 import { prepareResetEmail, recordResetEmail } from "../domain/password-reset.ts";
 import type { Mailer } from "./mailer.ts";
 import { emailChangedMail, emailChangeMail, invitationMail, resetMail, verificationMail } from "./mails.ts";

@@ -1,7 +1,8 @@
 import { encodeId } from "@latchkey/db/ids";
 import type { Invitation } from "@latchkey/db/invitations";
 import { z } from "zod";
-import { type SentInvitation, statusOf } from "../domain/invitations.ts";
+import { statusOf } from "../domain/invitation-status.ts";
+import type { SentInvitation } from "../domain/invitations.ts";
 import { role } from "../fields.ts";
 import { secretStatus, shownEmail, shownId, shownPersonName, shownUrl, timestamp } from "../schemas.ts";
 

@@ -4,13 +4,8 @@ import { encodeId } from "@latchkey/db/ids";
 import { countInvitations, listInvitations } from "@latchkey/db/invitations";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
-import {
-  acceptInvitation,
-  createInvitation,
-  previewInvitation,
-  resendInvitation,
-  revokeInvitation,
-} from "../domain/invitations.ts";
+import { acceptInvitation, previewInvitation } from "../domain/accept-invitation.ts";
+import { createInvitation, resendInvitation, revokeInvitation } from "../domain/invitations.ts";
 import { managedInvitations } from "../domain/inviting-workspace.ts";
 import { requestOriginOf } from "../domain/sign-in-attempts.ts";
 import { email, invitationId, linkToken, role } from "../fields.ts";

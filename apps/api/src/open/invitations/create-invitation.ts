@@ -1,6 +1,7 @@
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { createInvitation as create, digestLink, reissueLink } from "../../domain/invitations.ts";
+import { digestLink } from "../../domain/invitation-link.ts";
+import { createInvitation as create, reissueLink } from "../../domain/invitations.ts";
 import { email, role } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentSentInvitation, sentInvitation } from "../../presenters/invitation.ts";

@@ -1,4 +1,5 @@
-import { digestLink, reissueLink, resendInvitation as resend } from "../../domain/invitations.ts";
+import { digestLink } from "../../domain/invitation-link.ts";
+import { reissueLink, resendInvitation as resend } from "../../domain/invitations.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentSentInvitation, sentInvitation } from "../../presenters/invitation.ts";
 import { invitationParams } from "../../schemas.ts";
