@@ -2,7 +2,7 @@ import { TOTP } from "otpauth";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { type Answer, callProcedure, findSignedIn, signUp } from "../support/account.ts";
-import { open } from "../support/inspection.ts";
+import { holdLocks, open } from "../support/inspection.ts";
 import { passProvider, startImpostor, startProvider, type TestProvider } from "../support/openid-provider.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
@@ -166,6 +166,27 @@ test("a disabled user can't sign in", async () => {
   await enter("disabled");
   await database.query("update users set disabled_at = now() where email = 'disabled@example.com'");
   expect(await enter("disabled")).toMatchObject({ code: "UNAUTHORIZED" });
+});
+
+test("a sign-in opens no session if the identity is unlinked after it was checked", async () => {
+  const email = "unlinked@example.com";
+  provider.setClaims("unlinked", { email, isEmailVerified: true });
+  await enter("unlinked");
+  const ofUser = "user_id = (select id from users where email = $1)";
+  await database.query(`delete from sessions where ${ofUser}`, [email]);
+  const { url, cookie } = await start();
+  const callback = await passProvider(url, "unlinked");
+  // The new session waits for this lock, after the identity was found.
+  const connection = await connectionTo(instance.cluster);
+  const { release } = await holdLocks(connection, "lock table sessions in share mode");
+  const completed = complete(cookie, callback);
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like 'insert into "sessions"%'`;
+  await vi.waitFor(async () => expect((await database.query(waiting)).rows).toHaveLength(1));
+  await database.query(`delete from identities where ${ofUser}`, [email]);
+  await release();
+  expect(await completed).toMatchObject({ code: "UNAUTHORIZED" });
+  expect((await database.query(`select from sessions where ${ofUser}`, [email])).rows).toEqual([]);
 });
 
 test("a user without a password can't unlink the identity until they set a password", async () => {

@@ -138,6 +138,16 @@ test("after a restore elsewhere, keys work, users can sign in, and counts are co
     expect(ahead.rowCount).toBe(0);
     const described = await client.query("select description from workspaces where name = 'Described'");
     expect(described.rows).toEqual([{ description: "Line 1\nLine 2" }]);
+    // The restore, and the backup that it comes from.
+    const logged = await client.query(`
+      select action, actor_kind, after, occurred_at > clock_timestamp() - interval '1 hour' as "isRecent"
+      from instance_events order by occurred_at desc limit 2`);
+    const { createdAt } = JSON.parse(ending.stdout) as { createdAt: string };
+    const byCommand = { actor_kind: "command", isRecent: true };
+    expect(logged.rows).toEqual([
+      { ...byCommand, action: "backup.restored", after: { snapshot: createdAt } },
+      { ...byCommand, action: "backup.created", after: null },
+    ]);
     await client.end();
 
     const { cookie = "" } = await signIn(restored.baseUrl, account);

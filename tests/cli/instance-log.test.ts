@@ -294,7 +294,7 @@ const steps: readonly Step[] = [
   },
 ];
 
-/** The commands that change no data of an instance that has users. */
+/** The commands that change no data of an instance that has users. The restored database has the event of a restore. */
 const unrecorded = [
   ...["migrate", "restore", "demo"],
   ...[

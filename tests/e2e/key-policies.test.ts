@@ -171,3 +171,21 @@ test("someone who edited an outdated policy is told so, and then sees the curren
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await expect.poll(() => ada.getByLabel("Maximum idle time, in days").inputValue()).toBe("14");
 });
+
+test("a block by a service account is shown as one to admins and to the owner of the key", async () => {
+  const { id: workspaceId } = workspace;
+  const accounts = proceduresOf(ada).serviceAccounts;
+  const { userId } = await accounts.create.mutate({ workspaceId, name: "Guard", role: "admin" });
+  const settings = { expiresAt: { inSeconds: 86_400 } };
+  const guard = await accounts.createKey.mutate({ workspaceId, userId, name: "Guard", settings });
+  const own = await proceduresOf(linus).apiKeys.create.mutate({ name: "Suspicious", settings });
+  const blocked = await fetch(
+    `${environment.baseUrl}/open/workspaces/${workspaceId}/api-keys/${own.id}/block`,
+    { method: "PUT", headers: { Authorization: `Bearer ${guard.key}` } },
+  );
+  expect(blocked.status).toBe(204);
+  await ada.goto(addressOf("api-keys"));
+  await rowOf("Suspicious").getByTitle("Blocked by Guard (service account)").waitFor();
+  await linus.goto(`${environment.baseUrl}/account/api-keys/${own.id}`);
+  await linus.getByText(/Guard \(service account\) blocked it/).waitFor();
+});

@@ -124,6 +124,7 @@ test("a blocked key is rejected in the workspace, is not told why, and works aga
   expect((await owner.send("GET", `${path}/api-keys/${member.id}`)).body).toMatchObject({
     isBlocked: true,
     blockedByName: "Ada",
+    blockedByKind: "person",
     blockedAt: expect.any(String),
     violation: null,
   });
@@ -383,6 +384,28 @@ test("an idle key regains access to the workspace from an admin, and not by rota
   expect((await keys.member.send("GET", path)).status).toBe(200);
   const [event] = (await keys.owner.send("GET", `${path}/audit-events?action=key.unblocked`)).body.data;
   expect(event).toMatchObject({ target: { id: keys.member.id }, before: { isIdle: true } });
+});
+
+test("a block by a service account is shown as one to admins and to the owner of the key", async () => {
+  const { keys, path, owner, member, id } = await addTeam();
+  const admin = await signIn(owner);
+  const { userId } = await admin.serviceAccounts.create.mutate({
+    workspaceId: id,
+    name: "Guard",
+    role: "admin",
+  });
+  const { key } = await admin.serviceAccounts.createKey.mutate({ workspaceId: id, userId, name: "Guard" });
+  const blocked = await fetch(`${app.baseUrl}/open${path}/api-keys/${keys.member.id}/block`, {
+    method: "PUT",
+    headers: { Authorization: `Bearer ${key}` },
+  });
+  expect(blocked.status).toBe(204);
+  const shown = { blockedByName: "Guard", blockedByKind: "service_account" };
+  const { body } = await keys.owner.send("GET", `${path}/api-keys/${keys.member.id}`);
+  expect(body).toMatchObject(shown);
+  const client = await signIn(member);
+  const rejecting = await client.apiKeys.rejectingWorkspaces.query({ id: keys.member.id });
+  expect(rejecting).toMatchObject([shown]);
 });
 
 test("the owner of a key sees which workspaces reject it, by whom and why, and in the key's history", async () => {

@@ -5,6 +5,9 @@ import { insertMember } from "@latchkey/db/members";
 import type { Role } from "@latchkey/db/schema";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { changeMemberRole } from "../src/domain/members.ts";
+import { countWaiting } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -137,6 +140,27 @@ test("a replacement has the same restrictions, works before and after the remova
   expect(await statusOf(former.key, id, "PATCH")).toBe(403);
   expect(await statusOf(secret, id, "PATCH")).toBe(200);
   expect(await statusOf(secret, `${id}/audit-events`)).toBe(403);
+});
+
+test("a replacement waits for a concurrent demotion, and gets the new role", async () => {
+  const { ada, grace, id } = await addTeam("admin");
+  const former = await addKey(grace, "Pipeline");
+  const edit = { scope: openAsOperator(decodeId("workspace", id) as WorkspaceId), origin: commandOrigin };
+  const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
+  const { promise: isDemoted, resolve: demoted } = Promise.withResolvers<void>();
+  const demotion = app.instance.db.transaction().execute(async (trx) => {
+    const change = { userId: grace.userId, role: "viewer", versions: undefined } as const;
+    await changeMemberRole(trx, edit, change, app.instance.quotas);
+    demoted();
+    await isReleased;
+  });
+  await isDemoted;
+  const input = { workspaceId: id, userId: grace.id, keyIds: [former.id], name: "Deploys" };
+  const replacement = ada.client.offboarding.replaceKeys.mutate(input);
+  await vi.waitFor(async () => expect(await countWaiting(app.owner)).toBe(1));
+  release();
+  await demotion;
+  expect((await replacement).serviceAccount.role).toBe("viewer");
 });
 
 test("a replacement of an owner is an admin, and changes nothing if one key can't be replaced", async () => {

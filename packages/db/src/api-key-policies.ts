@@ -99,6 +99,7 @@ export interface RejectingWorkspace extends KeyRejectedHere {
   readonly blockedAt: Date | null;
   /** Null for the `latchkey` command and a deleted user. */
   readonly blockedByName: string | null;
+  readonly blockedByKind: UserKind | null;
 }
 
 /** Lists the workspaces that reject a key of this user, by name. */
@@ -110,7 +111,7 @@ export async function listRejectingWorkspaces(
     select * from (
       select workspaces.id as "workspaceId", workspaces.name, workspaces.slug,
         access.blocked_at is not null as "isBlocked", access.blocked_at as "blockedAt",
-        blocker.name as "blockedByName", ${violation} as violation, ${policyAsJson} as policy
+        blocker.name as "blockedByName", ${selectUserKind("blocker")} as "blockedByKind", ${violation} as violation, ${policyAsJson} as policy
       from api_keys key
       join members member on member.user_id = key.user_id
       join workspaces on workspaces.id = member.workspace_id

@@ -54,30 +54,57 @@ export async function appendAudit(
   origin: AuditOrigin,
   change: Change,
 ): Promise<void> {
-  const { actor, address, requestId } = origin;
-  const id = createId("auditEvent");
-  await trx
-    .insertInto("audit_events")
-    .values({
-      workspace_id: scope.workspaceId,
-      id,
-      action: change.action,
-      actor_kind: actor.kind,
-      actor_user_id: "userId" in actor ? actor.userId : null,
-      actor_key_id: actor.kind === "key" ? actor.keyId : null,
-      target_kind: auditActions[change.action],
-      target_id: change.targetId,
-      before: change.before ? JSON.stringify(change.before) : null,
-      after: change.after ? JSON.stringify(change.after) : null,
-      address,
-      request_id: requestId,
-    })
-    .execute();
-  await addDeliveries(trx, scope, { id, action: change.action });
-  if (change.action === "member.role-changed") await addRoleNotice(trx, scope, origin, { ...change, id });
-  if (actor.kind === "system" || !isOperatorActing(actor) || change.action in keyActions) return;
-  const { workspaceId } = scope;
+  await appendAuditEvents(trx, scope, origin, [change]);
+}
+
+/** As {@link appendAudit}, for any number of changes, which it inserts by one statement. */
+export async function appendAuditEvents(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  origin: AuditOrigin,
+  changes: readonly Change[],
+): Promise<void> {
+  const events = changes.map((change) => ({ ...change, id: createId("auditEvent") }));
+  await insertAuditEvents(trx, scope, origin, events);
+  await addDeliveries(trx, scope, events);
+  for (const event of events) {
+    if (event.action === "member.role-changed") await addRoleNotice(trx, scope, origin, event);
+    await recordForOperators(trx, scope, origin, event);
+  }
+}
+
+async function insertAuditEvents(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { actor, address, requestId }: AuditOrigin,
+  events: readonly (Change & { readonly id: AuditEventId })[],
+): Promise<void> {
+  const actorUserId = "userId" in actor ? actor.userId : null;
+  const actorKeyId = actor.kind === "key" ? actor.keyId : null;
+  await sql`
+    insert into audit_events (workspace_id, id, action, actor_kind, actor_user_id, actor_key_id, target_kind, target_id,
+      before, after, address, request_id)
+    select ${workspaceId}, event.id, event.action, ${actor.kind}, ${actorUserId}::uuid, ${actorKeyId}::uuid,
+      event.target_kind, event.target_id, event.before, event.after, ${address}, ${requestId}
+    from unnest(
+      ${events.map(({ id }) => id)}::uuid[], ${events.map(({ action }) => action)}::text[],
+      ${events.map(({ action }) => auditActions[action])}::text[],
+      ${events.map(({ targetId }) => targetId)}::uuid[],
+      ${events.map(({ before }) => before && JSON.stringify(before))}::jsonb[],
+      ${events.map(({ after }) => after && JSON.stringify(after))}::jsonb[]
+    ) as event (id, action, target_kind, target_id, before, after)`.execute(trx);
+}
+
+/** Adds a change by an operator to the instance log. */
+async function recordForOperators(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  origin: AuditOrigin,
+  change: Change,
+): Promise<void> {
+  const { actor } = origin;
   const { action, before, after } = change;
+  if (actor.kind === "system" || !isOperatorActing(actor) || action in keyActions) return;
   const event = { action, workspaceId, before, after, ...(await describeTarget(trx, change)) };
   await appendInstanceEvent(trx, { ...origin, actor }, event);
 }

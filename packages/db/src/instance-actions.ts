@@ -10,6 +10,7 @@ import {
 const ownActions = [
   "audit-log.exported",
   "backup.created",
+  "backup.restored",
   "operator.granted",
   "operator.revoked",
   "registration.changed",

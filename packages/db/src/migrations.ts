@@ -28,6 +28,7 @@ import * as auditRetention from "./migrations/0028-audit-retention.ts";
 import * as operatorInspection from "./migrations/0029-operator-inspection.ts";
 import * as systemActor from "./migrations/0030-system-actor.ts";
 import * as instanceSettings from "./migrations/0031-instance-settings.ts";
+import * as addQueuedJobs from "./migrations/0032-add-queued-jobs.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -72,4 +73,5 @@ export const migrations: Migrations = {
   "0029-operator-inspection": operatorInspection,
   "0030-system-actor": systemActor,
   "0031-instance-settings": instanceSettings,
+  "0032-add-queued-jobs": addQueuedJobs,
 };

@@ -35,46 +35,50 @@ export interface SecurityEvent {
   readonly requestId: string | null;
 }
 
+type NewSecurityEvent = {
+  readonly userId: UserId;
+  readonly before?: Details | undefined;
+  readonly after?: Details | undefined;
+} & (
+  | { readonly action: KeyAction; readonly keyId: KeyId }
+  | { readonly action: AccountAction; readonly keyId?: undefined }
+);
+
 /**
  * Adds an event to the security log of a user, in the transaction that makes the change. A change by an operator
  * is added to the instance log too.
  */
-export async function appendSecurityEvent(
+export async function appendSecurityEvent(trx: Trx, origin: Origin, event: NewSecurityEvent): Promise<void> {
+  await appendSecurityEvents(trx, origin, [event]);
+}
+
+/** As {@link appendSecurityEvent}, for any number of events, which it inserts by one statement. */
+export async function appendSecurityEvents(
   trx: Trx,
   origin: Origin,
-  event: {
-    readonly userId: UserId;
-    readonly before?: Details | undefined;
-    readonly after?: Details | undefined;
-  } & (
-    | { readonly action: KeyAction; readonly keyId: KeyId }
-    | { readonly action: AccountAction; readonly keyId?: undefined }
-  ),
+  events: readonly NewSecurityEvent[],
 ): Promise<void> {
-  const { actor, address, requestId, userAgent } = origin;
-  const { userId, keyId, before, after } = event;
+  const { actor, address, requestId, userAgent = null } = origin;
   const isOperator = isOperatorActing(actor);
   if (isOperator) {
-    await appendInstanceEvent(trx, origin, { action: event.action, userId, keyId, before, after });
+    for (const event of events) await appendInstanceEvent(trx, origin, event);
   }
-  await trx
-    .insertInto("security_events")
-    .values({
-      user_id: event.userId,
-      id: createId("securityEvent"),
-      action: event.action,
-      // Sessions in this log are the user's own.
-      actor_kind: isOperator ? "command" : actor.kind,
-      actor_key_id: actor.kind === "key" ? actor.keyId : null,
-      key_id: event.keyId ?? null,
-      before: event.before ? JSON.stringify(event.before) : null,
-      after: event.after ? JSON.stringify(event.after) : null,
-      // A user doesn't see the IP address or device of an operator. The instance log has the IP address.
-      address: isOperator ? null : address,
-      user_agent: isOperator ? null : (userAgent ?? null),
-      request_id: requestId,
-    })
-    .execute();
+  // Sessions in this log are the user's own.
+  const actorKind = isOperator ? "command" : actor.kind;
+  const actorKeyId = actor.kind === "key" ? actor.keyId : null;
+  // A user doesn't see the IP address or device of an operator. The instance log has the IP address.
+  const source = isOperator ? { address: null, userAgent: null } : { address, userAgent };
+  await sql`
+    insert into security_events (user_id, id, action, actor_kind, actor_key_id, key_id, before, after, address,
+      user_agent, request_id)
+    select event.user_id, event.id, event.action, ${actorKind}, ${actorKeyId}::uuid, event.key_id, event.before,
+      event.after, ${source.address}, ${source.userAgent}, ${requestId}
+    from unnest(
+      ${events.map(({ userId }) => userId)}::uuid[], ${events.map(() => createId("securityEvent"))}::uuid[],
+      ${events.map(({ action }) => action)}::text[], ${events.map(({ keyId }) => keyId)}::uuid[],
+      ${events.map(({ before }) => before && JSON.stringify(before))}::jsonb[],
+      ${events.map(({ after }) => after && JSON.stringify(after))}::jsonb[]
+    ) as event (user_id, id, action, key_id, before, after)`.execute(trx);
 }
 
 /**

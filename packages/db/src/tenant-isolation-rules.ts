@@ -299,6 +299,8 @@ export const functions: Readonly<Record<string, string>> = {
   "add_job(text,json,text,integer)": "fd137a306aa27ce6b35f64076254e766e4903bf4ab7283f2f7b94c66e37a53e9",
   "add_queued_job(text,json,text,integer,text)":
     "2b6a0a08fa372f813a86fe5e0c2c63204b1fa0d7714c7ff866bbca7c15c578db",
+  "add_queued_jobs(text,json[],text[],integer,text)":
+    "ee1a83ff179df80b89679db9fa5620fdc2b524998d461bd06f4a0e9ee4314a75",
   "add_workspace_usage(uuid[],timestamp with time zone[],uuid[],text[],bigint[])":
     "7feee4200380ac426edc2c445c2e76db9c1ab02484d1dfce2f6455a9b4805635",
   "check_service_account_member()": "ce7a4bab7b76b464248e34b0a12c89ea73cb833d28ef2dfa67d4b4eeaedd35c8",

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { AuditAction } from "./audit-actions.ts";
 import { type AuditEventId, createId, type DeliveryId, type WebhookId } from "./ids.ts";
-import { addJob } from "./jobs/add-job.ts";
+import { addQueuedJobs } from "./jobs/add-job.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { DeliveryAttempt, DeliveryStatus } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -52,21 +52,26 @@ const columns = [
   "webhook_deliveries.created_at as createdAt",
 ] as const;
 
-/** Adds a delivery of an event to each webhook that is enabled and gets events of its action. */
+/**
+ * Adds a delivery of each event to each webhook that is enabled and gets events of its action, by two statements per
+ * webhook.
+ */
 export async function addDeliveries(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  event: { readonly id: AuditEventId; readonly action: AuditAction },
+  events: readonly { readonly id: AuditEventId; readonly action: AuditAction }[],
 ): Promise<void> {
   const webhooks = await trx
     .selectFrom("webhooks")
-    .select("id")
+    .select(["id", "actions"])
     .where("workspace_id", "=", scope.workspaceId)
     .where("disabled_at", "is", null)
-    .where(sql<boolean>`(actions is null or ${event.action} = any(actions))`)
     .execute();
-  for (const { id } of webhooks) {
-    await addDelivery(trx, scope, { webhookId: id, eventId: event.id, action: event.action });
+  for (const { id: webhookId, actions } of webhooks) {
+    const deliveries = events
+      .filter(({ action }) => !actions || actions.includes(action))
+      .map(({ id: eventId, action }) => ({ id: createId("delivery"), eventId, action }));
+    await insertDeliveries(trx, scope, webhookId, deliveries);
   }
 }
 
@@ -77,19 +82,26 @@ export async function addDelivery(
   delivery: Pick<Delivery, "webhookId" | "eventId" | "action">,
 ): Promise<DeliveryId> {
   const id = createId("delivery");
-  await trx
-    .insertInto("webhook_deliveries")
-    .values({
-      workspace_id: scope.workspaceId,
-      id,
-      webhook_id: delivery.webhookId,
-      event_id: delivery.eventId,
-      action: delivery.action,
-      next_attempt_at: sql<Date>`clock_timestamp()`,
-    })
-    .execute();
-  await addDeliveryJob(trx, scope, { id, webhookId: delivery.webhookId });
+  await insertDeliveries(trx, scope, delivery.webhookId, [{ ...delivery, id }]);
   return id;
+}
+
+async function insertDeliveries(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  webhookId: WebhookId,
+  deliveries: readonly Pick<Delivery, "id" | "eventId" | "action">[],
+): Promise<void> {
+  const ids = deliveries.map(({ id }) => id);
+  if (ids.length === 0) return;
+  await sql`
+    insert into webhook_deliveries (workspace_id, webhook_id, id, event_id, action, next_attempt_at)
+    select ${scope.workspaceId}, ${webhookId}, delivery.id, delivery.event_id, delivery.action, clock_timestamp()
+    from unnest(
+      ${ids}::uuid[], ${deliveries.map(({ eventId }) => eventId)}::uuid[],
+      ${deliveries.map(({ action }) => action)}::text[]
+    ) as delivery (id, event_id, action)`.execute(trx);
+  await addDeliveryJobs(trx, scope, webhookId, ids);
 }
 
 /** Attempts a delivery again, with all of its attempts, whatever its status. */
@@ -104,16 +116,17 @@ export async function requestDelivery(
     .where("workspace_id", "=", scope.workspaceId)
     .where("id", "=", id)
     .execute();
-  await addDeliveryJob(trx, scope, { id, webhookId });
+  await addDeliveryJobs(trx, scope, webhookId, [id]);
 }
 
-async function addDeliveryJob(
+async function addDeliveryJobs(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
-  { id, webhookId }: Pick<Delivery, "id" | "webhookId">,
+  webhookId: WebhookId,
+  ids: readonly DeliveryId[],
 ): Promise<void> {
-  const options = { key: id, maxAttempts: maxJobAttempts, queue: webhookId };
-  await addJob(trx, "deliver-to-webhook", { workspaceId, deliveryId: id }, options);
+  const jobs = ids.map((id) => ({ key: id, payload: { workspaceId, deliveryId: id } }));
+  await addQueuedJobs(trx, "deliver-to-webhook", jobs, { maxAttempts: maxJobAttempts, queue: webhookId });
 }
 
 export const deliveryOrders = {

@@ -34,6 +34,7 @@ export interface WorkspaceKey extends Omit<KeySettings, "workspaceIds"> {
   readonly blockedAt: Date | null;
   /** Null for a key that isn't blocked, and if the `latchkey` command or a deleted user blocked it. */
   readonly blockedByName: string | null;
+  readonly blockedByKind: UserKind | null;
   /** The rule of the workspace's policy that the key violates, so that it is rejected here. */
   readonly violation: PolicyRule | null;
   /** Requests allowed in this workspace in the last 30 days. */
@@ -312,6 +313,10 @@ function describeKeys(query: ReturnType<typeof selectReachingKeys>, scope: Works
     isBlocked.as("isBlocked"),
     "access.blocked_at as blockedAt",
     sql<string | null>`(select name from users where id = access.blocked_by)`.as("blockedByName"),
+    sql<UserKind | null>`
+      (select ${selectUserKind("blocker")} from users blocker where blocker.id = access.blocked_by)`.as(
+      "blockedByKind",
+    ),
     violation.as("violation"),
     recentUses.as("recentUses"),
     lastUsedAt.as("lastUsedAt"),

@@ -47,3 +47,17 @@ export async function recordBackup(db: Db, origin: Origin): Promise<void> {
   if (!(await canRecordInstanceEvents(db))) return;
   await db.transaction().execute((trx) => appendInstanceEvent(trx, origin, { action: "backup.created" }));
 }
+
+/**
+ * Records in a restored instance that it was restored, and from which snapshot.
+ * @param db a connection in the login role.
+ * @param snapshot.createdAt in ISO 8601.
+ */
+export async function recordRestore(
+  db: Db,
+  origin: Origin,
+  { createdAt }: { readonly createdAt: string },
+): Promise<void> {
+  const event = { action: "backup.restored", after: { snapshot: createdAt } } as const;
+  await db.transaction().execute((trx) => appendInstanceEvent(trx, origin, event));
+}

@@ -1,11 +1,11 @@
 import { listExpanded } from "@latchkey/auth/restrictions";
 import { openReachedWorkspaces } from "@latchkey/auth/workspace-access";
 import type { Details, KeyAction, Origin } from "@latchkey/db/audit-actions";
-import { appendAudit } from "@latchkey/db/audit-events";
+import { appendAuditEvents } from "@latchkey/db/audit-events";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
 import type { Trx } from "@latchkey/db/schema";
-import { appendSecurityEvent, findKeyChangeWait } from "@latchkey/db/security-events";
+import { appendSecurityEvents, findKeyChangeWait } from "@latchkey/db/security-events";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
@@ -99,24 +99,50 @@ export async function recordKeyEvents(
   },
   events: readonly KeyEvent[],
 ): Promise<void> {
-  if (events.length === 0) return;
   const { userId, id, origin, reach } = key;
-  for (const { action, before, after } of events) {
-    const details = { before: before && toDetails(before), after: after && toDetails(after) };
-    await appendSecurityEvent(trx, origin, { userId, keyId: id, action, ...details });
-  }
+  await recordEventsOfKeys(
+    trx,
+    { userId, origin },
+    events.map((event) => ({ id, reach, event })),
+  );
+}
+
+/**
+ * As {@link recordKeyEvents}, for one event each of several keys of one user. It executes the same number of statements for
+ * any number of events: one that inserts into the security log, and one per workspace that inserts into its audit log.
+ * Row-level security allows no statement that inserts into several workspaces.
+ */
+export async function recordEventsOfKeys(
+  trx: Trx,
+  { userId, origin }: { readonly userId: UserId; readonly origin: Origin },
+  changes: readonly {
+    readonly id: KeyId;
+    readonly reach: readonly KeySettings["workspaceIds"][];
+    readonly event: KeyEvent;
+  }[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const securityEvents = changes.map(({ id, event: { action, before, after } }) => ({
+    ...{ userId, keyId: id, action },
+    before: before && toDetails(before),
+    after: after && toDetails(after),
+  }));
+  await appendSecurityEvents(trx, origin, securityEvents);
+  const reach = changes.flatMap((change) => change.reach);
   const workspaceIds = reach.includes(null) ? null : [...new Set(reach.flatMap((ids) => ids ?? []))];
   for (const scope of await openReachedWorkspaces(trx, { ownerId: userId, workspaceIds })) {
+    const { workspaceId } = scope;
     const workspaceTrx = await enterWorkspace(trx, scope);
     if (!(await lockWorkspaceAgainstDeletion(workspaceTrx, scope))) continue;
-    for (const { action, before, after } of events) {
-      await appendAudit(workspaceTrx, scope, origin, {
-        action,
-        targetId: id,
-        ...(before && { before: toDetails(before, scope.workspaceId) }),
-        ...(after && { after: toDetails(after, scope.workspaceId) }),
-      });
-    }
+    const reaching = changes.filter((change) =>
+      change.reach.some((ids) => ids?.includes(workspaceId) ?? true),
+    );
+    const audited = reaching.map(({ id, event: { action, before, after } }) => ({
+      ...{ action, targetId: id },
+      ...(before && { before: toDetails(before, workspaceId) }),
+      ...(after && { after: toDetails(after, workspaceId) }),
+    }));
+    await appendAuditEvents(workspaceTrx, scope, origin, audited);
   }
 }
 

@@ -12,6 +12,7 @@ import { countWorkspaceKeys, listWorkspaceKeys, type WorkspaceKey } from "@latch
 import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { createKey } from "./api-keys.ts";
+import { enterGrantingWorkspace } from "./granting-workspace.ts";
 import { getMember, removeMember } from "./members.ts";
 import type { Quotas } from "./quotas.ts";
 import { createServiceAccount, type ServiceAccount } from "./service-accounts.ts";
@@ -115,7 +116,9 @@ export async function replaceKeys(
   quotas: Quotas,
 ): Promise<{ readonly account: ServiceAccount; readonly keys: readonly ReplacementKey[] }> {
   const { scope, origin } = edit;
-  const workspaceTrx = await enterWorkspace(trx, scope);
+  // The locks prevent a concurrent demotion, which would leave the member's former role to the service account, and edits of
+  // the keys by the member.
+  const { workspaceTrx } = await enterGrantingWorkspace(trx, edit, [userId]);
   const { role } = await getMember(workspaceTrx, scope, userId);
   const account = await createServiceAccount(trx, edit, { name, role: replacementRole(role) }, quotas);
   const page = { sort: "createdAt", direction: "asc", offset: 0, limit: maxOffboardedKeys } as const;
@@ -157,7 +160,7 @@ export async function replaceActiveKeys(
   quotas: Quotas,
 ): ReturnType<typeof replaceKeys> {
   const { scope } = edit;
-  const workspaceTrx = await enterWorkspace(trx, scope);
+  const { workspaceTrx } = await enterGrantingWorkspace(trx, edit, [userId]);
   await getMember(workspaceTrx, scope, userId);
   const page = { sort: "createdAt", direction: "asc", offset: 0, limit: maxOffboardedKeys } as const;
   const filter = { ownerId: userId, status: "active" } as const;

@@ -6,7 +6,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { deleteSecondFactors, hasSecondFactor } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { deleteVerifications } from "@latchkey/db/verifications";
-import { recordKeyEvents } from "./key-events.ts";
+import { recordEventsOfKeys } from "./key-events.ts";
 import { removeAllIdentities } from "./remove-identities.ts";
 
 /**
@@ -22,9 +22,10 @@ export async function removeUnverifiedAccess(trx: Trx, userId: UserId, origin: O
   await deleteSecondFactors(trx, userId); // A second factor that isn't confirmed, and recovery codes, too.
   await removeAllIdentities(trx, userId, origin);
   const keys = await deleteAllApiKeys(trx, userId);
-  for (const { id, name, workspaceIds } of keys) {
-    const key = { userId, id, origin, reach: [workspaceIds] };
-    await recordKeyEvents(trx, key, [{ action: "key.deleted", before: { name } }]);
-  }
+  const deletions = keys.map(({ id, name, workspaceIds }) => ({
+    ...{ id, reach: [workspaceIds] },
+    event: { action: "key.deleted", before: { name } } as const,
+  }));
+  await recordEventsOfKeys(trx, { userId, origin }, deletions);
   await bumpKeyVersions(trx, { keyIds: keys.map(({ id }) => id) });
 }

@@ -46,6 +46,9 @@ export const workspaceKey = z
       description: "The user who blocked it; null for the `latchkey` command and a deleted user.",
       example: "Grace Hopper",
     }),
+    blockedByKind: shownUserKind.nullable().meta({
+      description: "Whether a person or a service account blocked it; null as `blockedByName`.",
+    }),
     violation: violation.nullable().meta({
       description: `The rule of the workspace's policy that rejects the key. ${violation.description}`,
     }),
@@ -106,6 +109,7 @@ export function presentWorkspaceKey(key: WorkspaceKey): z.input<typeof workspace
     isBlocked: key.isBlocked,
     blockedAt: key.blockedAt?.toISOString() ?? null,
     blockedByName: key.blockedByName,
+    blockedByKind: key.blockedByKind,
     violation: key.violation,
     hasSelectedWorkspaces: key.hasSelectedWorkspaces,
     permissions: key.permissions && [...key.permissions],

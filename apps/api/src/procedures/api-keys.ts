@@ -63,11 +63,22 @@ export const apiKeysRouter = createRouter({
         asUser(db, userId, (trx) => listRejectingWorkspaces(trx, { userId, id: ctx.keyId })),
       );
       return rejecting.map(
-        ({ workspaceId, name, slug, isBlocked, blockedAt, blockedByName, violation, policy }) => ({
+        ({
+          workspaceId,
+          name,
+          slug,
+          isBlocked,
+          blockedAt,
+          blockedByName,
+          blockedByKind,
+          violation,
+          policy,
+        }) => ({
           workspace: { id: encodeId("workspace", workspaceId), name, slug },
           isBlocked,
           blockedAt: blockedAt?.toISOString() ?? null,
           blockedByName,
+          blockedByKind,
           violation,
           policy,
         }),

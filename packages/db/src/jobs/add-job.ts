@@ -10,8 +10,6 @@ export interface JobOptions {
    * and a half, 8 take half an hour, 25 four days.
    */
   readonly maxAttempts: number;
-  /** Jobs of one queue run one after the other, on all nodes; without a queue, jobs run at the same time. */
-  readonly queue?: string;
 }
 
 /** Adds a job, which runs after the transaction is committed. */
@@ -19,11 +17,28 @@ export async function addJob<Name extends JobName>(
   trx: Trx,
   name: Name,
   payload: JobPayloads[Name],
-  { key, maxAttempts, queue }: JobOptions,
+  { key, maxAttempts }: JobOptions,
 ): Promise<void> {
-  const job = sql`${name}::text, ${JSON.stringify(payload)}::json, ${key}::text, ${maxAttempts}::integer`;
-  await (queue === undefined
-    ? sql`select add_job(${job})`
-    : sql`select add_queued_job(${job}, ${queue}::text)`
-  ).execute(trx);
+  await sql`
+    select add_job(${name}::text, ${JSON.stringify(payload)}::json, ${key}::text, ${maxAttempts}::integer)`.execute(
+    trx,
+  );
+}
+
+/**
+ * Adds jobs, as {@link addJob}, by one statement.
+ * @param options.queue no two jobs of one queue run at the same time, on all nodes.
+ */
+export async function addQueuedJobs<Name extends JobName>(
+  trx: Trx,
+  name: Name,
+  jobs: readonly { readonly key: string; readonly payload: JobPayloads[Name] }[],
+  { maxAttempts, queue }: Pick<JobOptions, "maxAttempts"> & { readonly queue: string },
+): Promise<void> {
+  const payloads = jobs.map(({ payload }) => JSON.stringify(payload));
+  const keys = jobs.map(({ key }) => key);
+  await sql`
+    select add_queued_jobs(${name}::text, ${payloads}::json[], ${keys}::text[], ${maxAttempts}::integer, ${queue}::text)`.execute(
+    trx,
+  );
 }

@@ -1,5 +1,4 @@
 import { resolve } from "node:path";
-import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
 import { type DumpOptions, dumpDatabase } from "@latchkey/db/dump-database";
 import { SchemaMissingError } from "@latchkey/db/migrate";
 import { z } from "zod";
@@ -11,6 +10,7 @@ import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineServerTask } from "../server-task.ts";
 import { requireNoFile, writeBackupFile } from "./backup-file.ts";
+import { withLoginRole } from "./with-login-role.ts";
 
 /** Writes a backup of the instance; changes nothing in the database except for the event in the instance log. */
 export const backupTask = defineServerTask({
@@ -36,7 +36,9 @@ export const backupTask = defineServerTask({
     };
     try {
       // Before the backup, so that none is unrecorded, and so that a restored instance shows which backup it comes from.
-      await withStartErrors(() => record(server.connection));
+      await withStartErrors(() =>
+        withLoginRole(server.connection, "latchkey backup", (db) => recordBackup(db, commandOrigin)),
+      );
       const chunks = dumpDatabase(server.connection, { product: version, onEnd, signal });
       const sizeBytes = await withStartErrors(() => writeBackupFile(path, chunks, signal));
       return itemOf({ file: path, ...summary, sizeBytes }, [
@@ -50,13 +52,3 @@ export const backupTask = defineServerTask({
     }
   },
 });
-
-async function record(connection: DatabaseConnection): Promise<void> {
-  const options = { applicationName: "latchkey backup", maxConnections: 1, role: "login" } as const;
-  const db = openDatabase(connection, options);
-  try {
-    await recordBackup(db, commandOrigin);
-  } finally {
-    await db.destroy();
-  }
-}

@@ -4,10 +4,13 @@ import { restoreDatabase } from "@latchkey/db/restore-database";
 import { z } from "zod";
 import { describeMigrationWarning, withStartErrors } from "../../boot.ts";
 import { describeLocation } from "../../database-server.ts";
+import { recordRestore } from "../../domain/instance-log.ts";
+import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineServerTask } from "../server-task.ts";
 import { addFileToErrors } from "./add-file-to-errors.ts";
 import { openBackupFile } from "./backup-file.ts";
+import { withLoginRole } from "./with-login-role.ts";
 
 /** Restores a backup into an empty database, which it creates if there is none. */
 export const restoreTask = defineServerTask({
@@ -37,6 +40,10 @@ export const restoreTask = defineServerTask({
       }),
     );
     const { rowCount, isNew, analyzeFailure } = await withStartErrors(() => restored).finally(backup.close);
+    // After the last migration, because the schema of an old backup has no instance log.
+    await withStartErrors(() =>
+      withLoginRole(connection, "latchkey restore", (db) => recordRestore(db, commandOrigin, header)),
+    );
     if (isNew) stderr.write(`Created a Latchkey database in ${describeLocation(env)}.\n`);
     if (analyzeFailure !== undefined)
       stderr.write(

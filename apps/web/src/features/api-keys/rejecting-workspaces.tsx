@@ -4,6 +4,7 @@ import type { ReactElement } from "react";
 import { type RejectingWorkspace, trpc } from "../../server/trpc.ts";
 import { describeRemedy, describeRule } from "../../ui/describe-violation.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
+import { OwnerName } from "../../ui/owner-name.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import classes from "./key-banner.module.css";
 
@@ -28,13 +29,14 @@ export function RejectingWorkspaces({ keyId }: { readonly keyId: string }): Reac
 }
 
 function Reason({ rejecting }: { readonly rejecting: RejectingWorkspace }): ReactElement {
-  const { workspace, isBlocked, blockedAt, blockedByName, violation, policy } = rejecting;
+  const { workspace, isBlocked, blockedAt, blockedByName, blockedByKind, violation, policy } = rejecting;
   const name = <Quoted>{workspace.name}</Quoted>;
   if (isBlocked) {
     return (
       <p>
         <strong>{name} blocked this key.</strong>{" "}
-        {blockedByName === null ? "An admin" : <bdi>{blockedByName}</bdi>} blocked it
+        {blockedByName === null ? "An admin" : <OwnerName name={blockedByName} kind={blockedByKind} />}{" "}
+        blocked it
         {blockedAt !== null && ` ${describeExactly(new Date(blockedAt))}`}. Ask an owner or admin of the
         workspace to unblock it. Other workspaces accept the key.
       </p>

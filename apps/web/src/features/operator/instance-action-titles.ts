@@ -7,6 +7,7 @@ export type InstanceAction = InstanceEvent["action"];
 export const instanceActionTitles = {
   "audit-log.exported": "Audit log exported",
   "backup.created": "Backup created",
+  "backup.restored": "Backup restored",
   "operator.granted": "Operator role granted",
   "operator.revoked": "Operator role revoked",
   "registration.changed": "Registration changed",

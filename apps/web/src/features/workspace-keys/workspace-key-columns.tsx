@@ -140,8 +140,17 @@ function Status({ apiKey }: { readonly apiKey: WorkspaceKey }): ReactElement {
 }
 
 /** Why the workspace rejects the key. */
-function describeRejectionHere({ isBlocked, blockedByName, violation }: WorkspaceKey): string | undefined {
-  if (isBlocked) return `Blocked by ${blockedByName ?? "the operator or a former member"}`;
+function describeRejectionHere({
+  isBlocked,
+  blockedByName,
+  blockedByKind,
+  violation,
+}: WorkspaceKey): string | undefined {
+  if (isBlocked) {
+    const blocker =
+      blockedByName === null ? undefined : nameOwner({ name: blockedByName, kind: blockedByKind });
+    return `Blocked by ${blocker ?? "the operator or a former member"}`;
+  }
   return violation ? `Rejected by the workspace’s policy: ${violationTitles[violation]}` : undefined;
 }
 
