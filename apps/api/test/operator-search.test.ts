@@ -37,17 +37,5 @@ test("with 100,000 users and 100,000 workspaces, no search exceeds the timeout o
     "all workspaces": { expected: 100_000, find: () => workspaces.query({ search: "w-", sort: "name" }) },
     "no workspace": { expected: 0, find: () => workspaces.query({ search: "nothing" }) },
   };
-  const times: Record<string, number> = {};
-  for (const [name, { expected, find }] of Object.entries(searches)) {
-    let best = Number.POSITIVE_INFINITY;
-    // The fastest of several calls, because other processes of the machine slow some of them down.
-    for (let round = 0; round < 10; round += 1) {
-      const startedAt = performance.now();
-      expect((await find()).total).toBe(expected);
-      best = Math.min(best, performance.now() - startedAt);
-    }
-    times[name] = Math.round(best);
-  }
-  // Every call succeeded. The times depend on the load of the machine.
-  console.info(`the fastest of ten calls, in ms: ${JSON.stringify(times)}`);
+  for (const { expected, find } of Object.values(searches)) expect((await find()).total).toBe(expected);
 }, 120_000);
