@@ -184,7 +184,7 @@ test("deletes the account with its workspaces, after the email address was typed
   const button = dialog.getByRole("button", { name: "Delete account" });
   await button.click();
   await dialog.getByText(`Enter “${graceEmail}” to confirm.`).waitFor();
-  await dialog.getByLabel(`Type ${graceEmail} to confirm`).fill("Grace@example.com");
+  await dialog.getByLabel(`Enter ${graceEmail} to confirm`).fill("Grace@example.com");
   await grace.keyboard.press("Enter");
   await grace.waitForURL(/\/sign-in/);
   expect((await callOpenApi(environment.baseUrl, graceKey)).status).toBe(403);

@@ -209,7 +209,7 @@ test("reports that someone else saved first, shows their values, and lets the us
 test("deletes a workspace after its name is typed, and opens another overview", async () => {
   await page.getByRole("button", { name: "Delete workspace" }).click();
   await dialog().getByText("for you, its only member").waitFor();
-  const confirm = dialog().getByRole("textbox", { name: "Type “Mine” to confirm" });
+  const confirm = dialog().getByRole("textbox", { name: "Enter “Mine” to confirm" });
   await confirm.and(focused()).waitFor();
   await page.keyboard.type("mine");
   await page.keyboard.press("Enter");

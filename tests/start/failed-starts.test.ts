@@ -73,7 +73,7 @@ test("a HOST of another machine", async () => {
 
 test("a DATABASE_URL without AUTH_SECRET", async () => {
   const variables = { DATABASE_URL: `postgres://latchkey:${password}@127.0.0.1:1/latchkey` };
-  await expectFailedStart(await instance.run(variables), /set AUTH_SECRET too/);
+  await expectFailedStart(await instance.run(variables), /AUTH_SECRET is required/);
 });
 
 test("an AUTH_SECRET that is too short, which is not printed", async () => {

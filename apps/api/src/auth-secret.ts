@@ -14,7 +14,7 @@ const minSecretLength = 32;
 export function requireAuthSecret(env: Pick<Env, "authSecret" | "databaseUrl">): void {
   if (env.authSecret || !env.databaseUrl) return;
   throw new StartError(
-    "With DATABASE_URL, set AUTH_SECRET too, to at least 32 random characters that every node shares; `openssl rand -base64 33` makes some.",
+    "With DATABASE_URL, AUTH_SECRET is required: at least 32 random characters, the same on every node. To generate them, run `openssl rand -base64 33`.",
   );
 }
 

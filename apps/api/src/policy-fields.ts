@@ -18,7 +18,7 @@ const fields = {
     .meta({ description: "Whether keys must be restricted to IP ranges.", example: false }),
   maxIdleDays: days(policyLimits.maxIdleDays).meta({
     description:
-      "The maximum idle time, in days: a key that hasn't been used in the workspace for longer is rejected. Null for no maximum. The idle time counts from the hour of the last use, the creation of the key, the day its owner joined, or when an admin last unblocked it, whichever is latest.",
+      "The maximum idle time, in days: a key that hasn't been used in the workspace for longer is rejected. Null for no maximum. The idle time counts from the end of the hour of the last use, the creation of the key, the time its owner joined, or the time an admin last unblocked it, whichever is latest.",
     example: 30,
   }),
 } as const satisfies { readonly [Name in keyof ApiKeyPolicy]: z.ZodType<ApiKeyPolicy[Name]> };

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { prepareDatabase } from "../src/boot.ts";
+import { prepareDatabase } from "../src/prepare-database.ts";
 import { StartError } from "../src/start-error.ts";
 
 async function listen(): Promise<{ readonly server: Server; readonly port: number }> {

@@ -79,9 +79,9 @@ export function rememberVerifiedHash(hash: string): void {
 }
 
 /**
- * Whether the password or other credential with which the current call opens a session still exists. A new password or a
- * removed credential ends all sessions, but not one that is opened concurrently, with a credential that was checked before.
- * For better-auth's hooks.
+ * Whether the password or other credential with which the current call opens a session still exists. Replacing a
+ * password or removing a credential ends all sessions that exist. This check also rejects a session that is opened
+ * concurrently, after the old credential was verified. For better-auth's hooks.
  */
 export async function isCredentialCurrent(trx: Trx, userId: UserId): Promise<boolean> {
   const call = currentCall.getStore();

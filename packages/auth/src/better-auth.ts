@@ -136,7 +136,7 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
                 userAgent: shortUserAgent,
                 ipAddress: findCallAddress(),
                 hasSecondFactor: isProved,
-                // Without it, the time is that of the sign-in, as for a provider whose clock is ahead.
+                // If the provider reports no time, or one in the future, the default is the time of the sign-in.
                 ...(authenticatedAt && authenticatedAt < now && { authenticatedAt }),
               },
             };

@@ -69,22 +69,22 @@ test("the purger deletes the events that each workspace doesn't keep, and no oth
 
 test("a step deletes at most the limit, and a workspace with many events doesn't delay the others", async () => {
   const scopes = [await addWorkspace(30, repeat(25, 40)), await addWorkspace(30, repeat(3, 40))];
-  const deleteSome = createAuditPurge();
-  expect(await deleteSome(database.db, 10)).toBe(10);
-  expect(await deleteSome(database.db, 10)).toBe(10);
+  const deleteBatch = createAuditPurge();
+  expect(await deleteBatch(database.db, 10)).toBe(10);
+  expect(await deleteBatch(database.db, 10)).toBe(10);
   const left = await Promise.all(scopes.map(listAges));
   expect(left.map(({ length }) => length)).toEqual([8, 0]);
-  expect(await deleteSome(database.db, 10)).toBe(8);
-  expect(await deleteSome(database.db, 10)).toBe(0);
+  expect(await deleteBatch(database.db, 10)).toBe(8);
+  expect(await deleteBatch(database.db, 10)).toBe(0);
 });
 
 test("a workspace with many events isn't delayed by many others without any", async () => {
   const large = await addWorkspace(30, repeat(25, 40));
   for (let index = 0; index < 120; index += 1) await addWorkspace(30, []);
-  const deleteSome = createAuditPurge();
+  const deleteBatch = createAuditPurge();
   const counts: number[] = [];
   // Three calls visit all of the 121 workspaces. The workspace is then finished in as many calls as it needs.
-  for (let call = 0; call < 5; call += 1) counts.push(await deleteSome(database.db, 10));
+  for (let call = 0; call < 5; call += 1) counts.push(await deleteBatch(database.db, 10));
   expect(await listAges(large)).toEqual([]);
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(25);
 });

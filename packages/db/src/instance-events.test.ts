@@ -64,9 +64,9 @@ test("events are deleted after their retention, and no others", async () => {
     from unnest(array[0, 29, 30, 31, 400]) days`.execute(database.owner);
   const rules = createPurgeRules({ historyDays: 90, instanceLogDays: 30 });
   const rule = rules.find(({ name }) => name === "instance events");
-  expect(await rule?.deleteSome(database.db, 2)).toBe(2);
-  expect(await rule?.deleteSome(database.db, 2)).toBe(1);
-  expect(await rule?.deleteSome(database.db, 2)).toBe(0);
+  expect(await rule?.deleteBatch(database.db, 2)).toBe(2);
+  expect(await rule?.deleteBatch(database.db, 2)).toBe(1);
+  expect(await rule?.deleteBatch(database.db, 2)).toBe(0);
   expect(await listInstanceEvents(database.db, page)).toHaveLength(2);
 });
 

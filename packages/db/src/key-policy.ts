@@ -62,7 +62,7 @@ function latestExpiry({ key, policy }: Rows): string {
 /**
  * SQL for when a key becomes idle in a workspace if it isn't used there before; null without a maximum idle time. It counts from the
  * latest of these: the end of the hour of the last use in the workspace, because uses are counted by hour; the creation of
- * the key; the day on which its owner joined; and when an admin last unblocked it. A rotation doesn't count, because a key
+ * the key; the time its owner joined; and the time an admin last unblocked it. A rotation doesn't count, because a key
  * can rotate itself: anyone who found a forgotten key could use it again.
  */
 export function idleAt({ key, member, policy, access }: Rows): string {
@@ -85,8 +85,8 @@ export function policyJoins({ key, member }: Pick<Rows, "key" | "member">): stri
 }
 
 /**
- * Whether a policy allows a key that another one rejects. A key may be rejected by a policy with a longer list of
- * requirements only, so every requirement is compared on its own.
+ * Whether `after` allows any key that `before` rejects. Compares each requirement separately, because a stricter
+ * requirement doesn't make up for a less strict one.
  */
 export function allowsMoreKeys(before: ApiKeyPolicy, after: ApiKeyPolicy): boolean {
   return (

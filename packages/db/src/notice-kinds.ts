@@ -25,7 +25,10 @@ export interface NoticeFactsByKind {
     /** Null for a quota of the user. */
     readonly workspaceId: WorkspaceId | null;
     readonly workspaceName: string | null;
-    /** Whose quota it is; absent for one of the user who gets the notice, or of a workspace. */
+    /**
+     * The service account that the quota is about; absent for a quota of the user who gets the notice, or of a
+     * workspace.
+     */
     readonly serviceAccount?: NoticedKey["serviceAccount"];
   };
 }

@@ -10,7 +10,8 @@ import type { Database, Db, Trx } from "./schema.ts";
 export const noticeLifetimeDays = 90;
 
 /**
- * How often a job that emails notices is attempted: for about 15 hours. A notice that is older than a day is not emailed.
+ * How often a job that emails notices is attempted: for about ten hours. A notice that is older than a day is not
+ * emailed.
  */
 const maxEmailAttempts = 11;
 
@@ -29,7 +30,8 @@ export type NewNotice = NoticeContent & {
 /**
  * Creates notices, in the transaction of what they are about, and adds the jobs that email them. Ignores notices that
  * exist, and notices to service accounts. Notices are emailed only to verified email addresses. The users' settings
- * decide whether a notice is shown and, on an instance that sends email, whether it is emailed; one that is neither is stored too, so that it is not created later.
+ * decide whether a notice is shown and, on an instance that sends email, whether it is emailed; a notice that is
+ * neither shown nor emailed is stored too, so that it is not created again later.
  */
 export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promise<void> {
   if (notices.length === 0) return;

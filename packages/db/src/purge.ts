@@ -12,7 +12,7 @@ export interface PurgeRule {
   /** The kind of rows, for the log: "expired sessions". */
   readonly name: string;
   /** Deletes at most `limit` rows in one statement or transaction. @returns how many it deleted. */
-  readonly deleteSome: (db: Db, limit: number) => Promise<number>;
+  readonly deleteBatch: (db: Db, limit: number) => Promise<number>;
 }
 
 /**
@@ -67,7 +67,7 @@ export function createPurgeRules({
 
 /** Events of audit logs that are older than their workspace keeps them. */
 function auditEvents(): PurgeRule {
-  return { name: "events of audit logs", deleteSome: createAuditPurge() };
+  return { name: "events of audit logs", deleteBatch: createAuditPurge() };
 }
 
 interface Expiry {
@@ -90,7 +90,7 @@ interface Expiry {
 function expired(name: string, { table, time, keepHours = 0, isLockable = true }: Expiry): PurgeRule {
   return {
     name,
-    async deleteSome(db, limit) {
+    async deleteBatch(db, limit) {
       const { numAffectedRows = 0n } = await sql`
         delete from ${sql.table(table)} where ctid = any(array(
           select ctid from ${sql.table(table)}
@@ -106,7 +106,7 @@ function expired(name: string, { table, time, keepHours = 0, isLockable = true }
 function secretsOfDeletedKeys(historyDays: number): PurgeRule {
   return {
     name: "old secrets of deleted keys",
-    async deleteSome(db, limit) {
+    async deleteBatch(db, limit) {
       const { numAffectedRows = 0n } = await sql`
         delete from retired_secrets where hash = any(array(
           select secret.hash from api_keys key
@@ -128,7 +128,7 @@ function secretsOfDeletedKeys(historyDays: number): PurgeRule {
 function deletedKeys(historyDays: number): PurgeRule {
   return {
     name: "deleted keys",
-    async deleteSome(db, limit) {
+    async deleteBatch(db, limit) {
       const { rows } = await sql<{ purged: number }>`
         with expired as materialized (
           select id from api_keys key

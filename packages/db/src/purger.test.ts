@@ -81,7 +81,7 @@ test("deletes at most 10,000 rows per kind and round, 500 per statement", async 
   const limits: number[] = [];
   const rule: PurgeRule = {
     name: "endless rows",
-    deleteSome: async (_db, limit) => {
+    deleteBatch: async (_db, limit) => {
       limits.push(limit);
       return limit;
     },
@@ -116,14 +116,14 @@ test("a rule that fails is reported and tried again, and other rules still run",
   let isBroken = true;
   const broken: PurgeRule = {
     name: "broken rows",
-    deleteSome: async () => {
+    deleteBatch: async () => {
       if (isBroken) throw new Error("broken rule");
       return 0;
     },
   };
   const sessions: PurgeRule = {
     name: "sessions",
-    deleteSome: async (db) => Number((await sql`delete from sessions`.execute(db)).numAffectedRows),
+    deleteBatch: async (db) => Number((await sql`delete from sessions`.execute(db)).numAffectedRows),
   };
   const purger = createPurger({
     rules: [broken, sessions],
@@ -142,7 +142,7 @@ test("runs once a minute until it is closed", async () => {
   let rounds = 0;
   const rule: PurgeRule = {
     name: "rows",
-    deleteSome: async () => {
+    deleteBatch: async () => {
       rounds += 1;
       return 0;
     },

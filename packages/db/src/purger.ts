@@ -78,9 +78,9 @@ export class Purger {
     }
   }
 
-  async #purge({ deleteSome }: PurgeRule): Promise<void> {
+  async #purge({ deleteBatch }: PurgeRule): Promise<void> {
     for (let step = 0; step < maxSteps && !this.#isClosed; step += 1) {
-      if ((await deleteSome(this.#db, rowsPerStep)) < rowsPerStep) return;
+      if ((await deleteBatch(this.#db, rowsPerStep)) < rowsPerStep) return;
     }
   }
 }

@@ -62,7 +62,7 @@ test("forgets an origin 90 days after its last use", async () => {
   const rule = createPurgeRules({ historyDays: 90, instanceLogDays: 365 }).find(
     ({ name }) => name === "sign-in origins",
   );
-  expect(await rule?.deleteSome(database.db, 100)).toBe(1);
+  expect(await rule?.deleteBatch(database.db, 100)).toBe(1);
   expect(await isKnown("old", "recent")).toEqual([false, true]);
   await rememberOrigins(database.db, user, [digestOf("old")]);
   expect(await isKnown("old")).toEqual([true]);

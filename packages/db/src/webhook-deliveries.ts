@@ -29,8 +29,8 @@ export interface Delivery {
 export const maxDeliveryAttempts = 14;
 
 /**
- * The job's own bound is higher, because an attempt that a killed node didn't record counts for the job, and the last
- * attempt must be recorded as such.
+ * The job allows more attempts than the delivery: it also counts attempts that a killed node didn't record, and the
+ * last attempt has to be recorded as such.
  */
 const maxJobAttempts = 2 * maxDeliveryAttempts;
 

@@ -182,8 +182,8 @@ export async function readWebhookSecrets(
 
 /**
  * Replaces the secret of a webhook.
- * @param rotation.overlapSeconds how long the old secret also signs messages; undefined to keep the old secret that
- *   the last rotation kept.
+ * @param rotation.overlapSeconds how long the replaced secret also signs messages; undefined to leave the old secret of
+ *   the last rotation and its overlap unchanged.
  */
 export async function replaceWebhookSecret(
   trx: WorkspaceTrx,

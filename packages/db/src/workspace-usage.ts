@@ -33,7 +33,7 @@ export async function readWorkspaceUsage(
 /** How many requests with a key were allowed in a workspace. */
 export interface BusyKey {
   readonly id: KeyId;
-  /** Null for a key that can no longer reach the workspace: its owner's later changes aren't for this workspace. */
+  /** Null for a key that can no longer reach the workspace, because members must not see its later names. */
   readonly name: string | null;
   /** Null like the name. */
   readonly start: string | null;

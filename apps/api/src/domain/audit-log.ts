@@ -22,8 +22,8 @@ export interface AuditLogQuery {
 
 /**
  * Reads the audit log of a workspace page by page, newest first. Events that are added while it is read are newer than the
- * first page, so they never appear. Nothing is held between two pages, neither a connection nor a turn of the user.
- * @param read runs each page's reads in a turn of its own.
+ * first page, so they never appear. Between two pages, it holds neither a connection nor one of the user's concurrent reads.
+ * @param read runs the reads of one page, as one of the user's concurrent reads.
  * @param requireAccess checks before each page that the caller may still read the log.
  */
 export async function* readAuditLog(

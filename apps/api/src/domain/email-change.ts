@@ -105,8 +105,8 @@ export async function previewEmailChange(
 
 /**
  * Changes the email address of the user who requested it. Password reset links, which were sent to the old email
- * address, become invalid. The old email address gets a notice. Sessions stay. The link alone isn't enough, as for
- * `verifyEmail`: a person who opens a link that somebody else requested would give that account their email address.
+ * address, become invalid. The old email address gets a notice. Sessions stay. Requires a session of that user:
+ * otherwise, a person who opened a link that somebody else requested would give that account their email address.
  * @throws {AppError} NOT_FOUND for a link that is unknown, expired, used, or for another account; CONFLICT if the email
  *   address has another account.
  */

@@ -44,7 +44,7 @@ export async function checkCode(
     if (kind) await complete(trx, kind);
     return kind;
   };
-  // A wrong code throws nothing here, so only attempts that say nothing about a code are refunded.
+  // A wrong code doesn't throw here, so an attempt is refunded only if the check itself failed.
   const kind = await transact(check).catch(async (error: unknown) => {
     await refundUnchecked(attempt);
     throw error;

@@ -21,8 +21,8 @@ export async function addInvitationNotice(
 ): Promise<void> {
   const scope = openAsOperator(workspaceId);
   await inWorkspace(db, scope, async (trx) => {
-    // Prevents that the invitation is accepted or revoked between the check and the insert, which would leave a notice
-    // that nothing deletes.
+    // Prevents the invitation from being accepted or revoked between the check and the insert, which would leave a
+    // notice that nothing deletes.
     if (!(await lockWorkspace(trx, scope))) return;
     const invitation = await findInvitation(trx, scope, { id });
     if (!invitation || statusOf(invitation) !== "pending") return;

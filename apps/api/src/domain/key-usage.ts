@@ -18,6 +18,6 @@ export async function readOwnKeyUsage(db: Db, userId: UserId, period: UsagePerio
   const limit = maxUsageCounts + 1;
   const rows = await asUser(db, userId, (trx) => readKeyUsage(trx, { ...period, limit }));
   if (rows.length < limit) return rows;
-  const message = `has more than ${maxUsageCounts.toLocaleString("en-US")} counts up to here. Use an earlier time, or "day" as "bucket".`;
+  const message = `the period has more than ${maxUsageCounts.toLocaleString("en-US")} counts. Use an earlier time, or "day" as "bucket".`;
   throw new AppError("BAD_REQUEST", { issues: [{ path: "to", code: "invalid_range", message }] });
 }

@@ -83,7 +83,9 @@ export async function completeOpenid(
   }
 }
 
-/** Only the node that started the attempt and the one that completes it compare it, and their tolerance covers both. */
+/**
+ * By the clock of the node. Only the nodes that start and complete an attempt compare it, and tolerate a difference.
+ */
 function nowSeconds(): number {
   return Math.floor(Date.now() / 1_000);
 }

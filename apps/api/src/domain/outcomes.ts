@@ -11,7 +11,7 @@ const explanations: Record<Outcome, string> = {
   expired: "The key had expired.",
   "rotated-out": "The secret was replaced by a rotation, and its overlap had ended.",
   address: "The key is restricted to IP ranges, and the request came from another IP address.",
-  narrowed: "The request needs an unrestricted key, and this key is restricted.",
+  narrowed: "The request needs a key that isn’t restricted to workspaces, permissions or read-only access.",
   "workspace-not-in-key": "The key is restricted to other workspaces.",
   "no-member": "You were not a member of this workspace, or it did not exist.",
   blocked:

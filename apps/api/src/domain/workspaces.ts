@@ -155,7 +155,7 @@ export async function update(
   return updated;
 }
 
-/** Requiring a second factor from others needs one's own, so that nobody locks themselves out. */
+/** A user can require a second factor only if they have one, so that they don't lock themselves out. */
 async function requireOwnFactor(trx: WorkspaceTrx, origin: Origin, isRequired: boolean): Promise<void> {
   requireRecentAuthentication(origin);
   const { actor } = origin;
@@ -249,7 +249,7 @@ export async function requireStillActing(
 }
 
 /**
- * Checks what a key's restrictions, and the workspace of the requirement, say about a request.
+ * Checks that the key's restrictions allow the request, and that the workspace accepts the key.
  * @returns the restrictions; undefined for a key without any.
  * @throws {AppError} FORBIDDEN
  */

@@ -180,7 +180,7 @@ function createCall(
       },
       address: address ?? null,
       requestId: ctx.requestId,
-      // Reads change nothing, so no log needs it.
+      // Only changes are logged with it.
       userAgent: endpoint.method === "GET" ? null : shortenUserAgent(ctx.headers["user-agent"]),
     },
     now: new Date(),

@@ -15,7 +15,7 @@ const tags: Readonly<Record<string, Tag>> = {
   },
   "workspaces/api-keys": {
     name: "API keys of a workspace",
-    description: "API keys of all members that can reach a workspace, and blocks of keys.",
+    description: "The API keys that can reach a workspace. Block or unblock them.",
   },
   "api-key-policy": {
     name: "Policy for API keys",

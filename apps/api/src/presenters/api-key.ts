@@ -37,7 +37,7 @@ const formerSecret = z
   .object({
     start: shownStart.meta({ description: "The first characters of the secret.", example: "lk_Zx81Qp" }),
     retiredAt: timestamp.meta({ description: "When a rotation replaced the secret." }),
-    goodUntil: timestamp.meta({ description: "When the overlap ends; the secret is rejected from then on." }),
+    goodUntil: timestamp.meta({ description: "When the overlap ends. The secret is then rejected." }),
     lastUsedAt: timestamp.nullable().meta({ description: "Accurate to a minute." }),
   })
   .meta({ id: "FormerSecret" });

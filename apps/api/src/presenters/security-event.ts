@@ -2,8 +2,8 @@ import { encodeId } from "@latchkey/db/ids";
 import type { SecurityEvent } from "@latchkey/db/security-events";
 import { parseDevice } from "../domain/devices.ts";
 
-/** What anyone can have done who knows the user's email address. */
-const anyoneActions: ReadonlySet<string> = new Set<SecurityEvent["action"]>([
+/** Events that anyone who knows the user's email address can cause. */
+const unauthenticatedActions: ReadonlySet<string> = new Set<SecurityEvent["action"]>([
   "sign-in.failed",
   "second-factor.failed",
   "password.reset-link-emailed",
@@ -34,6 +34,6 @@ export function presentSecurityEvent(event: SecurityEvent) {
 
 /** Changes by an operator are stored like changes by the command, which belong to no request. */
 function actorKindOf({ action, actorKind, requestId }: SecurityEvent) {
-  if (anyoneActions.has(action)) return "unknown" as const;
+  if (unauthenticatedActions.has(action)) return "unknown" as const;
   return actorKind === "command" && requestId !== null ? ("operator" as const) : actorKind;
 }

@@ -37,7 +37,7 @@ export const workspaceKey = z
     }),
     createdAt: timestamp,
     expiresAt: timestamp.nullable().meta({ description: "When the key expires; null for never." }),
-    isDisabled: z.boolean().meta({ description: "Whether its owner disabled the key." }),
+    isDisabled: z.boolean().meta({ description: "Whether the key is disabled." }),
     isBlocked: z
       .boolean()
       .meta({ description: "Whether an admin blocked the key from the workspace.", example: false }),

@@ -41,7 +41,7 @@ export const membersRouter = createRouter({
           const rows = await listMembers(trx, scope, { ...readPage(query), filter });
           const page = toPage(rows, query, { present: presentMember, idOf: (member) => member.userId });
           const soleOwner = await findSoleOwner(trx, scope);
-          // Whether an account is protected concerns only those who can require it.
+          // Only users who can require a second factor see which members have one.
           const canSeeFactors = roleHasPermission(access.role, "workspace:update");
           const userIds = canSeeFactors ? rows.map((row) => row.userId) : [];
           const withFactors = await findUsersWithFactors(trx, userIds);

@@ -108,8 +108,8 @@ export const sessionRouter = createRouter({
   }),
 
   /**
-   * Completes a sign-in with the OpenID provider. A new user needs an invitation if registration does. A user with a second
-   * factor continues as after a password.
+   * Completes a sign-in with the OpenID provider. With `REGISTRATION=invite`, a new user needs an invitation. A user
+   * with a second factor is asked for it, as after a password.
    */
   signInWithOpenid: publicInputProcedure
     .input(z.strictObject({ ...openidResponse, invitation: linkToken.optional() }))

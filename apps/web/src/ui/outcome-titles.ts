@@ -6,7 +6,7 @@ const titles: Readonly<Record<string, string>> = {
   expired: "Expired",
   "rotated-out": "Old secret no longer valid",
   address: "IP address not allowed",
-  narrowed: "Needs an unrestricted key",
+  narrowed: "Needs a key with full access",
   "workspace-not-in-key": "Workspace not allowed",
   "no-member": "Not a member of the workspace",
   blocked: "Blocked from the workspace",

@@ -15,7 +15,7 @@ export interface AdmissionRequest {
   readonly facts: KeyFacts | undefined;
 }
 
-/** A request whose digest no key has, so that it reads the database and changes nothing. */
+/** A request with a digest that belongs to no key. Admitting it runs a lookup and changes nothing. */
 export const healthCheckRequest: AdmissionRequest = {
   digest: Buffer.alloc(32).toString("base64"),
   requirement: undefined,

@@ -13,7 +13,7 @@ set use_count = counter.use_count + $2::integer,
 where counter.key_id = $1::uuid and counter.version = $3::integer
   and ($4::timestamptz is null or $4::timestamptz > clock_timestamp())`;
 
-/** The same for a key with a rate limit. Returns the outcome of the limit. The statement uses one instant. */
+/** The same for a key with a rate limit. Returns the outcome of the limit. The statement reads the clock once. */
 export const countOneWithLimitText = `
 update key_counters counter
 set ${countWithinLimit}

@@ -14,9 +14,9 @@ export const granted = `greatest(0, least(input.uses, input.quota - ${usedBefore
 
 /**
  * Assignments that count as many uses as the rate limit leaves. The row stores how many were granted (`last_granted`),
- * because `returning` in an update returns new values only. If the clock is set back, an open window is shortened instead of
- * staying open too long, and keeps its count. The two seconds allow for increments of two nodes that reach the row in
- * another order than that of their instants, which differ by no more than the statement timeout.
+ * because `returning` in an update returns new values only. If the clock is set back, an open window is shortened
+ * instead of staying open too long, and keeps its count. Two nodes can update the row in the opposite order of their
+ * times (`now`), which differ by at most the statement timeout; the two seconds tolerate that.
  */
 export const countWithinLimit = `
   use_count = counter.use_count + ${granted},

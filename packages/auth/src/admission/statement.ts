@@ -54,7 +54,9 @@ input as materialized (
   order by key_id
 )`;
 
-/** The same for any keys. The whole statement uses one instant, after its requests arrived and before they are answered. */
+/**
+ * The same for any keys. The statement reads the clock once, after its requests arrived and before they are answered.
+ */
 const allIncrements = `
 clock as materialized (select clock_timestamp() as now),
 input as materialized (

@@ -38,7 +38,7 @@ export function parseHeader(line: string): BackupHeader {
   if (!isObject(header) || header.format !== formatName)
     throw new BackupError("damaged-file", "It is not a backup made by `latchkey backup`.");
   if (header.version === formatVersion) {
-    if (!isHeader(header)) throw damage("its header is not valid");
+    if (!isHeader(header)) throw damagedFileError("its header is not valid");
     // A later version can add tables without changing the format.
     if (hasKnownTables(header)) return header;
   }
@@ -104,12 +104,12 @@ function isName(value: unknown): value is string {
 export function parseTrailer(line: string): BackupTrailer {
   const trailer = parseJson(line);
   if (!isObject(trailer) || typeof trailer.sha256 !== "string" || !isObject(trailer.rows))
-    throw damage("its last line is not valid");
+    throw damagedFileError("its last line is not valid");
   return trailer as unknown as BackupTrailer; // Checked above; the counts are compared with numbers.
 }
 
 /** @param reason part of a sentence. */
-export function damage(reason: string, cause?: unknown): BackupError {
+export function damagedFileError(reason: string, cause?: unknown): BackupError {
   return new BackupError("damaged-file", `It is truncated or damaged: ${reason}.`, { cause });
 }
 

@@ -1,5 +1,11 @@
 import { createHash } from "node:crypto";
-import { type BackupHeader, damage, endOfRows, parseHeader, parseTrailer } from "./backup-format.ts";
+import {
+  type BackupHeader,
+  damagedFileError,
+  endOfRows,
+  parseHeader,
+  parseTrailer,
+} from "./backup-format.ts";
 
 /** Longer than any line of a backup; bounds the memory for a file that isn't one. In bytes. */
 const maxLineBytes = 2 ** 26;
@@ -36,10 +42,10 @@ export async function readBackup(
     }
     const sha256 = reader.digest();
     const trailer = parseTrailer(await reader.readLine());
-    if (trailer.sha256 !== sha256) throw damage("its checksum is wrong");
+    if (trailer.sha256 !== sha256) throw damagedFileError("its checksum is wrong");
     for (const [name, number] of Object.entries(rows)) {
       if (trailer.rows[name] !== number)
-        throw damage(`the table "${name}" has ${number} rows instead of ${trailer.rows[name]}`);
+        throw damagedFileError(`the table "${name}" has ${number} rows instead of ${trailer.rows[name]}`);
     }
     await reader.expectEnd();
     return { header, rowCount: Object.values(rows).reduce((sum, number) => sum + number, 0) };
@@ -102,7 +108,7 @@ class BackupReader {
 
   async expectEnd(): Promise<void> {
     const { done } = await this.#next();
-    if (this.#buffer.length > 0 || !done) throw damage("it has data after its last line");
+    if (this.#buffer.length > 0 || !done) throw damagedFileError("it has data after its last line");
   }
 
   async close(): Promise<void> {
@@ -122,14 +128,14 @@ class BackupReader {
     let bytes = this.#buffer.length;
     while (bytes <= maxLineBytes) {
       const { done, value } = await this.#next();
-      if (done) throw damage("it ends too early");
+      if (done) throw damagedFileError("it ends too early");
       parts.push(value);
       bytes += value.length;
       if (!value.includes("\n")) continue;
       this.#buffer = Buffer.concat(parts);
       return;
     }
-    throw damage("it has a line that is too long");
+    throw damagedFileError("it has a line that is too long");
   }
 
   async #next(): Promise<IteratorResult<Buffer>> {
@@ -138,7 +144,7 @@ class BackupReader {
     } catch (error) {
       // The code of zlib's error for a file that it can't decompress.
       if (error instanceof Error && "code" in error && String(error.code).startsWith("Z_"))
-        throw damage(error.message, error);
+        throw damagedFileError(error.message, error);
       throw error;
     }
   }

@@ -9,7 +9,7 @@ import { readHistory } from "../migration-history.ts";
 import { type Migrations, migrations } from "../migrations.ts";
 import type { Db } from "../schema.ts";
 import { BackupError } from "./backup-error.ts";
-import { type BackupHeader, damage } from "./backup-format.ts";
+import { type BackupHeader, damagedFileError } from "./backup-format.ts";
 import { type BackupSession, openBackupSession } from "./backup-session.ts";
 import { disposableTables } from "./backup-tables.ts";
 import { findBackupTables } from "./find-backup-tables.ts";
@@ -17,7 +17,7 @@ import { type BackupContents, readBackup } from "./read-backup.ts";
 import { requireUnused } from "./require-unused.ts";
 
 /** What was restored. */
-export interface Restored extends BackupContents {
+export interface RestoreResult extends BackupContents {
   /** Whether the database had no schema before. */
   readonly isNew: boolean;
   /**
@@ -49,7 +49,7 @@ export interface RestoreOptions {
 export async function restoreDatabase(
   connection: DatabaseConnection,
   options: RestoreOptions,
-): Promise<Restored> {
+): Promise<RestoreResult> {
   const { header, known = migrations, onWarning = () => undefined } = options;
   const backupMigrations = selectMigrations(header, known);
   const session = await openBackupSession(connection, "latchkey restore");
@@ -81,7 +81,7 @@ function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
   // Every version applies its migrations in order, without gaps.
   const newest = names.toSorted().at(-1) ?? "";
   const hasGap = Object.keys(known).some((name) => name < newest && !names.includes(name));
-  if (hasGap) throw damage("its header is not valid");
+  if (hasGap) throw damagedFileError("its header is not valid");
   return Object.fromEntries(Object.entries(known).filter(([name]) => names.includes(name)));
 }
 
@@ -111,7 +111,10 @@ async function requireSameSchema(
   );
 }
 
-async function loadRows(session: BackupSession, options: RestoreOptions): Promise<Omit<Restored, "isNew">> {
+async function loadRows(
+  session: BackupSession,
+  options: RestoreOptions,
+): Promise<Omit<RestoreResult, "isNew">> {
   const { client, db } = session;
   await client.query("begin");
   const schema = await requireSameSchema(db, options.header, { mayBeEmpty: false });

@@ -59,7 +59,7 @@ export async function insertAccountRows(
   random: Random,
   { people, now, ...rest }: Accounts & DemoSecrets,
 ): Promise<void> {
-  // With a second factor, nobody could sign in as the named people.
+  // The named people have no second factor, so that anyone can sign in as them.
   const others = people.slice(namedPeople);
   await insertPastRows(trx, "sessions", others.slice(0, 56).map(createSession(now)));
   await insertPastRows(

@@ -37,7 +37,7 @@ const userAgents = [
 /** The first four people have these roles, and people can sign in as them. */
 const firstRoles = ["owner", "admin", "member", "viewer"] as const;
 
-/** How many people the command names, with their password. */
+/** The number of people that the command prints with their password. */
 export const namedPeople = firstRoles.length;
 
 /** Invents people with different names. The first one joins at `from`. */

@@ -5,7 +5,7 @@ export interface Random {
   /** An integer from `min` to `max`. */
   readonly integer: (min: number, max: number) => number;
   readonly pick: <Item>(items: readonly Item[]) => Item;
-  /** A key of `weights`, as often as its weight says. */
+  /** A random key of `weights`, with a probability proportional to its weight. */
   readonly weighted: <Name extends string>(weights: Readonly<Record<Name, number>>) => Name;
   /** A time from `from` to `to`. */
   readonly time: (from: Date, to: Date) => Date;

@@ -6,7 +6,7 @@ import { apiKeyPolicy, presentPolicy } from "../../presenters/api-key-policy.ts"
 import { workspaceParams } from "../../schemas.ts";
 
 const body = z.strictObject(policyChanges).meta({
-  // Sent from the reference page, it stops no key.
+  // No key is rejected if someone sends the example from the reference page.
   example: { maxIdleDays: null },
   override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
     jsonSchema.minProperties = 1;

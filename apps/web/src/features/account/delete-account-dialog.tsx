@@ -159,7 +159,7 @@ function Confirmation({ user, deletion, onClose }: ContentProps): ReactElement {
         key={form.key("email")}
         label={
           <>
-            Type <bdi>{user.email}</bdi> to confirm
+            Enter <bdi>{user.email}</bdi> to confirm
           </>
         }
         autoComplete="off"

@@ -22,7 +22,7 @@ interface NewApiKeyDialogProps {
 }
 
 const app = getRouteApi("/app");
-/** A service account has one workspace, so that these have no use. */
+/** Templates that a service account doesn't need, because it belongs to one workspace. */
 const workspaceTemplates: ReadonlySet<string> = new Set<TemplateName>(["one-workspace", "ci-job"]);
 const empty = { name: "", description: "" };
 

@@ -21,7 +21,7 @@ export function RejectionsTable({
   const { reason, page = 1, size = defaultRejectionsSize } = search;
   const matching = rejections.filter((rejection) => reason === undefined || rejection.reason === reason);
   const total = matching.length;
-  // With the one in the URL, which can be of requests that are no longer in the list.
+  // Includes the reason in the URL, even if no request in the list has it anymore.
   const reasons = [...new Set([...rejections.map((item) => item.reason), ...(reason ? [reason] : [])])];
   const table = useTableNavigation<KeyPageSearch>({
     navigate: route.useNavigate(),

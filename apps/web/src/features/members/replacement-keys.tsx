@@ -16,7 +16,7 @@ interface ReplacementKeysProps extends Replacement {
   readonly isSelf: boolean;
 }
 
-/** The new secrets, once, and whether each has been used, so that the person can be kept until it has. */
+/** Shows the new secrets once, and whether each has been used, so that the user can remove the member after that. */
 export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
   const { workspace, isSelf, serviceAccount, keys } = props;
   const workspaceId = workspace.id;
@@ -58,7 +58,7 @@ export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
       </ul>
       <p className={classes.warning} role="alert">
         {isWarningShown &&
-          `You haven’t copied ${countOf(uncopiedCount, "key", "keys")}, and ${uncopiedCount === 1 ? "it" : "they"} won’t be shown again. Repeat the last step to continue without copying.`}
+          `You haven’t copied ${countOf(uncopiedCount, "key", "keys")}, and ${uncopiedCount === 1 ? "it" : "they"} won’t be shown again. Select the same button again to continue without copying.`}
       </p>
     </section>
   );

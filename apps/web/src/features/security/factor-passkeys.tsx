@@ -66,7 +66,7 @@ function explainPasskeys(passkeyOrigin: string | null): ReactNode {
     );
   return canUsePasskeys(passkeyOrigin)
     ? "Your fingerprint, face, PIN or security key, instead of the password and a code."
-    : "This browser has no passkeys.";
+    : "This browser doesn’t support passkeys.";
 }
 
 function PasskeyFactor({

@@ -89,7 +89,7 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
     >
       {!isRename && (
         <p className={dialogClasses.words}>
-          Your browser then asks how to save it. Sign-in with your password alone is no longer possible.
+          Your browser then asks how to save it. You can no longer sign in with only your password.
         </p>
       )}
       {passkey.failure && <FormFailure {...passkey.failure} />}

@@ -9,7 +9,7 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
-import { SignInFirst } from "./sign-in-first.tsx";
+import { SignInRequired } from "./sign-in-required.tsx";
 
 /** Changes the email address of the user who requested the link. */
 export function ConfirmEmailPage(): ReactElement {
@@ -46,7 +46,7 @@ export function ConfirmEmailPage(): ReactElement {
       </SessionFrame>
     );
   }
-  if (token !== "" && !session) return <SignInFirst purpose="change your email address" />;
+  if (token !== "" && !session) return <SignInRequired purpose="change your email address" />;
   if (token === "" || change.error) {
     return (
       <LinkFailure

@@ -9,7 +9,7 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
-import { SignInFirst } from "./sign-in-first.tsx";
+import { SignInRequired } from "./sign-in-required.tsx";
 
 /** Verifies the email address of the signed-in user, with the link that was sent to it. */
 export function VerifyEmailPage(): ReactElement {
@@ -35,7 +35,7 @@ export function VerifyEmailPage(): ReactElement {
         {profileLink}
       </LinkFailure>
     );
-  if (!session) return <SignInFirst purpose="verify your email address" />;
+  if (!session) return <SignInRequired purpose="verify your email address" />;
   if (verify.data) {
     return (
       <SessionFrame

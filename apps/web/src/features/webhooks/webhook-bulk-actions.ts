@@ -20,7 +20,7 @@ export function webhookActions(workspaceId: string): readonly BulkAction<Webhook
       verb: "Enable",
       done: "enabled",
       consequence:
-        "Messages of new events are sent again. Redeliver earlier ones in the log of each webhook.",
+        "Messages about new events are sent. To send earlier ones, use Redeliver in the log of each webhook.",
       isDangerous: false,
       appliesTo: ({ isDisabled }) => isDisabled,
       run: (webhook) => setDisabled(webhook, false),

@@ -53,7 +53,7 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
           <p className={sectionClasses.words}>
             <strong>{isDisabled ? "Enable this webhook" : "Disable this webhook"}</strong>
             {isDisabled
-              ? "Messages of new events are sent again. Redeliver earlier ones in the log."
+              ? "Messages about new events are sent. To send earlier ones, use Redeliver in the log."
               : "No more messages are sent, and pending ones fail, until you enable it again."}
           </p>
           <BusyButton

@@ -88,7 +88,7 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
         key={form.key("name")}
         label={
           <>
-            Type <Quoted>{workspace.name}</Quoted> to confirm
+            Enter <Quoted>{workspace.name}</Quoted> to confirm
           </>
         }
         autoComplete="off"

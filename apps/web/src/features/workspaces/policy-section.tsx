@@ -29,7 +29,7 @@ interface PolicySectionProps {
 export function PolicySection({ workspace, canManage }: PolicySectionProps): ReactElement {
   const query = useQuery(trpc.workspaceKeys.policy.queryOptions({ workspaceId: workspace.id }));
   const keyOf = (version: number) => `${workspace.id} ${version}`;
-  /** The form that replaced the one with which the user saved the policy. */
+  /** The key of the form that replaced the one with which the user saved the policy. */
   const [savedKey, setSavedKey] = useState<string>();
   return (
     <Section title="Policy for API keys">
@@ -58,7 +58,7 @@ export function PolicySection({ workspace, canManage }: PolicySectionProps): Rea
 interface PolicyFormProps {
   readonly workspace: SessionWorkspace;
   readonly policy: ApiKeyPolicy;
-  /** Whether the user saved this version of the policy, which replaced the form that they saved it with. */
+  /** Whether this form replaced the one with which the user has just saved the policy, and takes its focus. */
   readonly isJustSaved: boolean;
   readonly onSaved: (version: number) => void;
 }

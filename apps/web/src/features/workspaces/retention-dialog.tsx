@@ -90,7 +90,7 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    // Deleting events needs the button.
+    // Enter doesn't submit a change that deletes events; only the button does.
     if (!isDeleting) save();
   };
   return (

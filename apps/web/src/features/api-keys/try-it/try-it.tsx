@@ -56,7 +56,7 @@ export function TryIt({ keyId, keyField }: TryItProps): ReactElement {
           : "Enter a path that starts with /open/, without the host name.",
     },
   });
-  // A request that was tried isn't lost: its verdict has been shown.
+  // After the verdict was shown, the input can be discarded without asking.
   useUnsavedInput(() => form.isDirty() && !evaluation.isSuccess);
   const failure = evaluation.error ? describeFailure(evaluation.error) : undefined;
   return (

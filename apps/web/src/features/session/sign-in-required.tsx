@@ -3,8 +3,11 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { SessionFrame } from "./session-frame.tsx";
 
-/** Instead of a page whose emailed link works only in a session of the account. @param purpose such as "verify your email address". */
-export function SignInFirst({ purpose }: { readonly purpose: string }): ReactElement {
+/**
+ * Asks the user to sign in. Shown instead of a page with an emailed link that works only in a session of the account.
+ * @param purpose such as "verify your email address".
+ */
+export function SignInRequired({ purpose }: { readonly purpose: string }): ReactElement {
   return (
     <SessionFrame
       title="Sign in first"
