@@ -11,7 +11,8 @@ export const auditLogColumns: readonly [DataColumn<AuditEvent>, ...DataColumn<Au
   {
     id: "who",
     label: "Actor",
-    minWidth: 160,
+    minWidth: 172,
+    grow: 0,
     rank: 0,
     cell: (event) => <ActorCell event={event} />,
   },

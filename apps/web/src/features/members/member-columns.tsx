@@ -41,6 +41,7 @@ export function memberColumns({
       order: "email",
       minWidth: 180,
       isWide: true,
+      grow: 2,
       rank: 2,
       cell: ({ email }) =>
         email === null ? (

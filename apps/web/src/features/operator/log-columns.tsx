@@ -12,6 +12,7 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
     id: "action",
     label: "Event",
     minWidth: 200,
+    grow: 1,
     rank: 0,
     cell: ({ action }) => <Text text={instanceActionTitles[action]} />,
   },
@@ -19,22 +20,25 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
     id: "actor",
     label: "Actor",
     minWidth: 170,
+    grow: 1,
     rank: 1,
     cell: (event) => <Text text={describeActor(event)} />,
   },
   {
     id: "subject",
     label: "User or workspace",
-    minWidth: 180,
+    minWidth: 200,
     isWide: true,
+    grow: 2,
     rank: 2,
     cell: (event) => <Text text={describeSubject(event)} />,
   },
   {
     id: "change",
     label: "Change",
-    minWidth: 160,
+    minWidth: 180,
     isWide: true,
+    grow: 2,
     rank: 4,
     cell: (event) => <Text text={describeChange(event)} />,
   },
@@ -69,13 +73,13 @@ function describeSubject({ user, workspace }: InstanceEvent): string {
   return names.filter((name) => name !== null).join(" in ");
 }
 
-/** The changed values, such as "registration: open → closed". */
+/** The changed values, such as "registration: open to closed". */
 function describeChange({ before, after }: InstanceEvent): string {
   const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})]);
   return [...names]
     .map((name) => {
       const values = [before?.[name], after?.[name]].filter((value) => value !== undefined);
-      return `${name}: ${values.map(String).join(" → ")}`;
+      return `${name}: ${values.map(String).join(" to ")}`;
     })
     .join(", ");
 }

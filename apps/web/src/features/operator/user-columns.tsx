@@ -29,6 +29,7 @@ export const userColumns: readonly [DataColumn<UserOverview>, ...DataColumn<User
     order: "email",
     minWidth: 180,
     isWide: true,
+    grow: 2,
     rank: 1,
     cell: ({ email }) => (
       <span className={classes.text} title={email}>

@@ -57,7 +57,7 @@ const wordings: Readonly<Record<UserAction, Wording>> = {
     isDangerous: true,
   },
   "reset-link": {
-    title: (name) => <>Create a reset link for {name}?</>,
+    title: (name) => <>Reset link for {name}</>,
     effect:
       "Anyone with the link can choose a new password for this account, once, within 24 hours. Earlier links become invalid. Verify the identity of the user, and send the link over a channel that only they can read.",
     button: "Create link",

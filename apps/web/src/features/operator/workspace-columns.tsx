@@ -12,6 +12,7 @@ export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataC
       label: "Name",
       order: "name",
       minWidth: 160,
+      grow: 2,
       rank: 0,
       cell: ({ name }) => (
         <bdi className={classes.text} title={name}>

@@ -148,7 +148,11 @@ function describeKey({
 }): ReactNode {
   return (
     <>
-      {start !== null && `${start}… · `}
+      {start !== null && (
+        <>
+          <code>{start}…</code> ·{" "}
+        </>
+      )}
       <OwnerName {...owner} />
     </>
   );

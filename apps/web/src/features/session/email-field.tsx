@@ -4,6 +4,13 @@ import type { ReactElement } from "react";
 /** The email address of an account. */
 export function EmailField(props: TextInputProps): ReactElement {
   return (
-    <TextInput {...props} label="Email" type="email" autoComplete="username" required withAsterisk={false} />
+    <TextInput
+      {...props}
+      label="Email address"
+      type="email"
+      autoComplete="username"
+      required
+      withAsterisk={false}
+    />
   );
 }

@@ -30,7 +30,7 @@ export const deliveryColumns: readonly [DataColumn<Delivery>, ...DataColumn<Deli
     id: "event",
     label: "Event",
     minWidth: 180,
-    grow: 2,
+    grow: 1,
     rank: 0,
     cell: ({ action }) => titleOf(action),
   },
@@ -47,7 +47,7 @@ export const deliveryColumns: readonly [DataColumn<Delivery>, ...DataColumn<Deli
     label: "Last attempt",
     minWidth: 180,
     isWide: true,
-    grow: 2,
+    grow: 3,
     rank: 2,
     cell: ({ attempts, nextAttemptAt }) => {
       const last = attempts.at(-1);

@@ -5,6 +5,7 @@ import type { Workspace } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import classes from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
 
 const retentionDialog = {
   load: () => import("./retention-dialog.tsx").then((module) => module.RetentionDialog),
@@ -15,10 +16,7 @@ const retentionDialog = {
 export function RetentionSection({ workspace }: { readonly workspace: Workspace }): ReactElement {
   const [isOpen, dialog] = useDisclosure(false);
   return (
-    <section className={classes.section} aria-labelledby="retention">
-      <h2 className={classes.heading} id="retention">
-        Audit log
-      </h2>
+    <Section title="Audit log">
       <div className={`${classes.box} ${classes.danger}`}>
         <p className={classes.words}>
           <strong>{describeRetention(workspace.auditRetentionDays)}</strong>
@@ -31,7 +29,7 @@ export function RetentionSection({ workspace }: { readonly workspace: Workspace 
         </Button>
       </div>
       <LazyDialog source={retentionDialog} props={{ workspace, isOpen, onClose: dialog.close }} />
-    </section>
+    </Section>
   );
 }
 

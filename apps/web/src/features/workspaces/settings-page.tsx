@@ -16,6 +16,7 @@ import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
 import { PolicySection } from "./policy-section.tsx";
 import { RetentionSection } from "./retention-section.tsx";
 import { SettingsForm } from "./settings-form.tsx";
@@ -61,21 +62,15 @@ export function SettingsPage(): ReactElement {
       ) : (
         <>
           {canUpdate && (
-            <section className={classes.section} aria-labelledby="general">
-              <h2 className={classes.heading} id="general">
-                General
-              </h2>
+            <Section title="General">
               <div className={classes.box}>
                 {/* Remounts for another workspace, so that no input is kept. */}
                 {latest ? <SettingsForm key={latest.id} workspace={latest} /> : <Skeleton h={238} />}
               </div>
-            </section>
+            </Section>
           )}
           {canUpdate && latest && (
-            <section className={classes.section} aria-labelledby="second-factor">
-              <h2 className={classes.heading} id="second-factor">
-                Second factor
-              </h2>
+            <Section title="Second factor">
               <div className={`${classes.box} ${classes.danger}`}>
                 <p className={classes.words}>
                   <strong>{latest.requiresSecondFactor ? "Required" : "Not required"}</strong>
@@ -91,14 +86,11 @@ export function SettingsPage(): ReactElement {
                 source={secondFactorDialog}
                 props={{ workspace: latest, isOpen: isSecondFactorOpen, onClose: secondFactor.close }}
               />
-            </section>
+            </Section>
           )}
           <PolicySection key={workspace.id} workspace={workspace} canManage={access.can("keys:manage")} />
           {canDelete && latest && <RetentionSection workspace={latest} />}
-          <section className={classes.section} aria-labelledby="facts">
-            <h2 className={classes.heading} id="facts">
-              Details
-            </h2>
+          <Section title="Details">
             <WorkspaceDetails workspace={latest} hasFields={!canUpdate} />
             {!canUpdate && (
               <p className={classes.note}>
@@ -113,12 +105,9 @@ export function SettingsPage(): ReactElement {
                 {describeHolders(access.holders("workspace:delete"))} can delete the workspace.
               </p>
             )}
-          </section>
+          </Section>
           {canDelete && (
-            <section className={classes.section} aria-labelledby="danger">
-              <h2 className={classes.heading} id="danger">
-                Danger zone
-              </h2>
+            <Section title="Danger zone">
               <div className={`${classes.box} ${classes.danger}`}>
                 <p className={classes.words}>
                   <strong>Delete this workspace</strong>
@@ -128,7 +117,7 @@ export function SettingsPage(): ReactElement {
                   Delete workspace
                 </Button>
               </div>
-            </section>
+            </Section>
           )}
         </>
       )}

@@ -108,7 +108,7 @@ export function TryIt({ keyId, keyField }: TryItProps): ReactElement {
       {failure && !hasIssueOf(form, failure) && (
         <FormFailure message={failure.message} requestId={failure.requestId} />
       )}
-      <BusyButton type="submit" variant="default" className={classes.submit} loading={evaluation.isPending}>
+      <BusyButton type="submit" className={classes.submit} loading={evaluation.isPending}>
         Try it
       </BusyButton>
       <div className={classes.answer} role="status">
