@@ -4,7 +4,7 @@ import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type { Db } from "@latchkey/db/schema";
 import Koa from "koa";
 import type { Logger } from "pino";
-import type { Instance } from "./domain/instance.ts";
+import type { Services } from "./domain/services.ts";
 import type { EventLog } from "./event-log/event-log.ts";
 import { withCors } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
@@ -30,7 +30,7 @@ import { createOpenApiDocument } from "./open/openapi-document.ts";
 import type { Pools } from "./pools.ts";
 
 export interface AppDependencies {
-  readonly instance: Instance;
+  readonly services: Services;
   /** Only for `/open`, so that the web app, however busy, takes no connections from the open API. */
   readonly openPools: Pools;
   readonly admission: Admission;
@@ -55,31 +55,31 @@ export interface AppDependencies {
  * execution.
  */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
-  const { instance, openPools, admission, admissionDb, recorder, endpoints } = dependencies;
+  const { services, openPools, admission, admissionDb, recorder, endpoints } = dependencies;
   const { log, events, hasRequestLog, corsOrigins, webDirectory, isDraining } = dependencies;
-  const { isTrustedProxy } = instance;
+  const { isTrustedProxy } = services;
   const gate = { findRoute: createRoutes(endpoints), admission, isTrustedProxy };
   const app = new Koa();
   app.on("error", createKoaErrorListener(events, log));
 
-  const answerFailure = createFailureAnswer(events, instance.baseUrl);
+  const answerFailure = createFailureAnswer(events, services.baseUrl);
   app.use(assignRequestId());
   app.use(errorBoundary(answerFailure));
   app.use(edgeRules());
   app.use(setRequestIdHeader());
   app.use(noSniff());
   app.use(health(admission, isDraining));
-  app.use(securityHeaders(instance.baseUrl));
-  app.use(requireKnownHost(instance.baseUrl));
-  const reads = createReadSemaphore(instance.readConnections);
+  app.use(securityHeaders(services.baseUrl));
+  app.use(requireKnownHost(services.baseUrl));
+  const reads = createReadSemaphore(services.readConnections);
   const explain = createExplainer(admissionDb, gate.findRoute);
-  app.use(trpcMount({ instance, reads, inspectionDb: admissionDb, explain, events }));
-  app.use(exportMount({ instance, reads }));
+  app.use(trpcMount({ services, reads, inspectionDb: admissionDb, explain, events }));
+  app.use(exportMount({ services, reads }));
   const files = await readStaticFiles(webDirectory);
-  const openApiDocument = createOpenApiDocument(endpoints, instance.configuration);
+  const openApiDocument = createOpenApiDocument(endpoints, services.configuration);
   app.use(await documentation(files, { openApiDocument, errorReference: renderErrorReference() }));
   app.use(webApp(files));
-  const open = openApi({ instance: { ...instance, ...openPools }, recorder });
+  const open = openApi({ services: { ...services, ...openPools }, recorder });
   const listen = (serve: ServeOpen): RequestListener =>
     withCors(corsOrigins, createRequestListener(gate, { open: serve, app, answerFailure }));
   if (!hasRequestLog) return listen(open);

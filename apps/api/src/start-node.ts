@@ -22,9 +22,9 @@ import { createApp } from "./app.ts";
 import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
 import { baseUrlOf } from "./base-url.ts";
 import { createLogger } from "./create-logger.ts";
-import { describeInstance } from "./domain/instance.ts";
 import { addInvitationNotice } from "./domain/invitation-jobs.ts";
 import { createOpenidProvider } from "./domain/openid-provider.ts";
+import { describeInstance } from "./domain/services.ts";
 import { type Env, projectRoot } from "./env.ts";
 import { EventLog } from "./event-log/event-log.ts";
 import { reserveAddress } from "./http/server.ts";
@@ -118,7 +118,7 @@ export async function startNode(
   const admissionDb = openInspection(prepared.connection, "latchkey inspection");
   stack.defer(() => closePool(admissionDb));
   const { db } = webPools;
-  const instance = {
+  const services = {
     ...webPools,
     sessions: createSessions({ db, secret, baseUrl, maxSessionsPerUser: env.maxSessionsPerUser }),
     signInThrottle: new SignInThrottle({ db, secret, maxSignUpsPerHour: env.maxSignUpsPerHour }),
@@ -139,7 +139,7 @@ export async function startNode(
     allowsPlainWebhooks: env.webhookNetworks.length > 0,
     isTrustedProxy: createIpMatcher(env.trustedProxies),
   };
-  await recordEmailSetting(prepared.connection, instance.sendsEmail);
+  await recordEmailSetting(prepared.connection, services.sendsEmail);
   if (env.smtpUrl !== undefined) {
     const { createMailer } = await import("./mail/mailer.ts");
     const from = env.mailFrom ?? `Latchkey <latchkey@${new URL(baseUrl).hostname}>`;
@@ -157,7 +157,7 @@ export async function startNode(
     tasks: {
       ...createWebhookTasks({
         db,
-        secrets: instance.webhookSecrets,
+        secrets: services.webhookSecrets,
         send: createMessageSender({ isAllowedAddress: createIpMatcher(env.webhookNetworks) }),
       }),
       "find-notices": () => findNotices(db),
@@ -173,7 +173,7 @@ export async function startNode(
   stack.defer(() => deliveries.close());
   let isDraining = false;
   const app = await createApp({
-    instance,
+    services,
     openPools: openApiPools,
     admission,
     admissionDb,

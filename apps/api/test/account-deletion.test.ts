@@ -45,7 +45,7 @@ async function addTeam(owner: Person, name = "Team") {
 type Team = Awaited<ReturnType<typeof addTeam>>;
 
 async function add({ scope }: Team, { userId }: Person, role: Role): Promise<void> {
-  const { db, quotas } = app.instance;
+  const { db, quotas } = app.services;
   const edit = { scope, origin: commandOrigin };
   await db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, quotas));
 }
@@ -53,7 +53,7 @@ async function add({ scope }: Team, { userId }: Person, role: Role): Promise<voi
 const remove = ({ client, email }: Person) => client.account.delete.mutate({ email });
 
 function removeByCommand({ userId }: Pick<Person, "userId">): Promise<void> {
-  const { db } = app.instance;
+  const { db } = app.services;
   return deleteAccount({
     userId,
     origin: commandOrigin,
@@ -104,7 +104,7 @@ test("deletes everything that belongs to the user; the workspaces of others and 
     role: "member",
   });
   const options = { baseUrl: "", lifetimeSeconds: 60, origin: commandOrigin };
-  await createResetLink(app.instance.db, { id: leaver.userId }, options);
+  await createResetLink(app.services.db, { id: leaver.userId }, options);
   for (const count of Object.values(await countRows(leaver))) expect(count).toBeGreaterThan(0);
   const counters = () =>
     app.owner.selectFrom("key_counters").select("key_id").where("key_id", "in", [deleted.id]).execute();
@@ -190,7 +190,7 @@ test("requires recent authentication and a live session", async () => {
 test("the operator can be deleted only as the last user; the next account is the operator", async () => {
   const other = await startTestApp();
   try {
-    const { db } = other.instance;
+    const { db } = other.services;
     const transact: Parameters<typeof deleteAccount>[0]["transact"] = (work) =>
       db.transaction().execute(work);
     const [first, second] = [await other.addUser(), await other.addUser()];
@@ -218,7 +218,7 @@ test("the operator can be deleted only as the last user; the next account is the
 test("an operator can be deleted while another one can sign in, and the instance log keeps both names", async () => {
   const other = await startTestApp();
   try {
-    const { db } = other.instance;
+    const { db } = other.services;
     const transact: Parameters<typeof deleteAccount>[0]["transact"] = (work) =>
       db.transaction().execute(work);
     const [first, second] = [await other.addUser(), await other.addUser()];
@@ -298,7 +298,7 @@ async function whenFree<Result>(change: () => Promise<Result>): Promise<Result> 
 }
 
 const transactWhenFree = <Result>(work: (trx: Trx) => Promise<Result>) =>
-  whenFree(() => app.instance.db.transaction().execute(work));
+  whenFree(() => app.services.db.transaction().execute(work));
 
 test("accounts are deleted while others are, roles change, keys are edited and used, and people sign in, without a deadlock", async () => {
   const owner = await addPerson();
@@ -310,7 +310,7 @@ test("accounts are deleted while others are, roles change, keys are edited and u
     await add(second, person, "member");
   }
   const keys = await Promise.all(people.flatMap(({ userId }) => [app.addKey(userId), app.addKey(userId)]));
-  const { quotas } = app.instance;
+  const { quotas } = app.services;
   const edit = { scope: team.scope, origin: commandOrigin };
   const allowed = new Set(["NOT_FOUND", "FORBIDDEN", "UNAUTHORIZED", "PRECONDITION_FAILED"]);
   const deadlocks = async () => {

@@ -225,7 +225,7 @@ test("each event has the device of its request, in the web app, the open API and
   });
   expect(renamed.status).toBe(200);
   const options = { baseUrl: app.baseUrl, lifetimeSeconds: 3_600, origin: commandOrigin };
-  const { url } = await createResetLink(app.instance.db, { email }, options);
+  const { url } = await createResetLink(app.services.db, { email }, options);
   const [, token = ""] = url.split("#");
   const visitor = openClient(app.baseUrl, { "User-Agent": chromeOnMac }).client;
   await visitor.session.resetPassword.mutate({ token, newPassword });
@@ -282,7 +282,7 @@ test.each([
 describe("a password reset link", () => {
   const createLink = async (email: string, lifetimeSeconds = 3_600) => {
     const options = { baseUrl: app.baseUrl, lifetimeSeconds, origin: commandOrigin };
-    const { url } = await createResetLink(app.instance.db, { email }, options);
+    const { url } = await createResetLink(app.services.db, { email }, options);
     const [page, token = ""] = url.split("#");
     expect(page).toBe(`${app.baseUrl}/reset-password`);
     return token;
@@ -411,7 +411,7 @@ describe("15 minutes after the sign-in", () => {
       scope: openAsOperator(decodeId("workspace", workspaceId) as WorkspaceId), // It was encoded.
       origin: commandOrigin,
     };
-    const member = await app.instance.db
+    const member = await app.services.db
       .transaction()
       .execute((trx) => addMember(trx, edit, { userId, role: "member" }, defaultQuotas));
     const change = (role: "admin" | "viewer", version: number) =>

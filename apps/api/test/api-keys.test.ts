@@ -51,7 +51,7 @@ interface Key {
 async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Promise<Key> {
   const userId = ofUser ?? (await app.addUser()).userId;
   const key = { userId, name: "key", description: "", settings, origin: commandOrigin };
-  const { id: keyId, secret } = await app.instance.db
+  const { id: keyId, secret } = await app.services.db
     .transaction()
     .execute((trx) => createKey(trx, key, defaultQuotas));
   return { userId, keyId, id: encodeId("key", keyId), secret };
@@ -59,7 +59,7 @@ async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Pro
 
 async function addWorkspace(ownerId: UserId): Promise<string> {
   const workspace = { name: "Second", ownerId, origin: commandOrigin };
-  const { id } = await app.instance.db
+  const { id } = await app.services.db
     .transaction()
     .execute((trx) => createWorkspace(trx, workspace, defaultQuotas));
   return encodeId("workspace", id);

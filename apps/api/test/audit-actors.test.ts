@@ -32,7 +32,7 @@ type Team = Awaited<ReturnType<typeof addTeam>>;
 /** Adds an admin who then makes a change. */
 async function addActor({ id, scope }: Team, version = 1) {
   const { userId, email } = await app.addUser();
-  const { db, quotas } = app.instance;
+  const { db, quotas } = app.services;
   const edit = { scope, origin: commandOrigin };
   await db.transaction().execute((trx) => addMember(trx, edit, { userId, role: "admin" }, quotas));
   const { client } = openClient(app.baseUrl);
@@ -74,7 +74,7 @@ test("finds members, former members, service accounts and deleted users who made
   await deleteAccount({
     userId: deleted.userId,
     origin: commandOrigin,
-    transact: (work) => app.instance.db.transaction().execute(work),
+    transact: (work) => app.services.db.transaction().execute(work),
   });
   const actors = await team.client.audit.actors.query({ workspaceId });
   expect(actors).toHaveLength(5);
@@ -121,7 +121,7 @@ test("steps through the index from actor to actor, however many events there are
     from unnest(${actorIds}::uuid[]) as listed (id), generate_series(1, 700)`.execute(app.owner);
   await sql`analyze audit_events`.execute(app.owner);
   const page = { search: "former", limit: 100 };
-  const { actors, read } = await inWorkspace(app.instance.db, team.scope, async (trx) => {
+  const { actors, read } = await inWorkspace(app.services.db, team.scope, async (trx) => {
     const readCount = async () => {
       const { rows } = await sql<{ count: number }>`
         select pg_stat_get_xact_tuples_fetched('audit_events'::regclass)

@@ -37,9 +37,9 @@ beforeEach(async () => {
     .executeTakeFirstOrThrow();
   workspaceId = row.workspace_id;
   const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
-  await app.instance.db
+  await app.services.db
     .transaction()
-    .execute((trx) => addMember(trx, edit, { userId: person.userId, role: "admin" }, app.instance.quotas));
+    .execute((trx) => addMember(trx, edit, { userId: person.userId, role: "admin" }, app.services.quotas));
   const key = await app.addKey(person.userId);
   adminKey = key.id;
   const visitor = openClient(app.baseUrl);
@@ -125,9 +125,9 @@ describe.each(ways)("through %s", (_name, send) => {
   });
 
   test("CSV says which users are service accounts, as JSON does", async () => {
-    const { quotas } = app.instance;
+    const { quotas } = app.services;
     const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
-    await app.instance.db
+    await app.services.db
       .transaction()
       .execute((trx) => createServiceAccount(trx, edit, { name: "Deploys", role: "viewer" }, quotas));
     const read = async (action: string) => {
@@ -215,14 +215,14 @@ async function readAround(response: Response, change: () => Promise<unknown>): P
 const manyEvents = 20_000;
 
 const demote = () =>
-  app.instance.db
+  app.services.db
     .transaction()
     .execute((trx) =>
       changeMemberRole(
         trx,
         { scope: openAsOperator(workspaceId), origin: commandOrigin },
         { userId: admin.userId, role: "member", versions: undefined },
-        app.instance.quotas,
+        app.services.quotas,
       ),
     );
 
@@ -231,7 +231,7 @@ test.each([
   [
     "a session ends",
     () => exportInApp({ workspaceId: workspace, format: "ndjson" }),
-    () => app.instance.db.transaction().execute((trx) => endSessions(trx, admin.userId, "all")),
+    () => app.services.db.transaction().execute((trx) => endSessions(trx, admin.userId, "all")),
   ],
   ["a role is reduced", () => exportInApi("format=ndjson"), demote],
   [

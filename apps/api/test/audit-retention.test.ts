@@ -26,7 +26,7 @@ async function addTeam() {
   const [owner, admin] = [await addPerson(), await addPerson()];
   const { id: workspaceId } = await owner.client.workspaces.create.mutate({ name: "Team" });
   const scope = openAsOperator(decodeId("workspace", workspaceId) as WorkspaceId);
-  await app.instance.db
+  await app.services.db
     .transaction()
     .execute((trx) =>
       addMember(

@@ -25,7 +25,7 @@ beforeAll(async () => {
       description: "For a long list.",
       origin: commandOrigin,
     };
-    await app.instance.db.transaction().execute((trx) => createKey(trx, newKey, defaultQuotas));
+    await app.services.db.transaction().execute((trx) => createKey(trx, newKey, defaultQuotas));
   }
 });
 afterAll(() => app.close());

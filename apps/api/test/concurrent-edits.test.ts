@@ -24,7 +24,7 @@ async function countWaiting(): Promise<number> {
 
 test("of two concurrent edits of a key, the second includes the first, and neither is lost", async () => {
   const { userId, id } = await app.addKey();
-  const { db } = app.instance;
+  const { db } = app.services;
   const edit = { userId, id, origin: commandOrigin };
   const ipRanges = ["203.0.113.0/24"];
   const firstEdit = Promise.withResolvers<void>();
@@ -45,7 +45,7 @@ test("of two concurrent edits of a key, the second includes the first, and neith
 });
 
 test("a key that is given access to a workspace while its owner's role changes has the new role", async () => {
-  const { db } = app.instance;
+  const { db } = app.services;
   const origin = commandOrigin;
   const [owner, { userId, id, secret }] = [await app.addUser(), await app.addKey()];
   const addWorkspace = async (name: string, ownerId: typeof userId) => {

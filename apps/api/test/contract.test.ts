@@ -41,10 +41,10 @@ beforeAll(async () => {
   app = await startTestApp({ eventLog: { firstIntervalMs: 20, maxIntervalMs: 20 }, extraEndpoints: [trial] });
   validKey = (await app.addKey()).secret;
   const keyToDelete = await app.addKey();
-  await app.instance.db.transaction().execute((trx) => deleteApiKey(trx, keyToDelete));
+  await app.services.db.transaction().execute((trx) => deleteApiKey(trx, keyToDelete));
   deletedKey = keyToDelete.secret;
   const keyOfDisabledUser = await app.addKey();
-  await app.instance.db.transaction().execute((trx) => disableUser(trx, keyOfDisabledUser.userId));
+  await app.services.db.transaction().execute((trx) => disableUser(trx, keyOfDisabledUser.userId));
   disabledKey = keyOfDisabledUser.secret;
 });
 afterAll(() => app.close());

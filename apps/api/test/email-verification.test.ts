@@ -27,7 +27,7 @@ const newPassword = "four quiet foxes on ice";
 const invalid = { data: { code: "NOT_FOUND" } };
 
 function createTasks(mails: Mail[]) {
-  const { db } = app.instance;
+  const { db } = app.services;
   const mailer = { send: async (mail: Mail) => void mails.push(mail) };
   return createMailTasks({ db, mailer, baseUrl: app.baseUrl });
 }
@@ -65,7 +65,7 @@ async function signUp() {
 type Person = Awaited<ReturnType<typeof signUp>>;
 
 const isVerified = async ({ userId }: Pick<Person, "userId">) =>
-  await hasVerifiedEmail(app.instance.db, userId);
+  await hasVerifiedEmail(app.services.db, userId);
 
 async function listJobs(userId: UserId): Promise<number> {
   const { rows } = await sql`
@@ -127,7 +127,7 @@ test("a link for a former email address verifies nothing", async () => {
   const person = await signUp();
   const token = tokenIn(await mailVerification(person.userId));
   const email = `${crypto.randomUUID()}@example.com`;
-  await changeAccountEmail(app.instance.db, { id: person.userId }, email, commandOrigin);
+  await changeAccountEmail(app.services.db, { id: person.userId }, email, commandOrigin);
   await expect(person.client.account.verifyEmail.mutate({ token })).rejects.toMatchObject(invalid);
   expect(await isVerified(person)).toBe(false);
   expect(await mailVerification(person.userId)).toMatchObject({ to: email });
@@ -157,7 +157,7 @@ async function hijack({ isVerified: isOwn = false } = {}) {
   }
   const { userId } = person;
   const { secret, id } = await app.addKey(userId);
-  const { db } = app.instance;
+  const { db } = app.services;
   await db.transaction().execute(async (trx) => {
     await insertIdentity(trx, userId, { issuer: "https://id.example.com", subject: userId, email: null });
     const credential = { credentialId: userId, publicKey: Buffer.alloc(1), signCount: 0, transports: [] };
@@ -244,7 +244,7 @@ test("a link that the operator created keeps keys, and verifies nothing", async 
   const { baseUrl } = app;
   const terms = { baseUrl, lifetimeSeconds: 60, origin: commandOrigin };
   await mailReset(person.email); // The operator's link replaces it.
-  const { url } = await createResetLink(app.instance.db, { id: person.userId }, terms);
+  const { url } = await createResetLink(app.services.db, { id: person.userId }, terms);
   const { client } = openClient(baseUrl);
   await client.session.resetPassword.mutate({ token: new URL(url).hash.slice(1), newPassword });
   expect(await countAccess(person)).toEqual({ sessions: 0, identities: 1, passkeys: 1, recovery_codes: 1 });
@@ -258,7 +258,7 @@ test("a notice of an invitation is shown once the email address is verified", as
     const { id } = await inviter.client.workspaces.create.mutate({ name: "Team" });
     const invitation = { workspaceId: id, email: invited.email, role: "member" } as const;
     const sent = await inviter.client.invitations.create.mutate(invitation);
-    await addInvitationNotice(app.instance.db, {
+    await addInvitationNotice(app.services.db, {
       workspaceId: decodeId("workspace", id) as WorkspaceId, // The workspace was just created.
       invitationId: decodeId("invitation", sent.id) as InvitationId, // So was the invitation.
     });

@@ -44,7 +44,7 @@ test.each(patches)(
     if (path.includes("/service-accounts/")) {
       const scope = openAsOperator(workspaceId);
       const account = { name: "Deploys", role: "viewer" } as const;
-      const created = await inWorkspace(app.instance.db, scope, (trx) =>
+      const created = await inWorkspace(app.services.db, scope, (trx) =>
         insertServiceAccount(trx, scope, account),
       );
       ids.userId = encodeId("user", created);

@@ -27,7 +27,7 @@ async function signIn(email: string) {
 }
 
 const add = (email: string): Promise<void> =>
-  app.instance.db
+  app.services.db
     .transaction()
     .execute((trx) =>
       addJob(trx, "send-reset-link", { email, address: null, requestId: "" }, { key: email, maxAttempts: 3 }),
@@ -35,12 +35,12 @@ const add = (email: string): Promise<void> =>
 
 test("an operator sees the configuration, the database and its schema", async () => {
   expect(await operator.operator.instance.query()).toEqual({
-    version: app.instance.configuration.version,
+    version: app.services.configuration.version,
     baseUrl: app.baseUrl,
     registration: "open",
-    authProviders: app.instance.configuration.authProviders,
+    authProviders: app.services.configuration.authProviders,
     openidName: null,
-    sendsEmail: app.instance.sendsEmail,
+    sendsEmail: app.services.sendsEmail,
     database: {
       responseMs: expect.any(Number),
       postgresVersion: expect.stringMatching(/^\d+(\.\d+)?/),

@@ -26,11 +26,11 @@ interface Person {
   readonly email: string;
 }
 
-async function addPerson({ instance, addUser, baseUrl }: TestApp = app): Promise<Person> {
+async function addPerson({ services, addUser, baseUrl }: TestApp = app): Promise<Person> {
   const { userId, email } = await addUser();
   const { client } = openClient(baseUrl);
   await client.session.signIn.mutate({ email, password });
-  expect(instance.baseUrl).toBe(baseUrl);
+  expect(services.baseUrl).toBe(baseUrl);
   return { client, userId, email };
 }
 
@@ -64,7 +64,7 @@ const editOf = ({ workspaceId }: Team) => ({ scope: openAsOperator(workspaceId),
 async function add(team: Team, role: Role): Promise<Person> {
   const person = await addPerson();
   const { userId } = person;
-  const { quotas, db } = app.instance;
+  const { quotas, db } = app.services;
   await db.transaction().execute((trx) => addMember(trx, editOf(team), { userId, role }, quotas));
   return person;
 }
@@ -143,8 +143,8 @@ test("only the link of an emailed invitation tells whether the email address has
         const { id, url } = await team.owner.client.invitations.create.mutate(invitation);
         const { workspaceId } = team;
         const invitationId = decodeId("invitation", id) as InvitationId; // It was just created.
-        const { baseUrl, instance } = on;
-        const emailed = await prepareInvitationEmail(instance.db, { workspaceId, invitationId }, baseUrl);
+        const { baseUrl, services } = on;
+        const emailed = await prepareInvitationEmail(services.db, { workspaceId, invitationId }, baseUrl);
         expect(url === undefined).toBe(on === emailing);
         expect(emailed === undefined).toBe(on !== emailing);
         const token = tokenOf(emailed?.url ?? url);
@@ -218,7 +218,7 @@ test("one of 50 concurrent attempts to accept succeeds, and one of 50 to sign up
   const team = await addTeam();
   const guest = await addPerson();
   const { token } = await team.invite(guest.email);
-  const { db, quotas } = app.instance;
+  const { db, quotas } = app.services;
   const invitee = { userId: guest.userId, email: guest.email, address: null, requestId: null };
   const accepted = await Promise.allSettled(
     Array.from({ length: 50 }, () =>
@@ -309,7 +309,7 @@ test("a revoked invitation, and one to a deleted workspace, can't be accepted", 
   });
 
   const next = await team.invite(guest.email);
-  await app.instance.db.transaction().execute((trx) => remove(trx, editOf(team)));
+  await app.services.db.transaction().execute((trx) => remove(trx, editOf(team)));
   await expect(guest.client.invitations.accept.mutate({ token: next.token })).rejects.toMatchObject(
     failsWith("NOT_FOUND"),
   );
@@ -321,11 +321,11 @@ test("a revoked invitation, and one to a deleted workspace, can't be accepted", 
 describe("the inviter", () => {
   const losses: Readonly<Record<string, (team: Team, admin: Person) => Promise<unknown>>> = {
     "is removed": (team, { userId }) =>
-      app.instance.db.transaction().execute((trx) => removeMember(trx, editOf(team), { userId })),
+      app.services.db.transaction().execute((trx) => removeMember(trx, editOf(team), { userId })),
     "can no longer grant the role": (team, { userId }) =>
-      app.instance.db.transaction().execute((trx) => {
+      app.services.db.transaction().execute((trx) => {
         const change = { userId, role: "member", versions: undefined } as const;
-        return changeMemberRole(trx, editOf(team), change, app.instance.quotas);
+        return changeMemberRole(trx, editOf(team), change, app.services.quotas);
       }),
     "is disabled": (_team, { userId }) => app.disableUser(userId),
   };
@@ -387,7 +387,7 @@ test("a member can't be invited, and nobody twice", async () => {
   await expect(team.invite(guest.email, "viewer")).rejects.toMatchObject(failsWith("CONFLICT"));
   // Adding them in another way ends the invitation.
   const { userId } = guest;
-  const { db, quotas } = app.instance;
+  const { db, quotas } = app.services;
   await db.transaction().execute((trx) => addMember(trx, editOf(team), { userId, role: "viewer" }, quotas));
   expect(await list(team, team.owner)).toMatchObject({ total: 0 });
   await expect(guest.client.invitations.accept.mutate({ token })).rejects.toMatchObject(

@@ -20,7 +20,7 @@ afterAll(() => app.close());
 
 async function addWorkspace(ownerId: UserId, name: string): Promise<WorkspaceId> {
   const workspace = { name, ownerId, origin: commandOrigin };
-  const { id } = await app.instance.db
+  const { id } = await app.services.db
     .transaction()
     .execute((trx) => createWorkspace(trx, workspace, defaultQuotas));
   return id;
@@ -28,7 +28,7 @@ async function addWorkspace(ownerId: UserId, name: string): Promise<WorkspaceId>
 
 async function join(workspaceId: WorkspaceId, userId: UserId, role: Role): Promise<void> {
   const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
-  await app.instance.db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, defaultQuotas));
+  await app.services.db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, defaultQuotas));
 }
 
 async function signIn() {
@@ -209,7 +209,7 @@ test("a change that is rolled back is in no log", async () => {
   const edit = { userId, id, origin: commandOrigin };
   const failure = new Error("rolled back");
   await expect(
-    app.instance.db.transaction().execute(async (trx) => {
+    app.services.db.transaction().execute(async (trx) => {
       await rotateKey(trx, edit, 0, defaultQuotas);
       throw failure;
     }),
@@ -230,8 +230,8 @@ test("concurrent changes to keys and the deletion of a workspace they can reach 
         origin: commandOrigin,
       })),
     );
-    const run = <Result>(work: Parameters<ReturnType<typeof app.instance.db.transaction>["execute"]>[0]) =>
-      app.instance.db.transaction().execute(work) as Promise<Result>;
+    const run = <Result>(work: Parameters<ReturnType<typeof app.services.db.transaction>["execute"]>[0]) =>
+      app.services.db.transaction().execute(work) as Promise<Result>;
     const [one, other, third, last] = edits as [(typeof edits)[0], ...typeof edits];
     await Promise.all([
       run((trx) => updateKey(trx, one, { settings: { isReadOnly: true }, mayExpand: false }, defaultQuotas)),

@@ -24,7 +24,7 @@ async function signIn() {
 
 async function addKey(userId: UserId, settings: Partial<KeySettings> = {}) {
   const key = { userId, name: "CI", description: "", settings, origin: commandOrigin };
-  const { id, secret } = await app.instance.db
+  const { id, secret } = await app.services.db
     .transaction()
     .execute((trx) => createKey(trx, key, defaultQuotas));
   return { id: encodeId("key", id), secret };

@@ -40,7 +40,7 @@ interface Reply {
 
 async function addKey(userId: UserId, settings: Partial<KeySettings> = {}): Promise<TestKey> {
   const key = { userId, name: "CI", description: "", settings, origin: commandOrigin };
-  const { id: keyId, secret } = await app.instance.db
+  const { id: keyId, secret } = await app.services.db
     .transaction()
     .execute((trx) => createKey(trx, key, defaultQuotas));
   return {
@@ -69,7 +69,7 @@ async function addKey(userId: UserId, settings: Partial<KeySettings> = {}): Prom
 
 async function addWorkspace(ownerId: UserId, name = "Team"): Promise<WorkspaceId> {
   const workspace = { name, ownerId, origin: commandOrigin };
-  const { id } = await app.instance.db
+  const { id } = await app.services.db
     .transaction()
     .execute((trx) => createWorkspace(trx, workspace, defaultQuotas));
   return id;
@@ -77,7 +77,7 @@ async function addWorkspace(ownerId: UserId, name = "Team"): Promise<WorkspaceId
 
 async function join(workspaceId: WorkspaceId, userId: UserId, role: Role): Promise<void> {
   const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
-  await app.instance.db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, defaultQuotas));
+  await app.services.db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, defaultQuotas));
 }
 
 /** A workspace with an owner, whose key manages it, and a member with a key. */
@@ -150,7 +150,7 @@ test("a block outlives the rotation of the key and a new membership of its owner
   });
   expect(response.status).toBe(403);
   const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
-  await app.instance.db.transaction().execute((trx) => removeMember(trx, edit, { userId: member.userId }));
+  await app.services.db.transaction().execute((trx) => removeMember(trx, edit, { userId: member.userId }));
   await join(workspaceId, member.userId, "admin");
   expect((await keys.member.send("GET", path)).status).toBe(403);
 });

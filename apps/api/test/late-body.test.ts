@@ -41,7 +41,7 @@ async function addPair() {
     .where("user_id", "=", first.userId)
     .executeTakeFirstOrThrow();
   const edit = { scope: openAsOperator(workspaceId), origin: command };
-  await app.instance.db
+  await app.services.db
     .transaction()
     .execute((trx) => addMember(trx, edit, { userId: second.userId, role: "owner" }, defaultQuotas));
   return { workspace: `/open/workspaces/${encodeId("workspace", workspaceId)}`, edit, first, second };
@@ -87,8 +87,8 @@ async function sendLate(
 }
 
 const inTransaction = <Result>(
-  work: Parameters<ReturnType<TestApp["instance"]["db"]["transaction"]>["execute"]>[0],
-) => app.instance.db.transaction().execute(work) as Promise<Result>;
+  work: Parameters<ReturnType<TestApp["services"]["db"]["transaction"]>["execute"]>[0],
+) => app.services.db.transaction().execute(work) as Promise<Result>;
 
 test.each([
   "removed",
@@ -108,7 +108,7 @@ test.each([
     if (how === "removed") await inTransaction((trx) => removeMember(trx, edit, { userId }));
     if (how === "demoted")
       await inTransaction((trx) =>
-        changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, app.instance.quotas),
+        changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, app.services.quotas),
       );
     if (how === "disabled") await inTransaction((trx) => disableUser(trx, userId));
     if (how === "key deleted") await app.deleteKey({ userId, id });
@@ -200,7 +200,7 @@ test("no request of an owner is carried out after their demotion", async () => {
     let isDemoted = false;
     const reads = Array.from({ length: 20 }, () => fetch(app.baseUrl + workspace, { headers }));
     const demotion = inTransaction((trx) =>
-      changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, app.instance.quotas),
+      changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, app.services.quotas),
     ).then(() => {
       isDemoted = true;
     });
@@ -284,7 +284,7 @@ describe("the last owner of a workspace with other members", () => {
         trx,
         edit,
         { userId: second.userId, role: "admin", versions: undefined },
-        app.instance.quotas,
+        app.services.quotas,
       ),
     );
     expect([await disable(first), await disabledAt(first)]).toEqual(["CONFLICT", null]);
@@ -301,7 +301,7 @@ describe("the last owner of a workspace with other members", () => {
   test("can't be disabled while a concurrent change makes them the last owner", async () => {
     const { edit, first, second } = await addPair();
     const changeRole = (userId: UserId, role: "owner" | "viewer") => (trx: Trx) =>
-      changeMemberRole(trx, edit, { userId, role, versions: undefined }, app.instance.quotas);
+      changeMemberRole(trx, edit, { userId, role, versions: undefined }, app.services.quotas);
     await inTransaction(changeRole(second.userId, "viewer"));
     const commit = await hold(async (trx) => {
       await changeRole(second.userId, "owner")(trx);
@@ -318,7 +318,7 @@ describe("the last owner of a workspace with other members", () => {
 async function hold(work: (trx: Trx) => Promise<unknown>): Promise<() => Promise<void>> {
   const { promise: workDone, resolve: finishWork } = Promise.withResolvers<void>();
   const { promise: commitSignal, resolve: commit } = Promise.withResolvers<void>();
-  const transaction = app.instance.db.transaction().execute(async (trx) => {
+  const transaction = app.services.db.transaction().execute(async (trx) => {
     await work(trx);
     finishWork();
     await commitSignal;

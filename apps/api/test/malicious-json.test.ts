@@ -10,7 +10,7 @@ beforeAll(async () => {
   app = await startTestApp();
   const { userId } = await app.addUser();
   key = (await app.addKey(userId)).secret;
-  const { cookies } = await app.instance.sessions.open(userId, { headers: new Headers(), address: null });
+  const { cookies } = await app.services.sessions.open(userId, { headers: new Headers(), address: null });
   cookie = cookies[0]?.split(";")[0] ?? "";
 });
 afterAll(() => app.close());

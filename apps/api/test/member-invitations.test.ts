@@ -32,7 +32,7 @@ async function addTeam() {
   const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
   const add = async (role: Role) => {
     const person = await addPerson();
-    const { db, quotas } = app.instance;
+    const { db, quotas } = app.services;
     const edit = { scope, origin: commandOrigin };
     await db.transaction().execute((trx) => addMember(trx, edit, { userId: person.userId, role }, quotas));
     return person;
@@ -146,7 +146,7 @@ test("a key that is restricted to inviting people manages the invitations of its
   const reading = ["members:read", "workspace:read"] as const;
   const invite = async (userId: UserId, permissions: readonly Permission[]) => {
     const key = { userId, name: "key", description: "", settings: { permissions }, origin: commandOrigin };
-    const { db, quotas } = app.instance;
+    const { db, quotas } = app.services;
     const { secret } = await db.transaction().execute((trx) => createKey(trx, key, quotas));
     const send = async (method: string, body?: object) => {
       const headers = { Authorization: `Bearer ${secret}`, "Content-Type": "application/json" };

@@ -45,7 +45,7 @@ async function send(secret: string, request: string, body?: object) {
 async function addDevices(userId: UserId, devices: readonly string[]) {
   for (const device of devices) {
     const notice = { kind: "new-device", userId, subject: device, facts: { device, address: null } } as const;
-    await app.instance.db.transaction().execute((trx) => addNotices(trx, [notice]));
+    await app.services.db.transaction().execute((trx) => addNotices(trx, [notice]));
   }
 }
 
@@ -54,7 +54,7 @@ async function addExpiringKeys(userId: UserId, names: readonly string[]) {
   for (const keyName of names) {
     const facts = { keyId: createId("key"), keyName, expiresAt: "2026-09-30T10:00:00Z" };
     const notice = { kind: "key-expires-in-1-day", userId, subject: keyName, facts } as const;
-    await app.instance.db.transaction().execute((trx) => addNotices(trx, [notice]));
+    await app.services.db.transaction().execute((trx) => addNotices(trx, [notice]));
   }
 }
 
@@ -93,7 +93,7 @@ test("an API key can't mark the notices of its own misuse as read, and a session
   const { secret, id: keyId } = await app.addKey(userId);
   const key = { keyId, keyName: "CI" };
   const kinds = ["former-secret-used", "new-network", "new-device"] as const;
-  await app.instance.db.transaction().execute((trx) =>
+  await app.services.db.transaction().execute((trx) =>
     addNotices(trx, [
       { kind: kinds[0], userId, subject: "1", facts: { ...key, address: "192.0.2.1" } },
       { kind: kinds[1], userId, subject: "2", facts: { ...key, network: "192.0.2.0/24" } },
@@ -129,7 +129,7 @@ test("names the key and the workspace of a notice, and hides a kind that the use
   const { secret, id: keyId } = await app.addKey(userId);
   const workspaceId = createId("workspace");
   const facts = { workspaceId, workspaceName: "Team", formerRole: "member", role: "admin" };
-  await app.instance.db.transaction().execute((trx) =>
+  await app.services.db.transaction().execute((trx) =>
     addNotices(trx, [
       { kind: "role-changed", userId, subject: "1", facts },
       { kind: "new-network", userId, subject: "2", facts: { keyId, keyName: "CI", network: "192.0.2.0/24" } },
@@ -171,7 +171,7 @@ test.each<Partial<KeySettings>>([
 ])("a key restricted to %j doesn't see the notices of its owner", async (settings) => {
   const { userId } = await app.addUser();
   const key = { userId, name: "key", description: "", settings, origin: commandOrigin };
-  const { db, quotas } = app.instance;
+  const { db, quotas } = app.services;
   const { secret } = await db.transaction().execute((trx) => createKey(trx, key, quotas));
   await addDevices(userId, ["one"]);
   expect(await send(secret, "GET /me/notices")).toMatchObject({ status: 403 });
@@ -187,7 +187,7 @@ async function addManagedWorkspace() {
   const { id } = await client.workspaces.create.mutate({ name: "Team" });
   const workspaceId = decodeId("workspace", id) as WorkspaceId; // The workspace was just created.
   const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
-  const { db, quotas } = app.instance;
+  const { db, quotas } = app.services;
   await db
     .transaction()
     .execute((trx) => addMember(trx, edit, { userId: admin.userId, role: "admin" }, quotas));
@@ -280,7 +280,7 @@ test("an email address that is not verified gets no email, not even one that was
 
 const createTasks = (mails: Mail[]) =>
   createMailTasks({
-    db: app.instance.db,
+    db: app.services.db,
     mailer: { send: async (mail) => void mails.push(mail) },
     baseUrl: app.baseUrl,
   });
@@ -298,7 +298,7 @@ test.each(noticeKinds)("%s is turned off in the app, by email, and both", async 
     const before = (await readIds()).length;
     const content = { kind, facts: factsWith("name") } as NoticeContent; // Has all facts.
     const notice = { ...content, userId, subject: `${inApp} ${byEmail}` };
-    await app.instance.db.transaction().execute((trx) => addNotices(trx, [notice]));
+    await app.services.db.transaction().execute((trx) => addNotices(trx, [notice]));
     return { shown: (await readIds()).length - before, mails: (await runJob(userId)).length };
   };
   const mails = kind === "invitation" ? 0 : 1;
@@ -324,7 +324,7 @@ test("the email with an invitation is turned off by the owner of the verified em
       workspaceId: decodeId("workspace", id) as WorkspaceId, // The workspace was just created.
       invitationId: decodeId("invitation", sent.id) as InvitationId, // So was the invitation.
     };
-    await addInvitationNotice(app.instance.db, job);
+    await addInvitationNotice(app.services.db, job);
     await createTasks(mails)["send-invitation"](job, "1");
     const notices = (await client.notices.list.query({})).items.filter((notice) => notice.kind === kind);
     return { mails: mails.map(({ to }) => to), notices: notices.length };
@@ -361,7 +361,7 @@ test("the web app gets the time and the counts of a notice, and the open API a t
   const quota = { quota: "keysPerUser", count: 1_204, limit: 1_300 } as const;
   const nowhere = { workspaceId: null, workspaceName: null };
   const invited = { workspaceName: "Team", role: "viewer", inviterName: "Ada" };
-  await app.instance.db.transaction().execute((trx) =>
+  await app.services.db.transaction().execute((trx) =>
     addNotices(trx, [
       {
         kind: "key-expires-in-7-days",

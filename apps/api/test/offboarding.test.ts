@@ -32,7 +32,7 @@ async function addTeam(role: Role) {
   const { id } = await ada.client.workspaces.create.mutate({ name: "Team" });
   const own = await grace.client.workspaces.create.mutate({ name: "Own" });
   const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
-  await inWorkspace(app.instance.db, scope, (trx) =>
+  await inWorkspace(app.services.db, scope, (trx) =>
     insertMember(trx, scope, { userId: grace.userId, role }),
   );
   return { ada, grace, id, ownId: own.id };
@@ -148,9 +148,9 @@ test("a replacement waits for a concurrent demotion, and gets the new role", asy
   const edit = { scope: openAsOperator(decodeId("workspace", id) as WorkspaceId), origin: commandOrigin };
   const { promise: isReleased, resolve: release } = Promise.withResolvers<void>();
   const { promise: isDemoted, resolve: demoted } = Promise.withResolvers<void>();
-  const demotion = app.instance.db.transaction().execute(async (trx) => {
+  const demotion = app.services.db.transaction().execute(async (trx) => {
     const change = { userId: grace.userId, role: "viewer", versions: undefined } as const;
-    await changeMemberRole(trx, edit, change, app.instance.quotas);
+    await changeMemberRole(trx, edit, change, app.services.quotas);
     demoted();
     await isReleased;
   });

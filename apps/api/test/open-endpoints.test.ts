@@ -92,7 +92,7 @@ test("pages of workspaces contain each workspace of the user once, and no others
   const { userId, secret } = await app.addKey();
   await app.addUser();
   for (let count = 1; count <= 6; count += 1) {
-    await app.instance.db
+    await app.services.db
       .transaction()
       .execute((trx) =>
         insertWorkspace(trx, { name: `More ${count}`, slug: `more-${count}`, ownerId: userId }),

@@ -31,7 +31,7 @@ beforeEach(async () => {
 });
 
 const change = (work: typeof grantOperator, id: UserId, origin: Origin = commandOrigin): Promise<void> =>
-  app.instance.db.transaction().execute((trx) => work(trx, id, origin));
+  app.services.db.transaction().execute((trx) => work(trx, id, origin));
 
 const bySession = (userId: UserId, isRecentlyAuthenticated = true): Origin => ({
   actor: { kind: "session", userId, isRecentlyAuthenticated, isOperatorAction: true },
@@ -84,7 +84,7 @@ test("two operators who give up the role at the same time leave one", async () =
       change(revokeOperator, ada, bySession(ada)),
       round % 2 === 0
         ? change(revokeOperator, grace, bySession(grace))
-        : disableAccount((work) => app.instance.db.transaction().execute(work), grace, commandOrigin),
+        : disableAccount((work) => app.services.db.transaction().execute(work), grace, commandOrigin),
     ]);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     await change(enableAccount, grace);
@@ -109,7 +109,7 @@ test("a disabled user can't become an operator; granting access requires recent 
 });
 
 test("a change that is rolled back leaves no event", async () => {
-  const rolledBack = app.instance.db.transaction().execute(async (trx) => {
+  const rolledBack = app.services.db.transaction().execute(async (trx) => {
     await appendInstanceEvent(trx, commandOrigin, { action: "user.deleted", userId: grace });
     throw new Error("rolled back");
   });
@@ -168,7 +168,7 @@ test("service accounts are neither listed nor operators, and have no email addre
   expect((await client.operator.users.query({ search: id })).total).toBe(0);
   await expect(client.operator.grantRole.mutate({ userId: id })).rejects.toMatchObject(notFound);
   const userId = decodeId("user", id);
-  await app.instance.db
+  await app.services.db
     .transaction()
     .execute((trx) => appendInstanceEvent(trx, commandOrigin, { action: "user.enabled", userId }));
   const page = { direction: "desc", limit: 1, filter: { userId } } as const;

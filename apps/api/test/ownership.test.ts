@@ -38,7 +38,7 @@ async function addTeam(on: TestApp = app) {
   // The API has just created it.
   const scope = openAsOperator(decodeId("workspace", workspaceId) as WorkspaceId);
   const edit = { scope, origin: commandOrigin };
-  const { quotas, db } = on.instance;
+  const { quotas, db } = on.services;
   const run = db.transaction();
   const add = async (person: Person, role: Role): Promise<Person> => {
     await run.execute((trx) => addMember(trx, edit, { userId: person.userId, role }, quotas));
@@ -219,7 +219,7 @@ describe("an offer is void", () => {
     const { member, offer, accept } = await addTeam();
     await offer();
     await app.disableUser(member.userId);
-    await app.instance.db.transaction().execute((trx) => enableAccount(trx, member.userId, commandOrigin));
+    await app.services.db.transaction().execute((trx) => enableAccount(trx, member.userId, commandOrigin));
     await member.client.session.signIn.mutate({ email: member.email, password });
     expect(await accept()).toMatchObject({ role: "owner" });
   });
@@ -270,7 +270,7 @@ test("while ownership is accepted, other owners leave and roles change without a
 describe("a restricted key", () => {
   const addRestrictedKey = async (userId: UserId, settings: Parameters<typeof createKey>[1]["settings"]) => {
     const key = { userId, name: "key", description: "", settings, origin: commandOrigin };
-    const { db, quotas } = app.instance;
+    const { db, quotas } = app.services;
     return (await db.transaction().execute((trx) => createKey(trx, key, quotas))).secret;
   };
 

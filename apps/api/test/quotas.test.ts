@@ -92,14 +92,14 @@ async function sendUntilFinal(send: () => Promise<Reply>): Promise<Reply> {
 }
 
 const addKey = (userId: UserId) =>
-  app.instance.db
+  app.services.db
     .transaction()
     .execute((trx) =>
       createKey(trx, { userId, name: "key", description: "", origin: commandOrigin }, quotas),
     );
 
 const addWorkspace = (ownerId: UserId) =>
-  app.instance.db
+  app.services.db
     .transaction()
     .execute((trx) => createWorkspace(trx, { name: "Team", ownerId, origin: commandOrigin }, quotas));
 
@@ -173,7 +173,7 @@ test("concurrent creations of workspaces and promotions to owner give a user exa
   const { userId } = await app.addUser();
   const owners = await Promise.all([0, 1].map(async () => (await app.addUser()).userId));
   const shared = await Promise.all([0, 1, 2, 3].map((index) => addWorkspace(owners[index % 2] as UserId))); // There are two.
-  const { db } = app.instance;
+  const { db } = app.services;
   const editOf = (id: WorkspaceId) => ({ scope: openAsOperator(id), origin: commandOrigin });
   for (const { id } of shared) {
     const member = { userId, role: "admin" } as const;
@@ -218,7 +218,7 @@ test("50 concurrent additions to a workspace add exactly the quota of members", 
   const users: UserId[] = [];
   for (let count = 0; count < attempts; count += 1) users.push((await app.addUser()).userId);
   const add = (userId: UserId) =>
-    app.instance.db
+    app.services.db
       .transaction()
       .execute((trx) => addMember(trx, edit, { userId, role: "viewer" }, quotas))
       .then(() => userId);
@@ -226,7 +226,7 @@ test("50 concurrent additions to a workspace add exactly the quota of members", 
   expect([made.length, failures.filter(isQuotaExceeded).length]).toEqual([5, attempts - 5]);
   // For an existing member, the error is CONFLICT rather than the quota.
   await expect(add(made[0] as UserId)).rejects.toMatchObject({ code: "CONFLICT" });
-  const { db } = app.instance;
+  const { db } = app.services;
   await db.transaction().execute((trx) => removeMember(trx, edit, { userId: made[0] as UserId }));
   await add(made[0] as UserId);
   await db.transaction().execute((trx) => remove(trx, edit));
@@ -246,7 +246,7 @@ test.each(noticedQuotas)("gives one notice to an owner when nine tenths of %s ar
     workspacesPerUser: () => addWorkspace(userId),
     membersPerWorkspace: async () => {
       const member = { userId: (await app.addUser()).userId, role: "viewer" } as const;
-      await app.instance.db.transaction().execute((trx) => addMember(trx, edit, member, quotas));
+      await app.services.db.transaction().execute((trx) => addMember(trx, edit, member, quotas));
     },
     serviceAccountsPerWorkspace: (number) =>
       client.serviceAccounts.create.mutate({ workspaceId, name: `Account ${number}`, role: "viewer" }),
@@ -300,7 +300,7 @@ test("50 concurrent changes make exactly the allowed changes to keys per hour, a
   // Changes by the operator neither count nor are limited.
   const operatorEdit = { userId, id: decodeId("key", leaked) as KeyId, origin: commandOrigin }; // A key has this ID.
   const rename = (name: string) =>
-    app.instance.db
+    app.services.db
       .transaction()
       .execute((trx) => updateKey(trx, operatorEdit, { name, mayExpand: false }, quotas));
   for (let count = 1; count <= 21; count += 1) await rename(`Leaked ${count}`);

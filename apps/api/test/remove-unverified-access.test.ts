@@ -25,7 +25,7 @@ async function countStatements(work: (db: Db) => Promise<unknown>): Promise<numb
     },
     transformResult: async ({ result }) => result,
   };
-  await work(app.instance.db.withPlugin(counter));
+  await work(app.services.db.withPlugin(counter));
   return count;
 }
 

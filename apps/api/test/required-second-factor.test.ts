@@ -41,7 +41,7 @@ async function addTeam() {
   const id = decodeId("workspace", workspace.id) as WorkspaceId;
   const edit = { scope: openAsOperator(id), origin: commandOrigin };
   const join = (userId: UserId, role: Role) =>
-    app.instance.db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, defaultQuotas));
+    app.services.db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, defaultQuotas));
   await join(admin.userId, "admin");
   await join(member.userId, "member");
   return { owner, admin, member, workspaceId: workspace.id };
@@ -113,7 +113,7 @@ test("a member without one can leave, and do nothing else in the workspace", asy
 test("the last owner can't leave without one either", async () => {
   const { owner, workspaceId } = await addTeam();
   await requireFactor(owner, workspaceId);
-  await resetSecondFactors(app.instance.db, { id: owner.userId }, commandOrigin);
+  await resetSecondFactors(app.services.db, { id: owner.userId }, commandOrigin);
   const opened = openClient(app.baseUrl);
   await opened.client.session.signIn.mutate({ email: owner.email, password });
   await expect(opened.client.members.leave.mutate({ workspaceId })).rejects.toMatchObject({
@@ -132,7 +132,7 @@ test("a session without the second factor doesn't count", async () => {
     data: { code: "UNAUTHORIZED" },
   });
   // After the operator has removed the factors, a new session has none.
-  await resetSecondFactors(app.instance.db, { id: owner.userId }, commandOrigin);
+  await resetSecondFactors(app.services.db, { id: owner.userId }, commandOrigin);
   const opened = openClient(app.baseUrl);
   await opened.client.session.signIn.mutate({ email: owner.email, password });
   await expect(opened.client.workspaces.get.query({ workspaceId })).rejects.toMatchObject(blocked);

@@ -27,7 +27,7 @@ interface Key {
 async function addKey(settings: Partial<KeySettings> = {}, ofUser?: UserId): Promise<Key> {
   const userId = ofUser ?? (await app.addUser()).userId;
   const key = { userId, name: "key", description: "", settings, origin: commandOrigin };
-  const { id: keyId, secret } = await app.instance.db
+  const { id: keyId, secret } = await app.services.db
     .transaction()
     .execute((trx) => createKey(trx, key, defaultQuotas));
   return { userId, keyId, id: encodeId("key", keyId), secret };

@@ -231,7 +231,7 @@ describe("a sign-in with an authenticator app", () => {
     const opened = await signIn(email);
     expect(await opened.client.session.current.query()).toBeNull();
     await expect(
-      app.instance.sessions.open(userId, { headers: new Headers(), address: null }),
+      app.services.sessions.open(userId, { headers: new Headers(), address: null }),
     ).rejects.toThrow("The sign-in needs a second factor.");
   });
 
@@ -274,7 +274,7 @@ describe("a sign-in with an authenticator app", () => {
     );
     const [user] = rows;
     if (!user) throw new Error("There is no such user.");
-    await app.instance.signInThrottle.remember({ id: user.id, email }, { address: null, deviceId });
+    await app.services.signInThrottle.remember({ id: user.id, email }, { address: null, deviceId });
     return new Map([["latchkey-device", deviceId]]);
   }
 });
@@ -334,7 +334,7 @@ describe("removing factors", () => {
   test("a password reset keeps them, so that access to the mailbox isn't enough", async () => {
     const { userId, email, secret } = await addTotpUser();
     const options = { baseUrl: app.baseUrl, lifetimeSeconds: 3_600, origin: commandOrigin };
-    const { url } = await createResetLink(app.instance.db, { email }, options);
+    const { url } = await createResetLink(app.services.db, { email }, options);
     const { client } = openClient(app.baseUrl);
     const pending = await signIn(email);
     await client.session.resetPassword.mutate({ token: url.split("#")[1] ?? "", newPassword });
@@ -353,7 +353,7 @@ describe("removing factors", () => {
   test("the operator removes them and ends all sessions", async () => {
     const { userId, email, recoveryCodes, client } = await addTotpUser();
     const pending = await signIn(email);
-    await resetSecondFactors(app.instance.db, { email }, commandOrigin);
+    await resetSecondFactors(app.services.db, { email }, commandOrigin);
     expect(await client.session.current.query()).toBeNull();
     await expect(
       pending.client.session.enterCode.mutate({ code: recoveryCodes[0] ?? "" }),
@@ -363,7 +363,7 @@ describe("removing factors", () => {
     const { items } = await opened.client.securityLog.list.query({});
     expect(items[1]).toMatchObject({ action: "second-factors.reset", actor: { kind: "command" } });
     // Can be repeated.
-    await resetSecondFactors(app.instance.db, { id: userId }, commandOrigin);
+    await resetSecondFactors(app.services.db, { id: userId }, commandOrigin);
   });
 });
 

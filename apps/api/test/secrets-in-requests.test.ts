@@ -95,7 +95,7 @@ test("the User-Agent of a session is stored without keys", async () => {
 test("the history of a key contains no keys from paths, in any encoding", async () => {
   const { secret } = await app.addKey();
   const rejected = await app.addKey();
-  await app.instance.db.transaction().execute((trx) => deleteApiKey(trx, rejected));
+  await app.services.db.transaction().execute((trx) => deleteApiKey(trx, rejected));
   for (const segment of [
     secret,
     secret.replace("_", "%5F"),
@@ -199,7 +199,7 @@ describe("U+0000 in the input of a procedure", () => {
 
   test("keyHistory.explainRequest, which accepts any text, rejects it", async () => {
     const { userId } = await app.addUser();
-    const { cookies } = await app.instance.sessions.open(userId, { headers: new Headers(), address: null });
+    const { cookies } = await app.services.sessions.open(userId, { headers: new Headers(), address: null });
     const input = encodeURIComponent(JSON.stringify({ requestId: "nul\0" }));
     const response = await fetch(`${app.baseUrl}/trpc/keyHistory.explainRequest?input=${input}`, {
       headers: { Cookie: cookies[0]?.split(";")[0] ?? "" },

@@ -282,7 +282,7 @@ test("a service account can't own a workspace, join another one, or leave by its
   expect((await send(secret, ["DELETE", `${team.path}/members/${userId}`])).status).toBe(403);
   const id = decodeId("user", userId) as UserId; // The API made it.
   const edit = { scope: other.scope, origin: commandOrigin };
-  const { db, quotas } = app.instance;
+  const { db, quotas } = app.services;
   const violates = { code: "23514", message: expect.stringContaining("one workspace") };
   await expect(
     db.transaction().execute((trx) => addMember(trx, edit, { userId: id, role: "viewer" }, quotas)),
@@ -308,8 +308,8 @@ test("a service account isn't an account that can sign in", async () => {
   await expect(client.session.signIn.mutate({ email, password })).rejects.toMatchObject(
     failsWith("UNAUTHORIZED"),
   );
-  await expect(getAccount(app.instance.db, { email })).rejects.toMatchObject({ code: "NOT_FOUND" });
-  await expect(getAccount(app.instance.db, { id })).rejects.toMatchObject({
+  await expect(getAccount(app.services.db, { email })).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(getAccount(app.services.db, { id })).rejects.toMatchObject({
     code: "NOT_FOUND",
     message: `${encodeId("user", id)} is a service account, not a person.`,
   });

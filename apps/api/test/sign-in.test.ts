@@ -148,7 +148,7 @@ describe("an email address without an account", () => {
   test("gets the same responses and throttling as one with an account", async () => {
     const { email } = await app.addUser();
     const { email: disabled, userId } = await app.addUser();
-    await app.instance.db.transaction().execute((trx) => disableUser(trx, userId));
+    await app.services.db.transaction().execute((trx) => disableUser(trx, userId));
     const listResponses = async (to: string, address: string, sent: string) => {
       const responses: unknown[] = [];
       for (let count = 0; count < 12; count += 1) {
@@ -262,7 +262,7 @@ describe("signing up", () => {
 describe("the log", () => {
   test("identifies users by ID, and contains no password or unknown email address", async () => {
     const [ada, disabled] = [await app.addUser(), await app.addUser()];
-    await app.instance.db.transaction().execute((trx) => disableUser(trx, disabled.userId));
+    await app.services.db.transaction().execute((trx) => disableUser(trx, disabled.userId));
     nextLogLines();
     const unknown = `${crypto.randomUUID()}@example.com`;
     const address = "203.0.113.7";

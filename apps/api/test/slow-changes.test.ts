@@ -17,7 +17,7 @@ async function signIn() {
 }
 
 test("in the web app, blocked changes of many users leave a connection for the sessions of others", async () => {
-  const { changeConnections } = app.instance;
+  const { changeConnections } = app.services;
   const users = await Promise.all(Array.from({ length: changeConnections }, signIn));
   const other = await signIn();
   const userIds = users.map(({ userId }) => userId);

@@ -37,7 +37,7 @@ async function send(path: string, headers: Record<string, string>): Promise<Time
 async function addCaller() {
   const { userId, email } = await app.addUser();
   const { secret } = await app.addKey(userId);
-  const { id } = await app.instance.db
+  const { id } = await app.services.db
     .transaction()
     .execute((trx) =>
       createWorkspace(trx, { name: "Team", ownerId: userId, origin: commandOrigin }, defaultQuotas),
@@ -123,7 +123,7 @@ test("a read that takes longer than a second is canceled, and its connection is 
 });
 
 test("a request that reads nothing gets a response while all connections for reads are in use", async () => {
-  const { readConnections } = app.instance;
+  const { readConnections } = app.services;
   const users = await Promise.all(Array.from({ length: Math.ceil(readConnections / 2) }, addCaller));
   const other = await addCaller();
   const unlock = await lockAuditLog();
@@ -135,7 +135,7 @@ test("a request that reads nothing gets a response while all connections for rea
 });
 
 test("a connection for reads rejects changes", async () => {
-  const { readDb } = app.instance;
+  const { readDb } = app.services;
   await expect(sql`delete from idempotency_records`.execute(readDb)).rejects.toMatchObject({ code: "25006" });
 });
 

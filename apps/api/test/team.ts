@@ -39,7 +39,7 @@ export async function addPerson(app: TestApp): Promise<Person> {
 /** A new person with a role in the workspace. */
 export async function join(app: TestApp, { scope }: Pick<Team, "scope">, role: Role): Promise<Person> {
   const person = await addPerson(app);
-  await inWorkspace(app.instance.db, scope, (trx) =>
+  await inWorkspace(app.services.db, scope, (trx) =>
     insertMember(trx, scope, { userId: person.userId, role }),
   );
   return person;

@@ -26,8 +26,8 @@ import { createApp } from "../src/app.ts";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createAccount, disableAccount } from "../src/domain/accounts.ts";
 import { createKey, deleteKey } from "../src/domain/api-keys.ts";
-import { describeInstance, type Instance, type PublicConfiguration } from "../src/domain/instance.ts";
 import { defaultQuotas, type Quotas } from "../src/domain/quotas.ts";
+import { describeInstance, type PublicConfiguration, type Services } from "../src/domain/services.ts";
 import { EventLog, type EventLogOptions } from "../src/event-log/event-log.ts";
 import type { Endpoint } from "../src/http/endpoint.ts";
 import { reserveAddress } from "../src/http/server.ts";
@@ -40,7 +40,7 @@ export interface TestApp {
   readonly baseUrl: string;
   /** The name of the app's database. */
   readonly database: string;
-  readonly instance: Instance;
+  readonly services: Services;
   /** The database as its owner, who bypasses row-level security. */
   readonly owner: Db;
   /** Closes all connections to the database and prevents new ones, or allows connections again. */
@@ -108,7 +108,7 @@ export async function startTestApp(
     isDatabaseAvailable: () => admission.isAvailable(),
     ...options.eventLog,
   });
-  const instance: Instance = {
+  const services: Services = {
     ...pools,
     sessions: createSessions({
       db,
@@ -151,7 +151,7 @@ export async function startTestApp(
   });
   const admissionDb = openInspection(database.connection, "test inspection");
   const app = await createApp({
-    instance,
+    services,
     openPools: pools,
     admission,
     admissionDb,
@@ -180,7 +180,7 @@ export async function startTestApp(
   return {
     baseUrl,
     database: database.connection.database,
-    instance,
+    services,
     owner: database.owner,
     setDatabaseAvailable: database.setAvailable,
     readLog: () => logChunks.join(""),
@@ -195,7 +195,7 @@ export async function startTestApp(
             createKey(
               trx,
               { userId: owner, name: "key", description: "", origin: commandOrigin },
-              instance.quotas,
+              services.quotas,
             ),
           )),
       };

@@ -125,7 +125,7 @@ describe("accounts and sessions", () => {
   test("a wrong password, an unknown email address and a disabled user get the same error", async () => {
     const { email } = await app.addUser();
     const disabled = await app.addUser();
-    await app.instance.db.transaction().execute((trx) => disableUser(trx, disabled.userId));
+    await app.services.db.transaction().execute((trx) => disableUser(trx, disabled.userId));
     const responses = await Promise.all([
       getError(openClient().client.session.signIn.mutate({ email, password: "another password" })),
       getError(openClient().client.session.signIn.mutate({ email: "nobody@example.com", password })),
@@ -172,7 +172,7 @@ describe("accounts and sessions", () => {
 
   test("a disabled user has no session on the next request", async () => {
     const { client, userId } = await signedIn();
-    await app.instance.db.transaction().execute((trx) => disableUser(trx, userId));
+    await app.services.db.transaction().execute((trx) => disableUser(trx, userId));
     expect(await client.session.current.query()).toBeNull();
     expect(await getError(client.apiKeys.list.query({}))).toMatchObject({ code: "UNAUTHORIZED" });
   });
@@ -180,7 +180,7 @@ describe("accounts and sessions", () => {
   test("a session in use is renewed, in the database and in the browser", async () => {
     const { client, jar, userId } = await signedIn();
     const soon = new Date(Date.now() + 2 * 86_400_000);
-    await app.instance.db
+    await app.services.db
       .updateTable("sessions")
       .set({ expires_at: soon })
       .where("user_id", "=", userId)
@@ -190,7 +190,7 @@ describe("accounts and sessions", () => {
       headers: { Cookie: [...jar].map(([name, value]) => `${name}=${value}`).join("; ") },
     });
     expect(response.headers.getSetCookie()[0]).toMatch(/^latchkey-session=.*Max-Age=1209600/);
-    const { expires_at: expiresAt } = await app.instance.db
+    const { expires_at: expiresAt } = await app.services.db
       .selectFrom("sessions")
       .select("expires_at")
       .where("user_id", "=", userId)

@@ -23,12 +23,12 @@ async function listStatements(work: (db: Db) => Promise<unknown>): Promise<strin
   const statements: string[] = [];
   const recorder: KyselyPlugin = {
     transformQuery: ({ node, queryId }) => {
-      statements.push(app.instance.db.getExecutor().compileQuery(node, queryId).sql);
+      statements.push(app.services.db.getExecutor().compileQuery(node, queryId).sql);
       return node;
     },
     transformResult: async ({ result }) => result,
   };
-  await work(app.instance.db.withPlugin(recorder));
+  await work(app.services.db.withPlugin(recorder));
   return statements;
 }
 
@@ -100,7 +100,7 @@ test("the job creates the notice of an invitation once, and none if the invitati
   expect(await listNotices(invitee.userId, other.userId)).toEqual([]);
   await client.invitations.revoke.mutate({ workspaceId, id: revoked.id });
   for (const invitation of [payload, payload, revoked.payload])
-    await addInvitationNotice(app.instance.db, invitation);
+    await addInvitationNotice(app.services.db, invitation);
   expect(await listNotices(invitee.userId, other.userId)).toMatchObject([
     {
       ...{ user_id: invitee.userId, kind: "invitation", subject: payload.invitationId },

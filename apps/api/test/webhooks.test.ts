@@ -80,7 +80,7 @@ async function addTeam(): Promise<Team> {
     path,
     send: ([method, subpath], ...rest) => send(secret, [method, `${path}${subpath}`], ...rest),
     async deliver(sendOptions = {}) {
-      const { db, webhookSecrets: secrets } = app.instance;
+      const { db, webhookSecrets: secrets } = app.services;
       const isAllowedAddress = createIpMatcher(["127.0.0.0/8"]);
       const tasks = createWebhookTasks({
         db,

@@ -34,7 +34,7 @@ async function signIn(name = "Ada") {
 
 async function addWorkspace(ownerId: UserId): Promise<WorkspaceId> {
   const workspace = { name: "Team", ownerId, origin: commandOrigin };
-  const { id } = await app.instance.db
+  const { id } = await app.services.db
     .transaction()
     .execute((trx) => createWorkspace(trx, workspace, defaultQuotas));
   return id;
@@ -42,11 +42,11 @@ async function addWorkspace(ownerId: UserId): Promise<WorkspaceId> {
 
 async function join(workspaceId: WorkspaceId, userId: UserId, role: Role): Promise<void> {
   const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
-  await app.instance.db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, defaultQuotas));
+  await app.services.db.transaction().execute((trx) => addMember(trx, edit, { userId, role }, defaultQuotas));
 }
 
 async function addKey(userId: UserId, name: string, settings: Partial<KeySettings> = {}): Promise<KeyId> {
-  const { id } = await app.instance.db
+  const { id } = await app.services.db
     .transaction()
     .execute((trx) =>
       createKey(trx, { userId, name, description: "", settings, origin: commandOrigin }, defaultQuotas),
@@ -203,7 +203,7 @@ describe("the API keys of a workspace", () => {
       app.owner,
     );
     const rotating = await add("rotating");
-    await app.instance.db
+    await app.services.db
       .transaction()
       .execute((trx) =>
         rotateKey(trx, { userId: owner.userId, id: rotating, origin: commandOrigin }, 3_600, defaultQuotas),
@@ -215,7 +215,7 @@ describe("the API keys of a workspace", () => {
     await backdate(used, 31);
     await record(unused, workspaceId, { hoursAgo: 31 * 24 });
     await record(used, workspaceId, { hoursAgo: 29 * 24 });
-    await app.instance.db.transaction().execute((trx) => disableUser(trx, member.userId));
+    await app.services.db.transaction().execute((trx) => disableUser(trx, member.userId));
     const find = async (
       status: "active" | "disabled" | "expired" | "expiring" | "rotating" | "limited" | "unused",
     ) =>
@@ -278,7 +278,7 @@ describe("the API keys of a workspace", () => {
   test("don't include the keys of a removed member", async () => {
     const { owner, member, id, workspaceId } = await createTeam();
     const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
-    await app.instance.db.transaction().execute((trx) => removeMember(trx, edit, { userId: member.userId }));
+    await app.services.db.transaction().execute((trx) => removeMember(trx, edit, { userId: member.userId }));
     const page = await owner.client.workspaceKeys.list.query({ workspaceId: id, search: "Member" });
     expect(page).toMatchObject({ items: [], total: 0 });
   });

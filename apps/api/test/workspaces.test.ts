@@ -72,7 +72,7 @@ async function addTeam(): Promise<Team> {
   const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
   const add = async (role: Role): Promise<Person> => {
     const person = await addPerson();
-    await inWorkspace(app.instance.db, scope, (trx) =>
+    await inWorkspace(app.services.db, scope, (trx) =>
       insertMember(trx, scope, { userId: person.userId, role }),
     );
     return person;

@@ -14,8 +14,8 @@ import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { requireStrongPassword } from "./accounts.ts";
 import { checkCode } from "./factor-codes.ts";
-import type { Instance } from "./instance.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import type { Services } from "./services.ts";
 import { takeSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
 import { signInRequired } from "./sign-in-required.ts";
 
@@ -65,14 +65,14 @@ interface PasswordEdit extends Pick<AccountEdit, "sessionId" | "origin"> {
  *   has changed the password since; SERVICE_UNAVAILABLE if too many passwords wait to be checked.
  */
 export async function changePassword(
-  instance: Pick<Instance, "report" | "signInThrottle">,
+  services: Pick<Services, "report" | "signInThrottle">,
   { user, sessionId, origin, read, transact }: PasswordEdit,
   passwords: { readonly currentPassword: string; readonly newPassword: string },
   visitor: Visitor,
 ): Promise<void> {
   await requireStrongPassword(passwords.newPassword, user, "newPassword");
   const current = { path: "currentPassword", password: passwords.currentPassword };
-  const { former, source } = await checkOwnPassword(instance, { user, read, ...current }, visitor);
+  const { former, source } = await checkOwnPassword(services, { user, read, ...current }, visitor);
   const next = await queuePassword(source, () => hashPassword(passwords.newPassword));
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
@@ -125,19 +125,19 @@ export async function setFirstPassword(
  *   passwords wait to be checked.
  */
 export async function confirmPassword(
-  instance: Pick<Instance, "report" | "signInThrottle" | "factorSecrets">,
+  services: Pick<Services, "report" | "signInThrottle" | "factorSecrets">,
   { user, sessionId, read, transact }: Omit<PasswordEdit, "origin">,
   { password, code }: { readonly password: string; readonly code?: string | undefined },
   visitor: Visitor,
 ): Promise<void> {
-  await checkOwnPassword(instance, { user, read, path: "password", password }, visitor);
+  await checkOwnPassword(services, { user, read, path: "password", password }, visitor);
   const confirm = async (trx: Trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
     await recordAuthentication(trx, sessionId);
   };
   if (!(await read((db) => hasSecondFactor(db, user.id)))) return await transact(confirm);
   if (code === undefined) throw missingCode();
-  await checkCode(instance, { user, code, transact }, visitor, confirm);
+  await checkCode(services, { user, code, transact }, visitor, confirm);
 }
 
 /** The error for a confirmation without the code of the second factor. */
@@ -151,11 +151,11 @@ export function missingCode(): AppError {
  * @returns its hash, and the source of the attempt for the queue of passwords.
  */
 async function checkOwnPassword(
-  instance: Pick<Instance, "report" | "signInThrottle">,
+  services: Pick<Services, "report" | "signInThrottle">,
   { user, read, path, password }: Pick<PasswordEdit, "user" | "read"> & { path: string; password: string },
   visitor: Visitor,
 ): Promise<{ readonly former: string; readonly source: PasswordSource }> {
-  const attempt = await takeSignInAttempt(instance, user.email, visitor);
+  const attempt = await takeSignInAttempt(services, user.email, visitor);
   const former = await read((db) => findPasswordHash(db, user.id));
   if (former === undefined) throw new AppError("CONFLICT", { message: "This account has no password." });
   if (!(await queuePassword(attempt.source, () => verifyPassword(former, password)))) {

@@ -18,9 +18,9 @@ import {
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
 import { getAccount, type UserReference } from "./accounts.ts";
-import type { Instance } from "./instance.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import type { Services } from "./services.ts";
 
 const purpose = "email-change";
 
@@ -35,7 +35,7 @@ const lifetimeSeconds = 3_600;
  *   the current email address; TOO_MANY_REQUESTS after too many requests from this network.
  */
 export async function requestEmailChange(
-  { sendsEmail, signInThrottle }: Pick<Instance, "sendsEmail" | "signInThrottle">,
+  { sendsEmail, signInThrottle }: Pick<Services, "sendsEmail" | "signInThrottle">,
   edit: {
     readonly user: SessionUser;
     readonly sessionId: SessionId;

@@ -13,8 +13,8 @@ import {
 } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
-import type { Instance } from "./instance.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
+import type { Services } from "./services.ts";
 import { addVerificationJob } from "./verification-job.ts";
 
 const purpose = "email-verification";
@@ -27,7 +27,7 @@ const lifetimeSeconds = 86_400;
  * @throws {AppError} CONFLICT if the instance sends no email; TOO_MANY_REQUESTS after too many requests from this network.
  */
 export async function requestEmailVerification(
-  { sendsEmail, signInThrottle }: Pick<Instance, "sendsEmail" | "signInThrottle">,
+  { sendsEmail, signInThrottle }: Pick<Services, "sendsEmail" | "signInThrottle">,
   {
     user,
     sessionId,

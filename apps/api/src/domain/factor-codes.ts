@@ -7,7 +7,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { findTotp, takeRecoveryCode, takeTotpStep } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { AppError } from "@latchkey/errors";
-import type { Instance } from "./instance.ts";
+import type { Services } from "./services.ts";
 import { refundUnchecked, requestOriginOf, takeCodeAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 type CodeKind = "totp" | "recovery-code";
@@ -26,7 +26,7 @@ export interface CodeCheck {
  *   many wrong ones; what `complete` throws, and the code then stays valid.
  */
 export async function checkCode(
-  instance: Pick<Instance, "report" | "signInThrottle" | "factorSecrets">,
+  services: Pick<Services, "report" | "signInThrottle" | "factorSecrets">,
   { user, code, transact }: CodeCheck,
   visitor: Visitor,
   complete: (trx: Trx, kind: CodeKind) => Promise<void>,
@@ -34,11 +34,11 @@ export async function checkCode(
   const { address, requestId } = visitor;
   const actor = { kind: "session", userId: user.id, isRecentlyAuthenticated: false } as const;
   const origin = { actor, ...requestOriginOf(visitor) };
-  const attempt = await takeCodeAttempt(instance, user.email, visitor);
+  const attempt = await takeCodeAttempt(services, user.email, visitor);
   const check = async (trx: Trx) => {
     // Every change of factors locks the user first.
     await lockUsers(trx, [user.id]);
-    const kind = await takeCode(trx, instance.factorSecrets, { userId: user.id, code });
+    const kind = await takeCode(trx, services.factorSecrets, { userId: user.id, code });
     if (kind === "recovery-code")
       await appendSecurityEvent(trx, origin, { userId: user.id, action: "recovery-code.used" });
     if (kind) await complete(trx, kind);
@@ -56,7 +56,7 @@ export async function checkCode(
   await transact((trx) =>
     appendSecurityEvent(trx, origin, { userId: user.id, action: "second-factor.failed" }),
   );
-  instance.report({ kind: "second-factor-failed", userId: user.id, address, requestId });
+  services.report({ kind: "second-factor-failed", userId: user.id, address, requestId });
   throw wrongCode();
 }
 

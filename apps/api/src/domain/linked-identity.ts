@@ -17,16 +17,16 @@ import { findPasswordHash } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount, missingCode } from "./account.ts";
 import { checkCode } from "./factor-codes.ts";
-import type { Instance } from "./instance.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidResponse, requireOpenid } from "./openid-provider.ts";
 import { removeAllIdentities } from "./remove-identities.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import type { Services } from "./services.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
 /** The identity at the OpenID provider that a user has linked to their account. */
 
-type OpenidInstance = Pick<Instance, "openid" | "report" | "signInThrottle" | "factorSecrets">;
+type OpenidServices = Pick<Services, "openid" | "report" | "signInThrottle" | "factorSecrets">;
 
 /** A signed-in user, who reads and changes within their limits. */
 interface SignedIn {
@@ -50,7 +50,7 @@ export interface SignInMethods {
 
 export async function findSignInMethods(
   db: Db,
-  { openid }: Pick<Instance, "openid">,
+  { openid }: Pick<Services, "openid">,
   userId: UserId,
 ): Promise<SignInMethods> {
   const hasPassword = (await findPasswordHash(db, userId)) !== undefined;
@@ -65,16 +65,16 @@ export async function findSignInMethods(
  *   a recent authentication; as {@link completeOpenid}.
  */
 export async function linkIdentity(
-  instance: OpenidInstance,
+  services: OpenidServices,
   { edit, read, transact }: SignedIn,
   attempt: Attempt,
   visitor: Visitor,
 ): Promise<void> {
   const { userId, sessionId, origin } = edit;
   requireRecentAuthentication(origin);
-  const { name } = requireOpenid(instance);
+  const { name } = requireOpenid(services);
   const use = { kind: "link", sessionId } as const;
-  const claims = await completeOpenid({ ...instance, read, transact }, use, attempt, visitor);
+  const claims = await completeOpenid({ ...services, read, transact }, use, attempt, visitor);
   await transact(async (trx) => {
     await lockAccount(trx, edit);
     if (!(await insertIdentity(trx, userId, { ...claims, email: claims.email ?? null }))) {
@@ -94,11 +94,11 @@ export async function linkIdentity(
  */
 export async function unlinkIdentity(
   trx: Trx,
-  instance: Pick<Instance, "openid">,
+  services: Pick<Services, "openid">,
   edit: AccountEdit,
 ): Promise<void> {
   const { userId, origin } = edit;
-  const { name, issuer } = requireOpenid(instance);
+  const { name, issuer } = requireOpenid(services);
   requireRecentAuthentication(origin);
   await lockAccount(trx, edit);
   if ((await findPasswordHash(trx, userId)) === undefined) {
@@ -128,17 +128,17 @@ export async function unlinkIdentities(trx: Trx, userId: UserId, origin: Origin)
  *   is missing; FORBIDDEN for an identity of another user; as {@link completeOpenid}.
  */
 export async function confirmWithOpenid(
-  instance: OpenidInstance,
+  services: OpenidServices,
   { user, edit, read, transact }: SignedIn,
   { factorCode: code, ...attempt }: Attempt & { readonly factorCode: string | undefined },
   visitor: Visitor,
 ): Promise<void> {
   const { sessionId } = edit;
-  const { name } = requireOpenid(instance);
+  const { name } = requireOpenid(services);
   const hasFactor = await read((db) => hasSecondFactor(db, user.id));
   if (hasFactor && code === undefined) throw missingCode();
   const use = { kind: "confirmation", sessionId } as const;
-  const claims = await completeOpenid({ ...instance, read, transact }, use, attempt, visitor);
+  const claims = await completeOpenid({ ...services, read, transact }, use, attempt, visitor);
   const confirm = async (trx: Trx) => {
     await lockAccount(trx, edit);
     if ((await findIdentityUser(trx, claims)) !== user.id) {
@@ -147,6 +147,6 @@ export async function confirmWithOpenid(
     }
     await recordAuthentication(trx, sessionId);
   };
-  if (hasFactor && code !== undefined) await checkCode(instance, { user, code, transact }, visitor, confirm);
+  if (hasFactor && code !== undefined) await checkCode(services, { user, code, transact }, visitor, confirm);
   else await transact(confirm);
 }

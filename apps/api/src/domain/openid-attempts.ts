@@ -4,7 +4,6 @@ import type { SessionId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { findVerification, insertVerification, takeVerification } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
-import type { Instance } from "./instance.ts";
 import {
   clockToleranceSeconds,
   type OpenidClaims,
@@ -12,6 +11,7 @@ import {
   type OpenidResponse,
   requireOpenid,
 } from "./openid-provider.ts";
+import type { Services } from "./services.ts";
 import { takeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /** How long a person can take to sign in at the provider, in seconds. */
@@ -22,7 +22,7 @@ export type OpenidUse =
   | { readonly kind: "sign-in" }
   | { readonly kind: "link" | "confirmation"; readonly sessionId: SessionId };
 
-type Access = Pick<Instance, "openid" | "report" | "signInThrottle"> & {
+type Access = Pick<Services, "openid" | "report" | "signInThrottle"> & {
   readonly transact: <Result>(
     work: (trx: Parameters<typeof insertVerification>[0]) => Promise<Result>,
   ) => Promise<Result>;
@@ -106,7 +106,7 @@ function expired(): AppError {
 
 /** Rethrows every other error. */
 function reportProblem(
-  { report }: Pick<Instance, "report">,
+  { report }: Pick<Services, "report">,
   error: unknown,
   { address, requestId }: Visitor,
 ): void {

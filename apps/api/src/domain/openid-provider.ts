@@ -183,7 +183,7 @@ async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
 }
 
 /** @throws {AppError} NOT_FOUND if the instance has no provider. */
-export function requireOpenid(instance: { readonly openid: OpenidProvider | undefined }): OpenidProvider {
-  if (instance.openid) return instance.openid;
+export function requireOpenid(services: { readonly openid: OpenidProvider | undefined }): OpenidProvider {
+  if (services.openid) return services.openid;
   throw new AppError("NOT_FOUND", { message: "This instance has no OpenID provider to sign in with." });
 }

@@ -24,10 +24,10 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { recordAuthentication } from "@latchkey/db/sessions";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
-import type { Instance } from "./instance.ts";
 import { type ChallengeContext, createChallenge, takeChallenge } from "./passkey-challenges.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { completeAddition, completeRemoval } from "./second-factors.ts";
+import type { Services } from "./services.ts";
 
 /** How many passkeys a user can have. */
 const maxPasskeys = 20;
@@ -39,10 +39,10 @@ interface PasskeyCaller extends Omit<AccountEdit, "userId"> {
   readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
 }
 
-type PasskeyInstance = Pick<Instance, "relyingParty">;
+type PasskeyServices = Pick<Services, "relyingParty">;
 
 /** @throws {AppError} CONFLICT if browsers offer no passkeys to this instance. */
-export function requireRelyingParty({ relyingParty }: PasskeyInstance): RelyingParty {
+export function requireRelyingParty({ relyingParty }: PasskeyServices): RelyingParty {
   if (relyingParty) return relyingParty;
   throw new AppError("CONFLICT", { message: "Passkeys need an instance with HTTPS and a host name." });
 }
@@ -52,10 +52,10 @@ export function requireRelyingParty({ relyingParty }: PasskeyInstance): RelyingP
  * @throws {AppError} FORBIDDEN without recent authentication; CONFLICT if the user has as many passkeys as allowed.
  */
 export async function startPasskeyRegistration(
-  instance: PasskeyInstance,
+  services: PasskeyServices,
   { user, sessionId, origin, read, transact }: PasskeyCaller,
 ): Promise<RegistrationOptions> {
-  const relyingParty = requireRelyingParty(instance);
+  const relyingParty = requireRelyingParty(services);
   requireRecentAuthentication(origin);
   const existing = await read((reader) => listPasskeyCredentials(reader, user.id));
   requireRoom(existing.length);
@@ -79,11 +79,11 @@ function requireRoom(count: number): void {
  *   CONFLICT if the passkey is already registered, or the user has as many as allowed.
  */
 export async function addPasskey(
-  instance: PasskeyInstance & Pick<Instance, "factorSecrets">,
+  services: PasskeyServices & Pick<Services, "factorSecrets">,
   { user, sessionId, origin, transact }: PasskeyCaller,
   { name, response }: { readonly name: string; readonly response: RegistrationResponse },
 ): Promise<readonly string[] | undefined> {
-  const relyingParty = requireRelyingParty(instance);
+  const relyingParty = requireRelyingParty(services);
   requireRecentAuthentication(origin);
   const context: ChallengeContext = { use: "registration", binding: sessionId };
   const credential = await verifyRegistration(relyingParty, response, (challenge) =>
@@ -100,7 +100,7 @@ export async function addPasskey(
       throw new AppError("CONFLICT", { message: "This passkey is already registered." });
     }
     await appendSecurityEvent(trx, origin, { userId, action: "passkey.added", after: { name } });
-    return await completeAddition(trx, instance, edit);
+    return await completeAddition(trx, services, edit);
   });
 }
 
@@ -139,10 +139,10 @@ function unknownPasskey(): AppError {
 
 /** Creates the options for a passkey assertion that confirms a sensitive change. */
 export async function startPasskeyConfirmation(
-  instance: PasskeyInstance,
+  services: PasskeyServices,
   { user, sessionId, read, transact }: Omit<PasskeyCaller, "origin">,
 ): Promise<AuthenticationOptions> {
-  const relyingParty = requireRelyingParty(instance);
+  const relyingParty = requireRelyingParty(services);
   const allowed = await read((reader) => listPasskeyCredentials(reader, user.id));
   if (allowed.length === 0) throw new AppError("CONFLICT", { message: "You have no passkey." });
   const context: ChallengeContext = { use: "confirmation", binding: sessionId };
@@ -152,12 +152,12 @@ export async function startPasskeyConfirmation(
 
 /** Lets the session make sensitive changes for 15 minutes. @throws {AppError} BAD_REQUEST for another passkey. */
 export async function confirmWithPasskey(
-  instance: PasskeyInstance,
+  services: PasskeyServices,
   { user, sessionId, read, transact }: Omit<PasskeyCaller, "origin">,
   response: AuthenticationResponse,
 ): Promise<void> {
   const context: ChallengeContext = { use: "confirmation", binding: sessionId };
-  const used = await checkPasskey(requireRelyingParty(instance), { response, context, read, transact });
+  const used = await checkPasskey(requireRelyingParty(services), { response, context, read, transact });
   if (used?.userId !== user.id) throw rejectedPasskey("BAD_REQUEST");
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });

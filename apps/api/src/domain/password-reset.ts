@@ -20,11 +20,11 @@ import {
 import { AppError } from "@latchkey/errors";
 import { getAccount, requireStrongPassword, type UserReference } from "./accounts.ts";
 import { markVerified } from "./email-verification.ts";
-import type { Instance } from "./instance.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { lockWithOperators } from "./operators.ts";
 import { removeUnverifiedAccess } from "./remove-unverified-access.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import type { Services } from "./services.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
 const purpose = "password-reset";
@@ -111,7 +111,7 @@ async function replaceLink(
  * @throws {AppError} CONFLICT if the instance sends no email; TOO_MANY_REQUESTS after too many requests from this network.
  */
 export async function requestResetLink(
-  { db, sendsEmail, signInThrottle }: Pick<Instance, "db" | "sendsEmail" | "signInThrottle">,
+  { db, sendsEmail, signInThrottle }: Pick<Services, "db" | "sendsEmail" | "signInThrottle">,
   email: string,
   request: RequestOrigin & Pick<Visitor, "requestId">,
 ): Promise<void> {
@@ -177,7 +177,7 @@ export async function recordResetEmail(
  *   if it is easy to guess; SERVICE_UNAVAILABLE if too many passwords wait to be hashed.
  */
 export async function resetPassword(
-  { db }: Pick<Instance, "db">,
+  { db }: Pick<Services, "db">,
   { token, newPassword }: { readonly token: string; readonly newPassword: string },
   request: RequestOrigin,
 ): Promise<void> {

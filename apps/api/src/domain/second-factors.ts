@@ -22,12 +22,12 @@ import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
 import { getAccount, type UserReference } from "./accounts.ts";
 import { wrongCode } from "./factor-codes.ts";
-import type { Instance } from "./instance.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import type { Services } from "./services.ts";
 
 /** Changes to a user's own second factors. Every one of them requires recent authentication. */
 
-type FactorInstance = Pick<Instance, "factorSecrets" | "baseUrl">;
+type FactorServices = Pick<Services, "factorSecrets" | "baseUrl">;
 
 /**
  * Creates the secret of an authenticator app, which has no effect until {@link enableTotp}. Replaces an earlier secret
@@ -36,7 +36,7 @@ type FactorInstance = Pick<Instance, "factorSecrets" | "baseUrl">;
  */
 export async function createTotp(
   trx: Trx,
-  { factorSecrets, baseUrl }: FactorInstance,
+  { factorSecrets, baseUrl }: FactorServices,
   { email, ...edit }: AccountEdit & { readonly email: string },
 ): Promise<{ readonly secret: string; readonly url: string }> {
   requireRecentAuthentication(edit.origin);
@@ -58,7 +58,7 @@ export async function createTotp(
  */
 export async function enableTotp(
   trx: Trx,
-  { factorSecrets }: FactorInstance,
+  { factorSecrets }: FactorServices,
   edit: AccountEdit,
   code: string,
 ): Promise<readonly string[] | undefined> {
@@ -81,14 +81,14 @@ export async function enableTotp(
 /** Completes the addition of a factor: ends the sessions that lack it, and creates recovery codes with the first one. */
 export async function completeAddition(
   trx: Trx,
-  instance: Pick<Instance, "factorSecrets">,
+  services: Pick<Services, "factorSecrets">,
   edit: AccountEdit,
 ): Promise<readonly string[] | undefined> {
   const { userId, sessionId } = edit;
   await recordSecondFactor(trx, sessionId);
   await endSessions(trx, userId, { except: sessionId });
   if ((await countRecoveryCodes(trx, userId)) > 0) return undefined;
-  return await storeRecoveryCodes(trx, instance, edit);
+  return await storeRecoveryCodes(trx, services, edit);
 }
 
 /**
@@ -119,7 +119,7 @@ export async function completeRemoval(trx: Trx, { userId, sessionId }: AccountEd
  */
 export async function createNewRecoveryCodes(
   trx: Trx,
-  instance: Pick<Instance, "factorSecrets">,
+  services: Pick<Services, "factorSecrets">,
   edit: AccountEdit,
 ): Promise<readonly string[]> {
   requireRecentAuthentication(edit.origin);
@@ -127,12 +127,12 @@ export async function createNewRecoveryCodes(
   if (!(await hasSecondFactor(trx, edit.userId))) {
     throw new AppError("CONFLICT", { message: "Recovery codes need a second factor. Set one up first." });
   }
-  return await storeRecoveryCodes(trx, instance, edit);
+  return await storeRecoveryCodes(trx, services, edit);
 }
 
 async function storeRecoveryCodes(
   trx: Trx,
-  { factorSecrets }: Pick<Instance, "factorSecrets">,
+  { factorSecrets }: Pick<Services, "factorSecrets">,
   { userId, origin }: AccountEdit,
 ): Promise<readonly string[]> {
   const codes = createRecoveryCodes();

@@ -2,7 +2,7 @@ import type { Attempt } from "@latchkey/auth/sign-in-throttle";
 import { shortenUserAgent } from "@latchkey/auth/user-agent";
 import type { RequestOrigin } from "@latchkey/db/audit-actions";
 import { AppError } from "@latchkey/errors";
-import type { Instance } from "./instance.ts";
+import type { Services } from "./services.ts";
 import type { SignInEvent } from "./sign-in-event.ts";
 
 /** The caller who signs in or signs up. */
@@ -27,7 +27,7 @@ export function requestOriginOf({
   return { address, requestId, userAgent: shortenUserAgent(headers.get("user-agent")) };
 }
 
-type ThrottledInstance = Pick<Instance, "report" | "signInThrottle">;
+type ThrottledServices = Pick<Services, "report" | "signInThrottle">;
 
 /**
  * Takes one attempt to enter the password of an account.
@@ -35,46 +35,46 @@ type ThrottledInstance = Pick<Instance, "report" | "signInThrottle">;
  * @throws {AppError} TOO_MANY_REQUESTS after too many failed attempts.
  */
 export async function takeSignInAttempt(
-  instance: ThrottledInstance,
+  services: ThrottledServices,
   email: string,
   visitor: Visitor,
 ): Promise<Attempt> {
-  return await reportThrottled(instance, visitor, {
+  return await reportThrottled(services, visitor, {
     kind: "sign-in-throttled",
-    take: () => instance.signInThrottle.takeSignIn(email, visitor),
+    take: () => services.signInThrottle.takeSignIn(email, visitor),
   });
 }
 
 /** Takes one attempt to enter a code of a second factor, as {@link takeSignInAttempt}. */
 export async function takeCodeAttempt(
-  instance: ThrottledInstance,
+  services: ThrottledServices,
   email: string,
   visitor: Visitor,
 ): Promise<Attempt> {
-  return await reportThrottled(instance, visitor, {
+  return await reportThrottled(services, visitor, {
     kind: "code-throttled",
-    take: () => instance.signInThrottle.takeCode(email, visitor),
+    take: () => services.signInThrottle.takeCode(email, visitor),
   });
 }
 
 /** Takes one challenge for a passkey. @throws {AppError} TOO_MANY_REQUESTS after too many from this network. */
-export async function takeChallengeAttempt(instance: ThrottledInstance, visitor: Visitor): Promise<void> {
-  await reportThrottled(instance, visitor, {
+export async function takeChallengeAttempt(services: ThrottledServices, visitor: Visitor): Promise<void> {
+  await reportThrottled(services, visitor, {
     kind: "sign-in-throttled",
-    take: () => instance.signInThrottle.takeChallenge(visitor.address),
+    take: () => services.signInThrottle.takeChallenge(visitor.address),
   });
 }
 
 /** Takes one attempt to sign up. @throws {AppError} TOO_MANY_REQUESTS after too many sign-ups from this network. */
-export async function takeSignUpAttempt(instance: ThrottledInstance, visitor: Visitor): Promise<Attempt> {
-  return await reportThrottled(instance, visitor, {
+export async function takeSignUpAttempt(services: ThrottledServices, visitor: Visitor): Promise<Attempt> {
+  return await reportThrottled(services, visitor, {
     kind: "sign-up-throttled",
-    take: () => instance.signInThrottle.takeSignUp(visitor),
+    take: () => services.signInThrottle.takeSignUp(visitor),
   });
 }
 
 async function reportThrottled<Result>(
-  { report }: Pick<Instance, "report">,
+  { report }: Pick<Services, "report">,
   { address, requestId }: Visitor,
   {
     kind,

@@ -1,8 +1,8 @@
 import type { Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { checkCode } from "./factor-codes.ts";
-import type { Instance } from "./instance.ts";
 import { completePendingSignIn, findPendingUser } from "./pending-sign-in.ts";
+import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
@@ -13,19 +13,19 @@ import type { Visitor } from "./sign-in-attempts.ts";
  *   {@link checkCode}.
  */
 export async function signInWithCode(
-  instance: Instance,
+  services: Services,
   { token, code }: { readonly token: string | undefined; readonly code: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, sessions } = instance;
+  const { db, sessions } = services;
   const user = await findPendingUser(db, token);
   const check = {
     user,
     code,
     transact: (work) => db.transaction().execute(work),
   } satisfies Parameters<typeof checkCode>[1];
-  const factor = await checkCode(instance, check, visitor, (trx) => completePendingSignIn(trx, token));
+  const factor = await checkCode(services, check, visitor, (trx) => completePendingSignIn(trx, token));
   const isCurrent = (trx: Trx) => hasSecondFactor(trx, user.id);
   const session = await sessions.open(user.id, { ...visitor, hasSecondFactor: true, isCurrent });
-  return await completeSignIn(instance, session, { visitor, kind: "signed-in", factor });
+  return await completeSignIn(services, session, { visitor, kind: "signed-in", factor });
 }

@@ -9,10 +9,10 @@ import { findUserByEmail, getUser, hasVerifiedEmail, insertUser } from "@latchke
 import { AppError } from "@latchkey/errors";
 import { acceptInvitation } from "./accept-invitation.ts";
 import { addFirstWorkspace } from "./accounts.ts";
-import type { Instance } from "./instance.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-provider.ts";
 import { createPendingSignIn } from "./pending-sign-in.ts";
+import type { Services } from "./services.ts";
 import { completeSignIn, type SignInResult } from "./sign-in.ts";
 import { refundUnchecked, requestOriginOf, takeSignUpAttempt, type Visitor } from "./sign-in-attempts.ts";
 
@@ -37,7 +37,7 @@ export type OpenidSignIn = SignInResult & { readonly isNewAccount: boolean };
  *   linked or registration doesn't allow a new account; TOO_MANY_REQUESTS; as {@link acceptInvitation}.
  */
 export async function signInWithOpenid(
-  instance: Instance,
+  services: Services,
   attempt: {
     readonly token: string | undefined;
     readonly response: OpenidResponse;
@@ -46,14 +46,14 @@ export async function signInWithOpenid(
   },
   visitor: Visitor,
 ): Promise<OpenidSignIn> {
-  const { db, sessions } = instance;
+  const { db, sessions } = services;
   const access = {
-    ...instance,
-    transact: transactOf(instance),
+    ...services,
+    transact: transactOf(services),
     read: (work) => work(db),
   } satisfies Parameters<typeof completeOpenid>[0];
   const person = attempt.readPerson(await completeOpenid(access, { kind: "sign-in" }, attempt, visitor));
-  const { userId, isNewAccount } = await findOrCreateUser(instance, person, attempt.invitation, visitor);
+  const { userId, isNewAccount } = await findOrCreateUser(services, person, attempt.invitation, visitor);
   try {
     // The provider may have authenticated the person hours ago. At an unlocked browser, signing out and in again must not
     // allow sensitive changes. A new account has nothing to protect yet.
@@ -61,7 +61,7 @@ export async function signInWithOpenid(
     const isCurrent = async (trx: Trx) => (await findIdentityUser(trx, person)) === userId;
     const session = await sessions.open(userId, { ...visitor, authenticatedAt, isCurrent });
     const kind = isNewAccount ? "signed-up" : "signed-in";
-    const completed = await completeSignIn(instance, session, { visitor, kind, factor: "openid" });
+    const completed = await completeSignIn(services, session, { visitor, kind, factor: "openid" });
     return { kind: "signed-in", session: completed, isNewAccount };
   } catch (error) {
     if (!(error instanceof SecondFactorRequiredError)) throw error;
@@ -74,46 +74,46 @@ export async function signInWithOpenid(
 type FoundUser = { readonly userId: UserId; readonly isNewAccount: boolean };
 
 async function findOrCreateUser(
-  instance: Instance,
+  services: Services,
   person: Person,
   invitation: string | undefined,
   visitor: Visitor,
 ): Promise<FoundUser> {
-  const { db } = instance;
+  const { db } = services;
   const known = await findIdentityUser(db, person);
   if (known) {
-    await useIdentity(instance, known, person, visitor);
+    await useIdentity(services, known, person, visitor);
     return { userId: known, isNewAccount: false };
   }
   const { verifiedEmail: email } = person;
-  const { name } = requireOpenid(instance);
+  const { name } = requireOpenid(services);
   if (email === undefined) {
     const message = `${name} didn’t provide a verified email address for you. Verify it there, or sign in another way.`;
-    throw await rejected(instance, { message, userId: undefined }, visitor);
+    throw await rejected(services, { message, userId: undefined }, visitor);
   }
   const user = await findUserByEmail(db, email);
   if (user) {
-    await linkByEmail(instance, { userId: user.id, email }, person, visitor);
+    await linkByEmail(services, { userId: user.id, email }, person, visitor);
     return { userId: user.id, isNewAccount: false };
   }
   return {
-    userId: await createUser(instance, { ...person, email }, invitation, visitor),
+    userId: await createUser(services, { ...person, email }, invitation, visitor),
     isNewAccount: true,
   };
 }
 
 async function useIdentity(
-  instance: Instance,
+  services: Services,
   userId: UserId,
   person: Person,
   visitor: Visitor,
 ): Promise<void> {
-  const isUsed = await instance.db.transaction().execute(async (trx) => {
+  const isUsed = await services.db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     if ((await getUser(trx, userId)).isDisabled) return false;
     return await recordIdentityUse(trx, userId, person);
   });
-  if (!isUsed) throw await rejectedUser(instance, userId, visitor);
+  if (!isUsed) throw await rejectedUser(services, userId, visitor);
 }
 
 /**
@@ -121,13 +121,13 @@ async function useIdentity(
  * up with the email address and know the password.
  */
 async function linkByEmail(
-  instance: Instance,
+  services: Services,
   { userId, email }: { readonly userId: UserId; readonly email: string },
   person: Person,
   visitor: Visitor,
 ): Promise<void> {
-  const { name } = requireOpenid(instance);
-  const result = await instance.db.transaction().execute(async (trx) => {
+  const { name } = requireOpenid(services);
+  const result = await services.db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     const user = await getUser(trx, userId);
     if (user.isDisabled) return "disabled";
@@ -145,14 +145,14 @@ async function linkByEmail(
     case "linked":
       return;
     case "disabled":
-      throw await rejectedUser(instance, userId, visitor);
+      throw await rejectedUser(services, userId, visitor);
     case "unverified": {
       const message = `Your email address already has an account, which isn’t linked to ${name}. Sign in to it another way, then link ${name} under Account → Security.`;
-      throw await rejected(instance, { message, userId }, visitor);
+      throw await rejected(services, { message, userId }, visitor);
     }
     case "other-identity": {
       const message = `Your email address has an account that is linked to another identity at ${name}. Sign in to it another way, then unlink that identity under Account → Security.`;
-      throw await rejected(instance, { message, userId }, visitor);
+      throw await rejected(services, { message, userId }, visitor);
     }
     default:
       throw new Error(result satisfies never);
@@ -161,12 +161,12 @@ async function linkByEmail(
 
 /** Creates a user without a password, with a first workspace or as a member of the workspace of the invitation. */
 async function createUser(
-  instance: Instance,
+  services: Services,
   person: Person & { readonly email: string },
   invitation: string | undefined,
   visitor: Visitor,
 ): Promise<UserId> {
-  const { db, configuration, quotas } = instance;
+  const { db, configuration, quotas } = services;
   const { email, accountName } = person;
   const { registration } = configuration;
   if (registration === "closed" || (registration === "invite" && invitation === undefined)) {
@@ -174,9 +174,9 @@ async function createUser(
       registration === "closed"
         ? "This instance does not accept sign-ups. Ask its operator for an account."
         : "You need an invitation to sign up on this instance. Open the link in your invitation, and sign in there.";
-    throw await rejected(instance, { message, userId: undefined }, visitor);
+    throw await rejected(services, { message, userId: undefined }, visitor);
   }
-  const attempt = await takeSignUpAttempt(instance, visitor);
+  const attempt = await takeSignUpAttempt(services, visitor);
   const request = requestOriginOf(visitor);
   return await db
     .transaction()
@@ -206,24 +206,24 @@ async function createUser(
 }
 
 /** The error for a user who may not sign in, which doesn't say why. */
-async function rejectedUser(instance: Instance, userId: UserId, visitor: Visitor): Promise<AppError> {
-  const { name } = requireOpenid(instance);
+async function rejectedUser(services: Services, userId: UserId, visitor: Visitor): Promise<AppError> {
+  const { name } = requireOpenid(services);
   const message = `You can’t sign in with ${name}. Ask the operator of this instance.`;
-  await reportRejection(instance, userId, visitor);
+  await reportRejection(services, userId, visitor);
   return new AppError("UNAUTHORIZED", { message });
 }
 
 async function rejected(
-  instance: Instance,
+  services: Services,
   { message, userId }: { readonly message: string; readonly userId: UserId | undefined },
   visitor: Visitor,
 ): Promise<AppError> {
-  await reportRejection(instance, userId, visitor);
+  await reportRejection(services, userId, visitor);
   return new AppError("FORBIDDEN", { message });
 }
 
 async function reportRejection(
-  { db, report }: Instance,
+  { db, report }: Services,
   userId: UserId | undefined,
   visitor: Visitor,
 ): Promise<void> {
@@ -239,6 +239,6 @@ async function reportRejection(
 }
 
 /** Runs changes of a visitor, who has no user yet. */
-export function transactOf({ db }: Pick<Instance, "db">) {
+export function transactOf({ db }: Pick<Services, "db">) {
   return <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => db.transaction().execute(work);
 }

@@ -9,10 +9,10 @@ import { findPasskey, listPasskeyCredentials, recordPasskeyUse } from "@latchkey
 import type { Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { getUser } from "@latchkey/db/users";
-import type { Instance } from "./instance.ts";
 import { createChallenge } from "./passkey-challenges.ts";
 import { checkPasskey, rejectedPasskey, requireRelyingParty, type UsedPasskey } from "./passkeys.ts";
 import { findPendingUser } from "./pending-sign-in.ts";
+import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
 import { requestOriginOf, takeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
 
@@ -24,13 +24,13 @@ import { requestOriginOf, takeChallengeAttempt, type Visitor } from "./sign-in-a
  * @throws {AppError} TOO_MANY_REQUESTS; UNAUTHORIZED if the pending sign-in has expired.
  */
 export async function startPasskeySignIn(
-  instance: Instance,
+  services: Services,
   second: { readonly isSecondFactor: boolean; readonly pending: string | undefined },
   visitor: Visitor,
 ): Promise<{ readonly options: AuthenticationOptions; readonly token: string }> {
-  const relyingParty = requireRelyingParty(instance);
-  await takeChallengeAttempt(instance, visitor);
-  const { db } = instance;
+  const relyingParty = requireRelyingParty(services);
+  await takeChallengeAttempt(services, visitor);
+  const { db } = services;
   const user = second.isSecondFactor ? await findPendingUser(db, second.pending) : undefined;
   const allowed = user ? await listPasskeyCredentials(db, user.id) : [];
   const token = createCookieValue();
@@ -47,29 +47,29 @@ export async function startPasskeySignIn(
  * @throws {AppError} UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is disabled.
  */
 export async function signInWithPasskey(
-  instance: Instance,
+  services: Services,
   { token, response }: { readonly token: string | undefined; readonly response: AuthenticationResponse },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, sessions } = instance;
-  const relyingParty = requireRelyingParty(instance);
+  const { db, sessions } = services;
+  const relyingParty = requireRelyingParty(services);
   const context = token === undefined ? undefined : ({ use: "sign-in", binding: token } as const);
   const access = {
     read: (work) => work(db),
     transact: (work) => db.transaction().execute(work),
   } satisfies Partial<Parameters<typeof checkPasskey>[1]>;
   const used = context && (await checkPasskey(relyingParty, { response, context, ...access }));
-  if (!used || !(await recordUse(instance, used))) {
-    await reportRejection(instance, response, visitor);
+  if (!used || !(await recordUse(services, used))) {
+    await reportRejection(services, response, visitor);
     throw rejectedPasskey("UNAUTHORIZED");
   }
   const isCurrent = async (trx: Trx) => (await findPasskey(trx, response.id))?.userId === used.userId;
   const session = await sessions.open(used.userId, { ...visitor, hasSecondFactor: true, isCurrent });
-  return await completeSignIn(instance, session, { visitor, kind: "signed-in", factor: "passkey" });
+  return await completeSignIn(services, session, { visitor, kind: "signed-in", factor: "passkey" });
 }
 
 /** Returns false for a disabled user too. */
-async function recordUse({ db }: Pick<Instance, "db">, used: UsedPasskey): Promise<boolean> {
+async function recordUse({ db }: Pick<Services, "db">, used: UsedPasskey): Promise<boolean> {
   return await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [used.userId]);
     if ((await getUser(trx, used.userId)).isDisabled) return false;
@@ -78,7 +78,7 @@ async function recordUse({ db }: Pick<Instance, "db">, used: UsedPasskey): Promi
 }
 
 async function reportRejection(
-  { db, report }: Pick<Instance, "db" | "report">,
+  { db, report }: Pick<Services, "db" | "report">,
   response: AuthenticationResponse,
   visitor: Visitor,
 ): Promise<void> {

@@ -13,8 +13,8 @@ import { AppError } from "@latchkey/errors";
 import { acceptInvitation, previewInvitation } from "./accept-invitation.ts";
 import { createAccount, requireStrongPassword, signUpsRejected } from "./accounts.ts";
 import { describeDevice } from "./devices.ts";
-import { hasAccounts, type Instance } from "./instance.ts";
 import { createPendingSignIn, type PendingSignIn } from "./pending-sign-in.ts";
+import { hasAccounts, type Services } from "./services.ts";
 import {
   refundUnchecked,
   requestOriginOf,
@@ -49,26 +49,26 @@ export type SignInResult =
  *   checked.
  */
 export async function signIn(
-  instance: Instance,
+  services: Services,
   { email, password }: Credentials,
   visitor: Visitor,
 ): Promise<SignInResult> {
-  const attempt = await takeSignInAttempt(instance, email, visitor);
+  const attempt = await takeSignInAttempt(services, email, visitor);
   const { source } = attempt;
-  const result = await instance.sessions
+  const result = await services.sessions
     .signIn({ email, password }, { ...visitor, source })
     .catch(async (error: unknown) => {
-      if (isUnauthorized(error)) await reportFailure(instance, email, visitor);
+      if (isUnauthorized(error)) await reportFailure(services, email, visitor);
       else await refundUnchecked(attempt);
       throw error;
     });
   await attempt.refund();
   if (result.kind === "second-factor-required") {
     const { kind, userId } = result;
-    const pending = await createPendingSignIn(instance.db, userId);
-    return { kind, pending, factors: await findFactorKinds(instance.db, userId) };
+    const pending = await createPendingSignIn(services.db, userId);
+    return { kind, pending, factors: await findFactorKinds(services.db, userId) };
   }
-  const session = await completeSignIn(instance, result.session, { visitor, kind: "signed-in" }).catch(
+  const session = await completeSignIn(services, result.session, { visitor, kind: "signed-in" }).catch(
     (error: unknown) => {
       // The account was deleted since the password was checked.
       throw isForeignKeyViolation(error) ? wrongCredentials(error) : error;
@@ -85,21 +85,21 @@ export async function signIn(
  *   has an account; SERVICE_UNAVAILABLE if too many passwords are waiting to be hashed.
  */
 export async function signUp(
-  instance: Instance,
+  services: Services,
   { password, ...account }: Credentials & { readonly name: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, sessions, configuration, sendsEmail: sendsVerification } = instance;
+  const { db, sessions, configuration, sendsEmail: sendsVerification } = services;
   const mustBeFirst = configuration.registration !== "open";
-  if (mustBeFirst && (await hasAccounts(instance))) throw signUpsRejected(); // Before a password is hashed.
-  const passwordHash = await hashNewPassword(instance, { ...account, password }, visitor);
+  if (mustBeFirst && (await hasAccounts(services))) throw signUpsRejected(); // Before a password is hashed.
+  const passwordHash = await hashNewPassword(services, { ...account, password }, visitor);
   const origin = { kind: "session", ...requestOriginOf(visitor) } as const;
   const { userId } = await createAccount(db, { ...account, passwordHash }, origin, {
     mustBeFirst,
     sendsVerification,
   });
   const session = await sessions.open(userId, visitor);
-  return await completeSignIn(instance, session, { visitor, kind: "signed-up" });
+  return await completeSignIn(services, session, { visitor, kind: "signed-up" });
 }
 
 /**
@@ -107,18 +107,18 @@ export async function signUp(
  * @throws {AppError} FORBIDDEN if registration is closed; NOT_FOUND for an invalid link; as {@link signUp}.
  */
 export async function signUpInvited(
-  instance: Instance,
+  services: Services,
   { token, name, password }: { readonly token: string; readonly name: string; readonly password: string },
   visitor: Visitor,
 ): Promise<DeviceSession> {
-  const { db, readDb, sessions, quotas, configuration, sendsEmail } = instance;
+  const { db, readDb, sessions, quotas, configuration, sendsEmail } = services;
   if (configuration.registration === "closed") {
     const message =
       "This instance does not accept sign-ups, even with an invitation. Ask its operator for an account.";
     throw new AppError("FORBIDDEN", { message });
   }
   const { email } = await previewInvitation(readDb, token);
-  const passwordHash = await hashNewPassword(instance, { email, name, password }, visitor);
+  const passwordHash = await hashNewPassword(services, { email, name, password }, visitor);
   const userId = await db.transaction().execute(async (trx) => {
     const id = await insertUserWithPassword(trx, { email, name, passwordHash });
     if (!id) throw new AppError("CONFLICT", { message: "This email address already has an account." });
@@ -128,17 +128,17 @@ export async function signUpInvited(
     return id;
   });
   const session = await sessions.open(userId, visitor);
-  return await completeSignIn(instance, session, { visitor, kind: "signed-up" });
+  return await completeSignIn(services, session, { visitor, kind: "signed-up" });
 }
 
 /** Hashes the password of a new account, within the limits of sign-ups. */
 async function hashNewPassword(
-  instance: Instance,
+  services: Services,
   { password, ...owner }: Credentials & { readonly name: string },
   visitor: Visitor,
 ): Promise<string> {
   await requireStrongPassword(password, owner);
-  const attempt = await takeSignUpAttempt(instance, visitor);
+  const attempt = await takeSignUpAttempt(services, visitor);
   return await queuePassword(attempt.source, () => hashPassword(password)).catch(async (error: unknown) => {
     await refundUnchecked(attempt);
     throw error;
@@ -147,7 +147,7 @@ async function hashNewPassword(
 
 /** Records a sign-in, and remembers its device and network. */
 export async function completeSignIn(
-  { db, signInThrottle, report }: Instance,
+  { db, signInThrottle, report }: Services,
   session: OpenSession,
   {
     visitor,
@@ -184,7 +184,7 @@ function isUnauthorized(error: unknown): boolean {
 }
 
 /** Looks up the account for every failure, so that all failures take equally long. */
-async function reportFailure({ db, report }: Instance, email: string, visitor: Visitor): Promise<void> {
+async function reportFailure({ db, report }: Services, email: string, visitor: Visitor): Promise<void> {
   const { address, requestId } = visitor;
   await appendFailedSignIn(db, email, requestOriginOf(visitor));
   const user = await findUserByEmail(db, email);

@@ -1,14 +1,14 @@
 import { lockUserAgainstDeletion } from "@latchkey/db/members";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions } from "@latchkey/db/sessions";
-import type { Instance } from "./instance.ts";
+import type { Services } from "./services.ts";
 import { requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
 
 /**
  * Ends the session of a request, if it has one, and records it.
  * @returns the `Set-Cookie` values that clear the cookie.
  */
-export async function signOut({ db, sessions }: Instance, visitor: Visitor): Promise<string[]> {
+export async function signOut({ db, sessions }: Services, visitor: Visitor): Promise<string[]> {
   const session = await sessions.find(visitor);
   if (session) {
     const { id, user, isRecentlyAuthenticated } = session;

@@ -5,7 +5,7 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
-import type { Instance } from "../domain/instance.ts";
+import type { Services } from "../domain/services.ts";
 import { andThen } from "./and-then.ts";
 import type { Deprecation } from "./deprecation.ts";
 import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
@@ -21,7 +21,7 @@ export type Access = "key" | "unrestricted-key" | { readonly workspace: Permissi
 /** The context that a handler gets in addition to its input. */
 export interface Call {
   /** The instance without its database, which `read` and `transact` provide. */
-  readonly instance: Omit<Instance, "db" | "readDb">;
+  readonly services: Omit<Services, "db" | "readDb">;
   readonly principal: Principal;
   /** The actor, IP address and request ID for the audit log. */
   readonly origin: Origin;

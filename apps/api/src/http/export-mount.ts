@@ -7,7 +7,7 @@ import type { Middleware } from "koa";
 import { z } from "zod";
 import { auditFilterInput, toAuditFilter } from "../audit-filter.ts";
 import { readAuditLog, requireAuditAccess } from "../domain/audit-log.ts";
-import type { Instance } from "../domain/instance.ts";
+import type { Services } from "../domain/services.ts";
 import { signInRequired } from "../domain/sign-in-required.ts";
 import { workspaceId } from "../fields.ts";
 import { exportFileName, exportFormats, exportTypes, formatAuditLog } from "../presenters/audit-export.ts";
@@ -31,10 +31,10 @@ const startWithinMs = 5_000;
  * origin and a JSON body, which no page of another site can send.
  */
 export function exportMount({
-  instance,
+  services,
   reads,
 }: {
-  readonly instance: Instance;
+  readonly services: Services;
   readonly reads: FairSemaphore<UserId>;
 }): Middleware {
   return async (ctx, next) => {
@@ -43,14 +43,14 @@ export function exportMount({
     requireSameOrigin(ctx.method, ctx.headers);
     if (ctx.request.type !== "application/json") throw new AppError("UNSUPPORTED_MEDIA_TYPE");
     const raw = await readJsonBody(ctx);
-    const address = clientAddress(ctx.req, instance.isTrustedProxy) ?? null;
-    const session = await instance.sessions.find({ headers: toHeaders(ctx.headers), address });
+    const address = clientAddress(ctx.req, services.isTrustedProxy) ?? null;
+    const session = await services.sessions.find({ headers: toHeaders(ctx.headers), address });
     if (!session) throw signInRequired();
     const parsed = parseInput({ body }, { params: {}, query: {}, body: raw });
     const input = parsed.body as z.output<typeof body>; // Parsed by this schema.
     const userId = session.user.id;
     const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>
-      reads.run(userId, performance.now() + startWithinMs, () => instance.readDb.connection().execute(work));
+      reads.run(userId, performance.now() + startWithinMs, () => services.readDb.connection().execute(work));
     const { hasSecondFactor } = session;
     const caller = { userId, workspaceId: input.workspaceId, hasSecondFactor };
     const { scope } = await read((db) => requireWorkspaceAccess(db, caller, "audit:read"));

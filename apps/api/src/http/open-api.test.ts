@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import Koa, { type Context } from "koa";
 import { expect, test } from "vitest";
-import { describeInstance, type Instance } from "../domain/instance.ts";
+import { describeInstance, type Services } from "../domain/services.ts";
 import { getConfig } from "../open/global/get-config.ts";
 import { openApi } from "./open-api.ts";
 import type { DecidedRequest } from "./request-listener.ts";
@@ -14,8 +14,8 @@ const configuration = describeInstance({
   registration: "open",
   hasOpenid: false,
 });
-const instance = { configuration } as Instance; // The tests use only these fields.
-const serve = openApi({ instance, recorder: { record: () => undefined } });
+const services = { configuration } as Services; // The tests use only these fields.
+const serve = openApi({ services, recorder: { record: () => undefined } });
 
 function createContext(): Context {
   const req = new IncomingMessage(new Socket());

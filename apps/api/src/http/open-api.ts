@@ -5,7 +5,7 @@ import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
-import type { Instance } from "../domain/instance.ts";
+import type { Services } from "../domain/services.ts";
 import { andThen } from "./and-then.ts";
 import { compressReply } from "./compress-reply.ts";
 import { withinDeadline } from "./deadline.ts";
@@ -34,7 +34,7 @@ declare module "koa" {
 const responseDeadlineMs = 1_800;
 
 export interface OpenApiOptions {
-  readonly instance: Instance;
+  readonly services: Services;
   readonly recorder: Pick<UsageRecorder, "record">;
 }
 
@@ -42,9 +42,9 @@ export interface OpenApiOptions {
  * Handles requests under `/open` after admission. Authentication comes first: without a valid key, every request gets
  * the same response. No part of it is `async`, so that a request that needs no I/O is answered synchronously.
  */
-export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
-  const changes = createChangeSemaphore(instance.changeConnections);
-  const reads = createReadSemaphore(instance.readConnections);
+export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
+  const changes = createChangeSemaphore(services.changeConnections);
+  const reads = createReadSemaphore(services.readConnections);
   return (ctx, outcome) => {
     const { verdict, route, path, address, arrivedAt } = requireDecided(outcome);
     const { method, requestId } = ctx;
@@ -65,14 +65,14 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
       // A file is read in many turns, long after the response has begun.
       const findDeadline = (): number =>
         endpoint.openFile ? Math.max(deadline, performance.now() + responseDeadlineMs) : deadline;
-      const call = createCall(ctx, instance, endpoint, {
+      const call = createCall(ctx, services, endpoint, {
         principal,
         access,
         address,
         read: (work) =>
-          reads.run(principal.userId, findDeadline(), () => instance.readDb.connection().execute(work)),
+          reads.run(principal.userId, findDeadline(), () => services.readDb.connection().execute(work)),
         transact: (work) =>
-          changes.run(principal.userId, deadline, () => instance.db.transaction().execute(work)),
+          changes.run(principal.userId, deadline, () => services.db.transaction().execute(work)),
       });
       if (endpoint.openFile) {
         return withinDeadline(budgetMs, endpoint.openFile(input, call)).then((file) =>
@@ -92,7 +92,7 @@ export function openApi({ instance, recorder }: OpenApiOptions): ServeOpen {
               ...rateLimitHeaders(ctx.limit),
               ...(etag === undefined ? [] : ["ETag", etag]),
               ...(typeof answer?.nextCursor === "string"
-                ? ["Link", nextPageLink(instance.baseUrl + path, query, answer.nextCursor)]
+                ? ["Link", nextPageLink(services.baseUrl + path, query, answer.nextCursor)]
                 : []),
               ...(endpoint.deprecated ? deprecationHeaders(endpoint.deprecated) : []),
               ...(isReplayed ? ["Idempotent-Replayed", "true"] : []),
@@ -157,7 +157,7 @@ function idempotencyPathOf({ isAboutKey }: Endpoint, path: string, { keyId }: Pr
 
 function createCall(
   ctx: Context,
-  instance: Instance,
+  services: Services,
   endpoint: Endpoint,
   context: {
     readonly principal: Principal;
@@ -169,7 +169,7 @@ function createCall(
 ): AnyCall {
   const { principal, access, address, read, transact } = context;
   const call: Call = {
-    instance,
+    services,
     principal,
     origin: {
       actor: {

@@ -5,7 +5,7 @@ import { AppError } from "@latchkey/errors";
 import { nodeHTTPRequestHandler } from "@trpc/server/adapters/node-http";
 import compression from "compression";
 import type { Middleware } from "koa";
-import type { Instance } from "../domain/instance.ts";
+import type { Services } from "../domain/services.ts";
 import type { EventLog } from "../event-log/event-log.ts";
 import { batchCostOf, maxBatchCost } from "../procedures/batch-costs.ts";
 import { router } from "../procedures/router.ts";
@@ -44,13 +44,13 @@ const siteDataToClear = '"storage"';
  * and a JSON body of at most {@link maxBodyBytes}, and call procedures whose costs add up to at most `maxBatchCost`.
  */
 export function trpcMount({
-  instance,
+  services,
   reads,
   inspectionDb,
   explain,
   events,
 }: {
-  readonly instance: Instance;
+  readonly services: Services;
   /** Shared with everything else that reads for signed-in users. */
   readonly reads: FairSemaphore<UserId>;
   readonly inspectionDb: Db;
@@ -59,7 +59,7 @@ export function trpcMount({
 }): Middleware {
   // Each request looks up its session on a connection for writes. One connection is left to the lookups, so that they
   // don't wait behind long changes.
-  const changes = createChangeSemaphore(Math.max(1, instance.changeConnections - 1));
+  const changes = createChangeSemaphore(Math.max(1, services.changeConnections - 1));
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
     requireSameOrigin(ctx.method, ctx.headers);
@@ -87,13 +87,13 @@ export function trpcMount({
       maxBatchSize: maxBatchCost,
       middleware: compressQueries,
       createContext: () => ({
-        instance,
+        services,
         changes,
         reads,
         inspectionDb,
         explain,
         requestId: ctx.requestId,
-        address: clientAddress(ctx.req, instance.isTrustedProxy) ?? null,
+        address: clientAddress(ctx.req, services.isTrustedProxy) ?? null,
         headers: toHeaders(ctx.headers),
         setCookies: (cookies) => {
           for (const cookie of cookies) ctx.res.appendHeader("Set-Cookie", cookie);

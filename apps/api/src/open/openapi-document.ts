@@ -11,7 +11,7 @@ import {
   type ZodOpenApiObject,
   type ZodOpenApiPathsObject,
 } from "zod-openapi";
-import type { PublicConfiguration } from "../domain/instance.ts";
+import type { PublicConfiguration } from "../domain/services.ts";
 import type { Endpoint } from "../http/endpoint.ts";
 import { maxQueryBytes, maxQueryParameters } from "../http/query.ts";
 import { describeErrors } from "./openapi-errors.ts";

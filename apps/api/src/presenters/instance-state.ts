@@ -1,6 +1,6 @@
 import { type InstanceState, maxCountedJobs } from "@latchkey/db/instance-state";
-import type { Instance } from "../domain/instance.ts";
 import type { OpenidProvider } from "../domain/openid-provider.ts";
+import type { Services } from "../domain/services.ts";
 
 /** What operators see of the instance: no secret, and no part of a URL that can contain one. */
 export function presentInstanceState(
@@ -8,7 +8,7 @@ export function presentInstanceState(
     configuration,
     sendsEmail,
     openid,
-  }: Pick<Instance, "configuration" | "sendsEmail"> & {
+  }: Pick<Services, "configuration" | "sendsEmail"> & {
     readonly openid: Pick<OpenidProvider, "name"> | undefined;
   },
   state: InstanceState,

@@ -49,8 +49,8 @@ export const accountRouter = createRouter({
 
   /** Emails a link to the new email address. The account's email address changes when the user opens the link. */
   requestEmailChange: accountProcedure.input(z.strictObject({ email })).mutation(async ({ ctx, input }) => {
-    const { instance, user, sessionId, edit, transact } = ctx;
-    await requestEmailChange(instance, { user, sessionId, origin: edit.origin, transact }, input.email);
+    const { services, user, sessionId, edit, transact } = ctx;
+    await requestEmailChange(services, { user, sessionId, origin: edit.origin, transact }, input.email);
     return null;
   }),
 
@@ -61,8 +61,8 @@ export const accountRouter = createRouter({
 
   /** Emails a link with which the user verifies their email address. */
   requestEmailVerification: accountProcedure.mutation(async ({ ctx }) => {
-    const { instance, user, sessionId, edit, transact } = ctx;
-    await requestEmailVerification(instance, { user, sessionId, origin: edit.origin, transact });
+    const { services, user, sessionId, edit, transact } = ctx;
+    await requestEmailVerification(services, { user, sessionId, origin: edit.origin, transact });
     return null;
   }),
 
@@ -81,8 +81,8 @@ export const accountRouter = createRouter({
       }),
     )
     .mutation(async ({ ctx, input }) => {
-      const { instance, user, edit, read, transact } = ctx;
-      await changePassword(instance, { ...edit, user, read, transact }, input, visitorOf(ctx));
+      const { services, user, edit, read, transact } = ctx;
+      await changePassword(services, { ...edit, user, read, transact }, input, visitorOf(ctx));
       return null;
     }),
 
@@ -95,8 +95,8 @@ export const accountRouter = createRouter({
       }),
     )
     .mutation(async ({ ctx, input }) => {
-      const { instance, user, sessionId, read, transact } = ctx;
-      await confirmPassword(instance, { user, sessionId, read, transact }, input, visitorOf(ctx));
+      const { services, user, sessionId, read, transact } = ctx;
+      await confirmPassword(services, { user, sessionId, read, transact }, input, visitorOf(ctx));
       return null;
     }),
 
@@ -123,27 +123,27 @@ export const accountRouter = createRouter({
       throw new AppError("BAD_REQUEST", { issues: [{ path: "email", code: "invalid_value", message }] });
     }
     await deleteAccount({ ...edit, transact });
-    ctx.setCookies(await ctx.instance.sessions.signOut(ctx.headers));
+    ctx.setCookies(await ctx.services.sessions.signOut(ctx.headers));
     ctx.clearSiteData();
     return null;
   }),
 
   /** Creates the options for a passkey assertion that confirms a sensitive change. */
   startPasskey: accountProcedure.mutation(
-    async ({ ctx }) => await startPasskeyConfirmation(ctx.instance, ctx),
+    async ({ ctx }) => await startPasskeyConfirmation(ctx.services, ctx),
   ),
 
   /** Lets the session make sensitive changes for 15 minutes. */
   confirmPasskey: accountProcedure
     .input(z.strictObject({ response: authenticationResponse }))
     .mutation(async ({ ctx, input: { response } }) => {
-      await confirmWithPasskey(ctx.instance, ctx, response);
+      await confirmWithPasskey(ctx.services, ctx, response);
       return null;
     }),
 
   /** How the user can sign in. */
   signInMethods: sessionProcedure.query(async ({ ctx }) => {
-    const { hasPassword, openid } = await ctx.read((db) => findSignInMethods(db, ctx.instance, ctx.user.id));
+    const { hasPassword, openid } = await ctx.read((db) => findSignInMethods(db, ctx.services, ctx.user.id));
     return {
       hasPassword,
       openid: openid && {
@@ -170,7 +170,7 @@ export const accountRouter = createRouter({
     .mutation(async ({ ctx, input: { use: kind } }) => {
       const use = { kind, sessionId: ctx.sessionId } as const;
       if (kind === "link") requireRecentAuthentication(ctx.edit.origin);
-      const access = { ...ctx.instance, transact: ctx.transact };
+      const access = { ...ctx.services, transact: ctx.transact };
       const { url, token } = await startOpenid(access, use, visitorOf(ctx));
       setOpenidCookie(ctx, token);
       return { url };
@@ -179,13 +179,13 @@ export const accountRouter = createRouter({
   /** Links the identity at the OpenID provider, which can then be used to sign in. */
   linkOpenid: accountProcedure.input(z.strictObject(openidResponse)).mutation(async ({ ctx, input }) => {
     const attempt = { token: readOpenidToken(ctx), response: input };
-    await linkIdentity(ctx.instance, ctx, attempt, visitorOf(ctx));
+    await linkIdentity(ctx.services, ctx, attempt, visitorOf(ctx));
     setOpenidCookie(ctx, undefined);
     return null;
   }),
 
   unlinkOpenid: accountProcedure.mutation(async ({ ctx }) => {
-    await ctx.transact((trx) => unlinkIdentity(trx, ctx.instance, ctx.edit));
+    await ctx.transact((trx) => unlinkIdentity(trx, ctx.services, ctx.edit));
     return null;
   }),
 
@@ -194,7 +194,7 @@ export const accountRouter = createRouter({
     .input(z.strictObject({ ...openidResponse, factorCode: factorCode.optional() }))
     .mutation(async ({ ctx, input: { factorCode: code, ...response } }) => {
       const attempt = { token: readOpenidToken(ctx), response, factorCode: code };
-      await confirmWithOpenid(ctx.instance, ctx, attempt, visitorOf(ctx));
+      await confirmWithOpenid(ctx.services, ctx, attempt, visitorOf(ctx));
       setOpenidCookie(ctx, undefined);
       return null;
     }),
@@ -222,7 +222,7 @@ export const accountRouter = createRouter({
   /** Ends all sessions, including the current one. */
   signOutEverywhere: accountProcedure.mutation(async ({ ctx }) => {
     await ctx.transact((trx) => signOutEverywhere(trx, ctx.edit));
-    ctx.setCookies(await ctx.instance.sessions.signOut(ctx.headers));
+    ctx.setCookies(await ctx.services.sessions.signOut(ctx.headers));
     ctx.clearSiteData();
     return null;
   }),

@@ -108,7 +108,7 @@ export const apiKeysRouter = createRouter({
     )
     .mutation(async ({ ctx, input }) => {
       const key = { userId: ctx.user.id, origin: originOf(ctx, ctx.user.id), ...input };
-      const { id, secret } = await ctx.transact((trx) => createKey(trx, key, ctx.instance.quotas));
+      const { id, secret } = await ctx.transact((trx) => createKey(trx, key, ctx.services.quotas));
       return { id: encodeId("key", id), key: secret };
     }),
 
@@ -136,7 +136,7 @@ export const apiKeysRouter = createRouter({
         mayExpand: mayExpand || mayWiden,
         versions: version === undefined ? undefined : [version],
       };
-      const changed = await ctx.transact((trx) => updateKey(trx, ctx.edit, change, ctx.instance.quotas));
+      const changed = await ctx.transact((trx) => updateKey(trx, ctx.edit, change, ctx.services.quotas));
       return presentManagedKey(changed, ctx.owner);
     }),
 
@@ -144,7 +144,7 @@ export const apiKeysRouter = createRouter({
   rotate: managedKeyProcedure
     .input(keyInput({ overlapSeconds }))
     .mutation(async ({ ctx, input: { overlapSeconds } }) => {
-      const { quotas } = ctx.instance;
+      const { quotas } = ctx.services;
       const { id, secret } = await ctx.transact((trx) => rotateKey(trx, ctx.edit, overlapSeconds, quotas));
       return { id: encodeId("key", id), key: secret };
     }),

@@ -36,14 +36,14 @@ export const factorsRouter = createRouter({
 
   /** What the browser needs to create a passkey. */
   startPasskey: accountProcedure.mutation(
-    async ({ ctx }) => await startPasskeyRegistration(ctx.instance, { ...ctx, origin: ctx.edit.origin }),
+    async ({ ctx }) => await startPasskeyRegistration(ctx.services, { ...ctx, origin: ctx.edit.origin }),
   ),
 
   /** Returns recovery codes with the first second factor; null otherwise. */
   addPasskey: accountProcedure
     .input(z.strictObject({ name: passkeyName, response: registrationResponse }))
     .mutation(async ({ ctx, input }) => {
-      const codes = await addPasskey(ctx.instance, { ...ctx, origin: ctx.edit.origin }, input);
+      const codes = await addPasskey(ctx.services, { ...ctx, origin: ctx.edit.origin }, input);
       return { recoveryCodes: codes ?? null };
     }),
 
@@ -63,15 +63,15 @@ export const factorsRouter = createRouter({
 
   /** Creates the secret of an authenticator app, which has no effect until `enableTotp`. */
   createTotp: accountProcedure.mutation(async ({ ctx }) => {
-    const { instance, edit, user } = ctx;
-    return await ctx.transact((trx) => createTotp(trx, instance, { ...edit, email: user.email }));
+    const { services, edit, user } = ctx;
+    return await ctx.transact((trx) => createTotp(trx, services, { ...edit, email: user.email }));
   }),
 
   /** Returns recovery codes with the first second factor; null otherwise. */
   enableTotp: accountProcedure
     .input(z.strictObject({ code: factorCode }))
     .mutation(async ({ ctx, input: { code } }) => {
-      const codes = await ctx.transact((trx) => enableTotp(trx, ctx.instance, ctx.edit, code));
+      const codes = await ctx.transact((trx) => enableTotp(trx, ctx.services, ctx.edit, code));
       return { recoveryCodes: codes ?? null };
     }),
 
@@ -82,7 +82,7 @@ export const factorsRouter = createRouter({
 
   /** Replaces the recovery codes. */
   createRecoveryCodes: accountProcedure.mutation(async ({ ctx }) => {
-    const codes = await ctx.transact((trx) => createNewRecoveryCodes(trx, ctx.instance, ctx.edit));
+    const codes = await ctx.transact((trx) => createNewRecoveryCodes(trx, ctx.services, ctx.edit));
     return { recoveryCodes: codes };
   }),
 });

@@ -5,16 +5,16 @@ import {
   roleHasPermission,
   roles,
 } from "@latchkey/auth/permissions";
-import { hasAccounts } from "../domain/instance.ts";
+import { hasAccounts } from "../domain/services.ts";
 import { createRouter, publicProcedure } from "./trpc.ts";
 
-const hasNoAccounts = publicProcedure.query(async ({ ctx }) => !(await hasAccounts(ctx.instance)));
+const hasNoAccounts = publicProcedure.query(async ({ ctx }) => !(await hasAccounts(ctx.services)));
 
 export const instanceRouter = createRouter({
   /** The data of the sign-in pages. */
   get: publicProcedure.query(({ ctx }) => {
-    const { name, version, baseUrl, registration, documentationUrl } = ctx.instance.configuration;
-    const { sendsEmail, relyingParty, openid } = ctx.instance;
+    const { name, version, baseUrl, registration, documentationUrl } = ctx.services.configuration;
+    const { sendsEmail, relyingParty, openid } = ctx.services;
     const passkeyOrigin = relyingParty?.origin ?? null;
     const openidName = openid?.name ?? null;
     return {

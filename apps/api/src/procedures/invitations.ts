@@ -48,7 +48,7 @@ export const invitationsRouter = createRouter({
     .input(workspaceInput({ email, role }))
     .mutation(async ({ ctx, input: { email, role } }) =>
       presentSentInvitation(
-        await ctx.transact((trx) => createInvitation(trx, ctx.edit, { email, role }, ctx.instance)),
+        await ctx.transact((trx) => createInvitation(trx, ctx.edit, { email, role }, ctx.services)),
       ),
     ),
 
@@ -56,7 +56,7 @@ export const invitationsRouter = createRouter({
   resend: workspaceProcedure("members:invite")
     .input(workspaceInput({ id: invitationId }))
     .mutation(async ({ ctx, input: { id } }) =>
-      presentSentInvitation(await ctx.transact((trx) => resendInvitation(trx, ctx.edit, id, ctx.instance))),
+      presentSentInvitation(await ctx.transact((trx) => resendInvitation(trx, ctx.edit, id, ctx.services))),
     ),
 
   revoke: workspaceProcedure("members:invite")
@@ -69,14 +69,14 @@ export const invitationsRouter = createRouter({
   /** The invitation that a link is for. A mutation, because the URL of a query can be in the log of a proxy. */
   preview: publicInputProcedure
     .input(z.strictObject({ token: linkToken }))
-    .mutation(async ({ ctx, input: { token } }) => await previewInvitation(ctx.instance.readDb, token)),
+    .mutation(async ({ ctx, input: { token } }) => await previewInvitation(ctx.services.readDb, token)),
 
   /** Joins the workspace, with the account of the session. */
   accept: sessionProcedure.input(z.strictObject({ token: linkToken })).mutation(async ({ ctx, input }) => {
-    const { instance, sessionId } = ctx;
+    const { services, sessionId } = ctx;
     const { id: userId, email } = ctx.user;
     const invitee = { userId, email, sessionId, ...requestOriginOf(ctx) };
-    const joined = await ctx.transact((trx) => acceptInvitation(trx, input.token, invitee, instance.quotas));
+    const joined = await ctx.transact((trx) => acceptInvitation(trx, input.token, invitee, services.quotas));
     return { ...joined, id: encodeId("workspace", joined.id) };
   }),
 });

@@ -82,7 +82,7 @@ export const membersRouter = createRouter({
     .input(workspaceInput({ userId, role, version: z.int32().min(1) }))
     .mutation(async ({ ctx, input: { userId, role, version } }) => {
       const change = { userId, role, versions: [version] };
-      const { quotas } = ctx.instance;
+      const { quotas } = ctx.services;
       const changed = await ctx.transact((trx) => changeMemberRole(trx, ctx.edit, change, quotas));
       return presentMember(changed);
     }),

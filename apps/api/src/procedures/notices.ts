@@ -47,7 +47,7 @@ export const noticesRouter = createRouter({
 
   /** For each kind, whether the user gets notices in the app and by email. */
   settings: sessionProcedure.query(async ({ ctx }) => ({
-    sendsEmail: ctx.instance.sendsEmail,
+    sendsEmail: ctx.services.sendsEmail,
     kinds: await ctx.read((db) => listNoticeSettings(db, ctx.user.id)),
   })),
 

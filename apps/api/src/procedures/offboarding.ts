@@ -46,7 +46,7 @@ export const offboardingRouter = createRouter({
       }),
     )
     .mutation(async ({ ctx, input: { userId, keyIds, name } }) => {
-      const { quotas } = ctx.instance;
+      const { quotas } = ctx.services;
       const { account, keys } = await ctx.transact((trx) =>
         replaceKeys(trx, ctx.edit, { userId, keyIds, name }, quotas),
       );

@@ -143,7 +143,7 @@ export const operatorRouter = createRouter({
 
   /** Creates a password reset link. It is shown once. */
   createResetLink: operatorProcedure.input(userInput).mutation(async ({ ctx, input }) => {
-    const { baseUrl } = ctx.instance;
+    const { baseUrl } = ctx.services;
     const { url, expiresAt } = await change(ctx, input.userId, (trx) =>
       createResetLinkAsOperator(trx, input.userId, { baseUrl, origin: ctx.origin }),
     );
@@ -167,7 +167,7 @@ export const operatorRouter = createRouter({
       const result = await readInstanceState(db);
       return { state: result, responseMs: Math.round(performance.now() - startedAt) };
     });
-    return presentInstanceState(ctx.instance, state, responseMs);
+    return presentInstanceState(ctx.services, state, responseMs);
   }),
 
   /** A page of the instance log. */

@@ -24,7 +24,7 @@ export const ownershipRouter = createRouter({
   accept: workspaceProcedure("members:read")
     .input(workspaceInput({}))
     .mutation(async ({ ctx }) =>
-      presentMember(await ctx.transact((trx) => acceptOwnership(trx, ctx.edit, ctx.instance.quotas))),
+      presentMember(await ctx.transact((trx) => acceptOwnership(trx, ctx.edit, ctx.services.quotas))),
     ),
 
   /** Withdraws or declines the pending transfer. */

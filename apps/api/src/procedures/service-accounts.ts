@@ -33,7 +33,7 @@ export const serviceAccountsRouter = createRouter({
   create: workspaceProcedure("members:manage")
     .input(workspaceInput({ name: serviceAccountName, role: serviceAccountRole }))
     .mutation(async ({ ctx, input: { name, role } }) => {
-      const { quotas } = ctx.instance;
+      const { quotas } = ctx.services;
       const account = { name, role };
       return presentServiceAccount(
         await ctx.transact((trx) => createServiceAccount(trx, ctx.edit, account, quotas)),
@@ -91,7 +91,7 @@ export const serviceAccountsRouter = createRouter({
       const key = { ...input, origin: ctx.edit.origin };
       const { id, secret } = await ctx.transact(async (trx) => {
         await requireKeyManager(trx, ctx.edit, key.userId);
-        return await createKey(trx, key, ctx.instance.quotas);
+        return await createKey(trx, key, ctx.services.quotas);
       });
       return { id: encodeId("key", id), key: secret };
     }),

@@ -9,11 +9,11 @@ import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import { confirmEmailChange, previewEmailChange } from "../domain/email-change.ts";
-import type { Instance } from "../domain/instance.ts";
 import { openidAttemptSeconds, startOpenid } from "../domain/openid-attempts.ts";
 import { challengeSeconds } from "../domain/passkey-challenges.ts";
 import { findResetAccount, requestResetLink, resetPassword } from "../domain/password-reset.ts";
 import { pendingSignInSeconds } from "../domain/pending-sign-in.ts";
+import type { Services } from "../domain/services.ts";
 import { type DeviceSession, type SignInResult, signIn, signUp, signUpInvited } from "../domain/sign-in.ts";
 import { requestOriginOf, type Visitor } from "../domain/sign-in-attempts.ts";
 import { signInWithCode } from "../domain/sign-in-with-code.ts";
@@ -32,7 +32,7 @@ const maxWorkspaces = 200;
 export const sessionRouter = createRouter({
   /** The signed-in user and their workspaces; null without a session. */
   current: publicProcedure.query(async ({ ctx }) => {
-    const session = await ctx.instance.sessions.find(ctx);
+    const session = await ctx.services.sessions.find(ctx);
     if (!session) return null;
     ctx.setCookies(session.cookies);
     return await presentSession(ctx, session.user);
@@ -41,13 +41,13 @@ export const sessionRouter = createRouter({
   /** Creates an account with a first workspace, and signs the user in. */
   signUp: publicInputProcedure
     .input(z.strictObject({ name: personName, email, password: newPassword }))
-    .mutation(async ({ ctx, input }) => await enter(ctx, await signUp(ctx.instance, input, visitorOf(ctx)))),
+    .mutation(async ({ ctx, input }) => await enter(ctx, await signUp(ctx.services, input, visitorOf(ctx)))),
 
   /** Creates an account with the email address of an invitation, and accepts the invitation. */
   signUpInvited: publicInputProcedure
     .input(z.strictObject({ token: linkToken, name: personName, password: newPassword }))
     .mutation(
-      async ({ ctx, input }) => await enter(ctx, await signUpInvited(ctx.instance, input, visitorOf(ctx))),
+      async ({ ctx, input }) => await enter(ctx, await signUpInvited(ctx.services, input, visitorOf(ctx))),
     ),
 
   /**
@@ -59,7 +59,7 @@ export const sessionRouter = createRouter({
       z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }),
     )
     .mutation(async ({ ctx, input }) => {
-      const result = await signIn(ctx.instance, input, visitorOf(ctx));
+      const result = await signIn(ctx.services, input, visitorOf(ctx));
       if (result.kind === "signed-in") return await enter(ctx, result.session);
       return askForFactor(ctx, result);
     }),
@@ -73,7 +73,7 @@ export const sessionRouter = createRouter({
     .mutation(async ({ ctx, input: { isSecondFactor } }) => {
       const pending = readPendingToken(ctx);
       const visitor = visitorOf(ctx);
-      const { options, token } = await startPasskeySignIn(ctx.instance, { isSecondFactor, pending }, visitor);
+      const { options, token } = await startPasskeySignIn(ctx.services, { isSecondFactor, pending }, visitor);
       setOwnCookie(ctx, { name: passkeyCookie, value: token, maxAgeSeconds: challengeSeconds });
       return options;
     }),
@@ -82,8 +82,8 @@ export const sessionRouter = createRouter({
   signInWithPasskey: publicInputProcedure
     .input(z.strictObject({ response: authenticationResponse }))
     .mutation(async ({ ctx, input: { response } }) => {
-      const token = readOwnCookie(ctx.headers, passkeyCookie, schemeOf(ctx.instance));
-      const session = await signInWithPasskey(ctx.instance, { token, response }, visitorOf(ctx));
+      const token = readOwnCookie(ctx.headers, passkeyCookie, schemeOf(ctx.services));
+      const session = await signInWithPasskey(ctx.services, { token, response }, visitorOf(ctx));
       for (const name of [passkeyCookie, pendingCookie])
         setOwnCookie(ctx, { name, value: "", maxAgeSeconds: 0 });
       return await enter(ctx, session);
@@ -94,14 +94,14 @@ export const sessionRouter = createRouter({
     .input(z.strictObject({ code: factorCode }))
     .mutation(async ({ ctx, input: { code } }) => {
       const token = readPendingToken(ctx);
-      const session = await signInWithCode(ctx.instance, { token, code }, visitorOf(ctx));
+      const session = await signInWithCode(ctx.services, { token, code }, visitorOf(ctx));
       setOwnCookie(ctx, { name: pendingCookie, value: "", maxAgeSeconds: 0 });
       return await enter(ctx, session);
     }),
 
   /** The URL of the OpenID provider, and a cookie that binds the sign-in to the browser. */
   startOpenid: publicProcedure.mutation(async ({ ctx }) => {
-    const access = { ...ctx.instance, transact: transactOf(ctx.instance) };
+    const access = { ...ctx.services, transact: transactOf(ctx.services) };
     const { url, token } = await startOpenid(access, { kind: "sign-in" }, visitorOf(ctx));
     setOpenidCookie(ctx, token);
     return { url };
@@ -115,7 +115,7 @@ export const sessionRouter = createRouter({
     .input(z.strictObject({ ...openidResponse, invitation: linkToken.optional() }))
     .mutation(async ({ ctx, input: { invitation, ...response } }) => {
       const attempt = { token: readOpenidToken(ctx), response, invitation, readPerson };
-      const result = await signInWithOpenid(ctx.instance, attempt, visitorOf(ctx));
+      const result = await signInWithOpenid(ctx.services, attempt, visitorOf(ctx));
       setOpenidCookie(ctx, undefined);
       if (result.kind === "signed-in")
         return { session: await enter(ctx, result.session), isNewAccount: result.isNewAccount };
@@ -124,20 +124,20 @@ export const sessionRouter = createRouter({
 
   /** Emails a password reset link, if the email address has an account. */
   requestResetLink: publicInputProcedure.input(z.strictObject({ email })).mutation(async ({ ctx, input }) => {
-    await requestResetLink(ctx.instance, input.email, requestOriginOf(ctx));
+    await requestResetLink(ctx.services, input.email, requestOriginOf(ctx));
     return null;
   }),
 
   /** The account of a password reset link. A mutation, because the URL of a query can be in the log of a proxy. */
   resetAccount: publicInputProcedure
     .input(z.strictObject({ token: linkToken }))
-    .mutation(async ({ ctx, input: { token } }) => await findResetAccount(ctx.instance.readDb, token)),
+    .mutation(async ({ ctx, input: { token } }) => await findResetAccount(ctx.services.readDb, token)),
 
   /** Replaces the password, and ends all sessions of the user. */
   resetPassword: publicInputProcedure
     .input(z.strictObject({ token: linkToken, newPassword }))
     .mutation(async ({ ctx, input }) => {
-      await resetPassword(ctx.instance, input, requestOriginOf(ctx));
+      await resetPassword(ctx.services, input, requestOriginOf(ctx));
       return null;
     }),
 
@@ -157,7 +157,7 @@ export const sessionRouter = createRouter({
     ),
 
   signOut: publicProcedure.mutation(async ({ ctx }) => {
-    ctx.setCookies(await signOut(ctx.instance, visitorOf(ctx)));
+    ctx.setCookies(await signOut(ctx.services, visitorOf(ctx)));
     ctx.clearSiteData();
     return null;
   }),
@@ -178,8 +178,8 @@ export function setOpenidCookie(ctx: CookieContext, token: string | undefined): 
   setOwnCookie(ctx, { name: openidCookie, value: token ?? "", maxAgeSeconds });
 }
 
-export function readOpenidToken({ headers, instance }: VisitorContext): string | undefined {
-  return readOwnCookie(headers, openidCookie, schemeOf(instance));
+export function readOpenidToken({ headers, services }: VisitorContext): string | undefined {
+  return readOwnCookie(headers, openidCookie, schemeOf(services));
 }
 
 /** Binds the sign-in to the browser until its second factor. */
@@ -192,31 +192,31 @@ function askForFactor(
   return { secondFactor: factors };
 }
 
-function readPendingToken({ headers, instance }: Context): string | undefined {
-  return readOwnCookie(headers, pendingCookie, schemeOf(instance));
+function readPendingToken({ headers, services }: Context): string | undefined {
+  return readOwnCookie(headers, pendingCookie, schemeOf(services));
 }
 
 type CookieContext = Pick<Context, "setCookies"> & VisitorContext;
 
-function setOwnCookie({ setCookies, instance }: CookieContext, cookie: OwnCookie): void {
-  setCookies([formatOwnCookie(cookie, schemeOf(instance))]);
+function setOwnCookie({ setCookies, services }: CookieContext, cookie: OwnCookie): void {
+  setCookies([formatOwnCookie(cookie, schemeOf(services))]);
 }
 
 /** The caller of a procedure that checks a password. */
-export function visitorOf({ address, requestId, headers, instance }: VisitorContext): Visitor {
-  return { address, requestId, headers, deviceId: readDeviceId(headers, schemeOf(instance)) };
+export function visitorOf({ address, requestId, headers, services }: VisitorContext): Visitor {
+  return { address, requestId, headers, deviceId: readDeviceId(headers, schemeOf(services)) };
 }
 
 async function enter(ctx: Context, { user, cookies, deviceId }: DeviceSession) {
-  ctx.setCookies([...cookies, deviceCookie(deviceId, schemeOf(ctx.instance))]);
+  ctx.setCookies([...cookies, deviceCookie(deviceId, schemeOf(ctx.services))]);
   return await presentSession(ctx, user);
 }
 
 type VisitorContext = Pick<Context, "address" | "requestId" | "headers"> & {
-  readonly instance: Pick<Instance, "baseUrl">;
+  readonly services: Pick<Services, "baseUrl">;
 };
 
-function schemeOf({ baseUrl }: Pick<Instance, "baseUrl">): { readonly isSecure: boolean } {
+function schemeOf({ baseUrl }: Pick<Services, "baseUrl">): { readonly isSecure: boolean } {
   return { isSecure: baseUrl.startsWith("https:") };
 }
 

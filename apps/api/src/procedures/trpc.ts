@@ -7,7 +7,7 @@ import type { Db, Trx } from "@latchkey/db/schema";
 import { AppError, type ErrorCode, errorCatalog } from "@latchkey/errors";
 import { initTRPC, TRPCError } from "@trpc/server";
 import { z } from "zod";
-import type { Instance } from "../domain/instance.ts";
+import type { Services } from "../domain/services.ts";
 import { requestOriginOf } from "../domain/sign-in-attempts.ts";
 import { signInRequired } from "../domain/sign-in-required.ts";
 import { translateFailure } from "../failure.ts";
@@ -18,7 +18,7 @@ import { describeIssues, toIssues } from "../issues.ts";
 
 /** The context of every procedure. */
 export interface Context {
-  readonly instance: Instance;
+  readonly services: Services;
   readonly requestId: string;
   /** The client's IP address, as this node sees it. */
   readonly address: string | null;
@@ -115,7 +115,7 @@ export const startWithinMs = 5_000;
 
 /** Reads on one connection, within the user's limit of concurrent reads. Statements are canceled after one second. */
 export async function readAs<Result>(
-  { reads, instance: { readDb } }: Context,
+  { reads, services: { readDb } }: Context,
   userId: UserId,
   work: (db: Db) => Promise<Result>,
 ): Promise<Result> {
@@ -127,7 +127,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   // Reads the body before the session, so that a client that sends its body late can't use a session that has ended
   // since.
   const input = await getRawInput();
-  const session = await ctx.instance.sessions.find(ctx);
+  const session = await ctx.services.sessions.find(ctx);
   if (!session) throw signInRequired();
   ctx.setCookies(session.cookies);
   requireNoNul(input);
@@ -135,9 +135,9 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => readAs(ctx, user.id, work);
   /** Runs a transaction within the user's limit of concurrent changes. */
   const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => {
-    const { changes, instance } = ctx;
+    const { changes, services } = ctx;
     return changes.run(user.id, performance.now() + startWithinMs, () =>
-      instance.db.transaction().execute(work),
+      services.db.transaction().execute(work),
     );
   };
   const ownOwner = { userId: user.id, kind: "person" } as const;
@@ -147,11 +147,11 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   ): Promise<Explanation> =>
     ctx.reads.run(user.id, performance.now() + startWithinMs, () => ctx.explain({ ...request, owner }));
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
-  const instance: Omit<Instance, "db" | "readDb"> = ctx.instance;
+  const services: Omit<Services, "db" | "readDb"> = ctx.services;
   return await next({
     ctx: {
       ...ctx,
-      instance,
+      services,
       user,
       sessionId,
       isRecentlyAuthenticated,

@@ -61,7 +61,7 @@ export const webhooksRouter = createRouter({
     .mutation(async ({ ctx, input: { url, description, actions } }) =>
       presentWebhookWithSecret(
         await ctx.transact((trx) =>
-          createWebhook(trx, ctx.edit, { url, description, actions }, ctx.instance),
+          createWebhook(trx, ctx.edit, { url, description, actions }, ctx.services),
         ),
       ),
     ),
@@ -72,7 +72,7 @@ export const webhooksRouter = createRouter({
     .mutation(async ({ ctx, input: { id, version, changes } }) => {
       const change = { ...changes, versions: [version] };
       return presentWebhook(
-        await ctx.transact((trx) => changeWebhook(trx, ctx.edit, id, change, ctx.instance)),
+        await ctx.transact((trx) => changeWebhook(trx, ctx.edit, id, change, ctx.services)),
       );
     }),
 
@@ -87,7 +87,7 @@ export const webhooksRouter = createRouter({
     .mutation(async ({ ctx, input: { id, overlapSeconds } }) => {
       const rotation = { overlapSeconds, versions: undefined };
       return presentWebhookWithSecret(
-        await ctx.transact((trx) => rotateWebhookSecret(trx, ctx.edit, id, rotation, ctx.instance)),
+        await ctx.transact((trx) => rotateWebhookSecret(trx, ctx.edit, id, rotation, ctx.services)),
       );
     }),
 

@@ -20,7 +20,7 @@ export const workspacesRouter = createRouter({
   /** Creates a workspace whose first owner is the user. */
   create: sessionProcedure.input(z.strictObject(newWorkspaceFields)).mutation(async ({ ctx, input }) => {
     const workspace = { ...input, ownerId: ctx.user.id, origin: originOf(ctx, ctx.user.id) };
-    const created = await ctx.transact((trx) => createWorkspace(trx, workspace, ctx.instance.quotas));
+    const created = await ctx.transact((trx) => createWorkspace(trx, workspace, ctx.services.quotas));
     return presentWorkspace({ ...created, role: "owner" });
   }),
 

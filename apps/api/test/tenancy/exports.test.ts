@@ -20,7 +20,7 @@ afterAll(() => app.close());
 async function openSession(person: Person | undefined): Promise<string> {
   if (!person) return "";
   const origin = { headers: new Headers(), address: null };
-  const { cookies } = await app.instance.sessions.open(person.userId, origin);
+  const { cookies } = await app.services.sessions.open(person.userId, origin);
   return cookies[0]?.split(";")[0] ?? "";
 }
 

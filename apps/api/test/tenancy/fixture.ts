@@ -92,7 +92,7 @@ export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
 }
 
 /** Creates a fixture instead of all rows that exist. */
-export async function createFixture({ instance: { db }, owner }: TestApp): Promise<TenantFixture> {
+export async function createFixture({ services: { db }, owner }: TestApp): Promise<TenantFixture> {
   // Most rows belong to a workspace or a user, and are deleted with it.
   for (const table of ["workspaces", "users", "former_users", "verifications", "instance_events"] as const)
     await owner.deleteFrom(table).execute();
@@ -193,7 +193,7 @@ function sessionActor({ userId }: Person): Origin["actor"] {
 
 /** Adds a pending offer of the co-owner of `tenant` to the member. */
 export async function addOwnershipTransfer(
-  { instance: { db } }: TestApp,
+  { services: { db } }: TestApp,
   { tenant, people: { coOwner, member } }: TenantFixture,
 ): Promise<void> {
   const scope = openAsOperator(tenant.workspaceId);

@@ -110,7 +110,7 @@ test("an Idempotency-Key belongs to its user: the same value from another tenant
 test("the web app's lists, counts and searches contain only the user's own rows", async () => {
   const newFixture = await createFixture(app);
   const { tenant, people } = newFixture;
-  const { cookies } = await app.instance.sessions.open(people.owner.userId, {
+  const { cookies } = await app.services.sessions.open(people.owner.userId, {
     headers: new Headers(),
     address: null,
   });

@@ -1224,7 +1224,7 @@ function formatRequest(
 
 async function openSession(person: Actor): Promise<string> {
   if (!person) return "";
-  const { cookies } = await app.instance.sessions.open(person.userId, {
+  const { cookies } = await app.services.sessions.open(person.userId, {
     headers: new Headers(),
     address: null,
   });

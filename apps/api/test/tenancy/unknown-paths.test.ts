@@ -14,7 +14,7 @@ beforeAll(async () => {
   app = await startTestApp();
   fixture = await prepareFixture(app);
   const { owner } = fixture.people;
-  const { cookies } = await app.instance.sessions.open(owner.userId, {
+  const { cookies } = await app.services.sessions.open(owner.userId, {
     headers: new Headers(),
     address: null,
   });

@@ -1,7 +1,7 @@
 import { openDatabase } from "@latchkey/db/connection";
 import { readInstanceState } from "@latchkey/db/instance-state";
 import { z } from "zod";
-import { describeInstance } from "../../domain/instance.ts";
+import { describeInstance } from "../../domain/services.ts";
 import { presentInstanceState } from "../../presenters/instance-state.ts";
 import { version } from "../../version.ts";
 import { formatTime } from "../format.ts";

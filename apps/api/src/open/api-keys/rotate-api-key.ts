@@ -25,17 +25,17 @@ export const rotateApiKey = defineEndpoint({
     member: "key",
     reissue: (
       { params: { keyId } },
-      { principal, origin, isOwnRetry, instance: { quotas } },
+      { principal, origin, isOwnRetry, services: { quotas } },
       { trx, hash },
     ) => reissueSecret(trx, { userId: principal.userId, id: keyId, origin }, { hash, isOwnRetry }, quotas),
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   authorize: ({ params: { keyId } }, { principal, isOwnRetry }, trx) =>
     requireManageable(trx, principal, { id: keyId, isOwnRetry }),
-  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch, instance }) => {
+  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch, services }) => {
     const edit = { userId: principal.userId, id: keyId, origin, versions: ifMatch };
     const { id, secret } = await transact((trx) =>
-      rotateKey(trx, edit, body.overlapSeconds, instance.quotas),
+      rotateKey(trx, edit, body.overlapSeconds, services.quotas),
     );
     return { id: encodeId("key", id), key: secret, secretStatus: "issued" as const };
   },

@@ -28,10 +28,10 @@ export const updateApiKey = defineEndpoint({
   response: { ...apiKeyResponse, description: "The API key after the change." },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
   authorize: ({ params: { keyId } }, { principal }, trx) => requireManageable(trx, principal, { id: keyId }),
-  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch, instance }) => {
+  handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch, services }) => {
     const { name, description, ...settings } = body;
     const edit = { userId: principal.userId, id: keyId, origin };
     const changes = { name, description, settings, versions: ifMatch, mayExpand: false };
-    return presentKey(await transact((trx) => updateKey(trx, edit, changes, instance.quotas)));
+    return presentKey(await transact((trx) => updateKey(trx, edit, changes, services.quotas)));
   },
 });

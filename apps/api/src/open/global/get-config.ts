@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { authProviders } from "../../domain/instance.ts";
+import { authProviders } from "../../domain/services.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { shownIdentifier, shownUrl, timestamp } from "../../schemas.ts";
 
@@ -32,5 +32,5 @@ export const getConfig = defineEndpoint({
   request: {},
   response: { status: 200, description: "The configuration of the instance.", schema: configuration },
   errors: [],
-  handle: (_input, { instance, now }) => ({ ...instance.configuration, serverTime: now.toISOString() }),
+  handle: (_input, { services, now }) => ({ ...services.configuration, serverTime: now.toISOString() }),
 });

@@ -36,10 +36,10 @@ export const createInvitation = defineEndpoint({
   secret: {
     member: "url",
     digest: digestLink,
-    reissue: (_request, { access: { scope }, origin, instance }, { trx, hash }) =>
-      reissueLink(trx, { scope, origin }, hash, instance),
+    reissue: (_request, { access: { scope }, origin, services }, { trx, hash }) =>
+      reissueLink(trx, { scope, origin }, hash, services),
   },
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
-  handle: async ({ body }, { transact, access: { scope }, origin, instance }) =>
-    presentSentInvitation(await transact((trx) => create(trx, { scope, origin }, body, instance))),
+  handle: async ({ body }, { transact, access: { scope }, origin, services }) =>
+    presentSentInvitation(await transact((trx) => create(trx, { scope, origin }, body, services))),
 });

@@ -21,10 +21,10 @@ export const resendInvitation = defineEndpoint({
   secret: {
     member: "url",
     digest: digestLink,
-    reissue: (_request, { access: { scope }, origin, instance }, { trx, hash }) =>
-      reissueLink(trx, { scope, origin }, hash, instance),
+    reissue: (_request, { access: { scope }, origin, services }, { trx, hash }) =>
+      reissueLink(trx, { scope, origin }, hash, services),
   },
   errors: ["NOT_FOUND"],
-  handle: async ({ params: { invitationId } }, { transact, access: { scope }, origin, instance }) =>
-    presentSentInvitation(await transact((trx) => resend(trx, { scope, origin }, invitationId, instance))),
+  handle: async ({ params: { invitationId } }, { transact, access: { scope }, origin, services }) =>
+    presentSentInvitation(await transact((trx) => resend(trx, { scope, origin }, invitationId, services))),
 });

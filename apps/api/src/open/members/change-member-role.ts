@@ -22,7 +22,7 @@ export const changeMemberRole = defineEndpoint({
   errors: ["NOT_FOUND", "CONFLICT", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
   handle: async (
     { params: { userId }, body },
-    { transact, access: { scope }, origin, ifMatch, instance: { quotas } },
+    { transact, access: { scope }, origin, ifMatch, services: { quotas } },
   ) => {
     const requested = { userId, role: body.role, versions: ifMatch };
     return presentMember(await transact((trx) => change(trx, { scope, origin }, requested, quotas)));

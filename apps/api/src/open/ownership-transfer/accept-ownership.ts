@@ -14,6 +14,6 @@ export const acceptOwnership = defineEndpoint({
   request: { params: workspaceParams },
   response: { status: 200, description: "Your membership, now with the role of an owner.", schema: member },
   errors: ["NOT_FOUND", "UNPROCESSABLE_CONTENT"],
-  handle: async (_request, { transact, access: { scope }, origin, instance: { quotas } }) =>
+  handle: async (_request, { transact, access: { scope }, origin, services: { quotas } }) =>
     presentMember(await transact((trx) => accept(trx, { scope, origin }, quotas))),
 });

@@ -35,7 +35,7 @@ export const createServiceAccountApiKey = defineEndpoint({
     member: "key",
     reissue: async (
       { params: { userId } },
-      { origin, isOwnRetry, instance: { quotas } },
+      { origin, isOwnRetry, services: { quotas } },
       { trx, hash, answer },
     ) => {
       const id = decodeId("key", String(answer.id));
@@ -45,7 +45,7 @@ export const createServiceAccountApiKey = defineEndpoint({
   errors: ["NOT_FOUND", "UNPROCESSABLE_CONTENT"],
   authorize: ({ params: { userId } }, { access: { scope }, origin }, trx) =>
     requireKeyManager(trx, { scope, origin }, userId),
-  handle: async ({ params: { userId }, body }, { transact, origin, instance: { quotas } }) => {
+  handle: async ({ params: { userId }, body }, { transact, origin, services: { quotas } }) => {
     const { name, description, ...settings } = body;
     return await transact(async (trx) => {
       const { id, secret } = await createKey(trx, { userId, name, description, settings, origin }, quotas);

@@ -22,6 +22,6 @@ export const createServiceAccount = defineEndpoint({
   },
   response: { status: 201, description: "The new service account.", schema: serviceAccount, hasEtag: true },
   errors: ["UNPROCESSABLE_CONTENT"],
-  handle: async ({ body }, { transact, access: { scope }, origin, instance: { quotas } }) =>
+  handle: async ({ body }, { transact, access: { scope }, origin, services: { quotas } }) =>
     presentServiceAccount(await transact((trx) => create(trx, { scope, origin }, body, quotas))),
 });

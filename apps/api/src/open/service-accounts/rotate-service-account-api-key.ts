@@ -21,7 +21,7 @@ export const rotateServiceAccountApiKey = defineEndpoint({
   },
   secret: {
     member: "key",
-    reissue: ({ params: { userId, keyId } }, { origin, isOwnRetry, instance: { quotas } }, { trx, hash }) =>
+    reissue: ({ params: { userId, keyId } }, { origin, isOwnRetry, services: { quotas } }, { trx, hash }) =>
       reissueSecret(trx, { userId, id: keyId, origin }, { hash, isOwnRetry }, quotas),
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
@@ -29,7 +29,7 @@ export const rotateServiceAccountApiKey = defineEndpoint({
     requireKeyManager(trx, { scope, origin }, userId, { ownRetryOf: isOwnRetry ? keyId : undefined }),
   handle: async (
     { params: { userId, keyId }, body: { overlapSeconds } },
-    { transact, origin, ifMatch, instance: { quotas } },
+    { transact, origin, ifMatch, services: { quotas } },
   ) => {
     const edit = { userId, id: keyId, origin, versions: ifMatch };
     const { id, secret } = await transact((trx) => rotateKey(trx, edit, overlapSeconds, quotas));

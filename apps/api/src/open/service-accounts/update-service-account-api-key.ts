@@ -20,7 +20,7 @@ export const updateServiceAccountApiKey = defineEndpoint({
     requireKeyManager(trx, { scope, origin }, userId),
   handle: async (
     { params: { userId, keyId }, body },
-    { transact, origin, ifMatch, instance: { quotas } },
+    { transact, origin, ifMatch, services: { quotas } },
   ) => {
     const { name, description, ...settings } = body;
     const edit = { userId, id: keyId, origin };

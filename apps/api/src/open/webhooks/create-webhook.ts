@@ -23,12 +23,12 @@ export const createWebhook = defineEndpoint({
   secret: {
     member: "secret",
     digest: digestWebhookSecret,
-    reissue: (_request, { access: { scope }, origin, instance }, { trx, hash, answer }) => {
+    reissue: (_request, { access: { scope }, origin, services }, { trx, hash, answer }) => {
       const id = decodeId("webhook", String(answer.id));
-      return reissueWebhookSecret(trx, { scope, origin }, { id, hash }, instance);
+      return reissueWebhookSecret(trx, { scope, origin }, { id, hash }, services);
     },
   },
   errors: ["UNPROCESSABLE_CONTENT"],
-  handle: async ({ body }, { transact, access: { scope }, origin, instance }) =>
-    presentWebhookWithSecret(await transact((trx) => create(trx, { scope, origin }, body, instance))),
+  handle: async ({ body }, { transact, access: { scope }, origin, services }) =>
+    presentWebhookWithSecret(await transact((trx) => create(trx, { scope, origin }, body, services))),
 });

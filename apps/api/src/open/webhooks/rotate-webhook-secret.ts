@@ -36,18 +36,18 @@ export const rotateWebhookSecret = defineEndpoint({
   secret: {
     member: "secret",
     digest: digestWebhookSecret,
-    reissue: ({ params: { webhookId: id } }, { access: { scope }, origin, instance }, { trx, hash }) =>
-      reissueWebhookSecret(trx, { scope, origin }, { id, hash }, instance),
+    reissue: ({ params: { webhookId: id } }, { access: { scope }, origin, services }, { trx, hash }) =>
+      reissueWebhookSecret(trx, { scope, origin }, { id, hash }, services),
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async (
     { params: { webhookId }, body: { overlapSeconds } },
-    { transact, access: { scope }, origin, ifMatch, instance },
+    { transact, access: { scope }, origin, ifMatch, services },
   ) => {
     const rotation = { overlapSeconds, versions: ifMatch };
     const edit = { scope, origin };
     return presentWebhookWithSecret(
-      await transact((trx) => rotate(trx, edit, webhookId, rotation, instance)),
+      await transact((trx) => rotate(trx, edit, webhookId, rotation, services)),
     );
   },
 });

@@ -30,10 +30,10 @@ export const updateWebhook = defineEndpoint({
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async (
     { params: { webhookId }, body: changes },
-    { transact, access: { scope }, origin, ifMatch, instance },
+    { transact, access: { scope }, origin, ifMatch, services },
   ) => {
     const change = { ...changes, versions: ifMatch };
     const edit = { scope, origin };
-    return presentWebhook(await transact((trx) => changeWebhook(trx, edit, webhookId, change, instance)));
+    return presentWebhook(await transact((trx) => changeWebhook(trx, edit, webhookId, change, services)));
   },
 });

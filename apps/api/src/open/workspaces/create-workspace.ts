@@ -15,9 +15,9 @@ export const createWorkspace = defineEndpoint({
   request: { body: z.strictObject(newWorkspaceFields) },
   response: { status: 201, description: "The new workspace.", schema: workspace, hasEtag: true },
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
-  handle: async ({ body }, { instance, transact, principal: { userId }, origin }) => {
+  handle: async ({ body }, { services, transact, principal: { userId }, origin }) => {
     const workspace = { ...body, ownerId: userId, origin };
-    const created = await transact((trx) => create(trx, workspace, instance.quotas));
+    const created = await transact((trx) => create(trx, workspace, services.quotas));
     return presentWorkspace({ ...created, role: "owner" });
   },
 });

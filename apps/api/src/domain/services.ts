@@ -10,7 +10,7 @@ import type { Quotas } from "./quotas.ts";
 import type { SignInEvent } from "./sign-in-event.ts";
 
 /** A running node: its configuration, and the services that its parts share. */
-export interface Instance {
+export interface Services {
   readonly db: Db;
   /** For reads only; see `openPools`. */
   readonly readDb: Db;
@@ -78,12 +78,12 @@ export function describeInstance({
 }
 
 /** The instances that have a user. Anyone can call this, so the database is queried only until there is a user. */
-const instancesWithUsers = new WeakSet<Instance>();
+const instancesWithUsers = new WeakSet<Services>();
 
 /** Whether any user exists. */
-export async function hasAccounts(instance: Instance): Promise<boolean> {
-  if (instancesWithUsers.has(instance)) return true;
-  if (!(await hasAnyUser(instance.readDb))) return false;
-  instancesWithUsers.add(instance);
+export async function hasAccounts(services: Services): Promise<boolean> {
+  if (instancesWithUsers.has(services)) return true;
+  if (!(await hasAnyUser(services.readDb))) return false;
+  instancesWithUsers.add(services);
   return true;
 }
