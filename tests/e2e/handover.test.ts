@@ -116,7 +116,7 @@ test("the former owner is an admin", async () => {
 test("neither the operator nor the last owner of a workspace with other members can delete their account", async () => {
   await ada.goto(profile());
   await ada.getByRole("button", { name: "Delete account" }).click();
-  await ada.getByRole("dialog").getByText("You are the only operator of this instance").waitFor();
+  await ada.getByRole("dialog").getByText("You are the only operator who can sign in").waitFor();
   const small = await openOnPhone(grace);
   await small.goto(profile());
   await small.getByRole("button", { name: "Delete account" }).click();

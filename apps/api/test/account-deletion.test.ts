@@ -198,7 +198,7 @@ test("the operator can be deleted only as the last user; the next account is the
       deleteAccount({ userId, origin: commandOrigin, transact });
     await expect(remove(first)).rejects.toMatchObject({
       code: "CONFLICT",
-      message: expect.stringContaining("The only operator can’t be deleted"),
+      message: expect.stringContaining("The only operator who can sign in can’t be deleted"),
     });
     await remove(second);
     // However a sign-up and the deletion overlap, an instance with users has an operator.

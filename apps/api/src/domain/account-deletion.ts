@@ -209,7 +209,7 @@ const maxNames = 10;
 
 function operatorIsNeeded(): AppError {
   const message =
-    "The only operator can’t be deleted while the instance has other users. Grant the operator role to another user first.";
+    "The only operator who can sign in can’t be deleted while the instance has other users. Grant the operator role to another user first.";
   return new AppError("CONFLICT", { message });
 }
 

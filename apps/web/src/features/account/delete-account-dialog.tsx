@@ -62,8 +62,8 @@ function RejectedDeletion({ deletion, onClose }: ContentProps): ReactElement {
     <>
       {isNeededOperator && (
         <p className={classes.words}>
-          You are the only operator of this instance, and other people use it. Make another user an operator
-          first.
+          You are the only operator who can sign in, and the instance has other users. Make another user an
+          operator first.
         </p>
       )}
       {blockingWorkspaces.length > 0 && (
