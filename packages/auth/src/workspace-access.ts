@@ -17,8 +17,8 @@ export interface WorkspaceAccess {
 }
 
 /**
- * Checks that a signed-in user has a permission in a workspace, by the current data in the database. Requests with a
- * key are checked by admission.
+ * Checks that a signed-in user has a permission in a workspace, based on the current data in the database.
+ * Admission checks requests with a key.
  *
  * @throws {AppError} FORBIDDEN, the same for a workspace that does not exist and for one that the user is not a member
  *   of; with an issue `second_factor_required` if only the second factor is missing.
@@ -44,7 +44,7 @@ export interface MembershipClaim {
 }
 
 /**
- * As {@link requireWorkspaceAccess}, but returns undefined if the user doesn't have the permission.
+ * Does the same as {@link requireWorkspaceAccess}, but returns undefined if the user doesn't have the permission.
  * @throws {AppError} FORBIDDEN with an issue `second_factor_required` if the workspace requires a second factor.
  */
 export async function findWorkspaceAccess(

@@ -72,7 +72,7 @@ const rows = { key: "key", member: "member", policy: "policy", access: "access" 
 const joins = sql.raw(policyJoins(rows));
 const violation = sql.raw(violatedRule(rows));
 
-/** Finds out whether a workspace rejects a key of one of its members, by the current data. */
+/** Finds out, based on the current data, whether a workspace rejects a key of one of its members. */
 export async function findKeyRejection(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,

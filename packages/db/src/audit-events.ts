@@ -57,7 +57,7 @@ export async function appendAudit(
   await appendAuditEvents(trx, scope, origin, [change]);
 }
 
-/** As {@link appendAudit}, for any number of changes, which it inserts by one statement. */
+/** Records any number of changes with one statement, like {@link appendAudit}. */
 export async function appendAuditEvents(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,

@@ -52,7 +52,7 @@ export async function appendSecurityEvent(trx: Trx, origin: Origin, event: NewSe
   await appendSecurityEvents(trx, origin, [event]);
 }
 
-/** As {@link appendSecurityEvent}, for any number of events, which it inserts by one statement. */
+/** Records any number of events with one statement, like {@link appendSecurityEvent}. */
 export async function appendSecurityEvents(
   trx: Trx,
   origin: Origin,

@@ -153,7 +153,7 @@ export async function requireReadableKey(db: Db, principal: Principal, id: KeyId
 }
 
 /**
- * Checks that a key may change another. It may change the keys that it may read, unless the request used a former
+ * Checks that a key may change another. It may change the keys that it may read, unless the request used an old
  * secret: a client that only has an old secret must not be able to lock out the clients that have the current one.
  * @param isOwnRetry whether the request is a retry of a completed request that used the same secret. An old secret
  *   may only retry requests about its own key (docs/decisions/0026).

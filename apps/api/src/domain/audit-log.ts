@@ -47,7 +47,7 @@ export async function* readAuditLog(
 const permission: Permission = "audit:read";
 
 /**
- * Checks by the current data that a person or a key may still read the audit log, because an export can take longer
+ * Checks, based on the current data, that a person or a key may still read the audit log, because an export can take longer
  * than a change to a role, a session or a key.
  * @param caller.session the session of a person. A key needs no second factor.
  * @throws {AppError} FORBIDDEN

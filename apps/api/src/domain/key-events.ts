@@ -108,9 +108,9 @@ export async function recordKeyEvents(
 }
 
 /**
- * As {@link recordKeyEvents}, for one event each of several keys of one user. It executes the same number of statements for
- * any number of events: one that inserts into the security log, and one per workspace that inserts into its audit log.
- * Row-level security allows no statement that inserts into several workspaces.
+ * Records one event for each of several keys of one user, like {@link recordKeyEvents}. Executes the same number of
+ * statements for any number of events: one that inserts into the security log, and one per workspace that inserts into
+ * its audit log. Row-level security allows no statement that inserts into several workspaces.
  */
 export async function recordEventsOfKeys(
   trx: Trx,

@@ -215,7 +215,10 @@ export interface ActingKey {
   readonly isByFormerSecret: boolean;
 }
 
-/** What a change needs the actor's key to allow: a permission in the workspace that the transaction has entered, or all access. */
+/**
+ * What a change requires of the actor's key: a permission in the workspace that the transaction has entered, or no
+ * restriction to workspaces, permissions or read-only access.
+ */
 type EditRequirement = "unrestricted" | { readonly scope: WorkspaceScope; readonly permission: Permission };
 
 /**

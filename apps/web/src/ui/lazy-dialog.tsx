@@ -11,7 +11,7 @@ interface DialogSource<Props extends DialogProps> extends ComponentSource<Props>
   readonly closed: Partial<Props>;
 }
 
-/** Loads a dialog when it opens for the first time, and renders it from then on. */
+/** Loads a dialog when it opens for the first time, and keeps it rendered. */
 export function LazyDialog<Props extends DialogProps>({
   source,
   props,

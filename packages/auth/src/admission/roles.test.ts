@@ -179,7 +179,7 @@ test("a role change leaves keys that can't reach the workspace valid, and applie
   for (const place of [scope, other]) await setRole(place, userId, "owner");
   await restrict([other.workspaceId]);
   for (const node of nodes) {
-    // In one batch, so that both are decided by the same facts.
+    // In one batch, so that both are decided based on the same facts.
     const verdicts = [node.admit(secret, toManage(scope)), node.admit(secret, toManage(other))];
     expect(await Promise.all(verdicts)).toMatchObject([
       { kind: "rejected", reason: "workspace-not-in-key" },

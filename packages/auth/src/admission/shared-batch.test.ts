@@ -48,7 +48,7 @@ async function countUses({ id }: TestKey): Promise<number> {
   return use_count;
 }
 
-test("a request decided by facts from before a change isn't allowed along with requests decided by facts from after it", async () => {
+test("a request decided based on facts from before a change isn't allowed along with requests decided based on facts from after it", async () => {
   const key = await addKey();
   await restrict(key, { ipRanges: ["10.0.0.0/8"] });
   let late: Promise<Verdict> | undefined;
