@@ -257,7 +257,11 @@ test("user delete needs the email address, deletes workspaces without other memb
   expect((await call()).status).toBe(403);
   expect((await perform(add, password)).userId).not.toBe(userId);
   const operator = await instance.command(["--json", "user", "delete", grace, "--confirm", grace]);
-  expectFailure(operator, { status: 1, code: "CONFLICT", message: /^The only operator who can sign in can’t be deleted/ });
+  expectFailure(operator, {
+    status: 1,
+    code: "CONFLICT",
+    message: /^The only operator who can sign in can’t be deleted/,
+  });
 });
 
 test("workspace edit changes how long the audit log is kept, and rejects less than 30 days", async () => {

@@ -18,11 +18,11 @@ export interface CallOrigin {
   /** When an identity provider authenticated the user; undefined if this instance does so now. */
   readonly authenticatedAt?: Date | undefined;
   /** Whether the credential that opens a session still exists; see {@link isCredentialCurrent}. */
-  readonly isCurrent?: IsCurrent;
+  readonly isCurrent?: CredentialCheck;
 }
 
 /** Whether the credential that opened a session still exists. The user is locked. */
-export type IsCurrent = (trx: Trx) => Promise<boolean>;
+export type CredentialCheck = (trx: Trx) => Promise<boolean>;
 
 /** The password is correct, and the sign-in needs a second factor. No session was opened. */
 export class SecondFactorRequiredError extends Error {

@@ -11,8 +11,8 @@ export interface FairSemaphoreOptions {
   readonly maxWaitingPerKey: number;
 }
 
-/** The tasks of one key. A line without any task is deleted, so that memory is bounded by running and waiting tasks. */
-interface Line {
+/** The tasks of one key. A queue without any task is deleted, so that memory is bounded by running and waiting tasks. */
+interface KeyQueue {
   running: number;
   /**
    * Functions that start a task, oldest first. A set, so that a task whose deadline passes leaves it in constant time.
@@ -33,9 +33,9 @@ export class FairSemaphore<Key> {
   readonly #maxRunningPerKey: number;
   readonly #maxWaiting: number;
   readonly #maxWaitingPerKey: number;
-  readonly #lines = new Map<Key, Line>();
-  /** Lines that would start a task if `maxRunning` allowed it; the first one is next. */
-  readonly #ready = new Set<Line>();
+  readonly #queues = new Map<Key, KeyQueue>();
+  /** Queues that would start a task if `maxRunning` allowed it; the first one is next. */
+  readonly #ready = new Set<KeyQueue>();
   #running = 0;
   #waiting = 0;
 
@@ -58,78 +58,78 @@ export class FairSemaphore<Key> {
    *   what the task throws.
    */
   async run<Result>(key: Key, deadline: number, task: () => Promise<Result>): Promise<Result> {
-    const line = this.#lines.get(key) ?? { running: 0, waiting: new Set() };
+    const queue = this.#queues.get(key) ?? { running: 0, waiting: new Set() };
     if (performance.now() > deadline) throw overloaded();
-    if (this.#running < this.#maxRunning && line.running < this.#maxRunningPerKey) {
-      this.#lines.set(key, line);
-      this.#start(line);
+    if (this.#running < this.#maxRunning && queue.running < this.#maxRunningPerKey) {
+      this.#queues.set(key, queue);
+      this.#start(queue);
     } else {
-      await this.#wait(key, line, deadline);
+      await this.#wait(key, queue, deadline);
     }
     try {
       // Timers fire late when the event loop is busy.
       if (performance.now() > deadline) throw overloaded();
       return await task();
     } finally {
-      this.#end(key, line);
+      this.#end(key, queue);
     }
   }
 
-  #start(line: Line): void {
-    line.running += 1;
+  #start(queue: KeyQueue): void {
+    queue.running += 1;
     this.#running += 1;
   }
 
   /** Settles when `#end` has started the task, which therefore already counts as running. */
-  #wait(key: Key, line: Line, deadline: number): Promise<void> {
-    if (this.#waiting >= this.#maxWaiting || line.waiting.size >= this.#maxWaitingPerKey) throw overloaded();
-    this.#lines.set(key, line);
+  #wait(key: Key, queue: KeyQueue, deadline: number): Promise<void> {
+    if (this.#waiting >= this.#maxWaiting || queue.waiting.size >= this.#maxWaitingPerKey) throw overloaded();
+    this.#queues.set(key, queue);
     return new Promise((started, failed) => {
       const start = (): void => {
         clearTimeout(timer);
         started();
       };
       const giveUp = (): void => {
-        this.#leave(line, start);
-        this.#forgetIdle(key, line);
+        this.#leave(queue, start);
+        this.#forgetIdle(key, queue);
         failed(overloaded());
       };
       const timer = setTimeout(giveUp, Math.min(deadline - performance.now(), maxTimerMs));
-      line.waiting.add(start);
+      queue.waiting.add(start);
       this.#waiting += 1;
-      if (line.running < this.#maxRunningPerKey) this.#ready.add(line);
+      if (queue.running < this.#maxRunningPerKey) this.#ready.add(queue);
     });
   }
 
-  #leave(line: Line, start: () => void): void {
-    line.waiting.delete(start);
+  #leave(queue: KeyQueue, start: () => void): void {
+    queue.waiting.delete(start);
     this.#waiting -= 1;
-    if (line.waiting.size === 0) this.#ready.delete(line);
+    if (queue.waiting.size === 0) this.#ready.delete(queue);
   }
 
   /** Passes the free slot to a waiting task synchronously, so that a new task can't take it. */
-  #end(key: Key, line: Line): void {
-    line.running -= 1;
+  #end(key: Key, queue: KeyQueue): void {
+    queue.running -= 1;
     this.#running -= 1;
-    if (line.waiting.size > 0) this.#ready.add(line);
+    if (queue.waiting.size > 0) this.#ready.add(queue);
     const [next] = this.#ready;
     if (next) this.#startNext(next);
-    this.#forgetIdle(key, line);
+    this.#forgetIdle(key, queue);
   }
 
-  #startNext(line: Line): void {
-    const [start] = line.waiting;
+  #startNext(queue: KeyQueue): void {
+    const [start] = queue.waiting;
     if (!start) return;
-    this.#start(line);
-    this.#leave(line, start);
-    // Moves the line behind the others, so that keys alternate.
-    this.#ready.delete(line);
-    if (line.waiting.size > 0 && line.running < this.#maxRunningPerKey) this.#ready.add(line);
+    this.#start(queue);
+    this.#leave(queue, start);
+    // Moves the queue behind the others, so that keys alternate.
+    this.#ready.delete(queue);
+    if (queue.waiting.size > 0 && queue.running < this.#maxRunningPerKey) this.#ready.add(queue);
     start();
   }
 
-  #forgetIdle(key: Key, line: Line): void {
-    if (line.running === 0 && line.waiting.size === 0) this.#lines.delete(key);
+  #forgetIdle(key: Key, queue: KeyQueue): void {
+    if (queue.running === 0 && queue.waiting.size === 0) this.#queues.delete(key);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { SessionId, UserId } from "@latchkey/db/ids";
 import { endOldestSessions } from "@latchkey/db/sessions";
 import { type BetterAuthOptions, createBetterAuth } from "./better-auth.ts";
-import { callBetterAuth, type IsCurrent, SecondFactorRequiredError } from "./better-auth-call.ts";
+import { type CredentialCheck, callBetterAuth, SecondFactorRequiredError } from "./better-auth-call.ts";
 import type { PasswordSource } from "./password-queue.ts";
 
 export interface SessionsOptions extends BetterAuthOptions {
@@ -75,7 +75,7 @@ export interface Sessions {
     request: SessionRequest & {
       readonly hasSecondFactor?: boolean;
       readonly authenticatedAt?: Date | undefined;
-      readonly isCurrent?: IsCurrent;
+      readonly isCurrent?: CredentialCheck;
     },
   ): Promise<OpenSession>;
   /** Ends the request's session, if it has one. @returns the `Set-Cookie` values that clear the cookie. */

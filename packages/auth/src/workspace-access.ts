@@ -17,8 +17,8 @@ export interface WorkspaceAccess {
 }
 
 /**
- * Checks that a signed-in user has a permission in a workspace, based on the current data in the database.
- * Admission checks requests with a key.
+ * Checks that a signed-in user has a permission in a workspace, based on the current data in the database. Admission
+ * checks requests with a key.
  *
  * @throws {AppError} FORBIDDEN, the same for a workspace that does not exist and for one that the user is not a member
  *   of; with an issue `second_factor_required` if only the second factor is missing.

@@ -7,7 +7,7 @@ import { rememberDevice } from "./known-devices.ts";
 import { deleteMember } from "./members.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { findNotices } from "./notice-sources.ts";
-import { addNotices, claimNotice, deleteServiceAccountNotices, settleNotice } from "./notices.ts";
+import { addNotices, claimNotice, deleteServiceAccountNotices, releaseNotice } from "./notices.ts";
 import { Purger } from "./purger.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -220,9 +220,9 @@ test("one of several jobs claims a notice, and a failed one releases it", async 
   expect(claims).toHaveLength(1);
   const [claim] = claims;
   if (!claim) throw new Error("No notice was claimed.");
-  await settleNotice(nodes[0], claim.notice.id, "failed");
+  await releaseNotice(nodes[0], claim.notice.id, "failed");
   expect(await claimNotice(nodes[1], userId)).toMatchObject({ notice: { id: claim.notice.id } });
-  await settleNotice(nodes[1], claim.notice.id, "sent");
+  await releaseNotice(nodes[1], claim.notice.id, "sent");
   expect(await claimNotice(nodes[0], userId)).toBeUndefined();
 });
 

@@ -105,7 +105,7 @@ export async function claimNotice(db: Db, userId: UserId): Promise<ClaimedNotice
 }
 
 /** Ends the claim of a notice, which has been emailed or is to be emailed again. */
-export async function settleNotice(db: Db, id: NoticeId, outcome: "sent" | "failed"): Promise<void> {
+export async function releaseNotice(db: Db, id: NoticeId, outcome: "sent" | "failed"): Promise<void> {
   const now = sql<Date>`clock_timestamp()`;
   await db
     .updateTable("notices")

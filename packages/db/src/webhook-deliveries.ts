@@ -210,12 +210,8 @@ export async function recordAttempt(
   return row?.status;
 }
 
-/** Ends a delivery without another attempt. */
-export async function giveUpDelivery(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  id: DeliveryId,
-): Promise<void> {
+/** Marks a pending delivery as failed, so that it is not attempted again. */
+export async function failDelivery(trx: WorkspaceTrx, scope: WorkspaceScope, id: DeliveryId): Promise<void> {
   await trx
     .updateTable("webhook_deliveries")
     .set({ status: "failed", next_attempt_at: null })

@@ -237,7 +237,7 @@ export async function blockKeys(
  * Unblocks keys, and restarts their idle time in the workspace. Lock the workspace first, and call `bumpKeyVersions` last in
  * the transaction.
  */
-export async function allowKeys(
+export async function unblockKeys(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   ids: readonly KeyId[],

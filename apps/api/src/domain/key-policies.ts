@@ -15,10 +15,10 @@ import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import {
-  allowKeys,
   blockKeys,
   findWorkspaceKeys,
   listWorkspaceKeyPage,
+  unblockKeys,
   type WorkspaceKey,
 } from "@latchkey/db/workspace-keys";
 import { asUser, inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
@@ -157,7 +157,7 @@ export async function unblockWorkspaceKeys(trx: Trx, edit: Edit, ids: readonly K
   const rejected = keys.filter(({ isBlocked, violation }) => isBlocked || violation === "idle");
   if (rejected.length === 0) return;
   const unblocked = rejected.map(({ id }) => id);
-  await allowKeys(workspaceTrx, scope, unblocked);
+  await unblockKeys(workspaceTrx, scope, unblocked);
   for (const { id, isBlocked } of rejected) {
     const before = isBlocked ? { isBlocked } : { isIdle: true };
     await appendAudit(workspaceTrx, scope, origin, { action: "key.unblocked", targetId: id, before });

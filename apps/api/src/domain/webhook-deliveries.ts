@@ -7,8 +7,8 @@ import type { Db, DeliveryAttempt, DeliveryStatus } from "@latchkey/db/schema";
 import {
   type Delivery,
   deleteOldDeliveries,
+  failDelivery,
   findDelivery,
-  giveUpDelivery,
   recordAttempt,
 } from "@latchkey/db/webhook-deliveries";
 import { findWebhook, readWebhookSecrets, recordOutcome } from "@latchkey/db/webhooks";
@@ -43,7 +43,7 @@ export async function prepareDelivery(
     const signingSecrets = openSecrets(await readWebhookSecrets(trx, scope, webhook.id), webhook.id, secrets);
     // The event may have been purged since.
     if (webhook.disabledAt || (delivery.eventId && !event) || !signingSecrets) {
-      await giveUpDelivery(trx, scope, id);
+      await failDelivery(trx, scope, id);
       return undefined;
     }
     return { delivery, event, url: webhook.url, secrets: signingSecrets };

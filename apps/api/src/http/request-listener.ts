@@ -50,7 +50,7 @@ export interface AdmissionGate {
 export type ServeOpen = (ctx: Context, outcome: AdmissionOutcome) => Reply | Promise<Reply>;
 
 /** The handlers of requests. */
-export interface Responders {
+export interface RequestHandlers {
   readonly open: ServeOpen;
   /** Handles all other requests. */
   readonly app: Koa;
@@ -71,7 +71,7 @@ export interface Responders {
  */
 export function createRequestListener(
   gate: AdmissionGate,
-  { open, app, answerFailure }: Responders,
+  { open, app, answerFailure }: RequestHandlers,
 ): RequestListener {
   const handleOther = app.callback();
   const write = createBatcher<Written>(queueMicrotask, ({ ctx, reply }) => {

@@ -1,5 +1,5 @@
 import type { UserId } from "@latchkey/db/ids";
-import { addEmailJob, claimNotice, settleNotice } from "@latchkey/db/notices";
+import { addEmailJob, claimNotice, releaseNotice } from "@latchkey/db/notices";
 import type { Db } from "@latchkey/db/schema";
 import type { Mailer } from "./mailer.ts";
 import { noticeMail } from "./mails.ts";
@@ -26,10 +26,10 @@ export async function sendNotices(
     try {
       await mailer.send({ ...noticeMail({ email, name }, notice, baseUrl), id: `notice-${notice.id}` });
     } catch (error) {
-      await settleNotice(db, notice.id, "failed");
+      await releaseNotice(db, notice.id, "failed");
       throw error;
     }
-    await settleNotice(db, notice.id, "sent");
+    await releaseNotice(db, notice.id, "sent");
   }
   await db.transaction().execute((trx) => addEmailJob(trx, userId));
 }

@@ -1,5 +1,5 @@
 import type { ErrorCode, Issue, IssueCode } from "@latchkey/errors";
-import type { Message, MessagePiece } from "@latchkey/errors/message";
+import type { Message, MessagePart } from "@latchkey/errors/message";
 import { TRPCClientError } from "@trpc/client";
 import { formatMessage } from "../ui/format-message.ts";
 
@@ -106,10 +106,10 @@ function isIssue(value: unknown): value is FieldIssue {
 
 /** Whether the value is a message with counts or times, which are formatted here. */
 function isMessage(value: unknown): value is Message {
-  return Array.isArray(value) && value.every(isPiece);
+  return Array.isArray(value) && value.every(isMessagePart);
 }
 
-function isPiece(value: unknown): value is MessagePiece {
+function isMessagePart(value: unknown): value is MessagePart {
   if (typeof value === "string") return true;
   return isRecord(value) && (typeof value.count === "number" || typeof value.time === "string");
 }

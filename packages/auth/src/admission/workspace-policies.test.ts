@@ -7,7 +7,7 @@ import { type ApiKeyPolicy, defaultPolicy } from "@latchkey/db/key-policy";
 import { listMembers, lockUsers } from "@latchkey/db/members";
 import type { Db } from "@latchkey/db/schema";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
-import { allowKeys, blockKeys } from "@latchkey/db/workspace-keys";
+import { blockKeys, unblockKeys } from "@latchkey/db/workspace-keys";
 import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { insertWorkspace } from "@latchkey/db/workspaces";
 import { sql } from "kysely";
@@ -65,7 +65,7 @@ async function setPolicy(scope: WorkspaceScope, policy: Partial<ApiKeyPolicy>): 
 async function setBlocked({ scope, key }: Scene, isBlocked: boolean): Promise<void> {
   await inWorkspace(database.db, scope, async (trx) => {
     if (isBlocked) await blockKeys(trx, scope, { ids: [key.id], by: key.userId });
-    else await allowKeys(trx, scope, [key.id]);
+    else await unblockKeys(trx, scope, [key.id]);
     await bumpKeyVersions(trx, { keyIds: [key.id] });
   });
 }

@@ -24,14 +24,14 @@ export async function createOwnedDatabase(): Promise<OwnedDatabase> {
 }
 
 /** Text that would break a format without escaping. */
-export const awkwardText = "tab\t, line\nfeed, \r, \\, \\., \\N, “quotes”, 🗝, \u0001";
+export const textThatNeedsEscaping = "tab\t, line\nfeed, \r, \\, \\., \\N, “quotes”, 🗝, \u0001";
 
 /** Adds two tenants, with rows in every table. The operator is not the first row of its table. */
 export async function fill(db: Db): Promise<void> {
   await sql`
     insert into users (id, email, name) values
       ('01900000-0000-7000-8000-000000000001', 'ada@example.com', 'Ada'),
-      ('01900000-0000-7000-8000-000000000002', 'grace@example.com', ${awkwardText})`.execute(db);
+      ('01900000-0000-7000-8000-000000000002', 'grace@example.com', ${textThatNeedsEscaping})`.execute(db);
   // Moves the operator's row behind the other user's.
   await sql`update users set image = '\\.' where is_operator`.execute(db);
   await sql`

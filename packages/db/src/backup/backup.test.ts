@@ -7,7 +7,6 @@ import { migrations } from "../migrations.ts";
 import type { Db } from "../schema.ts";
 import { requireTenantIsolation } from "../tenant-isolation.ts";
 import {
-  awkwardText,
   createOwnedDatabase,
   dump,
   fill,
@@ -15,6 +14,7 @@ import {
   type OwnedDatabase,
   readTables,
   reseal,
+  textThatNeedsEscaping,
 } from "./backup.test-kit.ts";
 import { openBackupSession } from "./backup-session.ts";
 import { backupTables } from "./backup-tables.ts";
@@ -52,7 +52,7 @@ test("restores every row of every table unchanged, for an owner who is not a sup
     select email, name, is_operator from users order by email`.execute(target.superuser);
   expect(rows).toEqual([
     { email: "ada@example.com", name: "Ada", is_operator: true },
-    { email: "grace@example.com", name: awkwardText, is_operator: false },
+    { email: "grace@example.com", name: textThatNeedsEscaping, is_operator: false },
   ]);
   await requireTenantIsolation(target.owner);
 });

@@ -55,7 +55,7 @@ export async function restoreDatabase(
   const session = await openBackupSession(connection, "latchkey restore");
   try {
     await requireUnused(session.db, options.isEmbedded);
-    await requireSameSchema(session.db, header, { mayBeEmpty: true });
+    await requireSameSchema(session.db, header, { isEmptyAllowed: true });
     const applied = await migrate(connection, { known: backupMigrations, onWarning });
     const contents = await loadRows(session, options);
     await migrate(connection, { known, onWarning });
@@ -93,14 +93,14 @@ function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
 async function requireSameSchema(
   db: Db,
   header: BackupHeader,
-  { mayBeEmpty }: { readonly mayBeEmpty: boolean },
+  { isEmptyAllowed }: { readonly isEmptyAllowed: boolean },
 ): Promise<string> {
   const { rows } = await sql<{ schema: string | null }>`select current_schema()::text as schema`.execute(db);
   const schema = rows[0]?.schema ?? "public";
   const applied = (await readHistory(db, schema)).map(({ name }) => name);
   const expected = header.migrations.map(({ name }) => name);
   const isSame = applied.length === expected.length && expected.every((name) => applied.includes(name));
-  if (isSame || (mayBeEmpty && applied.length === 0)) return schema;
+  if (isSame || (isEmptyAllowed && applied.length === 0)) return schema;
   const [first = ""] = [
     ...applied.filter((name) => !expected.includes(name)),
     ...expected.filter((name) => !applied.includes(name)),
@@ -117,7 +117,7 @@ async function loadRows(
 ): Promise<Omit<RestoreResult, "isNew">> {
   const { client, db } = session;
   await client.query("begin");
-  const schema = await requireSameSchema(db, options.header, { mayBeEmpty: false });
+  const schema = await requireSameSchema(db, options.header, { isEmptyAllowed: false });
   const name = (table: string): string => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(table)}`;
   const present = await findBackupTables(db);
   await client.query(
