@@ -8,7 +8,7 @@ export default defineConfig({
       "soak/**/*.test.ts",
       // The tests that repeat their rounds, `effort` times as often.
       "faults/node-killed.test.ts",
-      "security/{crosswise-changes,immediate-effect,last-owners,one-connection}.test.ts",
+      "security/{mutual-changes,immediate-effect,last-owners,one-connection}.test.ts",
     ],
     provide: { effort: 5 },
     globalSetup: "support/global-setup.ts",

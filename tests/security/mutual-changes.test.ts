@@ -147,7 +147,7 @@ test("keeps an owner in each of two workspaces whose two owners change and remov
     for (const workspaceId of workspaces)
       expect(await memberships.countOwners(workspaceId)).toBeGreaterThan(0);
   }
-  console.info(`crosswise in two workspaces: ${JSON.stringify(Object.fromEntries(counts))}`);
+  console.info(`mutual changes in two workspaces: ${JSON.stringify(Object.fromEntries(counts))}`);
 });
 
 /** More changes than are possible while a command runs. */

@@ -41,7 +41,7 @@ test("abandons a statement without a response after all of its callers have been
   await expect.poll(async () => (await node.admit(key)).kind, { timeout: 5_000 }).toBe("admitted");
 });
 
-test("a node whose Postgres has fallen silent stops when it is told to", async () => {
+test("a node whose Postgres stopped responding stops on SIGTERM", async () => {
   const { node, proxy } = environment;
   const { key } = await environment.knownKey("stopping");
   proxy.hold();
@@ -49,6 +49,6 @@ test("a node whose Postgres has fallen silent stops when it is told to", async (
   const signalledAt = performance.now();
   expect(await node.stop("SIGTERM")).toBe(0);
   const tookMs = performance.now() - signalledAt;
-  console.info(`SIGTERM while Postgres is silent: gone within ${Math.round(tookMs)} ms`);
+  console.info(`SIGTERM while Postgres does not respond: stopped within ${Math.round(tookMs)} ms`);
   expect(tookMs).toBeLessThan(5_000);
 });
