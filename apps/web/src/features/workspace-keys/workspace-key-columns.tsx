@@ -24,24 +24,28 @@ export function workspaceKeyColumns(
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 140,
+      minWidth: 220,
       grow: 2,
       rank: 0,
-      cell: (key) =>
-        hasKeyPage(key, ownId) ? (
-          <Link
-            className={classes.name}
-            to="/account/api-keys/$keyId"
-            params={{ keyId: key.id }}
-            title={key.name}
-          >
-            {key.name}
-          </Link>
-        ) : (
-          <span className={classes.name} title={key.name}>
-            {key.name}
-          </span>
-        ),
+      cell: (key) => (
+        <>
+          {hasKeyPage(key, ownId) ? (
+            <Link
+              className={classes.name}
+              to="/account/api-keys/$keyId"
+              params={{ keyId: key.id }}
+              title={key.name}
+            >
+              {key.name}
+            </Link>
+          ) : (
+            <span className={classes.name} title={key.name}>
+              {key.name}
+            </span>
+          )}{" "}
+          <code className={classes.start}>{key.start}…</code>
+        </>
+      ),
     },
     {
       id: "status",
@@ -55,20 +59,12 @@ export function workspaceKeyColumns(
       id: "owner",
       label: "Owner",
       order: "owner",
-      minWidth: 104,
+      minWidth: 120,
       rank: 2,
       cell: ({ owner }) => (
         // One text, so that an ellipsis can end it.
         <bdi title={owner.email ?? undefined}>{owner.id === ownId ? "You" : nameOwner(owner)}</bdi>
       ),
-    },
-    {
-      id: "start",
-      label: "Key",
-      minWidth: 96,
-      grow: 0,
-      rank: 5,
-      cell: ({ start }) => <code className={classes.mono}>{start}…</code>,
     },
     {
       id: "restrictions",
