@@ -24,7 +24,7 @@ export function workspaceKeyColumns(
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 220,
+      minWidth: 200,
       grow: 2,
       rank: 0,
       cell: (key) => (
@@ -69,7 +69,7 @@ export function workspaceKeyColumns(
     {
       id: "restrictions",
       label: "Restrictions",
-      minWidth: 120,
+      minWidth: 140,
       isWide: true,
       rank: 7,
       cell: (key) => {
