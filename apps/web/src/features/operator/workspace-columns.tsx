@@ -11,7 +11,7 @@ export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataC
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 160,
+      minWidth: 200,
       grow: 2,
       rank: 0,
       cell: ({ name }) => (
