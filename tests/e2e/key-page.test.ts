@@ -375,11 +375,20 @@ test("shows how a request with a key would be decided, and stores the key nowher
 
 test("shows that a key without a rate limit is valid, from the list of keys", async () => {
   const { page, key } = await openKey("try-free");
+  // The form fills the window of a small phone, and the answer scrolls into view.
+  const viewport = { width: 375, height: 480 };
+  await page.setViewportSize(viewport);
   await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "Try it" }).click();
   await dialogOf(page).getByLabel("API key", { exact: true }).fill(key);
   await dialogOf(page).getByLabel("API key", { exact: true }).press("Enter");
-  await dialogOf(page).getByText("The key is valid for this request.").waitFor();
+  const answer = dialogOf(page).getByText("The key is valid for this request.");
+  await answer.waitFor();
+  const bottomOf = async () => {
+    const box = await answer.boundingBox();
+    return box ? box.y + box.height : Number.POSITIVE_INFINITY;
+  };
+  await expect.poll(bottomOf).toBeLessThanOrEqual(viewport.height);
   await page.keyboard.press("Escape");
   await dialogOf(page).waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Try it" }).click();

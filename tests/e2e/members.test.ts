@@ -75,7 +75,7 @@ test("keeps search, role and sort order in the URL", async () => {
   await ada.getByRole("option", { name: "Viewer" }).click();
   await ada.getByText("No member matches “HOPPER”").waitFor();
   expect(new URL(ada.url()).search).toBe("?q=HOPPER&role=viewer");
-  await ada.getByRole("button", { name: "Show all members" }).click();
+  await ada.getByRole("button", { name: "Clear filters" }).click();
   await ada.getByText("3 members", { exact: true }).waitFor();
   await ada.getByRole("button", { name: "Name", exact: true }).click();
   await ada.getByRole("button", { name: "Name", exact: true }).click();

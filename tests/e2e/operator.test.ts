@@ -77,8 +77,8 @@ test("lists the workspaces of all users with their sizes, and finds them by the 
   await ada.getByText("1 workspace", { exact: true }).waitFor();
   expect(new URL(ada.url()).search).toBe("?sort=name&q=hopper");
   await ada.getByRole("searchbox").fill("nothing");
-  await ada.getByRole("heading", { name: "No workspace matches" }).waitFor();
-  await ada.getByRole("button", { name: "Show all workspaces" }).click();
+  await ada.getByRole("heading", { name: "No workspace matches “nothing”" }).waitFor();
+  await ada.getByRole("button", { name: "Clear search" }).click();
   await ada.getByText("2 workspaces").waitFor();
 });
 

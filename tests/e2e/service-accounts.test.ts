@@ -132,9 +132,9 @@ test("disables, enables and deletes the service account on a phone", async () =>
   await ada.setViewportSize(viewport);
   await ada.goto(addressOf("members/service-accounts"));
   await ada.getByRole("searchbox").fill("nothing");
-  await ada.getByRole("heading", { name: "No service account matches" }).waitFor();
+  await ada.getByRole("heading", { name: "No service account matches “nothing”" }).waitFor();
   expect(new URL(ada.url()).search).toBe("?q=nothing");
-  await ada.getByRole("button", { name: "Show all service accounts" }).click();
+  await ada.getByRole("button", { name: "Clear search" }).click();
   await ada.getByRole("link", { name: "Deploys" }).click();
   await ada.getByRole("button", { name: "Disable service account" }).click();
   await confirm("Disable service account");

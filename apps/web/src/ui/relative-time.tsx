@@ -31,7 +31,8 @@ export function RelativeTime({ at, isFuture = false }: RelativeTimeProps): React
 export function ExactTime({ at }: { readonly at: string }): ReactElement {
   return (
     <time dateTime={at} className={classes.exact}>
-      {describeExactly(new Date(at))}
+      {/* The time zone stays beside the time. */}
+      {describeExactly(new Date(at)).replace(/ (?=\S+$)/, "\u00a0")}
     </time>
   );
 }

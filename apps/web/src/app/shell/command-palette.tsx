@@ -145,7 +145,8 @@ interface OptionProps {
 }
 
 function Option({ id, command, isSelected, onHover, onRun }: OptionProps): ReactElement {
-  const { icon: Icon, label, detail } = command;
+  const { icon: Icon, label, detail, isCode } = command;
+  const Detail = isCode ? "code" : "span";
   return (
     // The field keeps the focus and handles key presses in `handleKey`.
     // biome-ignore lint/a11y/useKeyWithClickEvents: an option of a combobox never has the focus
@@ -161,7 +162,7 @@ function Option({ id, command, isSelected, onHover, onRun }: OptionProps): React
     >
       <Icon size={18} className={classes.icon} />
       <bdi className={classes.words}>{label}</bdi>
-      {detail && <span className={classes.detail}>{detail}</span>}
+      {detail && <Detail className={classes.detail}>{detail}</Detail>}
     </div>
   );
 }

@@ -26,6 +26,8 @@ export interface Command {
   readonly id: string;
   readonly label: string;
   readonly detail?: string;
+  /** Whether the detail is the start of a key. */
+  readonly isCode?: boolean;
   readonly icon: typeof IconKey;
   readonly run: () => void;
 }
@@ -152,6 +154,7 @@ function useKeys(text: SearchText): Found {
     id,
     label: name,
     detail: `${start}…`,
+    isCode: true,
     icon: IconKey,
     run: () => void navigate({ to: "/account/api-keys/$keyId", params: { keyId: id } }),
   }));

@@ -26,7 +26,7 @@ export function NoMatch({ search, role, onClear }: NoMatchProps): ReactElement {
       }
       action={
         <Button variant="default" onClick={onClear}>
-          Show all members
+          {role ? "Clear filters" : "Clear search"}
         </Button>
       }
     >

@@ -11,11 +11,11 @@ export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataC
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 160,
+      minWidth: 200,
       grow: 2,
       rank: 0,
       cell: ({ name }) => (
-        <bdi className={classes.text} title={name}>
+        <bdi className={classes.name} title={name}>
           {name}
         </bdi>
       ),
@@ -24,10 +24,10 @@ export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataC
       id: "slug",
       label: "Slug",
       order: "slug",
-      minWidth: 140,
+      minWidth: 180,
       isWide: true,
       rank: 1,
-      cell: ({ slug }) => <span className={classes.text}>/w/{slug}</span>,
+      cell: ({ slug }) => <code className={classes.slug}>/w/{slug}</code>,
     },
     {
       id: "memberCount",

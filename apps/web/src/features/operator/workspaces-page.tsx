@@ -6,6 +6,7 @@ import type { WorkspaceOverview } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
+import { NoMatchTitle } from "../../ui/no-match-title.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useWorkspaces } from "./use-workspaces.ts";
@@ -40,7 +41,7 @@ export function WorkspacesPage(): ReactElement {
         defaultSort={defaultWorkspaceSort}
         actions={LogLink}
         actionsWidth={60}
-        empty={<EmptyList isFiltered={isFiltered} onClear={() => table.change({ q: undefined })} />}
+        empty={<EmptyList search={search.q} onClear={() => table.change({ q: undefined })} />}
       />
     </>
   );
@@ -64,18 +65,19 @@ function idOf({ id }: WorkspaceOverview): string {
 }
 
 interface EmptyListProps {
-  readonly isFiltered: boolean;
+  readonly search: string | undefined;
   readonly onClear: () => void;
 }
 
-function EmptyList({ isFiltered, onClear }: EmptyListProps): ReactElement {
+function EmptyList({ search = "", onClear }: EmptyListProps): ReactElement {
+  const isFiltered = search !== "";
   return (
     <EmptyPanel
-      title={isFiltered ? "No workspace matches" : "No workspaces yet"}
+      title={isFiltered ? <NoMatchTitle noun="workspace" search={search} /> : "No workspaces yet"}
       action={
         isFiltered && (
           <Button variant="default" onClick={onClear}>
-            Show all workspaces
+            Clear search
           </Button>
         )
       }

@@ -8,6 +8,7 @@ import { CodeLine } from "../../ui/code-line.tsx";
 import { countOf } from "../../ui/count.ts";
 import { curlLine } from "../../ui/curl-line.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Section } from "../../ui/section.tsx";
 import classes from "./quick-start.module.css";
 
 interface QuickStartProps {
@@ -48,11 +49,8 @@ function Steps({ progress, baseUrl, workspaceId }: QuickStartProps): ReactElemen
   const hasKey = progress && progress.keyCount > 0;
   const isUsed = progress && progress.usageCount > 0;
   return (
-    <section className={classes.section} aria-labelledby="quick-start" aria-busy={!progress}>
-      <h2 className={classes.heading} id="quick-start">
-        Quick start
-      </h2>
-      <ol className={classes.steps}>
+    <Section title="Quick start">
+      <ol className={classes.steps} aria-busy={!progress}>
         <Step number={1} title="Create an API key" isDone={hasKey}>
           {!progress ? (
             <Skeleton h={32} w={136} />
@@ -89,7 +87,7 @@ function Steps({ progress, baseUrl, workspaceId }: QuickStartProps): ReactElemen
           </p>
         </Step>
       </ol>
-    </section>
+    </Section>
   );
 }
 

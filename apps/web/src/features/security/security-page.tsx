@@ -42,11 +42,11 @@ function securityColumns(
       describe(event, workspaceNames),
     ),
     timeColumn(1),
-    { id: "actor", label: "Actor", minWidth: 176, rank: 2, cell: ({ actor }) => <Actor actor={actor} /> },
+    { id: "actor", label: "Actor", minWidth: 160, rank: 2, cell: ({ actor }) => <Actor actor={actor} /> },
     {
       id: "device",
       label: "Device",
-      minWidth: 152,
+      minWidth: 170,
       rank: 3,
       cell: ({ device }) => (device ? describeDevice(device) : <EmptyCell />),
     },

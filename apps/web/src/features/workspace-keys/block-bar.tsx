@@ -3,6 +3,7 @@ import type { ReactElement } from "react";
 import type { WorkspaceKey } from "../../server/trpc.ts";
 import classes from "../../ui/bulk-bar.module.css";
 import { countOf } from "../../ui/count.ts";
+import dialogClasses from "../../ui/dialog.module.css";
 import { type BlockRequest, canUnblock } from "./block-request.ts";
 
 interface BlockBarProps {
@@ -27,7 +28,10 @@ export function BlockBar({ apiKeys, onRequest, onClear }: BlockBarProps): ReactE
       <span role="status">{countOf(apiKeys.length, "key", "keys")} selected</span>
       <div className={classes.actions}>
         {blockable.length > 0 && (
-          <Button variant="default" onClick={() => onRequest({ action: "block", apiKeys: blockable })}>
+          <Button
+            className={dialogClasses.danger}
+            onClick={() => onRequest({ action: "block", apiKeys: blockable })}
+          >
             Block
           </Button>
         )}

@@ -49,7 +49,7 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
     unblock: useMutation(trpc.workspaceKeys.unblock.mutationOptions(finish)),
   };
   const change = changes[action];
-  const label = `${actions[action].verb} ${countOf(apiKeys.length, "key", "keys")}`;
+  const label = `${actions[action].verb} ${apiKeys.length === 1 ? "key" : countOf(apiKeys.length, "key", "keys")}`;
   const [only] = apiKeys;
   return (
     <Modal

@@ -24,24 +24,28 @@ export function workspaceKeyColumns(
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 140,
+      minWidth: 200,
       grow: 2,
       rank: 0,
-      cell: (key) =>
-        hasKeyPage(key, ownId) ? (
-          <Link
-            className={classes.name}
-            to="/account/api-keys/$keyId"
-            params={{ keyId: key.id }}
-            title={key.name}
-          >
-            {key.name}
-          </Link>
-        ) : (
-          <span className={classes.name} title={key.name}>
-            {key.name}
-          </span>
-        ),
+      cell: (key) => (
+        <>
+          {hasKeyPage(key, ownId) ? (
+            <Link
+              className={classes.name}
+              to="/account/api-keys/$keyId"
+              params={{ keyId: key.id }}
+              title={key.name}
+            >
+              {key.name}
+            </Link>
+          ) : (
+            <span className={classes.name} title={key.name}>
+              {key.name}
+            </span>
+          )}{" "}
+          <code className={classes.start}>{key.start}…</code>
+        </>
+      ),
     },
     {
       id: "status",
@@ -55,7 +59,7 @@ export function workspaceKeyColumns(
       id: "owner",
       label: "Owner",
       order: "owner",
-      minWidth: 104,
+      minWidth: 120,
       rank: 2,
       cell: ({ owner }) => (
         // One text, so that an ellipsis can end it.
@@ -63,17 +67,9 @@ export function workspaceKeyColumns(
       ),
     },
     {
-      id: "start",
-      label: "Key",
-      minWidth: 96,
-      grow: 0,
-      rank: 5,
-      cell: ({ start }) => <code className={classes.mono}>{start}…</code>,
-    },
-    {
       id: "restrictions",
       label: "Restrictions",
-      minWidth: 120,
+      minWidth: 140,
       isWide: true,
       rank: 7,
       cell: (key) => {

@@ -13,6 +13,7 @@ import { hasKeyPage } from "../../ui/has-key-page.ts";
 import { workspaceStatusFilters } from "../../ui/key-status.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
+import { NoMatchTitle } from "../../ui/no-match-title.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { defaultPageSize } from "../../ui/table-search.ts";
@@ -131,6 +132,7 @@ export function WorkspaceKeysPage(): ReactElement {
         }
         empty={
           <EmptyList
+            search={q}
             isFiltered={isFiltered}
             onClear={() => table.change({ q: undefined, status: undefined })}
           />
@@ -158,14 +160,15 @@ function idOf({ id }: WorkspaceKey): string {
 }
 
 interface EmptyListProps {
+  readonly search: string;
   readonly isFiltered: boolean;
   readonly onClear: () => void;
 }
 
-function EmptyList({ isFiltered, onClear }: EmptyListProps): ReactElement {
+function EmptyList({ search, isFiltered, onClear }: EmptyListProps): ReactElement {
   return (
     <EmptyPanel
-      title={isFiltered ? "No key matches" : "No API keys yet"}
+      title={isFiltered ? <NoMatchTitle noun="key" search={search} /> : "No API keys yet"}
       action={
         isFiltered ? (
           <Button variant="default" onClick={onClear}>

@@ -54,9 +54,11 @@ export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysPr
         defaultSort={defaultSort}
         onOpen={({ id }) => void navigate({ to: "/account/api-keys/$keyId", params: { keyId: id } })}
         empty={
-          <p className={sectionClasses.words}>
-            No API keys yet. Create one per script or service, so that you can disable each one separately.
-          </p>
+          <div className={sectionClasses.box}>
+            <p className={sectionClasses.words}>
+              No API keys yet. Create one per script or service, so that you can disable each one separately.
+            </p>
+          </div>
         }
       />
     </Section>

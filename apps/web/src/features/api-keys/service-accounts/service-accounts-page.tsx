@@ -12,6 +12,7 @@ import { EmptyPanel } from "../../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../../ui/growing-table.tsx";
 import { LazyDialog } from "../../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../../ui/lost-access.tsx";
+import { NoMatchTitle } from "../../../ui/no-match-title.tsx";
 import { PageHeader } from "../../../ui/page-header.tsx";
 import { useStable } from "../../../ui/use-stable.ts";
 import { useTableNavigation } from "../../../ui/use-table-navigation.ts";
@@ -100,7 +101,7 @@ export function ServiceAccountsPage(): ReactElement {
           }
         }
         onOpen={({ userId }) => openAccount(userId)}
-        empty={<EmptyList isFiltered={isFiltered} onClear={() => table.change({ q: undefined })} />}
+        empty={<EmptyList search={search.q} onClear={() => table.change({ q: undefined })} />}
       />
       <LazyDialog
         source={newDialog}
@@ -121,18 +122,19 @@ function idOf({ userId }: Member): string {
 }
 
 interface EmptyListProps {
-  readonly isFiltered: boolean;
+  readonly search: string | undefined;
   readonly onClear: () => void;
 }
 
-function EmptyList({ isFiltered, onClear }: EmptyListProps): ReactElement {
+function EmptyList({ search = "", onClear }: EmptyListProps): ReactElement {
+  const isFiltered = search !== "";
   return (
     <EmptyPanel
-      title={isFiltered ? "No service account matches" : "No service accounts yet"}
+      title={isFiltered ? <NoMatchTitle noun="service account" search={search} /> : "No service accounts yet"}
       action={
         isFiltered && (
           <Button variant="default" onClick={onClear}>
-            Show all service accounts
+            Clear search
           </Button>
         )
       }

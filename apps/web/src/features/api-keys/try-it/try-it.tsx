@@ -1,7 +1,7 @@
 import { Select, TextInput } from "@mantine/core";
 import { type UseFormReturnType, useForm } from "@mantine/form";
 import { useMutation } from "@tanstack/react-query";
-import { type ReactElement, useRef } from "react";
+import { type ReactElement, useEffect, useRef } from "react";
 import { describeFailure } from "../../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../../server/show-issues.ts";
 import { type TriedRequest, trpcClient } from "../../../server/trpc.ts";
@@ -58,6 +58,11 @@ export function TryIt({ keyId, keyField }: TryItProps): ReactElement {
   });
   // After the verdict was shown, the input can be discarded without asking.
   useUnsavedInput(() => form.isDirty() && !evaluation.isSuccess);
+  const answer = useRef<HTMLDivElement>(null);
+  // On a phone, the form fills the window.
+  useEffect(() => {
+    if (evaluation.data) answer.current?.scrollIntoView({ block: "nearest" });
+  }, [evaluation.data]);
   const failure = evaluation.error ? describeFailure(evaluation.error) : undefined;
   return (
     <form
@@ -108,10 +113,15 @@ export function TryIt({ keyId, keyField }: TryItProps): ReactElement {
       {failure && !hasIssueOf(form, failure) && (
         <FormFailure message={failure.message} requestId={failure.requestId} />
       )}
-      <BusyButton type="submit" className={classes.submit} loading={evaluation.isPending}>
+      <BusyButton
+        type="submit"
+        className={classes.submit}
+        data-in-dialog={keyId === undefined || undefined}
+        loading={evaluation.isPending}
+      >
         Try it
       </BusyButton>
-      <div className={classes.answer} role="status">
+      <div className={classes.answer} role="status" ref={answer}>
         {evaluation.data && <Verdict verdict={evaluation.data} hasLink={keyId === undefined} />}
       </div>
     </form>
