@@ -175,6 +175,30 @@ test("keeps the columns and the page size of the security log in the URL", async
   await log.getByText("Created the API key “Key 0”").waitFor();
 });
 
+test("filters the security log by event and days, apart from the sessions of the same page", async () => {
+  await proceduresOf(page).account.rename.mutate({ name: "Ada Byron" });
+  await proceduresOf(page).account.rename.mutate({ name: visitor.name });
+  await open("/account/security?sessionSort=createdAt");
+  const log = page.getByRole("region", { name: "Security log" });
+  await log.getByRole("combobox", { name: "Event" }).click();
+  await page.getByRole("option", { name: "Name changed" }).click();
+  await log.getByText("2 events", { exact: true }).waitFor();
+  await expect.poll(query).toEqual({ sessionSort: "createdAt", action: "account.renamed" });
+  await log.getByLabel("From").fill("2020-01-01");
+  await log.getByLabel("To", { exact: true }).fill("2020-01-31");
+  await log.getByRole("heading", { name: "No event matches" }).waitFor();
+  const filter = { action: "account.renamed", from: "2020-01-01", to: "2020-01-31" };
+  expect(query()).toEqual({ sessionSort: "createdAt", ...filter });
+  await page.getByRole("region", { name: "Sessions" }).getByRole("button", { name: "Last used" }).click();
+  await expect.poll(query).toEqual({ sessionSort: "lastUsedAt", ...filter });
+  await page.reload();
+  await log.getByRole("heading", { name: "No event matches" }).waitFor();
+  expect(await log.getByRole("combobox", { name: "Event" }).inputValue()).toBe("Name changed");
+  await log.getByRole("button", { name: "Clear filters" }).click();
+  await log.getByText("Created the API key “Key 10”").waitFor();
+  expect(query()).toEqual({ sessionSort: "lastUsedAt" });
+});
+
 test.each([
   ["the audit log", () => `/w/${slug}/audit`],
   ["the security log", () => "/account/security"],

@@ -42,6 +42,7 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
     ["service-accounts-empty", `w/${emptySlug}/members/service-accounts`, "No service accounts yet"],
     ["webhooks-empty", `w/${emptySlug}/webhooks`, "No webhooks yet"],
     ["audit-log-no-match", `w/${slug}/audit?from=2020-01-01&to=2020-01-02`, "No event matches"],
+    ["security-log-no-match", "account/security?from=2020-01-01&to=2020-01-02", "No event matches"],
     ["members-no-match", `w/${slug}/members?q=nothing`, "No member matches"],
     ["users-no-match", "operator/users?q=nothing", "No user matches"],
     ["request-unknown", "account/requests/no-such-request", "No rejected request"],
