@@ -269,6 +269,49 @@ test("sorts sessions, chooses their columns and ends selected ones, apart from t
   expect(query()).not.toHaveProperty("selectedSessions");
 });
 
+test("searches webhooks and filters them by status, in the URL", async () => {
+  for (const path of ["siem", "chat"]) {
+    const url = `https://hooks.example.com/${path}`;
+    await proceduresOf(page).webhooks.create.mutate({ workspaceId, url, actions: ["webhook.deleted"] });
+  }
+  await environment.change("update webhooks set failing_since = now() where url like '%chat'");
+  await open(`/w/${slug}/webhooks`);
+  await page.getByText("2 webhooks", { exact: true }).waitFor();
+  await page.getByRole("combobox", { name: "Status" }).click();
+  await page.getByRole("option", { name: "Failing" }).click();
+  await page.getByText("1 webhook", { exact: true }).waitFor();
+  expect(query()).toEqual({ status: "failing" });
+  await page.getByRole("searchbox", { name: "Search webhooks" }).fill("siem");
+  await page.getByRole("heading", { name: "No webhook matches" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "No webhook matches" }).waitFor();
+  expect(query()).toEqual({ status: "failing", q: "siem" });
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByText("2 webhooks", { exact: true }).waitFor();
+  expect(query()).toEqual({});
+  const { items } = await proceduresOf(page).webhooks.list.query({ workspaceId });
+  for (const { id } of items) await proceduresOf(page).webhooks.delete.mutate({ workspaceId, id });
+});
+
+test("filters users by status and operator role, in the URL", async () => {
+  await environment.command(["user", "disable", "linus@example.com"]);
+  await open("/operator/users");
+  await page.getByRole("combobox", { name: "Status" }).click();
+  await page.getByRole("option", { name: "Disabled" }).click();
+  await page.getByText("1 user", { exact: true }).waitFor();
+  await rows().filter({ hasText: "Linus" }).waitFor();
+  await page.getByRole("combobox", { name: "Role" }).click();
+  await page.getByRole("option", { name: "Operators only" }).click();
+  await page.getByRole("heading", { name: "No user matches" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "No user matches" }).waitFor();
+  expect(query()).toEqual({ status: "disabled", role: "operator" });
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await rows().filter({ hasText: "Ada Lovelace" }).waitFor();
+  expect(query()).toEqual({});
+  await environment.command(["user", "enable", "linus@example.com"]);
+});
+
 describe("lists with more rows than the smallest page", () => {
   const count = 11;
   let accountId: string;

@@ -41,6 +41,7 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
     ["invitations-empty", `w/${emptySlug}/members/invitations`, "No pending invitations"],
     ["service-accounts-empty", `w/${emptySlug}/members/service-accounts`, "No service accounts yet"],
     ["webhooks-empty", `w/${emptySlug}/webhooks`, "No webhooks yet"],
+    ["webhooks-no-match", `w/${slug}/webhooks?q=nothing`, "No webhook matches"],
     ["audit-log-no-match", `w/${slug}/audit?from=2020-01-01&to=2020-01-02`, "No event matches"],
     ["security-log-no-match", "account/security?from=2020-01-01&to=2020-01-02", "No event matches"],
     ["members-no-match", `w/${slug}/members?q=nothing`, "No member matches"],

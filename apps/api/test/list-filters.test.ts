@@ -1,5 +1,6 @@
+import { encodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -66,4 +67,65 @@ describe("the security log", () => {
     const invalid = { [name]: value } as Parameters<typeof client.securityLog.list.query>[0];
     await expect(client.securityLog.list.query(invalid)).rejects.toMatchObject(rejects(name));
   });
+});
+
+describe("webhooks", () => {
+  test("are found by a part of the URL or the description, and by status", async () => {
+    const { client } = await enter();
+    const { id: workspaceId } = await client.workspaces.create.mutate({ name: "Team" });
+    for (const [path, description] of [
+      ["siem", "Sends to Splunk"],
+      ["chat", ""],
+      ["pager", ""],
+    ] as const) {
+      const url = `https://hooks.example.com/${path}`;
+      await client.webhooks.create.mutate({ workspaceId, url, description, actions: ["key.deleted"] });
+    }
+    await sql`
+      update webhooks set failing_since = now(),
+        disabled_at = case when url like '%pager' then now() end,
+        disabled_reason = case when url like '%pager' then 'failures' end
+      where url not like '%siem'`.execute(app.owner);
+    const list = async (filter: Partial<Parameters<typeof client.webhooks.list.query>[0]>) => {
+      const { items, total } = await client.webhooks.list.query({ workspaceId, ...filter });
+      expect(total).toBe(items.length);
+      return items.map(({ url }) => url.split("/").at(-1));
+    };
+    expect(await list({})).toEqual(["siem", "chat", "pager"]);
+    expect(await list({ search: "SPLUNK" })).toEqual(["siem"]);
+    expect(await list({ search: "com/ch" })).toEqual(["chat"]);
+    expect(await list({ search: "_" })).toEqual([]);
+    expect(await list({ status: "enabled" })).toEqual(["siem"]);
+    expect(await list({ status: "failing" })).toEqual(["chat"]);
+    expect(await list({ status: "disabled" })).toEqual(["pager"]);
+    expect(await list({ status: "disabled", search: "chat" })).toEqual([]);
+    const invalid = client.webhooks.list.query({ workspaceId, status: "gone" as "failing" }); // No such status.
+    await expect(invalid).rejects.toMatchObject(rejects("status"));
+    await expect(list({ search: "x".repeat(101) })).rejects.toMatchObject(rejects("search"));
+  });
+});
+
+test("operators find users by status and operator role", async () => {
+  const own = await startTestApp();
+  onTestFinished(() => own.close());
+  const { email } = await own.addUser("ada@example.com"); // The first account is an operator.
+  const { userId } = await own.addUser("grace@example.com");
+  await own.addUser("linus@example.com");
+  const { client } = openClient(own.baseUrl);
+  await client.session.signIn.mutate({ email, password });
+  const list = async (filter: Parameters<typeof client.operator.users.query>[0]) => {
+    const { items, total } = await client.operator.users.query(filter);
+    expect(total).toBe(items.length);
+    return items.map((user) => user.email.split("@")[0]);
+  };
+  await client.operator.grantRole.mutate({ userId: encodeId("user", userId) });
+  expect(await list({ isOperator: true })).toEqual(["ada", "grace"]);
+  await client.operator.disableUser.mutate({ userId: encodeId("user", userId) });
+  expect(await list({ isDisabled: false })).toEqual(["ada", "linus"]);
+  expect(await list({ isDisabled: true })).toEqual(["grace"]);
+  expect(await list({ isDisabled: false, isOperator: true })).toEqual(["ada"]);
+  expect(await list({ search: "a", isDisabled: true })).toEqual(["grace"]);
+  expect(await list({ search: encodeId("user", userId), isDisabled: false })).toEqual([]);
+  const invalid = client.operator.users.query({ isDisabled: "yes" as unknown as boolean }); // Not a boolean.
+  await expect(invalid).rejects.toMatchObject(rejects("isDisabled"));
 });
