@@ -12,11 +12,11 @@ const tableModules =
   /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(column-menu|data-table|describe-results|event-columns|filter-select|growing-table|list-table|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
 /** Apart from the table, because logs and rejected requests can't be selected. */
 const bulkModules = /\/src\/ui\/bulk-(bar|change)\./;
-/** What logs and the recent activity use. */
-const eventModules = /\/src\/server\/describe-event\.ts$/;
-/** The filters of the two logs. */
-const logFilterModules =
-  /\/src\/ui\/(log-filters|id-filter|day-filter|person-select|use-person-search|use-typed-text)\./;
+/** What logs and the recent activity use, in one file, because the page of the security log has no request left. */
+const eventModules =
+  /\/src\/(features\/security\/(describe-device|use-factors-changed)|server\/(describe-event|(security-)?action-titles)|ui\/(log-filters|id-filter|day-filter|use-typed-text))\./;
+/** The filters of the two logs with events of several people. */
+const personFilterModules = /\/src\/ui\/(person-select|use-person-search)\./;
 /** Libraries that set up second factors. */
 const factorLibraries = /\/uqr\/|@simplewebauthn/;
 /** Libraries of the messages in a corner of the window, which load at the first key press or click. */
@@ -46,10 +46,10 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|action-titles|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands/.test(
+    !/node_modules|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands/.test(
       path,
     ) &&
-    ![tableModules, bulkModules, eventModules, logFilterModules].some((modules) => modules.test(path))
+    ![tableModules, bulkModules, eventModules, personFilterModules].some((modules) => modules.test(path))
   );
 }
 
@@ -73,12 +73,8 @@ export default defineConfig({
             { name: "tables", test: tableModules },
             { name: "bulk", test: bulkModules },
             { name: "events", test: eventModules },
-            { name: "log-filters", test: logFilterModules },
+            { name: "person-filters", test: personFilterModules },
             { name: "passkeys", test: /\/src\/server\/passkeys\./ },
-            {
-              name: "security",
-              test: /features\/security\/(security-page|session|factor|use-factors|describe)/,
-            },
             { name: "api-key-columns", test: /features\/api-keys\/api-key-columns/ },
             {
               name: "service-account",

@@ -55,7 +55,7 @@ test("lists the users, and finds them by the URL's search", async () => {
   expect(new URL(ada.url()).search).toBe("?q=hopper");
   await ada.getByRole("searchbox").fill("nobody");
   await ada.getByRole("heading", { name: "No user matches" }).waitFor();
-  await ada.getByRole("button", { name: "Show all users" }).click();
+  await ada.getByRole("button", { name: "Clear filters" }).click();
   await ada.getByText("2 users").waitFor();
 });
 

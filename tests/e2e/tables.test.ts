@@ -175,6 +175,30 @@ test("keeps the columns and the page size of the security log in the URL", async
   await log.getByText("Created the API key “Key 0”").waitFor();
 });
 
+test("filters the security log by event and days, apart from the sessions of the same page", async () => {
+  await proceduresOf(page).account.rename.mutate({ name: "Ada Byron" });
+  await proceduresOf(page).account.rename.mutate({ name: visitor.name });
+  await open("/account/security?sessionSort=createdAt");
+  const log = page.getByRole("region", { name: "Security log" });
+  await log.getByRole("combobox", { name: "Event" }).click();
+  await page.getByRole("option", { name: "Name changed" }).click();
+  await log.getByText("2 events", { exact: true }).waitFor();
+  await expect.poll(query).toEqual({ sessionSort: "createdAt", action: "account.renamed" });
+  await log.getByLabel("From").fill("2020-01-01");
+  await log.getByLabel("To", { exact: true }).fill("2020-01-31");
+  await log.getByRole("heading", { name: "No event matches" }).waitFor();
+  const filter = { action: "account.renamed", from: "2020-01-01", to: "2020-01-31" };
+  expect(query()).toEqual({ sessionSort: "createdAt", ...filter });
+  await page.getByRole("region", { name: "Sessions" }).getByRole("button", { name: "Last used" }).click();
+  await expect.poll(query).toEqual({ sessionSort: "lastUsedAt", ...filter });
+  await page.reload();
+  await log.getByRole("heading", { name: "No event matches" }).waitFor();
+  expect(await log.getByRole("combobox", { name: "Event" }).inputValue()).toBe("Name changed");
+  await log.getByRole("button", { name: "Clear filters" }).click();
+  await log.getByText("Created the API key “Key 10”").waitFor();
+  expect(query()).toEqual({ sessionSort: "lastUsedAt" });
+});
+
 test.each([
   ["the audit log", () => `/w/${slug}/audit`],
   ["the security log", () => "/account/security"],
@@ -243,6 +267,49 @@ test("sorts sessions, chooses their columns and ends selected ones, apart from t
   await page.getByText("2 sessions were ended.").waitFor();
   await expect.poll(names).toHaveLength(2);
   expect(query()).not.toHaveProperty("selectedSessions");
+});
+
+test("searches webhooks and filters them by status, in the URL", async () => {
+  for (const path of ["siem", "chat"]) {
+    const url = `https://hooks.example.com/${path}`;
+    await proceduresOf(page).webhooks.create.mutate({ workspaceId, url, actions: ["webhook.deleted"] });
+  }
+  await environment.change("update webhooks set failing_since = now() where url like '%chat'");
+  await open(`/w/${slug}/webhooks`);
+  await page.getByText("2 webhooks", { exact: true }).waitFor();
+  await page.getByRole("combobox", { name: "Status" }).click();
+  await page.getByRole("option", { name: "Failing" }).click();
+  await page.getByText("1 webhook", { exact: true }).waitFor();
+  expect(query()).toEqual({ status: "failing" });
+  await page.getByRole("searchbox", { name: "Search webhooks" }).fill("siem");
+  await page.getByRole("heading", { name: "No webhook matches" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "No webhook matches" }).waitFor();
+  expect(query()).toEqual({ status: "failing", q: "siem" });
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByText("2 webhooks", { exact: true }).waitFor();
+  expect(query()).toEqual({});
+  const { items } = await proceduresOf(page).webhooks.list.query({ workspaceId });
+  for (const { id } of items) await proceduresOf(page).webhooks.delete.mutate({ workspaceId, id });
+});
+
+test("filters users by status and operator role, in the URL", async () => {
+  await environment.command(["user", "disable", "linus@example.com"]);
+  await open("/operator/users");
+  await page.getByRole("combobox", { name: "Status" }).click();
+  await page.getByRole("option", { name: "Disabled" }).click();
+  await page.getByText("1 user", { exact: true }).waitFor();
+  await rows().filter({ hasText: "Linus" }).waitFor();
+  await page.getByRole("combobox", { name: "Role" }).click();
+  await page.getByRole("option", { name: "Operators only" }).click();
+  await page.getByRole("heading", { name: "No user matches" }).waitFor();
+  await page.reload();
+  await page.getByRole("heading", { name: "No user matches" }).waitFor();
+  expect(query()).toEqual({ status: "disabled", role: "operator" });
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await rows().filter({ hasText: "Ada Lovelace" }).waitFor();
+  expect(query()).toEqual({});
+  await environment.command(["user", "enable", "linus@example.com"]);
 });
 
 describe("lists with more rows than the smallest page", () => {

@@ -52,6 +52,7 @@ test("every procedure in the cost table exists", () => {
     "operator.workspaces",
     "overview.keys",
     "overview.usage",
+    "securityLog.list",
     "serviceAccounts.keys",
     "session.enterCode",
     "session.requestResetLink",

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import type { UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
@@ -25,7 +25,10 @@ export const userOverviewOrders = {
 export interface UserOverviewFilter {
   /** A part of a name or an email address, in any letter case. */
   readonly search: string;
+  /** Replaces the search. */
   readonly id?: UserId | undefined;
+  readonly isDisabled?: boolean | undefined;
+  readonly isOperator?: boolean | undefined;
 }
 
 /** Returns a page of the people who use the instance. Only for operators. */
@@ -90,11 +93,18 @@ export async function countUserOverviews(db: Db, filter: UserOverviewFilter): Pr
   return count;
 }
 
-function matches({ search, id }: UserOverviewFilter) {
-  if (id) return sql<boolean>`users.id = ${id}`;
-  if (search === "") return sql<boolean>`true`;
-  // A search can't contain the separator.
-  return containsText(sql`users.name || chr(31) || users.email`, search);
+function matches({ search, id, isDisabled, isOperator }: UserOverviewFilter): RawBuilder<boolean> {
+  const conditions = [
+    isDisabled === undefined ? [] : sql`(users.disabled_at is not null) = ${isDisabled}`,
+    isOperator === undefined ? [] : sql`users.is_operator = ${isOperator}`,
+    // A search can't contain the separator.
+    id
+      ? sql`users.id = ${id}`
+      : search === ""
+        ? []
+        : containsText(sql`users.name || chr(31) || users.email`, search),
+  ].flat();
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;
 }
 
 /**

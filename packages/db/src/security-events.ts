@@ -128,13 +128,25 @@ export const securityEventOrders = {
   occurredAt: { column: "security_events.occurred_at", type: "timestamptz", id: "security_events.id" },
 } as const satisfies Record<string, Order>;
 
+export interface SecurityEventFilter {
+  readonly action?: SecurityEvent["action"] | undefined;
+  /** Only events at or after this time. */
+  readonly from?: Date | undefined;
+  /** Only events before this time. */
+  readonly to?: Date | undefined;
+}
+
 /** Returns a page of a user's security log. */
 export async function listSecurityEvents(
   db: Db,
   userId: UserId,
-  { sort, ...page }: Page & { readonly sort: keyof typeof securityEventOrders },
+  {
+    sort,
+    filter: { action, from, to } = {},
+    ...page
+  }: Page & { readonly sort: keyof typeof securityEventOrders; readonly filter?: SecurityEventFilter },
 ): Promise<(SecurityEvent & { position: string })[]> {
-  const query = db
+  let query = db
     .selectFrom("security_events")
     .leftJoin("api_keys", "api_keys.id", "security_events.key_id")
     .leftJoin("api_keys as actor_keys", "actor_keys.id", "security_events.actor_key_id")
@@ -159,5 +171,8 @@ export async function listSecurityEvents(
       "security_events.request_id as requestId",
     ])
     .where("security_events.user_id", "=", userId);
+  if (action) query = query.where("security_events.action", "=", action);
+  if (from) query = query.where("security_events.occurred_at", ">=", from);
+  if (to) query = query.where("security_events.occurred_at", "<", to);
   return await cutPage(query, securityEventOrders[sort], page).execute();
 }

@@ -1,5 +1,6 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { AuditAction } from "./audit-actions.ts";
+import { containsText } from "./contains-text.ts";
 import type { WebhookId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { DisabledReason } from "./schema.ts";
@@ -57,13 +58,39 @@ export async function insertWebhook(
     .executeTakeFirstOrThrow();
 }
 
-export async function countWebhooks(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<number> {
+/** Whether a webhook sends messages: `failing` if its last attempt failed. */
+export const webhookStatuses = ["enabled", "failing", "disabled"] as const;
+
+export interface WebhookFilter {
+  /** A part of a URL or a description, in any letter case. */
+  readonly search?: string | undefined;
+  readonly status?: (typeof webhookStatuses)[number] | undefined;
+}
+
+export async function countWebhooks(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  filter: WebhookFilter = {},
+): Promise<number> {
   const { count } = await trx
     .selectFrom("webhooks")
     .select((eb) => eb.fn.countAll<number>().as("count"))
     .where("workspace_id", "=", scope.workspaceId)
+    .where(matches(filter))
     .executeTakeFirstOrThrow();
   return count;
+}
+
+function matches({ search = "", status }: WebhookFilter): RawBuilder<boolean> {
+  const isFailing = sql`webhooks.failing_since is not null`;
+  const conditions = [
+    // A search can't contain the separator.
+    ...(search === "" ? [] : [containsText(sql`webhooks.url || chr(31) || webhooks.description`, search)]),
+    ...(status ? [sql`(webhooks.disabled_at is not null) = ${status === "disabled"}`] : []),
+    ...(status === "failing" ? [isFailing] : []),
+    ...(status === "enabled" ? [sql`not ${isFailing}`] : []),
+  ];
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;
 }
 
 export const webhookOrders = {
@@ -75,9 +102,17 @@ export const webhookOrders = {
 export async function listWebhooks(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { sort, ...page }: Page & { readonly sort: keyof typeof webhookOrders },
+  {
+    sort,
+    filter = {},
+    ...page
+  }: Page & { readonly sort: keyof typeof webhookOrders; readonly filter?: WebhookFilter },
 ): Promise<(Webhook & { position: string })[]> {
-  const query = trx.selectFrom("webhooks").select(columns).where("workspace_id", "=", scope.workspaceId);
+  const query = trx
+    .selectFrom("webhooks")
+    .select(columns)
+    .where("workspace_id", "=", scope.workspaceId)
+    .where(matches(filter));
   return await cutPage(query, webhookOrders[sort], page).execute();
 }
 

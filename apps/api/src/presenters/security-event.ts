@@ -1,6 +1,14 @@
+import { accountActions, type KeyAction, keyActions } from "@latchkey/db/audit-actions";
 import { encodeId } from "@latchkey/db/ids";
 import type { SecurityEvent } from "@latchkey/db/security-events";
+import { z } from "zod";
 import { parseDevice } from "../domain/devices.ts";
+
+/** The actions in the security log of a user. */
+export const securityAction = z.enum([
+  ...accountActions,
+  ...(Object.keys(keyActions) as KeyAction[]), // The table's keys.
+]);
 
 /** Events that anyone who knows the user's email address can cause. */
 const unauthenticatedActions: ReadonlySet<string> = new Set<SecurityEvent["action"]>([

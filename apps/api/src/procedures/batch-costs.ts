@@ -30,6 +30,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["operator.workspaces", 5],
   ["overview.keys", 5],
   ["overview.usage", 5],
+  ["securityLog.list", 5],
   ["serviceAccounts.keys", 5],
   ["session.enterCode", maxBatchCost],
   ["session.requestResetLink", maxBatchCost],

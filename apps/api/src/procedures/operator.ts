@@ -76,14 +76,16 @@ export const operatorRouter = createRouter({
     .input(
       z.strictObject({
         search: searchText.default(""),
+        isDisabled: z.boolean().optional(),
+        isOperator: z.boolean().optional(),
         sort: userList.sort,
         cursor: userList.cursor,
         pageSize: pageSizeInput,
       }),
     )
     .query(async ({ ctx, input }) => {
-      const { search } = input;
-      const filter = { search, id: decodeId("user", search) };
+      const { search, isDisabled, isOperator } = input;
+      const filter = { search, id: decodeId("user", search), isDisabled, isOperator };
       const query = { ...input, limit: input.pageSize };
       const { rows, total } = await ctx.read(async (db) => ({
         rows: await listUserOverviews(db, { ...readPage(query), filter }),

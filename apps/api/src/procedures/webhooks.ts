@@ -1,5 +1,5 @@
 import { listDeliveries } from "@latchkey/db/webhook-deliveries";
-import { countWebhooks, listWebhooks } from "@latchkey/db/webhooks";
+import { countWebhooks, listWebhooks, webhookStatuses } from "@latchkey/db/webhooks";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import {
@@ -11,7 +11,7 @@ import {
   rotateWebhookSecret,
   testWebhook,
 } from "../domain/webhooks.ts";
-import { deliveryId, webhookId } from "../fields.ts";
+import { deliveryId, searchText, webhookId } from "../fields.ts";
 import { overlapSeconds } from "../key-fields.ts";
 import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import {
@@ -31,17 +31,27 @@ const procedure = workspaceProcedure("webhooks:manage");
 const version = z.int32().min(1);
 
 export const webhooksRouter = createRouter({
-  /** A page of the webhooks, and their number. */
+  /** A page of the webhooks, and the number of matches. */
   list: procedure
-    .input(workspaceInput({ sort: order.sort, cursor: order.cursor, pageSize: pageSizeInput }))
+    .input(
+      workspaceInput({
+        search: searchText.default(""),
+        status: z.enum(webhookStatuses).optional(),
+        sort: order.sort,
+        cursor: order.cursor,
+        pageSize: pageSizeInput,
+      }),
+    )
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
+      const { search, status } = input;
       const query = { ...input, limit: input.pageSize };
-      const page = readPage(query);
+      const filter = { search, status };
+      const page = { ...readPage(query), filter };
       const { rows, total } = await read((db) =>
         inWorkspace(db, scope, async (trx) => ({
           rows: await listWebhooks(trx, scope, page),
-          total: await countWebhooks(trx, scope),
+          total: await countWebhooks(trx, scope, filter),
         })),
       );
       const { data, nextCursor } = toPage(rows, query, { present: presentWebhook, idOf: ({ id }) => id });

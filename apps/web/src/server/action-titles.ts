@@ -1,6 +1,21 @@
-import type { AuditEvent } from "./trpc.ts";
+import type { AuditEvent, SecurityEvent } from "./trpc.ts";
 
 export type AuditAction = AuditEvent["action"];
+type KeyAction = Extract<SecurityEvent["action"], `key.${string}`>;
+
+/** The label of each change to an API key. */
+export const keyActionTitles = {
+  "key.created": "API key created",
+  "key.renamed": "API key renamed",
+  "key.restricted": "API key restricted",
+  "key.expanded": "API key access expanded",
+  "key.disabled": "API key disabled",
+  "key.enabled": "API key enabled",
+  "key.rotated": "API key rotated",
+  "key.secret-reissued": "Unused secret replaced",
+  "key.former-secrets-revoked": "Old secrets revoked",
+  "key.deleted": "API key deleted",
+} as const satisfies Record<KeyAction, string>;
 
 /** The label of each action in filters. */
 export const actionTitles = {
@@ -36,14 +51,5 @@ export const actionTitles = {
   "webhook.disabled": "Webhook disabled",
   "webhook.secret-rotated": "Webhook secret rotated",
   "webhook.deleted": "Webhook deleted",
-  "key.created": "API key created",
-  "key.renamed": "API key renamed",
-  "key.restricted": "API key restricted",
-  "key.expanded": "API key access expanded",
-  "key.disabled": "API key disabled",
-  "key.enabled": "API key enabled",
-  "key.rotated": "API key rotated",
-  "key.secret-reissued": "Unused secret replaced",
-  "key.former-secrets-revoked": "Old secrets revoked",
-  "key.deleted": "API key deleted",
+  ...keyActionTitles,
 } as const satisfies Record<AuditAction, string>;

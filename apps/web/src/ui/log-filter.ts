@@ -1,20 +1,24 @@
 import { isDay, startOfDay } from "./days.ts";
 import { isIdOf } from "./is-id-of.ts";
 
-/** The filter of a log in the URL. */
-export interface LogFilter {
+/** The filter of the events of a log in the URL. */
+export interface EventFilter {
   /**
    * An action name. A well-formed name that isn't in the list of actions is ignored, because the router is loaded
    * without the list.
    */
   readonly action?: string;
+  /** The first and the last day, such as `2026-03-01`, in the reader's time zone. */
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** The filter of a log in the URL, with the people and things that its events are about. */
+export interface LogFilter extends EventFilter {
   /** The ID of the user who made the changes. */
   readonly actor?: string;
   /** The ID of what was changed. */
   readonly target?: string;
-  /** The first and the last day, such as `2026-03-01`, in the reader's time zone. */
-  readonly from?: string;
-  readonly to?: string;
 }
 
 /** Changes some filters; undefined removes one. */
@@ -25,18 +29,26 @@ export function parseLogFilter(
   search: Record<string, unknown>,
   isTarget: (text: unknown) => text is string,
 ): LogFilter {
-  const { action, actor, target, from, to } = search;
+  const { actor, target } = search;
   return {
-    ...(typeof action === "string" && /^[a-z-]+\.[a-z-]+$/.test(action) && { action }),
+    ...parseEventFilter(search),
     ...(isIdOf(actor, "usr") && { actor }),
     ...(isTarget(target) && { target }),
+  };
+}
+
+/** Reads the filter of a log whose events are all about the same user. */
+export function parseEventFilter(search: Record<string, unknown>): EventFilter {
+  const { action, from, to } = search;
+  return {
+    ...(typeof action === "string" && /^[a-z-]+\.[a-z-]+$/.test(action) && { action }),
     ...(isDay(from) && { from }),
     ...(isDay(to) && { to }),
   };
 }
 
 /** The period in a call of the API. The last day is included. */
-export function toPeriod({ from, to }: LogFilter) {
+export function toPeriod({ from, to }: EventFilter) {
   return {
     ...(from && { from: startOfDay(from).toISOString() }),
     ...(to && { to: startOfDay(to, 1).toISOString() }),

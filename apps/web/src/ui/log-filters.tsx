@@ -14,9 +14,10 @@ interface LogFiltersProps {
     /** The title of each action. */
     readonly titles: Readonly<Record<string, string>>;
   };
-  /** The choice of the person who made the changes. */
-  readonly actor: ReactElement;
-  readonly target: {
+  /** The choice of the person who made the changes; absent if the log is about one user. */
+  readonly actor?: ReactElement;
+  /** Absent if the log is about one user. */
+  readonly target?: {
     readonly label: string;
     readonly isId: (text: string) => boolean;
     /** Shown below a text that is not a complete ID. */
@@ -44,7 +45,7 @@ export function LogFilters({ search, onChange, action, actor, target }: LogFilte
         }
       />
       {actor}
-      <IdFilter {...target} value={search.target} onChoose={(id) => onChange({ target: id })} />
+      {target && <IdFilter {...target} value={search.target} onChoose={(id) => onChange({ target: id })} />}
       <DayFilter label="From" value={search.from} onChoose={(from) => onChange({ from })} />
       <DayFilter label="To" value={search.to} onChoose={(to) => onChange({ to })} />
       <TimeZone />

@@ -1,4 +1,5 @@
 import { actionTitles } from "../../server/action-titles.ts";
+import { accountActionTitles } from "../../server/security-action-titles.ts";
 import type { InstanceEvent } from "../../server/trpc.ts";
 
 export type InstanceAction = InstanceEvent["action"];
@@ -18,30 +19,8 @@ export const instanceActionTitles = {
   "webhook.redelivered": "Webhook message redelivered",
   "webhook.tested": "Webhook tested",
   "workspace.deleted": "Workspace deleted",
+  ...accountActionTitles,
   "account.renamed": "User renamed",
-  "account.email-change-requested": "Email change requested",
-  "account.email-changed": "Email address changed",
-  "account.email-verified": "Email address verified",
-  "password.changed": "Password changed",
-  "password.reset": "Password reset",
-  "password.reset-link-created": "Password reset link created",
-  "password.reset-link-emailed": "Password reset link emailed",
-  "password.set": "Password set",
-  "identity.linked": "Sign-in method linked",
-  "identity.unlinked": "Sign-in method removed",
-  "totp.enabled": "Authenticator app enabled",
-  "totp.disabled": "Authenticator app disabled",
-  "passkey.added": "Passkey added",
-  "passkey.renamed": "Passkey renamed",
-  "passkey.removed": "Passkey removed",
-  "recovery-codes.created": "Recovery codes created",
-  "recovery-code.used": "Recovery code used",
-  "second-factor.failed": "Second factor failed",
-  "second-factors.reset": "Second factors reset",
-  "sign-in.succeeded": "Signed in",
-  "sign-in.failed": "Sign-in failed",
-  "session.ended": "Sessions ended",
-  "session.signed-out": "Signed out",
   ...actionTitles,
 } as const satisfies Record<InstanceAction, string>;
 

@@ -3,9 +3,11 @@ import { trpc, trpcClient } from "../../server/trpc.ts";
 import type { UserSort, UsersSearch } from "./users-search.ts";
 
 /** The paginated query for the users of the instance. */
-function usersQuery({ q, sort, size }: UsersSearch) {
+function usersQuery({ q, status, role, sort, size }: UsersSearch) {
   const input = {
     ...(q && { search: q }),
+    ...(status && { isDisabled: status === "disabled" }),
+    ...(role && { isOperator: true }),
     ...(sort && { sort: sort as UserSort }), // parseTableSearch accepts no other.
     ...(size && { pageSize: size }),
   };

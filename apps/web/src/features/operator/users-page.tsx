@@ -1,12 +1,12 @@
-import { Button } from "@mantine/core";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useState } from "react";
 import type { UserOverview } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { BulkBar } from "../../ui/bulk-bar.tsx";
-import { EmptyPanel } from "../../ui/empty-panel.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useUsers } from "./use-users.ts";
@@ -14,7 +14,7 @@ import { UserActions } from "./user-actions.tsx";
 import { bulkUsers, userBulkActions } from "./user-bulk-actions.ts";
 import { userColumns } from "./user-columns.tsx";
 import type { UserChoice } from "./user-dialog.tsx";
-import { defaultUserSort, type UsersSearch } from "./users-search.ts";
+import { defaultUserSort, type UsersSearch, userStatusTitles } from "./users-search.ts";
 
 const appRoute = getRouteApi("/app");
 const route = getRouteApi("/app/operator/users");
@@ -46,10 +46,28 @@ export function UsersPage(): ReactElement {
       <GrowingTable
         label="Users"
         searchField={{ label: "Search users", placeholder: "Name, email address or ID" }}
+        filters={
+          <>
+            <FilterSelect
+              label="Status"
+              anyLabel="Any status"
+              options={userStatusTitles}
+              value={search.status}
+              onChoose={(status) => table.change({ status })}
+            />
+            <FilterSelect
+              label="Role"
+              anyLabel="Any role"
+              options={{ operator: "Operators only" }}
+              value={search.role}
+              onChoose={(role) => table.change({ role })}
+            />
+          </>
+        }
         list={list}
         nouns={bulkUsers.nouns}
         total={users.data?.pages.at(-1)?.total ?? 0}
-        isFiltered={search.q !== undefined}
+        isFiltered={search.q !== undefined || search.status !== undefined || search.role !== undefined}
         failureTitle="Couldn’t load users"
         columns={userColumns}
         idOf={idOf}
@@ -66,16 +84,12 @@ export function UsersPage(): ReactElement {
           ),
         }}
         empty={
-          <EmptyPanel
+          <NoMatch
             title="No user matches"
-            action={
-              <Button variant="default" onClick={() => table.change({ q: undefined })}>
-                Show all users
-              </Button>
-            }
+            onClear={() => table.change({ q: undefined, status: undefined, role: undefined })}
           >
             Search covers names, email addresses and complete user IDs.
-          </EmptyPanel>
+          </NoMatch>
         }
       />
       <LazyDialog source={userDialog} props={{ choice, onClose: () => setChoice(undefined) }} />

@@ -11,9 +11,16 @@ test("parses the search, the order, the page size and the columns, and omits def
     size: 25,
     columns: "email",
   });
+  expect(parseUsersSearch({ status: "disabled", role: "operator" })).toEqual({
+    status: "disabled",
+    role: "operator",
+  });
   expect(parseUsersSearch({ q: " ", sort: "createdAt", size: "50" })).toEqual({});
 });
 
-test.each([{ q: 3 }, { sort: "password" }, { sort: "toString" }])("drops the invalid search %j", (search) => {
-  expect(parseUsersSearch(search)).toEqual({});
-});
+test.each([{ q: 3 }, { status: "gone" }, { role: "admin" }, { sort: "password" }, { sort: "toString" }])(
+  "drops the invalid search %j",
+  (search) => {
+    expect(parseUsersSearch(search)).toEqual({});
+  },
+);

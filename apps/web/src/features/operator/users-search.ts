@@ -8,15 +8,27 @@ export type UserSort = UserOrder | `-${UserOrder}`;
 /** The default order, which is omitted from the URL. */
 export const defaultUserSort = "createdAt" satisfies UserSort;
 
+/** The label of each status of a user. */
+export const userStatusTitles = { active: "Active", disabled: "Disabled" } as const;
+
 /** The search part of the URL of the users of the instance. */
-export type UsersSearch = Omit<TableSearch, "page">;
+export interface UsersSearch extends Omit<TableSearch, "page"> {
+  readonly status?: keyof typeof userStatusTitles;
+  /** Only operators. */
+  readonly role?: "operator";
+}
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseUsersSearch(search: Record<string, unknown>): UsersSearch {
+  const { status, role } = search;
   const { page: _page, ...table } = parseTableSearch(search, {
     orders,
     defaultSort: defaultUserSort,
     defaultSize: listPageSize,
   });
-  return table;
+  return {
+    ...table,
+    ...((status === "active" || status === "disabled") && { status }),
+    ...(role === "operator" && { role }),
+  };
 }

@@ -4,6 +4,7 @@ import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
 import { describeKeyEvent, isKeyAction } from "../../server/describe-event.ts";
 import { toLogInput } from "../../server/log-input.ts";
+import { isSecurityAction, securityActionTitles } from "../../server/security-action-titles.ts";
 import { type SecurityEvent, trpc, trpcClient } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
@@ -12,9 +13,12 @@ import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { ipAddressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";
 import type { Piece } from "../../ui/event-sentence.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
+import { isLogFiltered, toPeriod, withoutFilter } from "../../ui/log-filter.ts";
+import { LogFilters } from "../../ui/log-filters.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
-import { defaultLogSort, type LogTableSearch } from "../../ui/table-search.ts";
+import { defaultLogSort } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeAccountEvent } from "./describe-account-event.ts";
 import { describeDevice } from "./describe-device.ts";
@@ -76,8 +80,9 @@ function Actor({ actor }: { readonly actor: SecurityEvent["actor"] }): ReactElem
 }
 
 /** The paginated query for the security log. */
-function logQuery(search: LogTableSearch) {
-  const input = toLogInput(search);
+function logQuery(search: SecuritySearch) {
+  const { action } = search;
+  const input = { ...(isSecurityAction(action) && { action }), ...toPeriod(search), ...toLogInput(search) };
   return infiniteQueryOptions({
     queryKey: trpc.securityLog.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>
@@ -115,21 +120,37 @@ function Log(): ReactElement {
     () => securityColumns(new Map(session.workspaces.map(({ id, name }) => [id, name]))),
     [session.workspaces],
   );
+  const isFiltered = isLogFiltered(search);
   return (
-    <GrowingTable
-      label="Security log"
-      list={list}
-      nouns={["event", "events"]}
-      total="uncounted"
-      isFiltered={false}
-      failureTitle="Couldn’t load the security log"
-      columns={columns}
-      idOf={idOf}
-      search={search}
-      navigation={table}
-      defaultSort={defaultLogSort}
-      empty={<EmptyLog />}
-    />
+    <>
+      <LogFilters
+        search={search}
+        onChange={table.change}
+        action={{ label: "Event", titles: securityActionTitles }}
+      />
+      <GrowingTable
+        label="Security log"
+        list={list}
+        nouns={["event", "events"]}
+        total="uncounted"
+        isFiltered={isFiltered}
+        failureTitle="Couldn’t load the security log"
+        columns={columns}
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultLogSort}
+        empty={
+          isFiltered ? (
+            <NoMatch title="No event matches" level={3} onClear={() => table.change(withoutFilter)}>
+              Choose another event, or other days.
+            </NoMatch>
+          ) : (
+            <EmptyLog />
+          )
+        }
+      />
+    </>
   );
 }
 

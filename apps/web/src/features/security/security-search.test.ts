@@ -6,6 +6,9 @@ test("parses the state of both tables", () => {
     columns: "time",
     size: 25,
     sort: "occurredAt",
+    action: "sign-in.failed",
+    from: "2026-03-01",
+    to: "2026-03-31",
     sessionColumns: "address",
     sessionSort: "createdAt",
     selectedSessions: "ses_1,ses_2",
@@ -24,11 +27,15 @@ test("drops defaults and what isn't valid", () => {
     sessionSort: "-lastUsedAt",
     sessionColumns: "<",
     selectedSessions: 3,
+    action: "sign-in",
+    from: "2026-02-30",
+    to: 3,
   };
   expect(parseSecuritySearch(search)).toEqual({});
 });
 
 test("a change of the sessions' table keeps the state of the log's", () => {
-  const before = { columns: "time", sessionSort: "createdAt", sessionColumns: "address" };
-  expect(withSessionsSearch(before, { sort: "device" })).toEqual({ columns: "time", sessionSort: "device" });
+  const log = { columns: "time", action: "sign-in.failed", from: "2026-03-01" };
+  const before = { ...log, sessionSort: "createdAt", sessionColumns: "address" };
+  expect(withSessionsSearch(before, { sort: "device" })).toEqual({ ...log, sessionSort: "device" });
 });

@@ -1,3 +1,4 @@
+import { type EventFilter, parseEventFilter } from "../../ui/log-filter.ts";
 import {
   type LogTableSearch,
   parseLogTableSearch,
@@ -6,7 +7,7 @@ import {
 } from "../../ui/table-search.ts";
 
 /** The search part of the URL of the security page, which has two tables: the log and the sessions. */
-export interface SecuritySearch extends LogTableSearch {
+export interface SecuritySearch extends LogTableSearch, EventFilter {
   readonly sessionColumns?: string;
   readonly sessionSort?: string;
   /** The IDs of the selected sessions, separated by commas. */
@@ -21,7 +22,7 @@ export function parseSecuritySearch(search: Record<string, unknown>): SecuritySe
   const { sessionColumns: columns, sessionSort: sort, selectedSessions: selected } = search;
   const options = { orders: ["device", "lastUsedAt", "createdAt"], defaultSort: defaultSessionSort };
   return withSessionsSearch(
-    parseLogTableSearch(search),
+    { ...parseLogTableSearch(search), ...parseEventFilter(search) },
     parseTableSearch({ columns, sort, selected }, options),
   );
 }
@@ -38,13 +39,11 @@ export function readSessionsSearch(search: SecuritySearch): TableSearch {
 
 /** Replaces the state of the table of sessions, and keeps that of the log. */
 export function withSessionsSearch(
-  { columns, size, sort }: SecuritySearch,
+  { sessionColumns: _columns, sessionSort: _sort, selectedSessions: _selected, ...log }: SecuritySearch,
   sessions: TableSearch,
 ): SecuritySearch {
   return {
-    ...(columns !== undefined && { columns }),
-    ...(size !== undefined && { size }),
-    ...(sort !== undefined && { sort }),
+    ...log,
     ...(sessions.columns !== undefined && { sessionColumns: sessions.columns }),
     ...(sessions.sort !== undefined && { sessionSort: sessions.sort }),
     ...(sessions.selected !== undefined && { selectedSessions: sessions.selected }),

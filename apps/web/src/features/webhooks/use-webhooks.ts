@@ -11,9 +11,11 @@ import {
 const refreshEveryMs = 2_000;
 
 /** The webhooks of a workspace, in pages. */
-export function useWebhooks(workspaceId: string, { sort, size }: WebhooksSearch) {
+export function useWebhooks(workspaceId: string, { q, status, sort, size }: WebhooksSearch) {
   const input = {
     workspaceId,
+    ...(q && { search: q }),
+    ...(status && { status }),
     ...(sort && { sort: sort as WebhookSort }), // parseTableSearch accepts no other.
     ...(size && { pageSize: size }),
   };

@@ -10,15 +10,17 @@ import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useWebhooks } from "./use-webhooks.ts";
 import { bulkWebhooks, webhookActions } from "./webhook-bulk-actions.ts";
 import { webhookColumns } from "./webhook-columns.tsx";
-import { defaultWebhookSort, type WebhooksSearch } from "./webhooks-search.ts";
+import { defaultWebhookSort, type WebhooksSearch, webhookStatusTitles } from "./webhooks-search.ts";
 
 const route = getRouteApi("/app/w/$slug/webhooks");
 const newWebhookDialog = {
@@ -72,13 +74,24 @@ function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): Reac
   const list = useGrowingList(webhooks);
   const table = useTableNavigation<WebhooksSearch>({ navigate });
   const columns = useMemo(() => webhookColumns(workspace.slug), [workspace.slug]);
+  const isFiltered = search.q !== undefined || search.status !== undefined;
   return (
     <GrowingTable
       label="Webhooks"
+      searchField={{ label: "Search webhooks", placeholder: "Search by URL or description" }}
+      filters={
+        <FilterSelect
+          label="Status"
+          anyLabel="Any status"
+          options={webhookStatusTitles}
+          value={search.status}
+          onChoose={(status) => table.change({ status })}
+        />
+      }
       list={list}
       nouns={bulkWebhooks.nouns}
       total={webhooks.data?.pages.at(-1)?.total ?? 0}
-      isFiltered={false}
+      isFiltered={isFiltered}
       failureTitle="Couldn’t load webhooks"
       columns={columns}
       idOf={idOf}
@@ -102,7 +115,18 @@ function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): Reac
           />
         ),
       }}
-      empty={<NoWebhooks />}
+      empty={
+        isFiltered ? (
+          <NoMatch
+            title="No webhook matches"
+            onClear={() => table.change({ q: undefined, status: undefined })}
+          >
+            Search covers URLs and descriptions.
+          </NoMatch>
+        ) : (
+          <NoWebhooks />
+        )
+      }
     />
   );
 }

@@ -9,7 +9,10 @@ test("reads the order, the columns and the page size of webhooks, and drops the 
     size: 10,
   });
   expect(parseWebhooksSearch({ sort: "createdAt", size: "50" })).toEqual({});
-  expect(parseWebhooksSearch({ sort: "name", size: "11", q: "x", page: "2", other: 1 })).toEqual({});
+  expect(parseWebhooksSearch({ sort: "name", size: "11", status: "toString", page: "2", other: 1 })).toEqual(
+    {},
+  );
+  expect(parseWebhooksSearch({ q: "siem", status: "failing" })).toEqual({ q: "siem", status: "failing" });
 });
 
 test("reads the status, the order, the columns and the page size of deliveries, and drops what isn't valid", () => {

@@ -14,17 +14,29 @@ export type WebhookSort = WebhookOrder | `-${WebhookOrder}`;
 /** The default order, which is omitted from the URL. */
 export const defaultWebhookSort = "createdAt" satisfies WebhookSort;
 
+/** The label of each status of a webhook. */
+export const webhookStatusTitles = { enabled: "Enabled", failing: "Failing", disabled: "Disabled" } as const;
+
+type WebhookStatus = keyof typeof webhookStatusTitles;
+
 /** The search part of the URL of the list of webhooks. */
-export type WebhooksSearch = Omit<TableSearch, "page" | "q">;
+export interface WebhooksSearch extends Omit<TableSearch, "page"> {
+  readonly status?: WebhookStatus;
+}
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseWebhooksSearch(search: Record<string, unknown>): WebhooksSearch {
-  const {
-    page: _page,
-    q: _q,
-    ...table
-  } = parseTableSearch(search, { orders, defaultSort: defaultWebhookSort, defaultSize: listPageSize });
-  return table;
+  const { status } = search;
+  const { page: _page, ...table } = parseTableSearch(search, {
+    orders,
+    defaultSort: defaultWebhookSort,
+    defaultSize: listPageSize,
+  });
+  return { ...table, ...(isWebhookStatus(status) && { status }) };
+}
+
+function isWebhookStatus(text: unknown): text is WebhookStatus {
+  return typeof text === "string" && Object.hasOwn(webhookStatusTitles, text);
 }
 
 export type DeliveryStatus = Delivery["status"];
