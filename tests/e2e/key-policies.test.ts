@@ -142,7 +142,10 @@ test("a member sees the policy, why it rejects the key, and a valid lifetime for
   await linus.getByText("Your API keys that can reach this workspace.").waitFor();
   await linus.getByText("2 keys", { exact: true }).waitFor();
   const names = await linus.getByRole("table", { name: "API keys" }).getByRole("rowheader").allTextContents();
-  expect(names.map((name) => name.replace(/ lk_.*$/, "")).toSorted()).toEqual(["Nightly sync", "Short-lived"]);
+  expect(names.map((name) => name.replace(/ lk_.*$/, "")).toSorted()).toEqual([
+    "Nightly sync",
+    "Short-lived",
+  ]);
   await linus.goto(`${environment.baseUrl}/account/api-keys/${key.id}`);
   await linus.getByText("Its policy says that keys must expire.").waitFor();
   await linus.getByText("Edit the key’s restrictions, and set an expiry.").waitFor();
