@@ -339,7 +339,7 @@ test.each(settings)(
     await page.goto(addressOf("settings"));
     await page.getByRole("button", { name: "Delete workspace" }).click();
     await dialogOf(page).getByRole("button", { name: "Delete workspace" }).click();
-    await dialogOf(page).getByText("Enter “").waitFor();
+    await dialogOf(page).getByText("” exactly.").waitFor();
     await check("deletion with an error");
     await close();
     await check("settings");
