@@ -112,7 +112,8 @@ test("signs out, disables and enables a user", async () => {
   await other.getByRole("button", { name: "Sign in" }).waitFor();
   await manage("Disable", "Disable user");
   await ada.getByText("“Grace Hopper” is disabled.").waitFor();
-  await ada.getByText("Disabled", { exact: true }).waitFor();
+  const row = ada.getByRole("row").filter({ hasText: "Grace Hopper" });
+  await row.getByText("Disabled", { exact: true }).waitFor();
   await manage("Enable", "Enable user");
   await ada.getByText("“Grace Hopper” is enabled.").waitFor();
   await signIn(other);

@@ -56,10 +56,3 @@ test.each([{ error: "Bad gateway" }, { error: { code: "ELSEWHERE", message: "no"
     expect(await failureOf(502, body)).toMatchObject({ code: "NO_ANSWER", requestId: undefined });
   },
 );
-
-test("says that the user canceled the confirmation that a call required", async () => {
-  const issues = [{ path: "", code: "reauthentication_required", message: "Authenticate again" }];
-  const error = { code: -32603, message: "Insufficient access", data: { code: "FORBIDDEN", issues } };
-  const { message } = await failureOf(403, [{ error }]);
-  expect(message).toBe("You didn’t confirm that it’s you.");
-});

@@ -1,4 +1,4 @@
-import type { ErrorCode, Issue, IssueCode } from "@latchkey/errors";
+import type { ErrorCode, Issue } from "@latchkey/errors";
 import type { Message, MessagePart } from "@latchkey/errors/message";
 import { TRPCClientError } from "@trpc/client";
 import { formatMessage } from "../ui/format-message.ts";
@@ -55,7 +55,7 @@ function toFailure(
   text: unknown,
 ): Failure | undefined {
   if (!isErrorCode(code)) return undefined;
-  const message = isMessage(pieces) ? formatMessage(pieces) : isCanceled(issues) ? canceled : text;
+  const message = isMessage(pieces) ? formatMessage(pieces) : text;
   return {
     code,
     message: typeof message === "string" ? asSentence(message) : "The server rejected the call.",
@@ -63,14 +63,6 @@ function toFailure(
     retryAfterSeconds: typeof retryAfterSeconds === "number" ? retryAfterSeconds : undefined,
     issues: Array.isArray(issues) ? issues.filter(isIssue) : [],
   };
-}
-
-const canceled = "You didn’t confirm that it’s you.";
-
-/** Whether the call required a recent authentication. It fails with this only if the user canceled the confirmation. */
-function isCanceled(issues: unknown): boolean {
-  const required: IssueCode = "reauthentication_required";
-  return Array.isArray(issues) && issues.some((issue) => isRecord(issue) && issue.code === required);
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -49,7 +49,7 @@ function Steps({ progress, baseUrl, workspaceId }: QuickStartProps): ReactElemen
   const hasKey = progress && progress.keyCount > 0;
   const isUsed = progress && progress.usageCount > 0;
   return (
-    <Section title="Quick start">
+    <Section title="Quick start" isWide>
       <ol className={classes.steps} aria-busy={!progress}>
         <Step number={1} title="Create an API key" isDone={hasKey}>
           {!progress ? (
