@@ -145,6 +145,7 @@ test("finds an actor by ID among more actors than a search considers", async () 
     select ${team.scope.workspaceId}::uuid, gen_random_uuid(), now(), 'workspace.renamed', 'session',
       ('ffffffff-ffff-4fff-bfff-' || lpad(to_hex(n), 12, '0'))::uuid, 'workspace', ${team.scope.workspaceId}::uuid
     from generate_series(1, 1000) n`.execute(app.owner);
+  await sql`analyze audit_events`.execute(app.owner);
   const search = (text: string) => team.client.audit.actors.query({ workspaceId: team.id, search: text });
   expect(await search(actor.name)).toEqual([]);
   expect(await search(actor.id)).toMatchObject([{ id: actor.id, name: actor.name }]);

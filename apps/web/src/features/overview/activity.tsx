@@ -31,6 +31,7 @@ export function Activity({
   return (
     <Section
       title="Recent activity"
+      isBusy={query.isPending}
       action={
         <Link className={classes.more} to="/w/$slug/audit" params={{ slug }}>
           Show the audit log

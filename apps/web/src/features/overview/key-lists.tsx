@@ -29,7 +29,7 @@ export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElem
   const title = (text: string) => (prefix ? prefix + text.charAt(0).toLowerCase() + text.slice(1) : text);
   return (
     <>
-      <Section title={title("Busiest API keys")}>
+      <Section title={title("Busiest API keys")} isBusy={!keys}>
         <Items
           items={keys?.busiest}
           empty={`No requests were allowed in the last ${usageRanges[range].label}.`}

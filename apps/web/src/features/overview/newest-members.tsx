@@ -30,6 +30,7 @@ export function NewestMembers({
   return (
     <Section
       title="Newest members"
+      isBusy={query.isPending}
       action={
         query.data && (
           <Link className={classes.more} to="/w/$slug/members" params={{ slug }}>

@@ -49,8 +49,8 @@ function Steps({ progress, baseUrl, workspaceId }: QuickStartProps): ReactElemen
   const hasKey = progress && progress.keyCount > 0;
   const isUsed = progress && progress.usageCount > 0;
   return (
-    <Section title="Quick start" isWide>
-      <ol className={classes.steps} aria-busy={!progress}>
+    <Section title="Quick start" isWide isBusy={!progress}>
+      <ol className={classes.steps}>
         <Step number={1} title="Create an API key" isDone={hasKey}>
           {!progress ? (
             <Skeleton h={32} w={136} />
