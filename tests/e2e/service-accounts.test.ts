@@ -95,6 +95,22 @@ test("rotates and disables its key on the key’s page", async () => {
   await ada.getByRole("heading", { level: 1, name: "Deploys" }).waitFor();
 });
 
+test("finds its keys by text and status, in the URL", async () => {
+  await ada.getByRole("combobox", { name: "Status" }).click();
+  await ada.getByRole("option", { name: "Active" }).click();
+  await ada.getByRole("heading", { name: "No key has this status" }).waitFor();
+  await ada.getByRole("searchbox").fill("pipe");
+  await ada.getByRole("heading", { name: "No key matches “pipe”" }).waitFor();
+  expect(new URL(ada.url()).search).toBe("?status=active&q=pipe");
+  await ada.getByRole("combobox", { name: "Status" }).click();
+  await ada.getByRole("option", { name: "Disabled" }).click();
+  await ada.getByRole("link", { name: "Pipeline" }).waitFor();
+  await ada.getByRole("searchbox").fill("nothing");
+  await ada.getByRole("button", { name: "Clear filters" }).click();
+  await ada.getByRole("link", { name: "Pipeline" }).waitFor();
+  expect(new URL(ada.url()).search).toBe("");
+});
+
 test("the members page and the audit log mark it as a service account", async () => {
   await ada.goto(addressOf("members"));
   const row = ada.getByRole("row").filter({ hasText: "Deploys" });

@@ -255,6 +255,13 @@ test("sorts sessions, chooses their columns and ends selected ones, apart from t
       expect.stringMatching(/This session$/),
     ]);
   expect(await sessions.getByRole("columnheader", { name: "IP address" }).count()).toBe(0);
+  await open("/account/security?sessionSearch=windows");
+  await expect.poll(names).toEqual(["Firefox 140 on Windows"]);
+  await sessions.getByRole("searchbox").fill("nothing");
+  await sessions.getByRole("heading", { name: "No session matches" }).waitFor();
+  expect(query()).toEqual({ sessionSearch: "nothing" });
+  await sessions.getByRole("button", { name: "Clear filters" }).click();
+  await expect.poll(names).toHaveLength(4);
   await sessions.getByRole("checkbox", { name: "Select all on this page" }).check();
   await page.getByText("3 sessions selected").waitFor();
   await sessions.getByRole("checkbox", { name: "Select Firefox 140 on Linux" }).uncheck();

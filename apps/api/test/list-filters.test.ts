@@ -129,3 +129,22 @@ test("operators find users by status and operator role", async () => {
   const invalid = client.operator.users.query({ isDisabled: "yes" as unknown as boolean }); // Not a boolean.
   await expect(invalid).rejects.toMatchObject(rejects("isDisabled"));
 });
+
+test("the keys of a service account are found by name and status", async () => {
+  const { client } = await enter();
+  const { id: workspaceId } = await client.workspaces.create.mutate({ name: "Team" });
+  const { userId } = await client.serviceAccounts.create.mutate({ workspaceId, name: "Bot", role: "member" });
+  for (const name of ["Deploys", "Reports"])
+    await client.serviceAccounts.createKey.mutate({ workspaceId, userId, name });
+  await client.apiKeys.create.mutate({ name: "Deploys by hand" });
+  await sql`update api_keys set disabled_at = now() where name = 'Reports'`.execute(app.owner);
+  const list = async (filter: Partial<Parameters<typeof client.serviceAccounts.keys.query>[0]>) => {
+    const { items, total } = await client.serviceAccounts.keys.query({ workspaceId, userId, ...filter });
+    expect(total).toBe(items.length);
+    return items.map(({ name }) => name);
+  };
+  expect(await list({ search: "DEPLOY" })).toEqual(["Deploys"]);
+  expect(await list({ status: "disabled" })).toEqual(["Reports"]);
+  expect(await list({ search: "deploy", status: "disabled" })).toEqual([]);
+  await expect(list({ status: "gone" as "disabled" })).rejects.toMatchObject(rejects("status")); // No such status.
+});

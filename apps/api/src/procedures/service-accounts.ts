@@ -1,5 +1,6 @@
 import { ownKeySorts } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
+import { keyStatuses } from "@latchkey/db/key-status";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { createKey, listKeys } from "../domain/api-keys.ts";
@@ -10,7 +11,14 @@ import {
   getServiceAccount,
   requireKeyManager,
 } from "../domain/service-accounts.ts";
-import { keyDescription, keyName, serviceAccountName, serviceAccountRole, userId } from "../fields.ts";
+import {
+  keyDescription,
+  keyName,
+  searchText,
+  serviceAccountName,
+  serviceAccountRole,
+  userId,
+} from "../fields.ts";
 import { requestedSettings } from "../key-fields.ts";
 import { pageSize } from "../lists.ts";
 import { presentListedKey } from "../presenters/api-key.ts";
@@ -61,6 +69,8 @@ export const serviceAccountsRouter = createRouter({
     .input(
       workspaceInput({
         userId,
+        search: searchText.default(""),
+        status: z.enum(keyStatuses).optional(),
         page: z.int().min(1).max(maxPage).default(1),
         pageSize: pageSize.default(50),
         sort: z.enum(ownKeySorts).optional(),
@@ -71,7 +81,7 @@ export const serviceAccountsRouter = createRouter({
       const { scope } = access;
       const { name, items, total } = await read(async (db) => {
         const account = await inWorkspace(db, scope, (trx) => getServiceAccount(trx, scope, userId));
-        return { name: account.name, ...(await listKeys(db, userId, { search: "", ...page })) };
+        return { name: account.name, ...(await listKeys(db, userId, page)) };
       });
       const owner = { userId, serviceAccount: { name, scope } };
       return { items: items.map((key) => presentListedKey(key, owner)), total };

@@ -8,12 +8,15 @@ interface NoMatchProps {
   readonly search: string;
   readonly status: StatusFilter | undefined;
   readonly onClear: () => void;
+  /** The level of the title; 2 by default. */
+  readonly level?: 2 | 3;
 }
 
 /** Replaces the list if no key matches the search and the status. */
-export function NoMatch({ search, status, onClear }: NoMatchProps): ReactElement {
+export function NoMatch({ search, status, onClear, level = 2 }: NoMatchProps): ReactElement {
   return (
     <EmptyPanel
+      level={level}
       title={
         search === "" ? (
           "No key has this status"

@@ -9,12 +9,14 @@ test("parses the state of both tables", () => {
     action: "sign-in.failed",
     from: "2026-03-01",
     to: "2026-03-31",
+    sessionSearch: "Linux",
     sessionColumns: "address",
     sessionSort: "createdAt",
     selectedSessions: "ses_1,ses_2",
   };
   expect(parseSecuritySearch(search)).toEqual(search);
   expect(readSessionsSearch(parseSecuritySearch(search))).toEqual({
+    q: "Linux",
     columns: "address",
     sort: "createdAt",
     selected: "ses_1,ses_2",
@@ -36,6 +38,6 @@ test("drops defaults and what isn't valid", () => {
 
 test("a change of the sessions' table keeps the state of the log's", () => {
   const log = { columns: "time", action: "sign-in.failed", from: "2026-03-01" };
-  const before = { ...log, sessionSort: "createdAt", sessionColumns: "address" };
+  const before = { ...log, sessionSearch: "Linux", sessionSort: "createdAt", sessionColumns: "address" };
   expect(withSessionsSearch(before, { sort: "device" })).toEqual({ ...log, sessionSort: "device" });
 });

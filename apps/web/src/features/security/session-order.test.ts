@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sortSessions } from "./session-order.ts";
+import { findSessions, sortSessions } from "./session-order.ts";
 
 const chrome = {
   device: { browser: "Chrome 141", system: "Linux" },
@@ -25,4 +25,20 @@ test.each([
   ["-createdAt", [firefox, chrome]],
 ])("sorts by %s", (sort, expected) => {
   expect(sortSessions(sessions, sort)).toEqual(expected);
+});
+
+test.each([
+  ["", ["192.0.2.1", null]],
+  [" MACOS ", [null]],
+  ["2.0.2", ["192.0.2.1"]],
+  ["opera", []],
+])("finds sessions by device and IP address: %s", (search, expected) => {
+  const found = findSessions(
+    [
+      { ...chrome, address: "192.0.2.1" },
+      { ...firefox, address: null },
+    ],
+    search,
+  );
+  expect(found.map(({ address }) => address)).toEqual(expected);
 });

@@ -23,3 +23,14 @@ export function sortSessions<Session extends OrderedSession>(
   const sorted = sessions.toSorted((one, other) => keyOf(one).localeCompare(keyOf(other)));
   return sort.startsWith("-") ? sorted.toReversed() : sorted;
 }
+
+/** Finds sessions by a part of their device or IP address, in any letter case. */
+export function findSessions<Session extends Pick<ListedSession, "device" | "address">>(
+  sessions: readonly Session[],
+  search: string,
+): readonly Session[] {
+  const text = search.trim().toLowerCase();
+  return sessions.filter(({ device, address }) =>
+    `${describeDevice(device)}\n${address ?? ""}`.toLowerCase().includes(text),
+  );
+}

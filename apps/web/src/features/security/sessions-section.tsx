@@ -1,3 +1,4 @@
+import { maxLength } from "@latchkey/limits";
 import { Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
@@ -9,21 +10,27 @@ import { ColumnMenu } from "../../ui/column-menu.tsx";
 import { DataTable } from "../../ui/data-table.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
 import removalClasses from "../../ui/removal.module.css";
+import { SearchField } from "../../ui/search-field.tsx";
 import { Section } from "../../ui/section.tsx";
 import { readColumns, readSelected, type TableSearch, writeSort } from "../../ui/table-search.ts";
+import toolbarClasses from "../../ui/toolbar.module.css";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { describeDevice } from "./describe-device.ts";
 import type { SessionsToEnd } from "./end-sessions-dialog.tsx";
 import { defaultSessionSort, readSessionsSearch, withSessionsSearch } from "./security-search.ts";
 import { bulkSessions, sessionActions } from "./session-bulk-actions.ts";
 import { sessionColumns } from "./session-columns.tsx";
-import { sortSessions } from "./session-order.ts";
+import { findSessions, sortSessions } from "./session-order.ts";
 
 const endSessionsDialog = {
   load: () => import("./end-sessions-dialog.tsx").then((module) => module.EndSessionsDialog),
   closed: { target: undefined },
 };
+
+/** The number of sessions from which they can be searched. */
+const leastSearched = 5;
 
 const route = getRouteApi("/app/account/security");
 
@@ -41,8 +48,12 @@ export function SessionsSection(): ReactElement {
         ...options,
       }),
   });
-  const { sort } = search;
-  const items = useMemo(() => sessions.data && sortSessions(sessions.data, sort), [sessions.data, sort]);
+  const { q = "", sort } = search;
+  const items = useMemo(
+    () => sessions.data && findSessions(sortSessions(sessions.data, sort), q),
+    [sessions.data, sort, q],
+  );
+  const hasSearch = q !== "" || (sessions.data?.length ?? 0) >= leastSearched;
   const selected = readSelected(search);
   const actions = useCallback(
     (session: ListedSession) =>
@@ -88,24 +99,41 @@ export function SessionsSection(): ReactElement {
         />
       ) : (
         <>
+          {hasSearch && (
+            <div className={toolbarClasses.toolbar}>
+              <SearchField
+                label="Search sessions"
+                placeholder="Search by device or IP address"
+                maxLength={maxLength.search}
+                search={q}
+                onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}
+              />
+            </div>
+          )}
           <BulkBar
             {...bulkSessions}
             items={items?.filter(({ id, isCurrent }) => selected.has(id) && !isCurrent) ?? []}
             actions={sessionActions}
             onSelect={(chosen) => table.select(new Set(chosen.map(idOf)))}
           />
-          <DataTable
-            label="Sessions"
-            columns={sessionColumns}
-            items={items}
-            isStale={false}
-            idOf={idOf}
-            chosen={readColumns(search)}
-            sort={sort ?? defaultSessionSort}
-            onSort={(next) => table.change({ sort: writeSort(next, sort, defaultSessionSort) })}
-            actions={actions}
-            selection={{ selected, onSelect: table.select, nameOf: bulkSessions.nameOf, blockedReason }}
-          />
+          {items?.length === 0 ? (
+            <NoMatch title="No session matches" level={3} onClear={() => table.change({ q: undefined })}>
+              Search covers devices and IP addresses.
+            </NoMatch>
+          ) : (
+            <DataTable
+              label="Sessions"
+              columns={sessionColumns}
+              items={items}
+              isStale={false}
+              idOf={idOf}
+              chosen={readColumns(search)}
+              sort={sort ?? defaultSessionSort}
+              onSort={(next) => table.change({ sort: writeSort(next, sort, defaultSessionSort) })}
+              actions={actions}
+              selection={{ selected, onSelect: table.select, nameOf: bulkSessions.nameOf, blockedReason }}
+            />
+          )}
         </>
       )}
       <LazyDialog source={endSessionsDialog} props={{ target, onClose: () => setTarget(undefined) }} />

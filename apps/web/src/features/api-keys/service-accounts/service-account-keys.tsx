@@ -4,6 +4,8 @@ import type { ReactElement } from "react";
 import { trpc } from "../../../server/trpc.ts";
 import { isLoadingFailed } from "../../../server/use-loading-failure.ts";
 import { usePagedList } from "../../../server/use-paged-list.ts";
+import { FilterSelect } from "../../../ui/filter-select.tsx";
+import { statusFilters } from "../../../ui/key-status.ts";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import sectionClasses from "../../../ui/section.module.css";
 import { Section } from "../../../ui/section.tsx";
@@ -11,6 +13,7 @@ import { listPageSize } from "../../../ui/table-search.ts";
 import { useTableNavigation } from "../../../ui/use-table-navigation.ts";
 import { apiKeyColumns } from "../api-key-columns.tsx";
 import { defaultSort, toQuery } from "../api-keys-search.ts";
+import { NoMatch } from "../no-match.tsx";
 import type { ServiceAccountKeysSearch } from "./service-accounts-search.ts";
 
 const route = getRouteApi("/app/w/$slug/members/service-accounts/$userId");
@@ -25,7 +28,8 @@ interface ServiceAccountKeysProps {
 export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysProps): ReactElement {
   const navigate = route.useNavigate();
   const search = route.useSearch();
-  const { page = 1, size = listPageSize } = search;
+  const { q = "", status, page = 1, size = listPageSize } = search;
+  const isFiltered = q !== "" || status !== undefined;
   const keys = useQuery({
     ...trpc.serviceAccounts.keys.queryOptions({ workspaceId, userId, ...toQuery({ ...search, size }) }),
     refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
@@ -41,11 +45,22 @@ export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysPr
     <Section title="API keys" isWide>
       <PagedTable
         label="API keys of the service account"
+        searchField={{ label: "Search API keys", placeholder: "Search keys" }}
+        filters={
+          <FilterSelect
+            label="Status"
+            anyLabel="Any status"
+            options={statusFilters}
+            value={status}
+            onChoose={(chosen) => table.change({ status: chosen })}
+            width={220}
+          />
+        }
         list={usePagedList(keys)}
         nouns={["key", "keys"]}
         total={keys.data?.total ?? 0}
         defaultSize={listPageSize}
-        isFiltered={false}
+        isFiltered={isFiltered}
         failureTitle="Couldn’t load API keys"
         columns={apiKeyColumns}
         idOf={({ id }) => id}
@@ -54,11 +69,21 @@ export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysPr
         defaultSort={defaultSort}
         onOpen={({ id }) => void navigate({ to: "/account/api-keys/$keyId", params: { keyId: id } })}
         empty={
-          <div className={sectionClasses.box}>
-            <p className={sectionClasses.words}>
-              No API keys yet. Create one per script or service, so that you can disable each one separately.
-            </p>
-          </div>
+          isFiltered ? (
+            <NoMatch
+              level={3}
+              search={q}
+              status={status}
+              onClear={() => table.change({ q: undefined, status: undefined })}
+            />
+          ) : (
+            <div className={sectionClasses.box}>
+              <p className={sectionClasses.words}>
+                No API keys yet. Create one per script or service, so that you can disable each one
+                separately.
+              </p>
+            </div>
+          )
         }
       />
     </Section>

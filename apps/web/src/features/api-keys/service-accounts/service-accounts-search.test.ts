@@ -18,12 +18,16 @@ test.each([{ q: 3 }, { sort: "email" }, { sort: "toString" }])("drops the invali
   expect(parseServiceAccountsSearch(search)).toEqual({});
 });
 
-test("parses the page, the order, the page size and the columns of the keys of a service account", () => {
-  expect(parseServiceAccountKeysSearch({ page: "2", sort: "name", size: "10", columns: "status" })).toEqual({
+test("parses the page, the filters, the order, the page size and the columns of the keys of a service account", () => {
+  const filters = { q: "x", status: "disabled" };
+  const table = { page: "2", sort: "name", size: "10", columns: "status" };
+  expect(parseServiceAccountKeysSearch({ ...filters, ...table })).toEqual({
+    ...filters,
     page: 2,
     sort: "name",
     size: 10,
     columns: "status",
   });
-  expect(parseServiceAccountKeysSearch({ page: "1", sort: "-createdAt", size: "50", q: "x" })).toEqual({});
+  const defaults = { page: "1", sort: "-createdAt", size: "50", q: " " };
+  expect(parseServiceAccountKeysSearch({ ...defaults, status: "gone", selected: "key_1" })).toEqual({});
 });

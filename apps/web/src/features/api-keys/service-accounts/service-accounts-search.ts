@@ -1,3 +1,4 @@
+import { isStatusFilter, type StatusFilter } from "../../../ui/key-status.ts";
 import { listPageSize, parseTableSearch, type TableSearch } from "../../../ui/table-search.ts";
 import { defaultSort as defaultKeySort, orders as keyOrders } from "../api-keys-search.ts";
 
@@ -23,14 +24,17 @@ export function parseServiceAccountsSearch(search: Record<string, unknown>): Ser
 }
 
 /** The search part of the URL of a service account, which has a table of its API keys. */
-export type ServiceAccountKeysSearch = Omit<TableSearch, "q" | "selected">;
+export interface ServiceAccountKeysSearch extends Omit<TableSearch, "selected"> {
+  readonly status?: StatusFilter;
+}
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseServiceAccountKeysSearch(search: Record<string, unknown>): ServiceAccountKeysSearch {
-  const {
-    q: _q,
-    selected: _selected,
-    ...table
-  } = parseTableSearch(search, { orders: keyOrders, defaultSort: defaultKeySort, defaultSize: listPageSize });
-  return table;
+  const { status } = search;
+  const { selected: _selected, ...table } = parseTableSearch(search, {
+    orders: keyOrders,
+    defaultSort: defaultKeySort,
+    defaultSize: listPageSize,
+  });
+  return { ...table, ...(isStatusFilter(status) && { status }) };
 }
