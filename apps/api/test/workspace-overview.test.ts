@@ -124,7 +124,7 @@ describe("the API keys of a workspace", () => {
     const { owner, id, workspaceId } = await createTeam();
     const second = await addWorkspace(owner.userId);
     const expiresAt = new Date(Date.now() + 5 * dayMs);
-    const keyId = await addKey(owner.userId, "CI", {
+    const keyId = await addKey(owner.userId, "Nightly import", {
       workspaceIds: [workspaceId, second],
       permissions: ["members:read"],
       isReadOnly: true,
@@ -136,11 +136,15 @@ describe("the API keys of a workspace", () => {
     await record(keyId, workspaceId, { count: 4, hoursAgo: 31 * 24 });
     await record(keyId, workspaceId, { outcome: "limited" });
     await record(keyId, second, { count: 50 });
-    const { items } = await owner.client.workspaceKeys.list.query({ workspaceId: id, search: "CI" });
+    // Longer than the first characters of a key, which the search covers too.
+    const { items } = await owner.client.workspaceKeys.list.query({
+      workspaceId: id,
+      search: "Nightly import",
+    });
     expect(items).toMatchObject([
       {
         id: encodeId("key", keyId),
-        name: "CI",
+        name: "Nightly import",
         owner: { id: encodeId("user", owner.userId), name: "Olga", role: "owner", isDisabled: false },
         hasSelectedWorkspaces: true,
         permissions: ["members:read"],
