@@ -55,7 +55,7 @@ test("filters by action, person, target and day, in the URL", async () => {
   await page.getByRole("combobox", { name: "Actor" }).click();
   await page.getByRole("option", { name: /^Grace/ }).click();
   await page.getByRole("heading", { name: "No event matches" }).waitFor();
-  await page.getByRole("button", { name: "Show all events" }).click();
+  await page.getByRole("button", { name: "Clear filters" }).click();
   await status("3 events");
   await page
     .getByRole("row", { name: /added/ })

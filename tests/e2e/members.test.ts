@@ -286,7 +286,7 @@ test("shows all of these changes in the audit log", async () => {
   await ada.getByRole("combobox", { name: "Action" }).click();
   await ada.getByRole("option", { name: "Workspace renamed" }).click();
   await ada.getByText("No event matches").waitFor();
-  await ada.getByRole("button", { name: "Show all events" }).click();
+  await ada.getByRole("button", { name: "Clear filters" }).click();
   await ada.getByText("9 events").waitFor();
 });
 

@@ -54,8 +54,8 @@ test("lists the users, and finds them by the URL's search", async () => {
   await ada.getByText("1 user", { exact: true }).waitFor();
   expect(new URL(ada.url()).search).toBe("?q=hopper");
   await ada.getByRole("searchbox").fill("nobody");
-  await ada.getByRole("heading", { name: "No user matches" }).waitFor();
-  await ada.getByRole("button", { name: "Clear filters" }).click();
+  await ada.getByRole("heading", { name: "No user matches “nobody”" }).waitFor();
+  await ada.getByRole("button", { name: "Clear search" }).click();
   await ada.getByText("2 users").waitFor();
 });
 

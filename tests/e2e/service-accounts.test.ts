@@ -98,7 +98,7 @@ test("rotates and disables its key on the key’s page", async () => {
 test("finds its keys by text and status, in the URL", async () => {
   await ada.getByRole("combobox", { name: "Status" }).click();
   await ada.getByRole("option", { name: "Active" }).click();
-  await ada.getByRole("heading", { name: "No key has this status" }).waitFor();
+  await ada.getByRole("heading", { name: "No key matches the filters" }).waitFor();
   await ada.getByRole("searchbox").fill("pipe");
   await ada.getByRole("heading", { name: "No key matches “pipe”" }).waitFor();
   expect(new URL(ada.url()).search).toBe("?status=active&q=pipe");

@@ -258,9 +258,9 @@ test("sorts sessions, chooses their columns and ends selected ones, apart from t
   await open("/account/security?sessionSearch=windows");
   await expect.poll(names).toEqual(["Firefox 140 on Windows"]);
   await sessions.getByRole("searchbox").fill("nothing");
-  await sessions.getByRole("heading", { name: "No session matches" }).waitFor();
+  await sessions.getByRole("heading", { name: "No session matches “nothing”" }).waitFor();
   expect(query()).toEqual({ sessionSearch: "nothing" });
-  await sessions.getByRole("button", { name: "Clear filters" }).click();
+  await sessions.getByRole("button", { name: "Clear search" }).click();
   await expect.poll(names).toHaveLength(4);
   await sessions.getByRole("checkbox", { name: "Select all on this page" }).check();
   await page.getByText("3 sessions selected").waitFor();

@@ -18,7 +18,7 @@ import { apiKeyColumns } from "./api-key-columns.tsx";
 import { type ApiKeysSearch, defaultSort } from "./api-keys-search.ts";
 import { bulkActions, bulkKeys } from "./bulk-actions.ts";
 import { NoApiKeys } from "./no-api-keys.tsx";
-import { NoMatch } from "./no-match.tsx";
+import { NoKeyMatches } from "./no-key-matches.tsx";
 import { useApiKeys } from "./use-api-keys.ts";
 
 const route = getRouteApi("/app/account/api-keys");
@@ -141,7 +141,7 @@ export function ApiKeysPage(): ReactElement {
             ),
           }}
           empty={
-            <NoMatch
+            <NoKeyMatches
               search={loadedFilter.q}
               status={loadedFilter.status}
               onClear={() => table.change({ q: undefined, status: undefined })}

@@ -16,6 +16,7 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { isLogFiltered, withoutFilter } from "../../ui/log-filter.ts";
 import { LogFilters } from "../../ui/log-filters.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
 import { nameOwner } from "../../ui/owner-name.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { defaultLogSort } from "../../ui/table-search.ts";
@@ -120,7 +121,15 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         defaultSort={defaultLogSort}
         actions={TargetLink}
         actionsWidth={60}
-        empty={<EmptyLog isFiltered={isFiltered} onClear={() => table.change(withoutFilter)} />}
+        empty={
+          isFiltered ? (
+            <NoMatch noun="event" onClear={() => table.change(withoutFilter)}>
+              Choose another event, another actor, or other days.
+            </NoMatch>
+          ) : (
+            <NoEvents />
+          )
+        }
       />
       <LazyDialog
         source={exportDialog}
@@ -156,23 +165,9 @@ function idOf({ id }: AuditEvent): string {
   return id;
 }
 
-interface EmptyLogProps {
-  readonly isFiltered: boolean;
-  readonly onClear: () => void;
-}
-
-function EmptyLog({ isFiltered, onClear }: EmptyLogProps): ReactElement {
+function NoEvents(): ReactElement {
   return (
-    <EmptyPanel
-      title={isFiltered ? "No event matches" : "Nothing yet"}
-      action={
-        isFiltered && (
-          <Button variant="default" onClick={onClear}>
-            Show all events
-          </Button>
-        )
-      }
-    >
+    <EmptyPanel title="Nothing yet">
       Changes to the workspace, its members and its API keys appear here, with the person and IP address.
     </EmptyPanel>
   );

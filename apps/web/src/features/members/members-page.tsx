@@ -21,7 +21,7 @@ import { bulkMembers, memberActions } from "./member-bulk-actions.tsx";
 import { memberColumns } from "./member-columns.tsx";
 import classes from "./members-page.module.css";
 import { defaultSort, type MembersSearch } from "./members-search.ts";
-import { NoMatch } from "./no-match.tsx";
+import { NoMemberMatches } from "./no-member-matches.tsx";
 import type { RoleChoice } from "./role-dialog.tsx";
 import { RoleField } from "./role-field.tsx";
 import { useMembers } from "./use-members.ts";
@@ -156,7 +156,11 @@ export function MembersPage(): ReactElement {
           }
         }
         empty={
-          <NoMatch search={q} role={role} onClear={() => table.change({ q: undefined, role: undefined })} />
+          <NoMemberMatches
+            search={q}
+            role={role}
+            onClear={() => table.change({ q: undefined, role: undefined })}
+          />
         }
       />
       <LazyDialog

@@ -85,7 +85,9 @@ export function UsersPage(): ReactElement {
         }}
         empty={
           <NoMatch
-            title="No user matches"
+            noun="user"
+            search={search.q}
+            hasFilters={search.status !== undefined || search.role !== undefined}
             onClear={() => table.change({ q: undefined, status: undefined, role: undefined })}
           >
             Search covers names, email addresses and complete user IDs.

@@ -1,4 +1,4 @@
-import { ActionIcon, Button } from "@mantine/core";
+import { ActionIcon } from "@mantine/core";
 import { IconHistory } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -6,7 +6,7 @@ import type { WorkspaceOverview } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
-import { NoMatchTitle } from "../../ui/no-match-title.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useWorkspaces } from "./use-workspaces.ts";
@@ -41,7 +41,15 @@ export function WorkspacesPage(): ReactElement {
         defaultSort={defaultWorkspaceSort}
         actions={LogLink}
         actionsWidth={60}
-        empty={<EmptyList search={search.q} onClear={() => table.change({ q: undefined })} />}
+        empty={
+          isFiltered ? (
+            <NoMatch noun="workspace" search={search.q} onClear={() => table.change({ q: undefined })}>
+              Search covers names, slugs and complete workspace IDs.
+            </NoMatch>
+          ) : (
+            <NoWorkspaces />
+          )
+        }
       />
     </>
   );
@@ -64,27 +72,10 @@ function idOf({ id }: WorkspaceOverview): string {
   return id;
 }
 
-interface EmptyListProps {
-  readonly search: string | undefined;
-  readonly onClear: () => void;
-}
-
-function EmptyList({ search = "", onClear }: EmptyListProps): ReactElement {
-  const isFiltered = search !== "";
+function NoWorkspaces(): ReactElement {
   return (
-    <EmptyPanel
-      title={isFiltered ? <NoMatchTitle noun="workspace" search={search} /> : "No workspaces yet"}
-      action={
-        isFiltered && (
-          <Button variant="default" onClick={onClear}>
-            Clear search
-          </Button>
-        )
-      }
-    >
-      {isFiltered
-        ? "Search covers names, slugs and complete workspace IDs."
-        : "Each workspace appears here with its number of people, API keys and requests."}
+    <EmptyPanel title="No workspaces yet">
+      Each workspace appears here with its number of people, API keys and requests.
     </EmptyPanel>
   );
 }

@@ -142,7 +142,7 @@ function Log(): ReactElement {
         defaultSort={defaultLogSort}
         empty={
           isFiltered ? (
-            <NoMatch title="No event matches" level={3} onClear={() => table.change(withoutFilter)}>
+            <NoMatch noun="event" level={3} onClear={() => table.change(withoutFilter)}>
               Choose another event, or other days.
             </NoMatch>
           ) : (

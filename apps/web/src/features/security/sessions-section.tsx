@@ -117,7 +117,7 @@ export function SessionsSection(): ReactElement {
             onSelect={(chosen) => table.select(new Set(chosen.map(idOf)))}
           />
           {items?.length === 0 ? (
-            <NoMatch title="No session matches" level={3} onClear={() => table.change({ q: undefined })}>
+            <NoMatch noun="session" search={q} level={3} onClear={() => table.change({ q: undefined })}>
               Search covers devices and IP addresses.
             </NoMatch>
           ) : (

@@ -118,7 +118,9 @@ function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): Reac
       empty={
         isFiltered ? (
           <NoMatch
-            title="No webhook matches"
+            noun="webhook"
+            search={search.q}
+            hasFilters={search.status !== undefined}
             onClear={() => table.change({ q: undefined, status: undefined })}
           >
             Search covers URLs and descriptions.

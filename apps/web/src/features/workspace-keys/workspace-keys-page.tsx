@@ -13,7 +13,7 @@ import { hasKeyPage } from "../../ui/has-key-page.ts";
 import { workspaceStatusFilters } from "../../ui/key-status.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
-import { NoMatchTitle } from "../../ui/no-match-title.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { defaultPageSize } from "../../ui/table-search.ts";
@@ -131,11 +131,19 @@ export function WorkspaceKeysPage(): ReactElement {
           }
         }
         empty={
-          <EmptyList
-            search={q}
-            isFiltered={isFiltered}
-            onClear={() => table.change({ q: undefined, status: undefined })}
-          />
+          isFiltered ? (
+            <NoMatch
+              noun="key"
+              search={q}
+              hasFilters={status !== undefined}
+              onClear={() => table.change({ q: undefined, status: undefined })}
+            >
+              Search covers the names and first characters of keys, and the names and email addresses of their
+              owners.
+            </NoMatch>
+          ) : (
+            <NoKeys />
+          )
         }
       />
       <LazyDialog
@@ -159,34 +167,20 @@ function idOf({ id }: WorkspaceKey): string {
   return id;
 }
 
-interface EmptyListProps {
-  readonly search: string;
-  readonly isFiltered: boolean;
-  readonly onClear: () => void;
-}
-
-function EmptyList({ search, isFiltered, onClear }: EmptyListProps): ReactElement {
+function NoKeys(): ReactElement {
   return (
     <EmptyPanel
-      title={isFiltered ? <NoMatchTitle noun="key" search={search} /> : "No API keys yet"}
+      title="No API keys yet"
       action={
-        isFiltered ? (
-          <Button variant="default" onClick={onClear}>
-            Clear filters
-          </Button>
-        ) : (
-          <Button
-            variant="default"
-            renderRoot={(props) => <Link {...props} to="/account/api-keys" search={{ dialog: "new" }} />}
-          >
-            New API key
-          </Button>
-        )
+        <Button
+          variant="default"
+          renderRoot={(props) => <Link {...props} to="/account/api-keys" search={{ dialog: "new" }} />}
+        >
+          New API key
+        </Button>
       }
     >
-      {isFiltered
-        ? "Search covers the names and first characters of keys, and the names and email addresses of their owners."
-        : "Keys that members create appear here if they can reach this workspace."}
+      Keys that members create appear here if they can reach this workspace.
     </EmptyPanel>
   );
 }

@@ -13,7 +13,7 @@ import { listPageSize } from "../../../ui/table-search.ts";
 import { useTableNavigation } from "../../../ui/use-table-navigation.ts";
 import { apiKeyColumns } from "../api-key-columns.tsx";
 import { defaultSort, toQuery } from "../api-keys-search.ts";
-import { NoMatch } from "../no-match.tsx";
+import { NoKeyMatches } from "../no-key-matches.tsx";
 import type { ServiceAccountKeysSearch } from "./service-accounts-search.ts";
 
 const route = getRouteApi("/app/w/$slug/members/service-accounts/$userId");
@@ -70,7 +70,7 @@ export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysPr
         onOpen={({ id }) => void navigate({ to: "/account/api-keys/$keyId", params: { keyId: id } })}
         empty={
           isFiltered ? (
-            <NoMatch
+            <NoKeyMatches
               level={3}
               search={q}
               status={status}

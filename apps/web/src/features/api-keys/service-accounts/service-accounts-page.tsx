@@ -12,7 +12,7 @@ import { EmptyPanel } from "../../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../../ui/growing-table.tsx";
 import { LazyDialog } from "../../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../../ui/lost-access.tsx";
-import { NoMatchTitle } from "../../../ui/no-match-title.tsx";
+import { NoMatch } from "../../../ui/no-match.tsx";
 import { PageHeader } from "../../../ui/page-header.tsx";
 import { useStable } from "../../../ui/use-stable.ts";
 import { useTableNavigation } from "../../../ui/use-table-navigation.ts";
@@ -101,7 +101,15 @@ export function ServiceAccountsPage(): ReactElement {
           }
         }
         onOpen={({ userId }) => openAccount(userId)}
-        empty={<EmptyList search={search.q} onClear={() => table.change({ q: undefined })} />}
+        empty={
+          isFiltered ? (
+            <NoMatch noun="service account" search={search.q} onClear={() => table.change({ q: undefined })}>
+              Search covers the names of service accounts.
+            </NoMatch>
+          ) : (
+            <NoServiceAccounts />
+          )
+        }
       />
       <LazyDialog
         source={newDialog}
@@ -121,27 +129,11 @@ function idOf({ userId }: Member): string {
   return userId;
 }
 
-interface EmptyListProps {
-  readonly search: string | undefined;
-  readonly onClear: () => void;
-}
-
-function EmptyList({ search = "", onClear }: EmptyListProps): ReactElement {
-  const isFiltered = search !== "";
+function NoServiceAccounts(): ReactElement {
   return (
-    <EmptyPanel
-      title={isFiltered ? <NoMatchTitle noun="service account" search={search} /> : "No service accounts yet"}
-      action={
-        isFiltered && (
-          <Button variant="default" onClick={onClear}>
-            Clear search
-          </Button>
-        )
-      }
-    >
-      {isFiltered
-        ? "Search covers the names of service accounts."
-        : "Create one for each integration, such as a deploy pipeline. Give it a role and API keys that every admin can manage."}
+    <EmptyPanel title="No service accounts yet">
+      Create one for each integration, such as a deploy pipeline. Give it a role and API keys that every admin
+      can manage.
     </EmptyPanel>
   );
 }
