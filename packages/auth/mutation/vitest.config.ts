@@ -7,7 +7,7 @@ export default defineConfig({
     root: join(import.meta.dirname, ".."),
     include: [
       "src/{client-network,ip-ranges,key-format,permissions,restrictions}.test.ts",
-      "src/admission/{answer,batch,decision,facts-cache}.test.ts",
+      "src/admission/{answer,batch,decision,facts-cache,scheduler}.test.ts",
       "src/statistics/{bounds,hour-counters,last-seen-recorder,rejection-log}.test.ts",
     ],
   },

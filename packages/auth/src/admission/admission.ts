@@ -20,60 +20,42 @@ import { checkKey, decide, type KeyFacts, type Requirement } from "./decision.ts
 import { FactsCache } from "./facts-cache.ts";
 import type { LimitOutcome } from "./limit-window.ts";
 import type { AdmissionOptions } from "./options.ts";
+import { Scheduler } from "./scheduler.ts";
 import { countUses, type Findings, type KeyLookup, resolveUses } from "./statement.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
 
-/** The most requests in one statement. */
-const maxBatch = 1_024;
-/** The most batches in flight. A third batch would wait in Postgres instead of in the queue, where it can still grow. */
-const maxInFlight = 2;
-/** Delay before requests whose rows another transaction locks are tried again, in milliseconds. */
-const blockedRetryMs = 10;
-const sweepEveryMs = 100;
-
 /**
  * Verifies and counts a request in one step.
  *
- * Group commit: requests that arrive while a batch is in flight wait in the queue, and the next batch takes all of them.
- * It is sent when no batch is in flight, or behind one batch on the same connection as soon as it is as large as that
- * one, so that Postgres never waits for the node between two statements. A request is answered after the transaction of
- * its batch has committed, so there is no cache to invalidate and no buffered count to lose.
+ * Group commit: the scheduler collects requests into batches. Admission decides what each request of a batch needs, counts
+ * the batch in one statement, and looks up the keys that it could not count in a second one. A request is answered after
+ * the transaction of its statement has committed, so there is no cache to invalidate and no buffered count to lose.
  */
 export class Admission {
   readonly #connection: AdmissionConnection;
   readonly #cache: FactsCache;
-  readonly #deadlineMs: number;
-  readonly #maxWaiting: number;
+  readonly #scheduler: Scheduler<PendingRequest>;
   readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
-  readonly #sweeper: NodeJS.Timeout;
-  /** Requests without a verdict: queued, in flight or postponed. */
-  #pendingCount = 0;
-  /** Pending requests whose key this node did not remember when they arrived. */
-  #unknownKeyCount = 0;
-  #queue: PendingRequest[] = [];
-  /** Pending requests whose row another transaction locked, whether postponed or queued again. */
-  #blockedCount = 0;
-  /** The batches that were taken from the queue, each until its requests are answered or queued again. */
-  readonly #inFlight = new Set<readonly PendingRequest[]>();
-  /** Resolves when the node is closed and no batch is in flight. */
-  readonly #drained = Promise.withResolvers<void>();
-  /** Whether a batch is sent at the end of this synchronous run. */
-  #isDispatchScheduled = false;
   /** Keys that the last statement did not count, because their version had changed or another transaction locked their row. */
   readonly #isolatedKeys = new Set<KeyId>();
-  #isClosed = false;
 
   constructor(options: AdmissionOptions) {
     this.#connection = new AdmissionConnection(options.connection);
     this.#cache = new FactsCache(options.maxCachedFacts ?? 200_000);
-    this.#deadlineMs = options.deadlineMs ?? 1_500;
-    this.#maxWaiting = options.maxWaiting ?? 10_000;
     this.#onStatement = options.onStatement ?? (() => undefined);
     this.#onFailure = options.onFailure ?? (() => undefined);
-    this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
-    this.#sweeper.unref();
+    this.#scheduler = new Scheduler<PendingRequest>(
+      {
+        prepare: () => (this.#connection.isConnected ? undefined : this.#connection.connect()),
+        execute: (requests) => this.#execute(requests),
+        reject: (request) => request.answer(unavailable),
+        report: (error) => this.#reportFailure(error),
+        cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
+      },
+      { deadlineMs: options.deadlineMs ?? 1_500, maxPending: options.maxWaiting ?? 10_000 },
+    );
   }
 
   /**
@@ -94,91 +76,48 @@ export class Admission {
 
   /** Whether requests can be admitted now. Runs a lookup on the database, even if the queue is full. */
   async isAvailable(): Promise<boolean> {
-    return !this.#isClosed && (await this.#addToQueue(healthCheckRequest)).kind !== "unavailable";
+    return !this.#scheduler.isClosed && (await this.#addToQueue(healthCheckRequest)).kind !== "unavailable";
   }
 
   /** Finishes the batches in flight, answers "unavailable" to queued requests, and closes the connection. */
   async close(): Promise<void> {
-    this.#isClosed = true;
-    if (this.#inFlight.size > 0) await this.#drained.promise;
-    clearInterval(this.#sweeper);
-    for (const request of this.#queue) this.#settle(request, unavailable);
-    this.#queue = [];
+    await this.#scheduler.close();
     await this.#connection.close();
   }
 
   #enqueue(request: AdmissionRequest): Promise<Verdict> {
-    if (this.#pendingCount >= this.#maxWaiting || this.#isClosed) return Promise.resolve(unavailable);
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
-    if (!request.facts && this.#unknownKeyCount >= this.#maxWaiting / 2) return Promise.resolve(unavailable);
+    if (!this.#scheduler.hasRoom(request.facts !== undefined)) return Promise.resolve(unavailable);
     return this.#addToQueue(request);
   }
 
   #addToQueue({ digest, requirement, address, facts }: AdmissionRequest): Promise<Verdict> {
-    this.#pendingCount += 1;
-    if (!facts) this.#unknownKeyCount += 1;
     return new Promise((answer) => {
-      this.#queue.push({
-        wasRemembered: facts !== undefined,
+      this.#scheduler.add({
+        mayFillQueue: facts !== undefined,
         digest,
         requirement,
         address,
         facts,
         arrivedAt: performance.now(),
         answer,
-        wasBlocked: false,
+        wasPostponed: false,
         isAnswered: false,
       });
-      this.#scheduleDispatch();
     });
-  }
-
-  /** Sends the next batch at the end of this synchronous run, if one may be sent. */
-  #scheduleDispatch(): void {
-    if (this.#isDispatchScheduled || !this.#canDispatch()) return;
-    this.#isDispatchScheduled = true;
-    // Requests of one synchronous run go into one batch; the HTTP server admits all requests of an event loop turn in one run.
-    queueMicrotask(() => {
-      this.#isDispatchScheduled = false;
-      if (!this.#isClosed) void this.#dispatch(this.#queue.splice(0, maxBatch));
-    });
-  }
-
-  #canDispatch(): boolean {
-    if (this.#queue.length === 0 || this.#isClosed) return false;
-    if (this.#inFlight.size >= maxInFlight) return false;
-    const [ahead] = this.#inFlight;
-    // Smaller batches would take more statements for the same requests.
-    return !ahead || this.#queue.length >= ahead.length;
   }
 
   /**
-   * Processes one batch. Never rejects: if anything throws, every request of the batch without a verdict is answered
-   * "unavailable", so that no request hangs or occupies the queue forever, and the next batch is sent.
+   * Sends the statements of one batch. Most batches need only the statement that counts. An async function would add a
+   * promise to each of them.
    */
-  async #dispatch(requests: readonly PendingRequest[]): Promise<void> {
-    this.#inFlight.add(requests);
-    try {
-      // Connects first: a batch must not count requests that are answered while it waits for a connection.
-      if (!this.#connection.isConnected) await this.#connection.connect();
-      this.#rejectOverdue(requests);
-      const { known, isolated, deferred } = composeBatches(requests, this.#isolatedKeys);
-      if (deferred.length > 0) this.#queue = deferred.concat(this.#queue);
-      if (known.size > 0) await this.#count(known);
-      if (isolated.usageGroups.size + isolated.lookupGroups.size > 0) await this.#resolve(isolated);
-    } catch (error) {
-      this.#fail(requests, error);
-    } finally {
-      this.#inFlight.delete(requests);
-      if (this.#isClosed && this.#inFlight.size === 0) this.#drained.resolve();
-      this.#scheduleDispatch();
-    }
-  }
-
-  /** Answers "unavailable" to requests that are past their deadline. */
-  #rejectOverdue(requests: readonly PendingRequest[]): void {
-    const latest = performance.now() - this.#deadlineMs;
-    for (const request of requests) if (request.arrivedAt < latest) this.#settle(request, unavailable);
+  #execute(requests: readonly PendingRequest[]): Promise<void> | undefined {
+    const { known, isolated, deferred } = composeBatches(requests, this.#isolatedKeys);
+    this.#scheduler.requeue(deferred);
+    const hasIsolated = isolated.usageGroups.size + isolated.lookupGroups.size > 0;
+    if (known.size === 0) return hasIsolated ? this.#resolve(isolated) : undefined;
+    const counted = this.#count(known);
+    return hasIsolated ? counted.then(() => this.#resolve(isolated)) : counted;
   }
 
   /** Counts requests by remembered facts, and queues again those that were not counted. */
@@ -192,13 +131,13 @@ export class Admission {
         usageGroups.delete(keyId);
       }
       // They are no longer in `usageGroups`, so they are queued before anything below can throw.
-      if (again.length > 0) this.#queue = again.concat(this.#queue);
+      this.#scheduler.requeue(again);
       for (const [keyId, group] of usageGroups) this.#answerCounted(group, limits.get(keyId));
     } catch (error) {
       const batch: Batch = { usageGroups, lookupGroups: new Map() };
       // Nothing was changed and no request was answered, so the batch can be resolved past the locked rows.
       if (isDefiniteAbort(error)) await this.#resolve(batch);
-      else this.#fail(listRequests(batch), error);
+      else this.#scheduler.fail(listRequests(batch), error);
     }
   }
 
@@ -214,8 +153,8 @@ export class Admission {
       this.#applyFindings(batch, findings);
     } catch (error) {
       // The statement skips locked rows, but it waits for a locked table.
-      if (isDefiniteAbort(error)) this.#postpone(listRequests(batch));
-      else this.#fail(listRequests(batch), error);
+      if (isDefiniteAbort(error)) this.#scheduler.postpone(listRequests(batch));
+      else this.#scheduler.fail(listRequests(batch), error);
     }
   }
 
@@ -244,11 +183,6 @@ export class Admission {
     }
   }
 
-  #fail(requests: readonly PendingRequest[], error: unknown): void {
-    this.#reportFailure(error);
-    for (const request of requests) this.#settle(request, unavailable);
-  }
-
   /** Reports a failure. A reporter that throws must not keep requests from being answered; its error becomes a process warning. */
   #reportFailure(error: unknown): void {
     try {
@@ -266,7 +200,7 @@ export class Admission {
       const why = uncounted.get(keyId);
       if (why && why.version === facts.version && !why.isExpired) {
         this.#isolatedKeys.add(keyId);
-        this.#postpone(requests);
+        this.#scheduler.postpone(requests);
         continue;
       }
       this.#isolatedKeys.delete(keyId);
@@ -279,7 +213,7 @@ export class Admission {
       again.push(...this.#applyLookup(found[position], group));
       position += 1;
     }
-    this.#queue = again.concat(this.#queue);
+    this.#scheduler.requeue(again);
   }
 
   /** Judges requests by facts that were read after they arrived. Returns those that are allowed and must still be counted. */
@@ -300,52 +234,12 @@ export class Admission {
     });
   }
 
-  /**
-   * Queues requests again after a short delay, because another transaction locks a row that they need. Such requests
-   * occupy at most half of the queue; the rest of it is kept for other keys.
-   */
-  #postpone(requests: readonly PendingRequest[]): void {
-    for (const request of requests) {
-      if (request.isAnswered || request.wasBlocked) continue;
-      if (this.#blockedCount >= Math.floor(this.#maxWaiting / 2)) {
-        this.#settle(request, unavailable);
-        continue;
-      }
-      request.wasBlocked = true;
-      this.#blockedCount += 1;
-    }
-    const kept = requests.filter(({ isAnswered }) => !isAnswered);
-    // An empty batch would finish before it is registered as in flight, and would stay registered forever.
-    if (kept.length === 0) return;
-    setTimeout(() => {
-      if (this.#isClosed) for (const request of kept) this.#settle(request, unavailable);
-      else this.#queue.push(...kept);
-      this.#scheduleDispatch();
-    }, blockedRetryMs);
-  }
-
   /** Answers the requests of a group that was counted, or that exceeded the rate limit. */
   #answerCounted(group: UsageGroup, outcome: LimitOutcome | undefined): void {
     answerCounted(group, outcome, (request, verdict) => this.#settle(request, verdict));
   }
 
   #settle(request: PendingRequest, verdict: Verdict): void {
-    if (request.isAnswered) return;
-    request.isAnswered = true;
-    this.#pendingCount -= 1;
-    if (!request.wasRemembered) this.#unknownKeyCount -= 1;
-    if (request.wasBlocked) this.#blockedCount -= 1;
-    request.answer(verdict);
-  }
-
-  /**
-   * Enforces the deadline of each request whatever the database does, and closes the connection when a single statement
-   * takes longer than the deadline. A request that spent its time elsewhere doesn't cancel the statement of others.
-   */
-  #sweep(): void {
-    for (const requests of this.#inFlight) this.#rejectOverdue(requests);
-    this.#rejectOverdue(this.#queue);
-    this.#queue = this.#queue.filter((request) => !request.isAnswered);
-    this.#connection.dropIfSilentFor(this.#deadlineMs);
+    if (this.#scheduler.settle(request)) request.answer(verdict);
   }
 }

@@ -2,6 +2,7 @@ import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { WorkspaceAccess } from "../workspace-access.ts";
 import type { KeyFacts, Membership, Requirement } from "./decision.ts";
+import type { PendingState } from "./scheduler.ts";
 import type { KeyLookup } from "./statement.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
@@ -23,17 +24,14 @@ export const healthCheckRequest: AdmissionRequest = {
   facts: undefined,
 };
 
-/** A request without a verdict. */
-export interface PendingRequest extends AdmissionRequest {
-  /** Whether the node remembered its key when it arrived. */
-  readonly wasRemembered: boolean;
-  readonly arrivedAt: number;
+/**
+ * A request without a verdict. It may fill the queue if the node remembered its key when it arrived, and is postponed if
+ * another transaction locks a row that it needs.
+ */
+export interface PendingRequest extends AdmissionRequest, PendingState {
   readonly answer: (verdict: Verdict) => void;
   /** Removed when the key's version has changed, and set when the key has been looked up. */
   facts: KeyFacts | undefined;
-  /** Whether another transaction locked a row that it needs. */
-  wasBlocked: boolean;
-  isAnswered: boolean;
 }
 
 /** Requests with one secret of a key that a statement counts, and the facts by which they were allowed. */

@@ -8,10 +8,10 @@ export function createPendingRequest(request: Partial<PendingRequest> = {}): Pen
     requirement: undefined,
     address: undefined,
     facts: validFacts,
-    wasRemembered: true,
+    mayFillQueue: true,
     arrivedAt: 0,
     answer: () => undefined,
-    wasBlocked: false,
+    wasPostponed: false,
     isAnswered: false,
     ...request,
   };
