@@ -67,8 +67,30 @@ test("an owner offers ownership to a member, and can withdraw the offer", async 
     await noticeOf(ada).getByText("Ownership is offered to Grace Hopper.").waitFor();
   };
   await offer();
-  await noticeOf(ada).getByRole("button", { name: "Withdraw offer" }).click();
-  await noticeOf(ada).waitFor({ state: "detached" });
+  const withdraw = async () => {
+    await noticeOf(ada).getByRole("button", { name: "Withdraw offer" }).click();
+    await noticeOf(ada).waitFor({ state: "detached" });
+  };
+  await withdraw();
+  // The button that had the focus was removed.
+  await ada.locator("#content:focus").waitFor();
+  // A list of choices that the user opens while the page is refetched stays open.
+  await ada.goto(addressOf("/members"));
+  await offer();
+  const refetched = Promise.withResolvers<void>();
+  await ada.route(/members\.list/, async (route) => {
+    await refetched.promise;
+    await route.continue();
+  });
+  await withdraw();
+  await ada.getByRole("combobox", { name: "Role of Grace Hopper" }).click();
+  const choice = ada.getByRole("option", { name: "Owner" });
+  await choice.waitFor();
+  refetched.resolve();
+  await ada.getByText("The ownership offer was withdrawn.").waitFor();
+  expect(await choice.isVisible()).toBe(true);
+  await ada.unroute(/members\.list/);
+  await ada.keyboard.press("Escape");
   await offer();
   expect(await findProblems(ada)).toBeUndefined();
 });

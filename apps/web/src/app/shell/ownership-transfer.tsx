@@ -2,7 +2,7 @@ import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, type ReactNode, useEffect } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type OwnershipTransfer, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
@@ -36,10 +36,21 @@ function useRefresh({ id: workspaceId }: SessionWorkspace): () => Promise<unknow
     ]);
 }
 
-/** The button in the notice disappears with it, so the focus moves to the page. */
-function finish(message: ReactElement | string): void {
-  document.getElementById("content")?.focus();
-  notifications.show({ message });
+/** The frame of a notice. If the focus was in the notice when it is removed, the focus moves to the page. */
+function Notice({ children }: { readonly children: ReactNode }): ReactElement {
+  useEffect(
+    () => () => {
+      const { activeElement } = document;
+      // The user may have focused another element since, for example an open list of choices, which would close.
+      if (!activeElement || activeElement === document.body) document.getElementById("content")?.focus();
+    },
+    [],
+  );
+  return (
+    <section className={classes.notice} aria-label="Ownership">
+      {children}
+    </section>
+  );
 }
 
 /** For the member who can accept ownership. */
@@ -52,11 +63,13 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
       onSuccess: async () => {
         dialog.close();
         await refresh();
-        finish(
-          <>
-            You are now an owner of <Quoted>{workspace.name}</Quoted>.
-          </>,
-        );
+        notifications.show({
+          message: (
+            <>
+              You are now an owner of <Quoted>{workspace.name}</Quoted>.
+            </>
+          ),
+        });
       },
     }),
   );
@@ -64,7 +77,7 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
     trpc.ownership.end.mutationOptions({
       onSuccess: async () => {
         await refresh();
-        finish("You declined ownership.");
+        notifications.show({ message: "You declined ownership." });
       },
       onError: async (error) => {
         notifications.show({ message: describeFailure(error).message });
@@ -74,7 +87,7 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
   );
   const { from, expiresAt } = transfer;
   return (
-    <section className={classes.notice} aria-label="Ownership">
+    <Notice>
       <p>
         <strong>
           <bdi>{from.name}</bdi> offers you ownership of this workspace.
@@ -112,7 +125,7 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
           admin. Both changes also apply to your API keys immediately.
         </p>
       </ConfirmDialog>
-    </section>
+    </Notice>
   );
 }
 
@@ -123,7 +136,7 @@ function PendingTransfer({ workspace, transfer }: NoticeProps): ReactElement {
     trpc.ownership.end.mutationOptions({
       onSuccess: async () => {
         await refresh();
-        finish("The ownership offer was withdrawn.");
+        notifications.show({ message: "The ownership offer was withdrawn." });
       },
       onError: async (error) => {
         notifications.show({ message: describeFailure(error).message });
@@ -132,7 +145,7 @@ function PendingTransfer({ workspace, transfer }: NoticeProps): ReactElement {
     }),
   );
   return (
-    <section className={classes.notice} aria-label="Ownership">
+    <Notice>
       <p>
         <strong>
           Ownership is offered to <bdi>{transfer.to.name}</bdi>.
@@ -148,6 +161,6 @@ function PendingTransfer({ workspace, transfer }: NoticeProps): ReactElement {
       >
         Withdraw offer
       </Button>
-    </section>
+    </Notice>
   );
 }
