@@ -182,7 +182,7 @@ test("a sign-in opens no session if the identity is unlinked after it was checke
   const completed = complete(cookie, callback);
   const waiting = `select from pg_stat_activity
     where datname = current_database() and wait_event_type = 'Lock' and query like 'insert into "sessions"%'`;
-  await vi.waitFor(async () => expect((await database.query(waiting)).rows).toHaveLength(1));
+  await expect.poll(async () => (await database.query(waiting)).rows).toHaveLength(1);
   await database.query(`delete from identities where ${ofUser}`, [email]);
   await release();
   expect(await completed).toMatchObject({ code: "UNAUTHORIZED" });

@@ -111,7 +111,7 @@ test("every chart states the reader's time zone, and its hours and days are in t
   const { id, lastUsedAt } = await vi.waitUntil(async () => {
     const { items } = await apiKeys.list.query({ search: "Deploy" });
     return items.find((key) => key.lastUsedAt !== null);
-  });
+  }, 30_000);
   const start = new Date(lastUsedAt ?? "");
   start.setUTCMinutes(0, 0, 0);
   const timeOf = (time: Date) => time.toLocaleTimeString("en-GB", { timeStyle: "short", timeZone });

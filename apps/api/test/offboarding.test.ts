@@ -4,7 +4,7 @@ import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/
 import { insertMember } from "@latchkey/db/members";
 import type { Role } from "@latchkey/db/schema";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { changeMemberRole } from "../src/domain/members.ts";
 import { countWaiting } from "./table-locks.ts";
@@ -61,15 +61,9 @@ test("the preview lists the keys that reach the workspace, and what stops", asyn
   const preview = (role?: Role) =>
     ada.client.offboarding.preview.query({ workspaceId: id, userId: grace.id, ...(role && { role }) });
   // Uses in a workspace are about a second behind.
-  await vi.waitFor(
-    async () =>
-      expect((await preview()).keys[0]).toMatchObject({
-        name: "Used",
-        recentUses: 1,
-        lastUsedAt: expect.any(String),
-      }),
-    { timeout: 20_000 },
-  );
+  await expect
+    .poll(async () => (await preview()).keys[0])
+    .toMatchObject({ name: "Used", recentUses: 1, lastUsedAt: expect.any(String) });
   const removal = await preview();
   expect([removal.total, removal.replacementRole]).toEqual([2, "admin"]);
   const stopped = Object.fromEntries(removal.keys.map((key) => [key.name, key.stoppedPermissions]));
@@ -157,7 +151,7 @@ test("a replacement waits for a concurrent demotion, and gets the new role", asy
   await isDemoted;
   const input = { workspaceId: id, userId: grace.id, keyIds: [former.id], name: "Deploys" };
   const replacement = ada.client.offboarding.replaceKeys.mutate(input);
-  await vi.waitFor(async () => expect(await countWaiting(app.owner)).toBe(1));
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
   release();
   await demotion;
   expect((await replacement).serviceAccount.role).toBe("viewer");

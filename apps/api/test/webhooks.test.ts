@@ -7,7 +7,7 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { type DeliveryId, decodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createMessageSender } from "../src/webhooks/message-sender.ts";
 import { createWebhookTasks, DeliveryFailedError } from "../src/webhooks/webhook-tasks.ts";
 import { createOpenClient, type OpenReply } from "./open-client.ts";
@@ -323,7 +323,7 @@ describe("a webhook that fails", () => {
       team.workspaceId,
     ]);
     const delivered = team.deliver();
-    await vi.waitFor(async () => expect(await countWaiting(app.owner)).toBe(1));
+    await expect.poll(() => countWaiting(app.owner)).toBe(1);
     // Fails if the delivery has locked the webhook before it waits for the workspace.
     await sql`select from webhooks where workspace_id = ${team.workspaceId} for update nowait`.execute(
       app.owner,

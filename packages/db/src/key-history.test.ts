@@ -244,7 +244,7 @@ test.for<
   await write(history, node);
   const release = await hold(`select from ${table} where ${column} = $1 for update`, [ids[20]]);
   const writing = write(history, node);
-  await expect.poll(countWaiting, { interval: 10, timeout: 5_000 }).toBe(1);
+  await expect.poll(countWaiting, { interval: 10 }).toBe(1);
   const { rows: free } = await sql<{ id: string }>`
     select ${sql.ref(column)}::text as id from ${sql.table(table)}
     where ${sql.ref(column)}::text = any(${ids}) for update skip locked`.execute(database.owner);

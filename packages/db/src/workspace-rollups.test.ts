@@ -172,7 +172,7 @@ test.each(["workspace_usage_hours", "workspace_key_days"])(
         select count(*) from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`.execute(database.owner)
       ).rows[0]?.count;
-    await expect.poll(countWaiting, { interval: 10, timeout: 5_000 }).toBe(1);
+    await expect.poll(countWaiting, { interval: 10 }).toBe(1);
     const { rows } = await sql<{ id: WorkspaceId }>`
     select workspace_id as id from ${sql.table(table)} for update skip locked`.execute(database.owner);
     expect([...new Set(rows.map(({ id }) => id))].toSorted()).toEqual(sorted.slice(11));

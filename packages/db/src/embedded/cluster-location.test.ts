@@ -72,7 +72,7 @@ test("stores the cluster elsewhere if Postgres can't access the data directory, 
   const second = await open(dataDirectory);
   expect(second.location).toEqual(first.location);
   await query(second.connection, "select from kept");
-}, 30_000);
+});
 
 test("processes that open an inaccessible data directory at the same time share one cluster", async () => {
   const dataDirectory = join(await makeClosedDirectory(), "data");
@@ -84,7 +84,7 @@ test("processes that open an inaccessible data directory at the same time share 
   for (const holder of holders) expect(await holder.finish()).toBe(0);
   for (const directory of directories) expect(await listIncompleteClusters(directory)).toEqual([]);
   expect(await readdir(dataDirectory)).toEqual([isRoot ? "postgres.place.json" : "postgres"]);
-}, 30_000);
+});
 
 test("moves a cluster whose parent directories become inaccessible after its creation", async () => {
   // On the same file system as the location that the cluster moves to.
@@ -104,7 +104,7 @@ test("moves a cluster whose parent directories become inaccessible after its cre
   const moved = await open(dataDirectory);
   expectHome(moved.location, dataDirectory);
   await query(moved.connection, "select from kept");
-}, 30_000);
+});
 
 test("names the owner of a cluster that was copied by another user, and moves nothing", async () => {
   const dataDirectory = await makeDirectory();
@@ -130,7 +130,7 @@ test("names the owner of a cluster that was copied by another user, and moves no
   const again = await open(dataDirectory);
   expect(again.location).toEqual({ directory: dataDirectory });
   await query(again.connection, "select from kept");
-}, 30_000);
+});
 
 test("finds its data after the data directory was moved, and starts empty at the old path", async () => {
   const closed = await makeClosedDirectory();
@@ -142,7 +142,7 @@ test("finds its data after the data directory was moved, and starts empty at the
   await query(moved.connection, "select from kept");
   const fresh = await open(join(closed, "data"));
   await expect(query(fresh.connection, "select from kept")).rejects.toThrow("does not exist");
-}, 30_000);
+});
 
 test("does not start with an empty database if the recorded home no longer exists", async () => {
   const dataDirectory = await makeDirectory();
@@ -152,7 +152,7 @@ test("does not start with an empty database if the recorded home no longer exist
     kind: "cluster-missing",
     message: expect.stringContaining(record.directory),
   });
-}, 30_000);
+});
 
 test("ignores the temporary directory of a creation that crashed, and removes an old one", async () => {
   const dataDirectory = await makeDirectory();
@@ -166,7 +166,7 @@ test("ignores the temporary directory of a creation that crashed, and removes an
   await utimes(recent, 0, 0);
   expect((await open(dataDirectory)).kind).toBe("found");
   expect(await listIncompleteClusters(dataDirectory)).toEqual([]);
-}, 30_000);
+});
 
 test("runs from a project directory that Postgres can't access", async () => {
   // Programs may not be executable on an in-memory file system.
@@ -199,4 +199,4 @@ test("runs from a project directory that Postgres can't access", async () => {
   else expect(reason).toBeUndefined();
   expect(await holder.finish()).toBe(0);
   expect(await serverPid(directory)).toBeUndefined();
-}, 30_000);
+});

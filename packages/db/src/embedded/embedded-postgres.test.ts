@@ -47,7 +47,7 @@ test("creates a cluster at the first start, keeps its data and starts again", as
   expect(second.connection).toEqual(first.connection);
   expect(await query(second.connection, "select word from kept")).toEqual([{ word: "Zürich" }]);
   expect(await listIncompleteClusters(dataDirectory)).toEqual([]);
-}, 30_000);
+});
 
 describe("a running cluster", () => {
   let parent: string;
@@ -62,7 +62,7 @@ describe("a running cluster", () => {
     await mkdir(dataDirectory, { mode: 0o755 });
     parentMode = await modeOf(parent);
     postgres = await openEmbeddedPostgres({ dataDirectory });
-  }, 30_000);
+  });
 
   afterAll(async () => {
     await postgres.close();
@@ -96,7 +96,7 @@ describe("a running cluster", () => {
     );
     expect(locale).toEqual({ datlocprovider: "b", datlocale: "C.UTF-8", datcollate: "C" });
     await expect(query({ ...connection, password: "guess" }, "select 1")).rejects.toThrow("password");
-  }, 30_000);
+  });
 
   test("makes the data directory, the cluster, the password and the log inaccessible to other users", async () => {
     const cluster = join(dataDirectory, "postgres");
@@ -108,7 +108,7 @@ describe("a running cluster", () => {
     expect(await modeOf(parent)).toBe(parentMode);
     expect((await stat(cluster)).uid === 0).toBe(false);
     expect((await stat(dataDirectory)).uid).toBe(process.getuid?.());
-  }, 30_000);
+  });
 
   test("writes no password and no value of a statement to the log or the process list", async () => {
     const { connection } = postgres;
@@ -125,7 +125,7 @@ describe("a running cluster", () => {
     const { stdout } = await run("ps", ["-eo", "args"], { maxBuffer: 2 ** 26 });
     expect(stdout).toContain(join(dataDirectory, "postgres"));
     expect(stdout).not.toContain(connection.password);
-  }, 30_000);
+  });
 
   test("holds no snapshot and no transaction while it is present", async () => {
     const presence = await query(
@@ -134,7 +134,7 @@ describe("a running cluster", () => {
      where application_name = 'latchkey presence'`,
     );
     expect(presence).toEqual([{ state: "idle", backend_xmin: null, backend_xid: null, datname: "postgres" }]);
-  }, 30_000);
+  });
 });
 
 test("works in a path that is too long for a socket and contains shell characters", async () => {
@@ -145,7 +145,7 @@ test("works in a path that is too long for a socket and contains shell character
   expect(postgres.connection.host).toMatch(/^\/tmp\/latchkey-[0-9a-f]{16}$/);
   expect(await modeOf(postgres.connection.host)).toBe("700");
   expect(await query(postgres.connection, "select 1 as one")).toEqual([{ one: 1 }]);
-}, 30_000);
+});
 
 test("names a data directory that it can't write to", async () => {
   const parent = await makeDirectory();
@@ -166,7 +166,7 @@ test("names a data directory that it can't write to", async () => {
       message: `Latchkey cannot write its data directory ${dataDirectory}: ${reason}.`,
     });
   }
-}, 30_000);
+});
 
 test("names a directory in the place of the cluster that isn't one, and changes nothing", async () => {
   const dataDirectory = await makeDirectory();
@@ -178,7 +178,7 @@ test("names a directory in the place of the cluster that isn't one, and changes 
     message: expect.stringMatching(/postgres exists and isn't a Postgres cluster; move it/),
   });
   expect(await readdir(other)).toEqual(["notes"]);
-}, 30_000);
+});
 
 test("rejects a directory that is shared with other users and does not change it", async () => {
   const shared = await makeDirectory();
@@ -187,7 +187,7 @@ test("rejects a directory that is shared with other users and does not change it
     kind: "data-directory-not-private",
   });
   expect(await modeOf(shared)).toBe("1777");
-}, 30_000);
+});
 
 test("reports why an existing cluster can't be used", async () => {
   const dataDirectory = await makeDirectory();
@@ -219,4 +219,4 @@ test("reports why an existing cluster can't be used", async () => {
     kind: "other-version",
     message: expect.stringContaining("made by Postgres 17"),
   });
-}, 30_000);
+});

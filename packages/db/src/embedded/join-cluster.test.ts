@@ -109,7 +109,7 @@ test("a pid file counts once its first line is complete", async () => {
   expect(await readPidFile(cluster)).toEqual({ pid: 12, status: "" });
   await write(cluster, "postmaster.pid", `12\n${cluster}\n1\n5432\n.\n\n1 2\nready   \n`);
   expect(await readPidFile(cluster)).toEqual({ pid: 12, status: "ready" });
-}, 30_000);
+});
 
 test("a process that is about to become the cluster's Postgres isn't ignored if it has the ID in a stale pid file", async () => {
   const { dataDirectory, cluster } = await createStopped();

@@ -82,7 +82,7 @@ test("the product's role owns the database, can migrate it, and is not a superus
     "select pg_read_file('latchkey.password')",
   ])
     await expect(query(connection, forbidden), forbidden).rejects.toMatchObject({ code: "42501" });
-}, 30_000);
+});
 
 test("the product's password differs from the superuser's", async () => {
   const dataDirectory = await makeDirectory();
@@ -98,7 +98,7 @@ test("the product's password differs from the superuser's", async () => {
     { ...connection, password: superuser.password },
   ];
   for (const wrong of swapped) await expect(query(wrong, "select")).rejects.toMatchObject({ code: "28P01" });
-}, 30_000);
+});
 
 test("takes over the cluster of a version that logs in as the superuser, while that version is running", async () => {
   const dataDirectory = await makeDirectory();
@@ -124,7 +124,7 @@ test("takes over the cluster of a version that logs in as the superuser, while t
   expect(await db.selectFrom("workspaces").select("name").execute()).toEqual([]);
   expect(await query(former.superuser, "select name from workspaces")).toEqual([{ name: "Payments" }]);
   await query(former.superuser, "update users set name = 'Ada Lovelace'");
-}, 60_000);
+});
 
 /** What only an owner may do in migrations: add to tables, replace functions, change policies, grant. */
 async function migrateEverything(db: Kysely<unknown>): Promise<void> {
@@ -173,7 +173,7 @@ test("processes that open such a cluster concurrently all succeed, and wait for 
   expect(await listOwned(former.superuser, "latchkey")).toEqual([]);
   expect(await query(postgres.connection, "select name from users")).toEqual([{ name: "Ada" }]);
   expect(await Promise.all([first.finish(), second.finish()])).toEqual([0, 0]);
-}, 60_000);
+});
 
 test("opening a cluster changes nothing if everything is in place, and repairs manual changes", async () => {
   const dataDirectory = await makeDirectory();
@@ -201,4 +201,4 @@ test("opening a cluster changes nothing if everything is in place, and repairs m
     { value: "off" },
   ]);
   expect(await listOwned(cluster.superuser, "latchkey")).toEqual([]);
-}, 60_000);
+});

@@ -43,4 +43,4 @@ test("rotates the log before a start and while Postgres runs, and keeps one form
   await expect.poll(() => readFile(log, "utf8")).toMatch(/^[^\0]*password authentication failed/);
   expect((await stat(log)).size).toBeLessThan(10_000);
   expect((await listLogs()).sort()).toEqual(["postgres.log", "postgres.log.1"]);
-}, 40_000);
+});

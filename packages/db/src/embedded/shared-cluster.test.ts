@@ -32,7 +32,7 @@ test("four processes that open a new data directory at the same time share one c
   expect(await query(postgres.connection, "select 1 as one")).toEqual([{ one: 1 }]);
   await postgres.close();
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 30_000);
+});
 
 test("the process that started Postgres may leave first, and the last process to leave stops it", async () => {
   const dataDirectory = await makeDirectory();
@@ -46,7 +46,7 @@ test("the process that started Postgres may leave first, and the last process to
   expect(await query(finder.connection, "select 1 as one")).toEqual([{ one: 1 }]);
   await Promise.all([finder.close(), finder.close()]);
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 30_000);
+});
 
 test("of two processes that leave at the same time, one stops Postgres", async () => {
   const dataDirectory = await makeDirectory();
@@ -55,7 +55,7 @@ test("of two processes that leave at the same time, one stops Postgres", async (
     await Promise.all(both.map((postgres) => closeAfterTest(postgres).close()));
     expect(await serverPid(dataDirectory)).toBeUndefined();
   }
-}, 30_000);
+});
 
 test("joins a Postgres that a killed process group left behind, and stops it when closed", async () => {
   const dataDirectory = await makeDirectory();
@@ -68,7 +68,7 @@ test("joins a Postgres that a killed process group left behind, and stops it whe
   expect(await serverPid(dataDirectory)).toBe(pid);
   await adopter.close();
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 30_000);
+});
 
 test("starts after a crash if another process has the ID in the pid file, as after a container's restart", async () => {
   const dataDirectory = await makeDirectory();
@@ -87,7 +87,7 @@ test("starts after a crash if another process has the ID in the pid file, as aft
   const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(postgres.kind).toBe("started");
   expect(stranger.exitCode).toBeNull();
-}, 30_000);
+});
 
 test("opens while the previous process is still shutting down", async () => {
   const dataDirectory = await makeDirectory();
@@ -97,4 +97,4 @@ test("opens while the previous process is still shutting down", async () => {
     expect(await query(next.connection, "select 1 as one")).toEqual([{ one: 1 }]);
     leaving = closeAfterTest(next);
   }
-}, 30_000);
+});

@@ -49,7 +49,7 @@ test("restarts a killed Postgres with its data, repeatedly", async () => {
   await postgres.close();
   expect(log.kinds).toEqual(["lost", "recovered", "lost", "recovered", "lost", "recovered"]);
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 30_000);
+});
 
 test("all processes are present again after a kill, so that the last process to leave still stops Postgres", async () => {
   const dataDirectory = await makeDirectory();
@@ -68,7 +68,7 @@ test("all processes are present again after a kill, so that the last process to 
     ["lost", "recovered"],
   ]);
   expect(await serverPid(dataDirectory)).toBeUndefined();
-}, 30_000);
+});
 
 test("ends the smart shutdown that a SIGTERM to Postgres starts, and recovers", async () => {
   const dataDirectory = await makeDirectory();
@@ -82,7 +82,7 @@ test("ends the smart shutdown that a SIGTERM to Postgres starts, and recovers", 
   await recovered;
   expect(await query(postgres.connection, "select 1 as one")).toEqual([{ one: 1 }]);
   expect(log.kinds).toEqual(["lost", "recovered"]);
-}, 30_000);
+});
 
 test("keeps trying while Postgres can't be started, and stops trying when closed", async () => {
   const dataDirectory = await makeDirectory();
@@ -106,7 +106,7 @@ test("keeps trying while Postgres can't be started, and stops trying when closed
   await rename(`${settings}.away`, settings);
   const again = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(again.kind).toBe("started");
-}, 30_000);
+});
 
 test("a close during recovery leaves no Postgres behind", async () => {
   const dataDirectory = await makeDirectory();
@@ -119,4 +119,4 @@ test("a close during recovery leaves no Postgres behind", async () => {
   expect(log.kinds).toEqual(["lost"]);
   const next = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(next.kind).toBe("started");
-}, 30_000);
+});

@@ -61,8 +61,8 @@ test("runs a job after its transaction has committed, and none that was rolled b
   startWorker(done);
   await expect(add("never", { fails: true })).rejects.toThrow("rolled back");
   await add("ada");
-  await vi.waitFor(() => expect(done).toHaveBeenCalled());
-  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  await expect.poll(() => done).toHaveBeenCalled();
+  await expect.poll(readJobs).toEqual([]);
   expect(done.mock.calls).toEqual([["ada"]]);
 });
 
@@ -73,7 +73,7 @@ test("of two workers, one runs each job", async () => {
   startWorker(perform);
   const emails = Array.from({ length: 30 }, (_, number) => `user-${number}`);
   await Promise.all(emails.map((email) => add(email)));
-  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  await expect.poll(readJobs).toEqual([]);
   expect(done.toSorted()).toEqual(emails.toSorted());
 });
 
@@ -85,12 +85,10 @@ test("tries a job that failed again later, reports the error, and stores no mess
     if (attempts < 2) throw error;
   });
   await add("ada");
-  await vi.waitFor(() => expect(onFailure).toHaveBeenCalledWith(error, "send-reset-link"));
-  await vi.waitFor(async () =>
-    expect(await readJobs()).toEqual([{ key: "ada", attempts: 1, last_error: "send-reset-link failed" }]),
-  );
+  await expect.poll(() => onFailure).toHaveBeenCalledWith(error, "send-reset-link");
+  await expect.poll(readJobs).toEqual([{ key: "ada", attempts: 1, last_error: "send-reset-link failed" }]);
   await sql`update graphile_worker._private_jobs set run_at = now()`.execute(database.owner);
-  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  await expect.poll(readJobs).toEqual([]);
   expect(attempts).toBe(2);
 });
 
@@ -110,12 +108,12 @@ test("all attempts of a job have the same ID, and every job has a different ID",
     }),
   );
   await add("ada");
-  await vi.waitFor(() => expect(onFailure).toHaveBeenCalled());
-  await vi.waitFor(async () => expect(await readJobs()).toMatchObject([{ attempts: 1 }]));
+  await expect.poll(() => onFailure).toHaveBeenCalled();
+  await expect.poll(readJobs).toMatchObject([{ attempts: 1 }]);
   await sql`update graphile_worker._private_jobs set run_at = now()`.execute(database.owner);
-  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  await expect.poll(readJobs).toEqual([]);
   await add("grace");
-  await vi.waitFor(() => expect(ids).toHaveLength(3));
+  await expect.poll(() => ids).toHaveLength(3);
   expect(ids[1]).toBe(ids[0]);
   expect(ids[2]).not.toBe(ids[0]);
 });
@@ -125,7 +123,7 @@ test("a job replaces one with the same key that hasn't started", async () => {
   await add("second", { key: "same" });
   const done = vi.fn();
   startWorker(done);
-  await vi.waitFor(async () => expect(await readJobs()).toEqual([]));
+  await expect.poll(readJobs).toEqual([]);
   expect(done.mock.calls).toEqual([["second"]]);
 });
 
@@ -139,8 +137,8 @@ test("a job of a node that was killed runs again after ten minutes", async () =>
   );
   const done = vi.fn();
   startWorker(done);
-  await vi.waitFor(() => expect(done.mock.calls).toEqual([["ada"]]));
-  await vi.waitFor(async () => expect(await readJobs()).toMatchObject([{ key: "grace" }]));
+  await expect.poll(() => done.mock.calls).toEqual([["ada"]]);
+  await expect.poll(readJobs).toMatchObject([{ key: "grace" }]);
 });
 
 test("the roles of the product can add jobs, and can't see them", async () => {
