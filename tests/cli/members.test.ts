@@ -135,7 +135,9 @@ test("without --json the output is aligned lines", async () => {
     "Status        active",
   ]);
   const removed = await instance.command(remove(workspaceId, guest));
-  expect(expectText(removed)).toBe(`Removed       ${guest.userId} from ${workspaceId}\nKeys stopped  0\n`);
+  expect(expectText(removed)).toBe(
+    `Removed                ${guest.userId} from ${workspaceId}\nKeys that lost access  0\n`,
+  );
 });
 
 test("accepts a user ID instead of an email address", async () => {

@@ -199,7 +199,7 @@ test("a new password for an account that nobody has verified deletes its keys, a
   await page.getByLabel("Email").fill(address);
   await page.getByRole("button", { name: "Email me a link" }).click();
   const mail = await mailbox.receive(address, 1);
-  expect(mail.text).toContain("also deletes its API keys, second factors and linked sign-ins");
+  expect(mail.text).toContain("also deletes its API keys, second factors and linked sign-in methods");
   await page.goto(linkIn(mail.text));
   await page.getByText("A new password also deletes its API keys").waitFor();
   await page.waitForLoadState("networkidle");

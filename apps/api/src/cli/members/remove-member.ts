@@ -23,7 +23,7 @@ export const removeMemberTask = defineTask({
     };
     return itemOf(removed, [
       { label: "Removed", text: (ids) => `${ids.userId} from ${ids.workspaceId}` },
-      { label: "Keys stopped", text: (ids) => String(ids.stoppedKeys) },
+      { label: "Keys that lost access", text: (ids) => String(ids.stoppedKeys) },
     ]);
   },
 });
