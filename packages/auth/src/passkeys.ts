@@ -47,7 +47,7 @@ export async function createRegistrationOptions(
     userDisplayName: user.name,
     challenge: new Uint8Array(challenge),
     timeout: timeoutMs,
-    // The make of the authenticator makes no difference here.
+    // No attestation is requested, because any authenticator is accepted.
     attestationType: "none",
     excludeCredentials: existing.map(describe),
     authenticatorSelection: { residentKey: "required", userVerification: "required" },

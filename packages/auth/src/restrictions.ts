@@ -128,7 +128,10 @@ export function allowsAddress(restrictions: Restrictions | undefined, address: s
   return true;
 }
 
-/** Whether the restrictions limit workspaces or permissions, and not only when and from where the key can be used. */
+/**
+ * Whether the restrictions limit what the key can access: workspaces, permissions or changes. Restrictions of when and
+ * from where the key can be used don't count.
+ */
 export function limitsAccess(restrictions: Restrictions | undefined): boolean {
   return restrictions?.some(({ workspaces, permits }) => workspaces || permits) ?? false;
 }

@@ -70,7 +70,7 @@ export async function replaceUnconfirmedTotp(trx: Trx, userId: UserId, secret: B
   return numInsertedOrUpdatedRows > 0n;
 }
 
-/** Puts the authenticator app with this secret into effect. Returns false if it was replaced or confirmed since. */
+/** Enables the authenticator app with this secret. Returns false if the secret was replaced or confirmed since. */
 export async function confirmTotp(
   trx: Trx,
   userId: UserId,

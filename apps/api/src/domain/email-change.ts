@@ -28,8 +28,8 @@ const purpose = "email-change";
 const lifetimeSeconds = 3_600;
 
 /**
- * Adds a job that emails a link to a user's new email address. The account's email address changes when the
- * user opens the link in a session of the account. The response doesn't tell whether the new email address has an account.
+ * Adds a job that emails a link to a user's new email address. The account's email address changes when the user opens
+ * the link in a session of the account. The response doesn't reveal whether the new email address has an account.
  * @param email the new email address, in lower case.
  * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without recent authentication; BAD_REQUEST for
  *   the current email address; TOO_MANY_REQUESTS after too many requests from this network.

@@ -95,8 +95,8 @@ export async function createInvitation(
 }
 
 /**
- * Adds a job that creates the notice, whether or not the email address has an account, so that the duration of the request
- * doesn't tell the inviter which.
+ * Adds a job that creates the notice, whether or not the email address has an account, so that the duration of the
+ * request doesn't reveal to the inviter whether it has one.
  */
 async function addNoticeJob(trx: WorkspaceTrx, scope: WorkspaceScope, id: InvitationId): Promise<void> {
   const payload = { workspaceId: scope.workspaceId, invitationId: id };

@@ -1,6 +1,6 @@
 import { createContext, useContext, useEffect, useEffectEvent, useState } from "react";
 
-/** Asks before a dialog closes and secrets are lost, which it shows only once. */
+/** Warns before the user closes a dialog that shows secrets only once. */
 export interface CloseGuard {
   /** Adds a question. It returns whether the dialog may close. Returns a function that removes it. */
   readonly add: (mayClose: () => boolean) => () => void;
@@ -25,8 +25,8 @@ export function createCloseGuard(): CloseGuard {
 export const CurrentCloseGuard = createContext<CloseGuard>(createCloseGuard());
 
 /**
- * Warns at the first attempt to close the dialog of secrets of which one was not copied: Done and Escape are easily
- * pressed too early.
+ * Warns at the first attempt to close the dialog if one of its secrets was not copied, because it is easy to press Done
+ * or Escape too early.
  * @param names One per secret.
  */
 export function useUncopiedSecrets(names: readonly string[]) {

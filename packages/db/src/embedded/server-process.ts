@@ -88,11 +88,11 @@ export async function startServer(location: ClusterLocation, binaries: Binaries)
 }
 
 /**
- * The process ID to ignore in the pid file. After a container was killed and started again, its process IDs are assigned
- * anew, and a stale pid file can name a thread or any other process, which Postgres would take for the owner of the
- * cluster. A running postmaster is a process called "postgres", and is never ignored. Neither is a process with the
- * cluster on its command line: the shell of another start, which can have the ID in a stale pid file, is about to become
- * the postmaster, and two postmasters must not run on one cluster. A zombie holds nothing.
+ * The process ID to ignore in the pid file. After a container was killed and started again, its process IDs are
+ * assigned anew, and a stale pid file can name a thread or any other process, which Postgres would take for the owner
+ * of the cluster. A running postmaster is a process called "postgres", and is never ignored. Neither is a process with
+ * the cluster on its command line: the shell of another start, which can have the ID in a stale pid file, is about to
+ * become the postmaster, and two postmasters must not run on one cluster. A zombie has released all of its resources.
  */
 async function findIgnoredPid(cluster: string): Promise<number> {
   const pid = (await readPidFile(cluster))?.pid;
