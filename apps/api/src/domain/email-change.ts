@@ -9,10 +9,10 @@ import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { changeUserEmail, findUser, findUserByEmail } from "@latchkey/db/users";
 import {
+  consumeVerification,
   deleteVerifications,
   findVerification,
   insertVerification,
-  takeVerification,
   type VerificationName,
 } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
@@ -55,7 +55,7 @@ export async function requestEmailChange(
     const message = "This is your current email address.";
     throw new AppError("BAD_REQUEST", { issues: [{ path: "email", code: "invalid_value", message }] });
   }
-  const isSent = await signInThrottle.takeEmailedLink(email, origin.address);
+  const isSent = await signInThrottle.consumeLinkRequest(email, origin.address);
   await transact(async (trx) => {
     await lockAccount(trx, { userId, sessionId });
     const action = "account.email-change-requested";
@@ -118,7 +118,7 @@ export async function confirmEmailChange(
   const { userId, origin } = edit;
   await lockAccount(trx, edit);
   const email = await findNewEmail(trx, userId, nameOf(token));
-  if (!(await takeVerification(trx, nameOf(token)))) throw expired();
+  if (!(await consumeVerification(trx, nameOf(token)))) throw expired();
   await changeEmail(trx, userId, { email, isVerified: true }, origin);
   return { email };
 }
