@@ -72,7 +72,7 @@ export async function startNode(
   requireAuthSecret(env);
   const server = await reserveAddress(env.host, env.port);
   const prepared = await prepareDatabase(env, {
-    mayCreate: true,
+    canCreate: true,
     onEvent: ({ kind }) => {
       const message = `the embedded Postgres ${kind === "lost" ? "stopped unexpectedly" : "was recovered"}`;
       events.count({ kind: message, level: "warn", message, facts: {} });

@@ -24,7 +24,7 @@ export const maxOffboardedKeys = 50;
 /** A key of a member who is to be removed or given another role. */
 export interface AffectedKey extends WorkspaceKey {
   /** The permissions that requests with the key have in the workspace now and lose with the change. */
-  readonly stoppedPermissions: readonly Permission[];
+  readonly lostPermissions: readonly Permission[];
 }
 
 /** The keys of a member, and what replaces the member. */
@@ -73,7 +73,7 @@ export async function previewOffboarding(
   );
   const keys = items.map((key) => ({
     ...key,
-    stoppedPermissions: lost.filter((permission) => isAllowedByKey(key, permission)),
+    lostPermissions: lost.filter((permission) => isAllowedByKey(key, permission)),
   }));
   return { keys, total, replacementRole: replacementRole(member.role) };
 }

@@ -40,9 +40,9 @@ export function presentOffboarding({
   replacementRole,
 }: OffboardingPreview): z.input<typeof offboardingPreview> {
   return {
-    keys: keys.map(({ stoppedPermissions, ...key }) => ({
+    keys: keys.map(({ lostPermissions, ...key }) => ({
       ...presentWorkspaceKey(key),
-      stoppedPermissions: [...stoppedPermissions],
+      stoppedPermissions: [...lostPermissions],
     })),
     total,
     replacementRole,

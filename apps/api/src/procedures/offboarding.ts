@@ -25,7 +25,7 @@ export const offboardingRouter = createRouter({
    * As `preview`, for the user's own keys, before the user leaves or takes another role. It requires only `members:read`
    * and no second factor, because every member may leave.
    */
-  previewOwn: workspaceProcedure("members:read", { mayLackSecondFactor: true })
+  previewOwn: workspaceProcedure("members:read", { canLackSecondFactor: true })
     .input(workspaceInput({ role: role.optional() }))
     .query(async ({ ctx: { read, access, user }, input: { role } }) => {
       const { scope } = access;

@@ -3,7 +3,7 @@ import { createContext, useContext, useEffect, useEffectEvent, useState } from "
 /** Warns before the user closes a dialog that shows secrets only once. */
 export interface CloseGuard {
   /** Adds a question. It returns whether the dialog may close. Returns a function that removes it. */
-  readonly add: (mayClose: () => boolean) => () => void;
+  readonly add: (canClose: () => boolean) => () => void;
   /** Calls `close` unless secrets would be lost. The dialog then shows a warning, and the next attempt closes it. */
   readonly attempt: (close: () => void) => void;
 }
@@ -11,12 +11,12 @@ export interface CloseGuard {
 export function createCloseGuard(): CloseGuard {
   const questions = new Set<() => boolean>();
   return {
-    add: (mayClose) => {
-      questions.add(mayClose);
-      return () => void questions.delete(mayClose);
+    add: (canClose) => {
+      questions.add(canClose);
+      return () => void questions.delete(canClose);
     },
     attempt: (close) => {
-      if ([...questions].every((mayClose) => mayClose())) close();
+      if ([...questions].every((canClose) => canClose())) close();
     },
   };
 }
@@ -34,12 +34,12 @@ export function useUncopiedSecrets(names: readonly string[]) {
   const [copied, setCopied] = useState<ReadonlySet<string>>(new Set());
   const [hasWarned, setHasWarned] = useState(false);
   const uncopiedCount = names.filter((name) => !copied.has(name)).length;
-  const mayClose = useEffectEvent(() => {
+  const canClose = useEffectEvent(() => {
     if (uncopiedCount === 0 || hasWarned) return true;
     setHasWarned(true);
     return false;
   });
-  useEffect(() => add(() => mayClose()), [add]);
+  useEffect(() => add(() => canClose()), [add]);
   return {
     uncopiedCount,
     isWarningShown: hasWarned && uncopiedCount > 0,

@@ -102,8 +102,8 @@ async function findIgnoredPid(cluster: string): Promise<number> {
   const isZombie = status.includes("\nState:\tZ");
   if (isThread || isZombie) return pid;
   const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-  const mayBePostmaster = status.startsWith("Name:\tpostgres\n") || command.split("\0").includes(cluster);
-  return mayBePostmaster ? process.ppid : pid;
+  const canBePostmaster = status.startsWith("Name:\tpostgres\n") || command.split("\0").includes(cluster);
+  return canBePostmaster ? process.ppid : pid;
 }
 
 /**

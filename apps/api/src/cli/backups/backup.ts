@@ -28,7 +28,7 @@ export const backupTask = defineServerTask({
     await requireNoFile(path);
     return path;
   },
-  mayCreate: false,
+  canCreate: false,
   perform: async ({ server, env, signal }, path) => {
     let summary = { createdAt: "", rowCount: 0 };
     const onEnd: DumpOptions["onEnd"] = ({ createdAt }, rowCount) => {

@@ -27,7 +27,7 @@ export const restoreTask = defineServerTask({
       throw error;
     }
   },
-  mayCreate: true,
+  canCreate: true,
   perform: async ({ server, env, stderr, signal }, { path, backup, header }) => {
     const { connection, isEmbedded } = server;
     const restored = addFileToErrors(path, () =>

@@ -45,7 +45,7 @@ export function KeyEffect({ apiKey, isRemoval }: KeyProps & { readonly isRemoval
 }
 
 /** Whether the key loses a permission if the member is changed. */
-export function isStopped({ stoppedPermissions }: AffectedKey): boolean {
+export function isAffected({ stoppedPermissions }: AffectedKey): boolean {
   return stoppedPermissions.length > 0;
 }
 
