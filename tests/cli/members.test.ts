@@ -90,8 +90,8 @@ test("member add and member remove apply to a user's key from the next request",
     isDisabled: false,
     version: 1,
   };
-  const told = { ...member, name: "Somebody", joinedAt: expect.stringMatching(/Z$/) };
-  expect(added).toEqual({ workspaceId, ...told });
+  const expected = { ...member, name: "Somebody", joinedAt: expect.stringMatching(/Z$/) };
+  expect(added).toEqual({ workspaceId, ...expected });
   const inside = await callOpen(node.baseUrl, key, path);
   expect(inside.status).toBe(200);
   expect(JSON.parse(inside.body)).toMatchObject({ id: workspaceId, role: "viewer" });

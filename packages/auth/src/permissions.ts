@@ -44,7 +44,8 @@ const permissionsByRole = {
 export const roles = Object.keys(permissionsByRole) as readonly Role[]; // The table's keys.
 
 /**
- * What each role may change, for people who choose one. Members with any role can view the workspace and its members.
+ * A description of what each role may change, for people who choose a role. Members with any role can view the
+ * workspace and its members.
  */
 export const roleCatalog = {
   owner: "Manages everything, including deleting the workspace and transferring ownership.",

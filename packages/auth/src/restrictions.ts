@@ -156,8 +156,8 @@ export function hasPermission(
 }
 
 /**
- * Whether a user may give or take the role `granted`. This requires every permission of that role, and the permission
- * to manage members, both by the user's own role and by the restrictions of the key in use.
+ * Whether a user may grant or revoke the role `granted`. This requires every permission of that role, and the
+ * permission to manage members, both by the user's own role and by the restrictions of the key in use.
  */
 export function canGrantRole(role: Role, restrictions: Restrictions | undefined, granted: Role): boolean {
   return [...listPermissions(granted), "members:manage" as const].every((permission) =>

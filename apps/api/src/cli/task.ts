@@ -13,7 +13,7 @@ import { print } from "./print.ts";
 import { readSecret } from "./read-secret.ts";
 import type { Result } from "./result.ts";
 
-/** What runs when a command is chosen. The environment is read after the command line was found to be valid. */
+/** The action of a command. Reads the environment only after it has validated the command line. */
 export type Task = (line: CommandLine, io: CommandIo) => Promise<void>;
 
 /** What a task works on: the database, with its schema up to date. */

@@ -27,7 +27,7 @@ export interface AffectedKey extends WorkspaceKey {
   readonly lostPermissions: readonly Permission[];
 }
 
-/** The keys of a member, and what replaces the member. */
+/** The keys of a member, and the role of a service account that replaces the member. */
 export interface OffboardingPreview {
   /** At most {@link maxOffboardedKeys}. */
   readonly keys: readonly AffectedKey[];
@@ -102,8 +102,9 @@ export interface ReplacementKey {
 /**
  * Creates a service account with the role of a member, and a key with the same restrictions for each of the member's
  * keys. The keys of the member aren't changed, so that each integration can be switched before they lose access.
- * @throws {AppError} NOT_FOUND for a key that isn't the member's or can't reach the workspace; BAD_REQUEST for an expired
- *   key; FORBIDDEN, UNPROCESSABLE_CONTENT and TOO_MANY_REQUESTS as {@link createServiceAccount} and {@link createKey}.
+ * @throws {AppError} NOT_FOUND for a key that isn't the member's or can't reach the workspace; BAD_REQUEST for an
+ * expired key; FORBIDDEN, UNPROCESSABLE_CONTENT and TOO_MANY_REQUESTS as {@link createServiceAccount} and
+ * {@link createKey}.
  */
 export async function replaceKeys(
   trx: Trx,

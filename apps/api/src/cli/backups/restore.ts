@@ -40,7 +40,7 @@ export const restoreTask = defineServerTask({
       }),
     );
     const { rowCount, isNew, analyzeFailure } = await withStartErrors(() => restored).finally(backup.close);
-    // After the last migration, because the schema of an old backup has no instance log.
+    // Recorded after the last migration, because the schema of an old backup has no instance log.
     await withStartErrors(() =>
       withLoginRole(connection, "latchkey restore", (db) => recordRestore(db, commandOrigin, header)),
     );

@@ -90,7 +90,7 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
       />
       <KeyBanner
         apiKey={apiKey}
-        onEnabled={() => setTimeout(() => title.current?.focus())} // Once the banner, which had the focus, is gone.
+        onEnabled={() => setTimeout(() => title.current?.focus())} // After the banner is removed.
       />
       <RejectingWorkspaces keyId={apiKey.id} />
       {apiKey.rotatedOutUse && <OldSecretNotice use={apiKey.rotatedOutUse} />}

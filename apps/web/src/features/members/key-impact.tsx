@@ -29,8 +29,8 @@ interface KeyImpactProps {
 }
 
 /**
- * The API keys of a member that stop working here, and what replaces them: a service account with keys that have the same
- * restrictions.
+ * The API keys of a member that lose access to this workspace, and their replacement: a service account with keys that
+ * have the same restrictions.
  */
 export function KeyImpact(props: KeyImpactProps): ReactElement | null {
   const { workspace, member, isSelf = false, role, canReplace = true, onReplaced } = props;
