@@ -10,9 +10,9 @@ const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
   /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(column-menu|data-table|describe-results|event-columns|filter-select|growing-table|list-table|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
-/** Apart from the table, because logs and rejected requests can't be selected. */
+/** Separate from the table, because logs and rejected requests can't be selected. */
 const bulkModules = /\/src\/ui\/bulk-(bar|change)\./;
-/** What logs and the recent activity use, in one file, because the page of the security log has no request left. */
+/** Modules of the logs and the recent activity, in one file, because the security page is at its limit of requests. */
 const eventModules =
   /\/src\/(features\/security\/(describe-device|use-factors-changed)|server\/(describe-event|(security-)?action-titles)|ui\/(log-filters|id-filter|day-filter|use-typed-text))\./;
 /** The filters of the two logs with events of several people. */
@@ -23,7 +23,7 @@ const factorLibraries = /\/uqr\/|@simplewebauthn/;
 const toastLibraries =
   /@mantine\/notifications\/(styles|esm\/(?!index|notifications\.store))|@mantine\/core\/.*\/Notification[./]|react-transition-group/;
 const formLibraries = /@mantine\/form|klona|fast-deep-equal/;
-/** Apart from the other form libraries, because most pages with a form have no field of several lines. */
+/** Separate from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
 /** Only the page of notices has switches. */
 const switchLibraries = /@mantine\/core\/.*\/Switch\//;

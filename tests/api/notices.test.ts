@@ -99,7 +99,7 @@ async function waitForJobs(): Promise<void> {
 const mailsAbout = (subject: string) => mailbox.mails.filter((mail) => mail.subject === subject);
 
 /** Expects exactly one notice of a kind to a user, and one email. */
-async function expectOnce(account: Account, kind: string, title: string): Promise<void> {
+async function expectOneNotice(account: Account, kind: string, title: string): Promise<void> {
   await findNotices();
   await findNotices();
   expect(await listNotices(account, kind)).toMatchObject([{ title, isRead: false }]);
@@ -133,7 +133,7 @@ test("an unverified address gets no notice of an invitation in the app", async (
 test("a workspace that has nearly as many members as it may have creates a notice for its owner", async () => {
   const { text } = await mailbox.receive(grace.email, 1);
   await call(grace, "invitations.accept", { token: /#(.+)$/m.exec(text)?.[1] });
-  await expectOnce(ada, "quota-nearly-reached", "Quota for members nearly reached");
+  await expectOneNotice(ada, "quota-nearly-reached", "Quota for members nearly reached");
 });
 
 test("a member whose role was changed by someone else gets a notice, sent again after a failure of the server", async () => {
@@ -165,9 +165,9 @@ test("a key that expires creates a notice 7 days and 1 day before, unless its li
   await findNotices();
   expect(await listNotices(ada, "key-expires-in-7-days")).toEqual([]);
   await expire("6 days 23 hours");
-  await expectOnce(ada, "key-expires-in-7-days", "API key “CI deploys” expires within 7 days");
+  await expectOneNotice(ada, "key-expires-in-7-days", "API key “CI deploys” expires within 7 days");
   await expire("23 hours");
-  await expectOnce(ada, "key-expires-in-1-day", "API key “CI deploys” expires within 1 day");
+  await expectOneNotice(ada, "key-expires-in-1-day", "API key “CI deploys” expires within 1 day");
   await createKey(node.baseUrl, ada, "Short");
   await database.query(
     "update api_keys set expires_at = clock_timestamp() + interval '12 hours' where name = 'Short'",
@@ -190,7 +190,7 @@ test("an old secret that is used after its overlap creates a notice", async () =
     },
     10_000,
   );
-  await expectOnce(ada, "former-secret-used", "Old secret of “Rotated” used");
+  await expectOneNotice(ada, "former-secret-used", "Old secret of “Rotated” used");
 });
 
 test("a key that is used from a second network creates a notice; another IP address of a network doesn't", async () => {
@@ -218,7 +218,7 @@ test("a key that is used from a second network creates a notice; another IP addr
   expect(await listNotices(ada, kind)).toEqual([]);
   await use("2001:db8:1:2::3", 2);
   await use("2001:db8:1:9::3", 2);
-  await expectOnce(ada, kind, "API key “Traveling” used from a new network");
+  await expectOneNotice(ada, kind, "API key “Traveling” used from a new network");
 });
 
 test("a sign-in from a new device creates a notice", async () => {
@@ -235,7 +235,7 @@ test("a sign-in from a new device creates a notice", async () => {
   expect(await listNotices(grace, "new-device")).toEqual([]); // The sign-up was from another device.
   await signIn(chrome(140));
   await signIn(chrome(141));
-  await expectOnce(grace, "new-device", "Sign-in from a new device");
+  await expectOneNotice(grace, "new-device", "Sign-in from a new device");
 });
 
 test("kinds are turned off in the app and by email", async () => {

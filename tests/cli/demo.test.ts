@@ -58,7 +58,7 @@ async function query(
   return data as { items: readonly unknown[] }; // The shape of a list.
 }
 
-test("everyone whom it names can sign in, the first one as the operator", async () => {
+test("every user that the demo lists can sign in, and the first one is the operator", async () => {
   const { password, operator, admin, member, viewer, otherOwner } = credentials;
   for (const email of [operator, admin, member, viewer, otherOwner])
     expect(await signIn(node.baseUrl, { email, password })).toMatchObject({ status: 200 });

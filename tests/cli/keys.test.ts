@@ -45,8 +45,8 @@ test("key create restricts a key as requested", async () => {
     ...["--ip", "127.0.0.0/8", "--ip", "::1"],
   );
   const { body } = await callOpen(node.baseUrl, key, `/open/api-keys/${id}`);
-  const told = JSON.parse(body) as Record<string, unknown>;
-  expect(told).toMatchObject({
+  const shown = JSON.parse(body) as Record<string, unknown>;
+  expect(shown).toMatchObject({
     limit: { quota: 100, windowSeconds: 60 },
     workspaceIds: [workspaceId],
     permissions: ["workspace:read", "members:read"],
@@ -54,7 +54,10 @@ test("key create restricts a key as requested", async () => {
     ipRanges: ["127.0.0.0/8", "::1"],
     isDisabled: false,
   });
-  expect(Date.parse(String(told.expiresAt)) - Date.parse(String(told.createdAt))).toBeCloseTo(3_600_000, -5);
+  expect(Date.parse(String(shown.expiresAt)) - Date.parse(String(shown.createdAt))).toBeCloseTo(
+    3_600_000,
+    -5,
+  );
   expect(await statusOf(key, `/open/workspaces/${workspaceId}`)).toBe(200);
   expect(await statusOf(key, `/open/workspaces/${workspaceId}/audit-events`)).toBe(403);
 });

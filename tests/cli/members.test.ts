@@ -90,8 +90,8 @@ test("member add and member remove apply to a user's key from the next request",
     isDisabled: false,
     version: 1,
   };
-  const told = { ...member, name: "Somebody", joinedAt: expect.stringMatching(/Z$/) };
-  expect(added).toEqual({ workspaceId, ...told });
+  const expected = { ...member, name: "Somebody", joinedAt: expect.stringMatching(/Z$/) };
+  expect(added).toEqual({ workspaceId, ...expected });
   const inside = await callOpen(node.baseUrl, key, path);
   expect(inside.status).toBe(200);
   expect(JSON.parse(inside.body)).toMatchObject({ id: workspaceId, role: "viewer" });
@@ -135,7 +135,9 @@ test("without --json the output is aligned lines", async () => {
     "Status        active",
   ]);
   const removed = await instance.command(remove(workspaceId, guest));
-  expect(expectText(removed)).toBe(`Removed       ${guest.userId} from ${workspaceId}\nKeys stopped  0\n`);
+  expect(expectText(removed)).toBe(
+    `Removed                ${guest.userId} from ${workspaceId}\nKeys that lost access  0\n`,
+  );
 });
 
 test("accepts a user ID instead of an email address", async () => {
@@ -167,18 +169,18 @@ test("member role applies to the next request, and is in the audit log", async (
   expectFailure(await instance.command(changeRole(workspaceId, owner, "viewer")), lastOwner);
 });
 
-test("--preview lists the keys that a new role or a removal stops, with their last use, and changes nothing", async () => {
+test("--preview lists the keys that lose access with a new role or a removal, with their last use, and changes nothing", async () => {
   const [owner, guest] = [await createPerson(), await createPerson()];
   const { workspaceId } = owner;
   await perform(add(workspaceId, guest, "admin"));
   const key = await createKey(guest);
   expect((await callOpen(node.baseUrl, key, `/open/workspaces/${workspaceId}`)).status).toBe(200);
-  interface StoppedKey {
+  interface AffectedKey {
     readonly lastUsedAt: string | null;
     readonly stoppedPermissions: readonly string[];
   }
   const preview = async (command: readonly string[]) =>
-    (await perform([...command, "--preview"])).data as readonly StoppedKey[]; // What the test looks at.
+    (await perform([...command, "--preview"])).data as readonly AffectedKey[]; // What the test looks at.
   const isUsed = async () => (await preview(remove(workspaceId, guest)))[0]?.lastUsedAt !== null;
   await eventually("the use is recorded", isUsed, 30_000);
   const [removed] = await preview(remove(workspaceId, guest));
@@ -190,7 +192,7 @@ test("--preview lists the keys that a new role or a removal stops, with their la
   expect(await preview(changeRole(workspaceId, guest, "owner"))).toEqual([]);
   const text = expectText(await instance.command([...remove(workspaceId, guest), "--preview"]));
   expect(text).toMatch(
-    /^ID +STATUS +LAST USED HERE +EXPIRES +NAME +STOPS\n.* accepted +20\d\d-\S+Z +never +theirs +everything\n$/,
+    /^ID +STATUS +LAST USED HERE +EXPIRES +NAME +LOSES\n.* accepted +20\d\d-\S+Z +never +theirs +everything\n$/,
   );
   const { body } = await callOpen(node.baseUrl, key, `/open/workspaces/${workspaceId}`);
   expect(JSON.parse(body)).toMatchObject({ role: "admin" });

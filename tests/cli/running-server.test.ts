@@ -53,7 +53,7 @@ async function createUserWithKey(email: string): Promise<{ id: string; key: stri
   return { id, key };
 }
 
-test("user reset-link prints a link that is valid for a day, or as long as asked", async () => {
+test("user reset-link prints a link that is valid for a day or for the given duration", async () => {
   const email = "forgetful@example.com";
   await perform(newUser(email), password);
   const lifetimeOf = ({ expiresAt }: Record<string, unknown>) =>

@@ -60,7 +60,7 @@ async function closeResults(title: string, opener: string): Promise<void> {
   await page.getByRole("button", { name: opener, exact: true }).and(page.locator(":focus")).waitFor();
 }
 
-test("disables users, and says why one of them couldn’t be disabled", async () => {
+test("disables users, and states why one of them couldn’t be disabled", async () => {
   await open("/operator/users");
   const own = page.getByRole("checkbox", { name: "Select Ada Lovelace" });
   await own.focus();
@@ -85,7 +85,7 @@ test("disables users, and says why one of them couldn’t be disabled", async ()
   expect(await rowOf("Ken").getByText("Disabled").count()).toBe(0);
 });
 
-test("ends the sessions of users, and enables users after one question for the password", async () => {
+test("ends the sessions of users, and asks for the password once to enable several users", async () => {
   await press("End sessions");
   await dialogOf("End all sessions of 1 user?").waitFor();
   await confirm("End all sessions of 1 user");
@@ -106,7 +106,7 @@ test("ends the sessions of users, and enables users after one question for the p
   expect(items.map(({ isDisabled }) => isDisabled)).toEqual([false]);
 });
 
-test("disables webhooks, of which another person changed one, and deletes them", async () => {
+test("disables webhooks, one of which another person changed, and deletes them", async () => {
   await open(`/w/${slug}/webhooks`);
   await select("https://hooks.example.com/a");
   await select("https://hooks.example.com/b");
@@ -137,7 +137,7 @@ test("disables webhooks, of which another person changed one, and deletes them",
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
 
-test("deletes service accounts, and keeps the one selected whose response was lost", async () => {
+test("deletes service accounts, and keeps the account selected whose response was lost", async () => {
   await open(`/w/${slug}/members/service-accounts`);
   await select("Robot a");
   await select("Robot b");

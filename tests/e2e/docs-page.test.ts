@@ -19,7 +19,7 @@ interface Visit {
   readonly page: Page;
   readonly complaints: readonly string[];
   /** The URLs of all requests of the page. */
-  readonly asked: readonly string[];
+  readonly requestedUrls: readonly string[];
   readonly script: Response;
 }
 
@@ -31,12 +31,12 @@ async function openReference(origin: string, colorScheme: "light" | "dark"): Pro
     colorScheme,
     viewport: { width: 1280, height: 800 },
   });
-  const asked: string[] = [];
-  page.on("request", (request) => asked.push(request.url()));
+  const requestedUrls: string[] = [];
+  page.on("request", (request) => requestedUrls.push(request.url()));
   const script = page.waitForResponse((response) => scriptAddress.test(response.url()));
   await page.goto(`${origin}/docs`);
   await page.getByRole("heading", { name: "Latchkey open API" }).waitFor();
-  return { page, complaints, asked, script: await script };
+  return { page, complaints, requestedUrls, script: await script };
 }
 
 async function showOperation(page: Page, anchor: string, title: string): Promise<void> {
@@ -70,14 +70,14 @@ async function closeClient(page: Page): Promise<void> {
 }
 
 test("loads its script compressed, once", async () => {
-  const { script, asked } = visits.light;
+  const { script, requestedUrls } = visits.light;
   const { "content-encoding": encoding, "cache-control": caching } = script.headers();
   // Chromium accepts Brotli only over HTTPS and from loopback addresses. Both encodings are precompressed.
   expect(["br", "gzip"]).toContain(encoding);
   expect(caching).toBe("public, max-age=31536000, immutable");
   const { responseBodySize } = await script.request().sizes();
   expect(responseBodySize).toBeLessThan(1_400_000);
-  expect(asked.filter((address) => scriptAddress.test(address))).toHaveLength(1);
+  expect(requestedUrls.filter((address) => scriptAddress.test(address))).toHaveLength(1);
 });
 
 // Runs first, while the page has rendered only what is checked.
@@ -99,7 +99,7 @@ test.each(["light", "dark"] as const)("is accessible in %s at 1280 px and at 375
 });
 
 test.each(["light", "dark"] as const)("tries a call with a key, on a %s system", async (colorScheme) => {
-  const { page, complaints, asked } = visits[colorScheme];
+  const { page, complaints, requestedUrls } = visits[colorScheme];
   const shown = await tryCall(page, key, /Status:\s*200 OK/, async () => {
     // The schemes differ only in colors. The dialog has a `main` and sections of its own, which stay in the document.
     const problems = await (colorScheme === "light"
@@ -108,8 +108,8 @@ test.each(["light", "dark"] as const)("tries a call with a key, on a %s system",
     expect(problems.filter((problem) => !/^landmark-(no-duplicate-main|unique):/.test(problem))).toEqual([]);
   });
   expect(shown).toContain('"registration": "open"');
-  expect(asked).toContain(`${environment.baseUrl}/open/global/config`);
-  expect(asked.filter((address) => new URL(address).origin !== environment.baseUrl)).toEqual([]);
+  expect(requestedUrls).toContain(`${environment.baseUrl}/open/global/config`);
+  expect(requestedUrls.filter((address) => new URL(address).origin !== environment.baseUrl)).toEqual([]);
   expect(complaints).toEqual([]);
   expect(await page.evaluate("document.body.classList.contains('dark-mode')")).toBe(colorScheme === "dark");
 });
@@ -122,10 +122,10 @@ test("shows the API's error for an invalid key", async () => {
 test("calls the origin it was opened from, and stores no key", async () => {
   const other = environment.baseUrl.replace("127.0.0.1", "localhost");
   expect(other).not.toBe(environment.baseUrl);
-  const { page, asked } = await openReference(other, "light");
+  const { page, requestedUrls } = await openReference(other, "light");
   await tryCall(page, key, /Status:\s*200 OK/);
-  expect(asked).toContain(`${other}/open/global/config`);
-  expect(asked.filter((address) => new URL(address).origin !== other)).toEqual([]);
+  expect(requestedUrls).toContain(`${other}/open/global/config`);
+  expect(requestedUrls.filter((address) => new URL(address).origin !== other)).toEqual([]);
   const kept = await page.evaluate(
     "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])",
   );

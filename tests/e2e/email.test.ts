@@ -50,7 +50,7 @@ test("emails an invitation, without showing its link to the inviter", async () =
   await grace.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
 });
 
-test("the link of an emailed invitation offers to sign in to an account that exists", async () => {
+test("the link of an emailed invitation offers to sign in to an existing account", async () => {
   const invited = "barbara@example.com";
   await environment.command(
     ["user", "create", "--email", invited, "--name", "Barbara Liskov", "--password-stdin"],
@@ -70,7 +70,7 @@ test("the link of an emailed invitation offers to sign in to an account that exi
   await page.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
 });
 
-test("emails a password reset link, and doesn't tell who has an account", async () => {
+test("emails a password reset link, and doesn't reveal who has an account", async () => {
   const { page } = await environment.browser.open();
   await page.goto(`${environment.baseUrl}/sign-in`);
   await page.getByRole("link", { name: "Forgot your password?" }).click();
@@ -108,7 +108,7 @@ test("emails a password reset link, and doesn't tell who has an account", async 
   await log.getByText("Chose a new password with a link, which ended all sessions").waitFor();
 });
 
-test("changes the email address with a link to the new one, and tells the former one", async () => {
+test("changes the email address with a link to the new one, and notifies the former one", async () => {
   const next = "hopper@example.com";
   await grace.goto(`${environment.baseUrl}/account/profile`);
   await grace.getByLabel("New email address").fill(next);
@@ -179,7 +179,7 @@ test("verifies an email address with an emailed link, in a session of the accoun
   expect(await page.getByRole("button", { name: "Send verification email" }).count()).toBe(0);
 });
 
-test("a new password for an account that nobody has verified deletes its keys, and says so first", async () => {
+test("a new password for an unverified account deletes its keys, after a warning", async () => {
   const address = "katherine@example.com";
   const { page: intruder } = await environment.browser.open();
   await intruder.goto(`${environment.baseUrl}/sign-up`);
@@ -199,7 +199,7 @@ test("a new password for an account that nobody has verified deletes its keys, a
   await page.getByLabel("Email").fill(address);
   await page.getByRole("button", { name: "Email me a link" }).click();
   const mail = await mailbox.receive(address, 1);
-  expect(mail.text).toContain("also deletes its API keys, second factors and linked sign-ins");
+  expect(mail.text).toContain("also deletes its API keys, second factors and linked sign-in methods");
   await page.goto(linkIn(mail.text));
   await page.getByText("A new password also deletes its API keys").waitFor();
   await page.waitForLoadState("networkidle");

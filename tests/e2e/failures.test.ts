@@ -263,7 +263,7 @@ test.each(["/metrics", "/w", "/%zz", "//elsewhere.example/", "/assets/gone.js"])
   },
 );
 
-test("says if a dialog can't be loaded, and opens it after a reload", async () => {
+test("reports that a dialog can't be loaded, and opens it after a reload", async () => {
   const page = await openKeys("lazy", 1);
   const files = "**/assets/new-api-key-dialog*";
   await page.route(files, (route) => route.abort());

@@ -100,8 +100,8 @@ interface Load {
 
 /**
  * Opens a page and counts what the browser loads until the network is idle.
- * @param options.isDone waits for content that loads after the heading. A page that takes longer also polls, and a repeated
- *   URL isn't counted.
+ * @param options.isDone waits for content that loads after the heading. A page that takes longer also polls, and a
+ * repeated URL isn't counted.
  */
 async function load(
   template: string,
@@ -142,7 +142,7 @@ test.each([
   expect(bytes).toBeLessThanOrEqual(300_000);
 });
 
-test("the page of a key with rejected requests loads 300 kB with the table of these requests", async () => {
+test("the page of a key with rejected requests loads at most 300 kB, including the table of these requests", async () => {
   const table = "Rejected and rate-limited requests";
   const { bytes } = await load("/account/api-keys/{rejectedKeyId}", {
     hasSession: true,

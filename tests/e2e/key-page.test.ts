@@ -158,8 +158,8 @@ test("rotates a key with an overlap, and revokes the old secret", async () => {
   const secrets = section(page, "Secrets");
   const former = secrets.getByRole("listitem").filter({ hasText: old.slice(0, 9) });
   await former.getByText("Last used").waitFor();
-  const told = await proceduresOf(page).apiKeys.get.query({ id });
-  const [overlap] = told.formerSecrets.map(
+  const apiKey = await proceduresOf(page).apiKeys.get.query({ id });
+  const [overlap] = apiKey.formerSecrets.map(
     ({ retiredAt, goodUntil }) => (Date.parse(goodUntil) - Date.parse(retiredAt)) / 3_600_000,
   );
   expect(overlap).toBeCloseTo(36, 3);

@@ -66,7 +66,7 @@ test("an owner sees the keys of all members with their use in the workspace", as
   await ada.setViewportSize({ width: 1280, height: 900 });
 });
 
-test("an owner blocks a key, and its owner sees by whom on the key's page", async () => {
+test("an owner blocks a key, and the key's page shows its owner who blocked it", async () => {
   await ada.getByRole("button", { name: "Block Nightly sync" }).click();
   const dialog = dialogOf(ada);
   await dialog.getByText("immediately rejects this key").waitFor();
@@ -103,7 +103,7 @@ test("an owner blocks and unblocks several keys together, and filters by the sta
   expect(await useKey()).toBe(200);
 });
 
-test("an owner previews a policy before saving it, and the key stops with the next request", async () => {
+test("an owner previews a policy before saving it, and the key is rejected on the next request", async () => {
   await ada.goto(addressOf("settings"));
   await ada.getByRole("checkbox", { name: "Require an expiry" }).check();
   await ada.getByLabel("Maximum idle time, in days").fill("100");
@@ -166,7 +166,7 @@ test("a member sees the policy, why it rejects the key, and a valid lifetime for
   await dialog.getByText("would reject this key").waitFor({ state: "detached" });
 });
 
-test("someone who edited an outdated policy is told so, and then sees the current one", async () => {
+test("someone who edited an outdated policy gets a conflict, and then sees the current policy", async () => {
   await ada.goto(addressOf("settings"));
   await ada.getByLabel("Maximum idle time, in days").fill("7");
   const procedures = proceduresOf(ada);
@@ -180,7 +180,7 @@ test("someone who edited an outdated policy is told so, and then sees the curren
   await expect.poll(() => ada.getByLabel("Maximum idle time, in days").inputValue()).toBe("14");
 });
 
-test("a block by a service account is shown as one to admins and to the owner of the key", async () => {
+test("admins and the owner of a key see that a service account blocked the key", async () => {
   const { id: workspaceId } = workspace;
   const accounts = proceduresOf(ada).serviceAccounts;
   const { userId } = await accounts.create.mutate({ workspaceId, name: "Guard", role: "admin" });

@@ -28,7 +28,7 @@ async function prepare({ browser, baseUrl, command }: typeof environment): Promi
   const name = "Margaret Elaine Heafield Hamilton of Draper Laboratory";
   await command(["user", "create", "--email", email, "--name", name, "--password-stdin"], visitor.password);
   await command(["member", "add", "--workspace", workspace.id, "--user", email, "--role", "owner"]);
-  // Notices of one's own role.
+  // Notices about a user's own role.
   for (const role of ["admin", "owner"]) {
     await command(["member", "role", "--workspace", workspace.id, "--user", visitor.email, "--role", role]);
   }
@@ -110,8 +110,8 @@ async function prepare({ browser, baseUrl, command }: typeof environment): Promi
 const widths = [375, 480, 600, 640, 700, 768, 820, 900, 960, 1024, 1100, 1280, 1440, 1920, 2560];
 
 /**
- * Finds text that is clipped to less than 60 px, text over other text, clipped labels of buttons, titles without room, and
- * horizontal scrolling, in the open dialog, or else in the page.
+ * Finds text that is clipped to less than 60 px, text over other text, clipped labels of buttons, titles without room,
+ * and horizontal scrolling, in the open dialog, or else in the page.
  */
 const findProblems = `(() => {
   const problems = [];
@@ -177,7 +177,7 @@ const lists = [
   ["the audit log", (): string => `/w/${slug}/audit`, "created the workspace"],
   ["webhooks", (): string => `/w/${slug}/webhooks`, "The archive"],
   ["the deliveries to a webhook", (): string => `/w/${slug}/webhooks/${webhookId}`, "Test message"],
-  ["one's own keys", (): string => "/account/api-keys", "Rotating"],
+  ["your own keys", (): string => "/account/api-keys", "Rotating"],
   ["the profile", (): string => "/account/profile", "Current password"],
   ["the sessions and the security log", (): string => "/account/security", "Rotated the API key"],
   ["the notices", (): string => "/account/notices", "changed from owner to admin"],

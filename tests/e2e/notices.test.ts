@@ -42,7 +42,7 @@ const changeRole = (role: string) =>
 const bell = (name: string) => page.getByRole("link", { name, exact: true });
 const notices = () => page.getByRole("list", { name: "Notices" }).getByRole("listitem");
 
-test("without notices, the page says what they are for", async () => {
+test("without notices, the page explains what they are for", async () => {
   await page.goto(environment.baseUrl);
   await bell("Notices").click();
   await page.getByRole("heading", { name: "No notices yet" }).waitFor();

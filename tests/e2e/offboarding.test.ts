@@ -55,7 +55,7 @@ test("an invited person accepts, and works with a key", async () => {
   expect(await statusOf(former, "/audit-events")).toBe(200);
 });
 
-test("the dialog shows what stops with a new role", async () => {
+test("the dialog shows the permissions that keys lose with a new role", async () => {
   await ada.goto(addressOf("members"));
   await rowOf("Grace Hopper").getByRole("combobox", { name: "Role of Grace Hopper" }).click();
   await ada.getByRole("option", { name: "Member" }).click();

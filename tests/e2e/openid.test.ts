@@ -43,7 +43,7 @@ const age = () =>
     "update sessions set created_at = created_at - interval '1 hour', authenticated_at = authenticated_at - interval '1 hour'",
   );
 
-test("a person signs up and lands in a workspace of their own", async () => {
+test("a person signs up and gets a workspace of their own", async () => {
   await page.goto(`${environment.baseUrl}/sign-up`);
   await page.getByRole("button", { name: `Sign in with ${name}` }).waitFor();
   await page.waitForLoadState("networkidle");
@@ -63,7 +63,7 @@ test("they sign out, and sign in again to the page that they asked for", async (
   expect(new URL(page.url()).pathname).toBe("/account/api-keys");
 });
 
-test("an old sign-in is confirmed at the provider, by authenticating again, before a key is created", async () => {
+test("a person with an old sign-in authenticates again at the provider before a key is created", async () => {
   await age();
   const create = async () => {
     await page.getByRole("button", { name: "New API key" }).first().click();
@@ -80,7 +80,7 @@ test("an old sign-in is confirmed at the provider, by authenticating again, befo
   await page.getByText(/^lk_/).first().waitFor();
 });
 
-test("they can't unlink their only way to sign in, and can after setting a password", async () => {
+test("they can't unlink their only sign-in method, and can after they set a password", async () => {
   await page.goto(`${environment.baseUrl}/account/security`);
   await page.getByRole("button", { name: `Unlink ${name}` }).click();
   await page.getByText("Set a password first.").waitFor();
@@ -93,7 +93,7 @@ test("they can't unlink their only way to sign in, and can after setting a passw
   await page.getByRole("button", { name: `Link ${name}` }).waitFor();
 });
 
-test("a person with a password links an identity whose address is another one, and signs in with it", async () => {
+test("a person with a password links an identity with a different email address, and signs in with it", async () => {
   await signOut();
   await page.context().clearCookies();
   await signUp(page, environment.baseUrl);

@@ -61,7 +61,7 @@ test("an owner requires it after a dialog that names the members without one", a
   await ada.getByText("required a second factor from all members").waitFor();
 });
 
-test("a member without one gets a page that leads to the setup, on a phone too, and then the workspace", async () => {
+test("a member without a second factor gets a page that leads to the setup, on a phone too, and then the workspace", async () => {
   await grace.setViewportSize({ width: 375, height: 812 });
   await grace.goto(`${environment.baseUrl}/w/${slug}`);
   await grace.getByRole("heading", { name: /requires a second factor$/ }).waitFor();
@@ -78,7 +78,7 @@ test("a member without one gets a page that leads to the setup, on a phone too, 
   expect(await grace.getByText("requires a second factor").count()).toBe(0);
 });
 
-test("a member without one leaves from that page", async () => {
+test("a member without a second factor leaves from that page", async () => {
   const { page: joan } = await environment.browser.open();
   await enter(joan, environment.baseUrl, "joan@example.com");
   const { id } = await getWorkspace(ada);

@@ -98,7 +98,7 @@ test("removes selected members together, but not the user, with the reason", asy
   expect((await proceduresOf(page).members.list.query({ workspaceId })).total).toBe(2);
 });
 
-test("says that a selected service account is deleted with its keys", async () => {
+test("warns that a selected service account is deleted with its keys", async () => {
   await proceduresOf(page).serviceAccounts.create.mutate({ workspaceId, name: "Deploys", role: "viewer" });
   await open(`/w/${slug}/members`);
   await page.getByRole("checkbox", { name: "Select Linus" }).check();
@@ -175,7 +175,7 @@ test("keeps the columns and the page size of the security log in the URL", async
   await log.getByText("Created the API key “Key 0”").waitFor();
 });
 
-test("filters the security log by event and days, apart from the sessions of the same page", async () => {
+test("filters the security log by event and days, independently of the sessions on the same page", async () => {
   await proceduresOf(page).account.rename.mutate({ name: "Ada Byron" });
   await proceduresOf(page).account.rename.mutate({ name: visitor.name });
   await open("/account/security?sessionSort=createdAt");
@@ -224,7 +224,7 @@ test.each([
   await expect.poll(query).not.toHaveProperty("sort");
 });
 
-test("sorts sessions, chooses their columns and ends selected ones, apart from the log of the same page", async () => {
+test("sorts sessions, chooses their columns and ends selected ones, independently of the log on the same page", async () => {
   const devices = ["Macintosh; Intel Mac OS X 10_15_7", "Windows NT 10.0; Win64; x64", "X11; Linux x86_64"];
   for (const device of devices) {
     const data = { email: visitor.email, password: visitor.password };

@@ -90,20 +90,20 @@ test("asks nothing if nothing was typed, and nothing after saving", async () => 
 
 test("asks before closing the tab discards the settings, but not without unsaved input", async () => {
   await open(`/w/${slug}/settings`, "Settings");
-  const asked: string[] = [];
+  const dialogTypes: string[] = [];
   page.on("dialog", (dialog) => {
-    asked.push(dialog.type());
+    dialogTypes.push(dialog.type());
     void dialog.accept();
   });
   await page.getByRole("textbox", { name: "Description" }).fill("Not saved");
   await page.reload();
-  expect(asked).toEqual(["beforeunload"]);
+  expect(dialogTypes).toEqual(["beforeunload"]);
   // The reload discarded the input.
   await page.getByText("Pays the bills").waitFor();
   await page.getByRole("textbox", { name: "Description" }).click();
   await page.reload();
   await page.getByText("Pays the bills").waitFor();
-  expect(asked).toEqual(["beforeunload"]);
+  expect(dialogTypes).toEqual(["beforeunload"]);
   page.removeAllListeners("dialog");
 });
 

@@ -5,7 +5,7 @@ import { callOpenApi, signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
-// The pages about a workspace that has been used, and one's own security log: with axe, and by keyboard alone.
+// The pages about a workspace that has been used, and the user's own security log: with axe, and by keyboard alone.
 
 let page: Page;
 let slug: string;

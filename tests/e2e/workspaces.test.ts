@@ -61,7 +61,7 @@ test("opens the overview of a new workspace", async () => {
   await switcher("Globex Corporation").waitFor();
 });
 
-test("says what to do when a user has as many workspaces or API keys as the instance allows", async () => {
+test("explains what to do when a user has as many workspaces or API keys as the instance allows", async () => {
   await switcher("Globex Corporation").click();
   await page.getByRole("menuitem", { name: "New workspace" }).click();
   await dialog().getByLabel("Name").fill("Third");

@@ -64,43 +64,43 @@ const countBoth = async (): Promise<number> =>
 
 test("a locked row of one key makes its callers get 503, and delays no others", async () => {
   const before = await countBoth();
-  const [held, free] = [runLoad(lockedKey, 16), runLoad(freeKey, 16)];
-  await Promise.all([held.reached(200), free.reached(200)]);
+  const [locked, free] = [runLoad(lockedKey, 16), runLoad(freeKey, 16)];
+  await Promise.all([locked.reached(200), free.reached(200)]);
   const { release } = await holdLocks(
     environment.database,
     "select from key_counters where key_id = $1 for update",
     [toUuid(lockedKey.id)],
   );
-  const heldAt = performance.now();
-  await held.reached(held.outcomes.length + 32);
-  const duringHeld = held.outcomes.filter(({ sentAt }) => sentAt > heldAt);
-  const duringFree = free.outcomes.filter(({ sentAt }) => sentAt > heldAt);
+  const lockedAt = performance.now();
+  await locked.reached(locked.outcomes.length + 32);
+  const duringLock = locked.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
+  const freeDuringLock = free.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
   await release();
   const isServed = async (): Promise<boolean> => {
-    const from = held.outcomes.length;
-    await held.reached(from + 32);
-    return held.outcomes.slice(from).every(({ status }) => status === 200);
+    const from = locked.outcomes.length;
+    await locked.reached(from + 32);
+    return locked.outcomes.slice(from).every(({ status }) => status === 200);
   };
   const backMs = await eventually("its callers are admitted again", isServed, 5_000);
-  await Promise.all([held.stop(), free.stop()]);
+  await Promise.all([locked.stop(), free.stop()]);
   await closeLoads(
-    "one key's row held",
+    "one key's row locked",
     [
-      [lockedKey, held],
+      [lockedKey, locked],
       [freeKey, free],
     ],
     before,
   );
   console.info(
-    `others meanwhile: ${duringFree.length} admitted, 99 of 100 within ${Math.round(quantileMs(duringFree, 0.99))} ms, ` +
-      `all within ${Math.round(slowestMs(duringFree))} ms; admitted again after ${Math.round(backMs)} ms`,
+    `others at the same time: ${freeDuringLock.length} admitted, 99 of 100 within ${Math.round(quantileMs(freeDuringLock, 0.99))} ms, ` +
+      `all within ${Math.round(slowestMs(freeDuringLock))} ms; admitted again after ${Math.round(backMs)} ms`,
   );
-  expectWithinDeadline([...held.outcomes, ...free.outcomes]);
-  expectAllUnavailable(duringHeld);
+  expectWithinDeadline([...locked.outcomes, ...free.outcomes]);
+  expectAllUnavailable(duringLock);
   expect(countStatuses(free.outcomes)).toEqual({ 200: free.outcomes.length });
   // Many requests were admitted, not only a few between two waits.
-  expect(duringFree.length).toBeGreaterThan(10 * duringHeld.length);
-  expectUnnoticed(duringFree);
+  expect(freeDuringLock.length).toBeGreaterThan(10 * duringLock.length);
+  expectUnnoticed(freeDuringLock);
 });
 
 test("locked rows of keys and their users delay no admission, even of keys that are new to the node", async () => {
@@ -127,7 +127,7 @@ test("locked rows of keys and their users delay no admission, even of keys that 
   await release();
   await Promise.all(loads.map((load) => load.stop()));
   await closeLoads(
-    "rows of keys and users held",
+    "rows of keys and users locked",
     [[lockedKey, loads[0]], [freeKey, loads[1]], ...firstUses],
     before,
   );
@@ -143,9 +143,9 @@ test.each(["exclusive", "access exclusive"])(
     const loads = [runLoad(lockedKey, 16), runLoad(freeKey, 16)] as const;
     await Promise.all(loads.map((load) => load.reached(100)));
     const { release } = await holdLocks(environment.database, `lock table key_counters in ${mode} mode`);
-    const heldAt = performance.now();
+    const lockedAt = performance.now();
     await Promise.all(loads.map((load) => load.reached(load.outcomes.length + 48)));
-    const during = loads.flatMap((load) => load.outcomes.filter(({ sentAt }) => sentAt > heldAt));
+    const during = loads.flatMap((load) => load.outcomes.filter(({ sentAt }) => sentAt > lockedAt));
     const releasedAt = performance.now();
     await release();
     const backMs = await environment.recovered();

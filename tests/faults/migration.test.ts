@@ -79,7 +79,7 @@ test("a migration of all tables that requests use fails no request", async () =>
 });
 
 test("a migration that waits for a long transaction releases its locks repeatedly, and fails no request", async () => {
-  const { id: other } = await createKey(nodes.left.baseUrl, nodes.account, "held");
+  const { id: other } = await createKey(nodes.left.baseUrl, nodes.account, "locked");
   await expectUnharmed("a migration that waits for a lock", async () => {
     const lock = await holdLocks(database, "select from key_counters where key_id = $1 for update", [
       toUuid(other),
@@ -87,9 +87,12 @@ test("a migration that waits for a long transaction releases its locks repeatedl
     const migrated = migrate(database, { known: laterMigrations(2) });
     migrated.catch(() => undefined);
     // Longer than callers wait for a response.
-    const held = await Promise.race([migrated, new Promise((resolve) => setTimeout(resolve, 3_000, "held"))]);
+    const state = await Promise.race([
+      migrated,
+      new Promise((resolve) => setTimeout(resolve, 3_000, "locked")),
+    ]);
     await lock.release();
-    expect(held).toBe("held");
+    expect(state).toBe("locked");
     expect(await migrated).toEqual(["9002-test"]);
   });
 });

@@ -134,8 +134,8 @@ test("while all connections of the pools are blocked, admission continues, and t
 });
 
 /**
- * Opens connections until the server has none left. Goes on after a rejected attempt, because a session of the node ends
- * only after its connection was cut, and then leaves another one free.
+ * Opens connections until the server has none left. Continues after a rejected attempt, because a session of the node
+ * ends only after its connection was cut, and then leaves another one free.
  */
 async function takeAllConnections(): Promise<readonly pg.Client[]> {
   const taken: pg.Client[] = [];

@@ -314,7 +314,7 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
   const invited = await invitations.create.mutate({ workspaceId, email: "alan@example.com", role: "member" });
   const requiring = await workspaces.create.mutate({ name: "Production" });
   const empty = await workspaces.create.mutate({ name: "Staging" });
-  // Notices of one's own role.
+  // Notices about a user's own role.
   const grace = ["--workspace", empty.id, "--user", "grace@example.com"];
   await runCommand(["member", "add", ...grace, "--role", "owner"]);
   for (const role of ["admin", "owner"]) {

@@ -52,8 +52,8 @@ function pidOf({ pid, spawnfile }: ChildProcess): number {
 }
 
 /**
- * Starts a command and waits until its server is ready. Returns the base URL. The command leads a process group, so that
- * no signal to its group reaches the tests.
+ * Starts a command and waits until its server is ready. Returns the base URL. The command leads a process group, so
+ * that no signal to its group reaches the tests.
  */
 async function start([file = "", ...args]: readonly string[]): Promise<{ child: ChildProcess; url: string }> {
   const child = spawn(file, args, {
@@ -141,7 +141,7 @@ async function expectCleanStop(url: string, pid: number, exited: Promise<unknown
   expect(log.trimEnd().split("\n").at(-1)).toContain("database system is shut down");
   expect(descendants.length).toBeGreaterThan(0);
   await eventually(
-    "every process is gone",
+    "every process has ended",
     async () => (await Promise.all(descendants.map(isAlive))).every((alive) => !alive),
     5_000,
   );

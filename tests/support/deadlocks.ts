@@ -37,8 +37,12 @@ export async function watchDeadlocks(cluster: string): Promise<DeadlockWatch> {
       const { rows } = await client.query<{ pid: number }>(
         `select pid, pg_terminate_backend(pid) from pg_stat_activity where ${others}`,
       );
-      const gone = `select count(*) = 0 as answer from pg_stat_activity where pid in (${rows.map(({ pid }) => pid).join() || "0"})`;
-      await eventually("the nodes' connections are gone", async () => (await read(gone)) === true, 5_000);
+      const haveEnded = `select count(*) = 0 as answer from pg_stat_activity where pid in (${rows.map(({ pid }) => pid).join() || "0"})`;
+      await eventually(
+        "the nodes' connections have ended",
+        async () => (await read(haveEnded)) === true,
+        5_000,
+      );
       return (await readDeadlocks()) - before;
     },
     close: () => client.end(),

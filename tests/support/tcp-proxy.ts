@@ -57,7 +57,7 @@ interface PendingCut {
 export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const blackholed = new Set<Socket>();
-  let isHeld = false;
+  let isPaused = false;
   let isCut = false;
   let latencyMs = 0;
   let pendingCut: PendingCut | undefined;
@@ -101,7 +101,7 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
       sockets.delete(from);
       to.destroy();
     });
-    if (isHeld) from.pause();
+    if (isPaused) from.pause();
   }
 
   /** The pending cut, if this is its statement. */
@@ -121,11 +121,11 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
   return {
     port: (server.address() as AddressInfo).port, // It listens on TCP.
     hold() {
-      isHeld = true;
+      isPaused = true;
       for (const socket of sockets) socket.pause();
     },
     release() {
-      isHeld = false;
+      isPaused = false;
       for (const socket of sockets) if (!blackholed.has(socket)) socket.resume();
     },
     blackhole() {

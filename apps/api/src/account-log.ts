@@ -12,8 +12,8 @@ const throttledMessages = {
 /**
  * Logs sign-ins, sign-ups and their failures, with IDs and without email addresses: an email address without an account
  * may be a password typed into the wrong field. Failed sign-ins get a line each, so that other programs can block their
- * IP addresses; throttling and the password queue bound how many there are. Throttled attempts cost a caller nothing,
- * so they are counted.
+ * IP addresses; throttling and the password queue bound how many there are. A caller can make any number of throttled
+ * attempts, so they are only counted.
  */
 export function createAccountLog(log: Logger, events: EventLog): (event: SignInEvent) => void {
   return (event) => {

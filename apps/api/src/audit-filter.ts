@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { auditTargetId, instant, userId } from "./fields.ts";
 import { auditAction } from "./presenters/audit-event.ts";
 
-/** What filters an audit log, for the open API, tRPC, exports and the command. */
+/** The filters of an audit log, for the open API, tRPC, exports and the command. */
 export const auditFilterInput = {
   action: auditAction.optional(),
   actorId: userId.optional(),

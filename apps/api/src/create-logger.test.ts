@@ -133,13 +133,13 @@ test.each([true, false])(
       // Only the process keeps the pipe open, so that its reader ends with it.
       reader.stdin.destroy();
       const closed = once(child, "close");
-      let said = "";
+      let output = "";
       child.stderr.on("data", (chunk) => {
-        said += chunk;
+        output += chunk;
       });
       return {
         child,
-        said: () => said,
+        readOutput: () => output,
         /** Ends its input. Returns how it exited, and how long that took, in milliseconds. */
         async end() {
           const endedAt = performance.now();
@@ -152,9 +152,9 @@ test.each([true, false])(
     // The reader stays stopped for longer than this test may take.
     const stopped = start(spawn("sleep", ["600"], { stdio: [...stdio] }));
     const read = start(spawn("cat", { stdio: [...stdio] }));
-    for (const { child, said } of [stopped, read]) {
+    for (const { child, readOutput } of [stopped, read]) {
       child.stdin.write("again");
-      await expect.poll(said).toBe("alive");
+      await expect.poll(readOutput).toBe("alive");
     }
     const [ended, other] = await Promise.all([stopped.end(), read.end()]);
     expect([ended.exit, other.exit]).toEqual([
@@ -163,8 +163,8 @@ test.each([true, false])(
     ]);
     // The exit waits for the reader for a second. A busy machine delays the other exit too.
     expect(ended.tookMs).toBeLessThan(3_000 + other.tookMs);
-    expect(stopped.said()).toContain("The last log lines could not be written.");
-    expect(read.said()).toBe("alive");
+    expect(stopped.readOutput()).toContain("The last log lines could not be written.");
+    expect(read.readOutput()).toBe("alive");
   },
 );
 

@@ -24,7 +24,7 @@ export interface DatabaseServer {
 
 export interface ServerOptions {
   /** Whether to create the embedded Postgres if there is none. */
-  readonly mayCreate: boolean;
+  readonly canCreate: boolean;
   readonly onEvent?: (event: EmbeddedPostgresEvent) => void;
   /** How long to wait for a Postgres that isn't up yet, in milliseconds; 0 by default. */
   readonly waitMs?: number;
@@ -42,7 +42,7 @@ export type DatabaseLocation = Partial<Pick<Env, "databaseUrl">> & Pick<Env, "da
 /**
  * Connects to the Postgres of `DATABASE_URL`, or starts the embedded one.
  * @throws {StartError}
- * @throws {NoInstanceError} if there is no embedded Postgres and `mayCreate` is false.
+ * @throws {NoInstanceError} if there is no embedded Postgres and `canCreate` is false.
  */
 export async function openServer(
   location: DatabaseLocation,
@@ -55,10 +55,10 @@ export async function openServer(
 
 async function openEmbedded(
   dataDirectory: string,
-  { mayCreate, onEvent = () => undefined, signal }: ServerOptions,
+  { canCreate, onEvent = () => undefined, signal }: ServerOptions,
 ): Promise<DatabaseServer> {
   try {
-    if (!mayCreate && !(await hasEmbeddedPostgres(dataDirectory)))
+    if (!canCreate && !(await hasEmbeddedPostgres(dataDirectory)))
       throw createNoInstanceError({ dataDirectory });
     const { connection, location, close } = await openEmbeddedPostgres({
       dataDirectory,

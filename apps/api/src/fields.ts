@@ -41,8 +41,8 @@ const name = (whenEmpty: string, length: number) =>
     .meta({ pattern: noControlsPattern });
 
 /**
- * An email address, in lower case. A key is recognized before that, because the checksum of a key allows finding out
- * which of its letters were capital.
+ * An email address, in lower case. API keys are detected before the text is converted to lower case, because the
+ * original letter case could be reconstructed from the checksum of a key.
  */
 export const email = z
   .string()

@@ -58,8 +58,8 @@ const boundCodes: Readonly<Record<string, { readonly below: IssueCode; readonly 
 };
 
 /**
- * The message of an issue whose schema has none; undefined for zod's. zod names its own terms: "expected string, received
- * undefined". Pass it as `error` when you parse.
+ * The message of an issue whose schema has none; undefined to use zod's message. zod's messages are written for
+ * developers: "expected string, received undefined". Pass it as `error` when you parse.
  */
 export function describeInput(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "invalid_value")

@@ -44,7 +44,10 @@ const requestedExpiry = z
 export const keySettings = {
   isDisabled: z
     .boolean()
-    .meta({ description: "`true` rejects all requests with the key. Enabling it again expands access." })
+    .meta({
+      description:
+        "If `true`, all requests with the key are rejected. Enabling the key again expands its access.",
+    })
     .exactOptional(),
   expiresAt: expiryTime
     .nullable()

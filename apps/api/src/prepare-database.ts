@@ -30,13 +30,13 @@ export interface PreparedDatabase extends DatabaseServer {
 
 export interface PrepareDatabaseOptions extends ServerOptions {
   /** Whether to repair the isolation of tenants; false by default. */
-  readonly mayRepair?: boolean;
+  readonly canRepair?: boolean;
 }
 
 /**
  * Connects to the database, or starts the embedded one, and brings its schema up to date.
  * @throws {StartError}
- * @throws {NoInstanceError} if there is no database and `mayCreate` is false. Nothing is created then.
+ * @throws {NoInstanceError} if there is no database and `canCreate` is false. Nothing is created then.
  */
 export async function prepareDatabase(
   env: DatabaseLocation,
@@ -51,10 +51,10 @@ export async function prepareDatabase(
       warnings.push(describeMigrationWarning(warning));
       isNewer ||= warning.kind === "newer";
     };
-    const applied = await migrate(server.connection, { mayCreate: options.mayCreate, onWarning });
+    const applied = await migrate(server.connection, { canCreate: options.canCreate, onWarning });
     await requireRoles(server.connection);
-    const { mayRepair = false } = options;
-    const { additions, repaired } = await requireTenantIsolation(server.connection, { isNewer, mayRepair });
+    const { canRepair = false } = options;
+    const { additions, repaired } = await requireTenantIsolation(server.connection, { isNewer, canRepair });
     if (additions.length > 0) warnings.push(describeAdditions(additions));
     const isNew = applied[0] === Object.keys(migrations)[0];
     return { ...server, applied, repaired, warnings, createdIn: isNew ? describeLocation(env) : undefined };

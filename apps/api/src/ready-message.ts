@@ -1,6 +1,6 @@
 import { version } from "./version.ts";
 
-/** What the operator is told when a node is ready. */
+/** The message for the operator when a node is ready. */
 export interface ReadyFacts {
   readonly baseUrl: string;
   /** States why the data is not where the operator would expect it. */

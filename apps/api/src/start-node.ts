@@ -45,7 +45,7 @@ import { createWebhookTasks, DeliveryFailedError } from "./webhooks/webhook-task
 const noticeMs = 250;
 const drainMs = 10_000;
 
-/** How many messages a node sends to webhooks at the same time, to each webhook one. */
+/** How many messages a node sends to webhooks at the same time, at most one per webhook. */
 const deliveryConcurrency = 20;
 
 /** How long closing a pool's connections may take, in milliseconds. */
@@ -72,7 +72,7 @@ export async function startNode(
   requireAuthSecret(env);
   const server = await reserveAddress(env.host, env.port);
   const prepared = await prepareDatabase(env, {
-    mayCreate: true,
+    canCreate: true,
     onEvent: ({ kind }) => {
       const message = `the embedded Postgres ${kind === "lost" ? "stopped unexpectedly" : "was recovered"}`;
       events.count({ kind: message, level: "warn", message, facts: {} });

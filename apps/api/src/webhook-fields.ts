@@ -62,6 +62,9 @@ export const webhookChanges = {
   actions: actions.exactOptional(),
   isDisabled: z
     .boolean()
-    .meta({ description: "`true` sends no more messages. Pending deliveries fail.", example: false })
+    .meta({
+      description: "If `true`, no more messages are sent, and pending deliveries fail.",
+      example: false,
+    })
     .exactOptional(),
 };

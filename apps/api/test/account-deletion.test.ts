@@ -126,12 +126,12 @@ test("deletes everything that belongs to the user; the workspaces of others and 
   for (const count of Object.values(await countRows(leaver))) expect(count).toBe(0);
   expect(await counters()).toEqual([]);
   expect(await leaver.client.session.current.query()).toBeNull();
-  const isGone = await app.owner
+  const remaining = await app.owner
     .selectFrom("workspaces")
     .select("id")
     .where("id", "=", own.scope.workspaceId)
     .execute();
-  expect(isGone).toEqual([]);
+  expect(remaining).toEqual([]);
   const { items } = await owner.client.audit.list.query({ workspaceId: team.id });
   const actor = { kind: "session", userId: leaver.id, name: "Ada" };
   expect(items.slice(0, 2)).toMatchObject([
@@ -145,7 +145,7 @@ test("deletes everything that belongs to the user; the workspaces of others and 
   ]);
   expect(items.find(({ action }) => action === "member.added")?.target).toMatchObject({ name: "Ada" });
 
-  // The email address is free again.
+  // The email address can be registered again.
   const { client } = openClient(app.baseUrl);
   await expect(client.session.signIn.mutate({ email: leaver.email, password })).rejects.toMatchObject(
     failsWith("UNAUTHORIZED"),
@@ -278,8 +278,8 @@ test("concurrent deletions of one account: one succeeds, and none fails with an 
 });
 
 /**
- * Performs a change. On a busy machine, the pool can have no free connection in time; nothing has happened then, and the
- * change is tried again.
+ * Performs a change. On a busy machine, the pool can have no free connection in time; in that case, nothing was
+ * changed, and the change is tried again.
  */
 async function whenFree<Result>(change: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
@@ -300,7 +300,7 @@ async function whenFree<Result>(change: () => Promise<Result>): Promise<Result> 
 const transactWhenFree = <Result>(work: (trx: Trx) => Promise<Result>) =>
   whenFree(() => app.services.db.transaction().execute(work));
 
-test("accounts are deleted while others are, roles change, keys are edited and used, and people sign in, without a deadlock", async () => {
+test("concurrent account deletions, role changes, key edits, uses and sign-ins don't deadlock", async () => {
   const owner = await addPerson();
   const team = await addTeam(owner);
   const people = await Promise.all(Array.from({ length: 6 }, () => addPerson()));

@@ -102,10 +102,10 @@ test("ends all other sessions together", async () => {
 test("signs out everywhere, and records one event", async () => {
   const { email, userId } = await app.addUser();
   const [current, other] = [await signIn(email), await signIn(email)];
-  const someoneElse = await signIn((await app.addUser()).email);
+  const otherUser = await signIn((await app.addUser()).email);
   expect(await current.account.signOutEverywhere.mutate()).toBeNull();
   for (const client of [current, other]) expect(await client.session.current.query()).toBeNull();
-  expect(await someoneElse.session.current.query()).not.toBeNull();
+  expect(await otherUser.session.current.query()).not.toBeNull();
   await expect(current.account.signOutEverywhere.mutate()).rejects.toMatchObject({
     data: { code: "UNAUTHORIZED" },
   });
@@ -375,7 +375,7 @@ describe("15 minutes after the sign-in", () => {
       update sessions set authenticated_at = clock_timestamp() - make_interval(secs => ${seconds})
       where user_id = ${userId}`.execute(app.owner);
 
-  test("a password is required for new secrets and more access, but not to take access away", async () => {
+  test("a password is required for new secrets and more access, but not to reduce access", async () => {
     const { client, userId, id } = await signInEarlier(901);
     const update = (settings: object) => client.apiKeys.update.mutate({ id, settings, mayExpand: true });
     const workspace = (await client.session.current.query())?.workspaces[0];

@@ -124,7 +124,7 @@ describe.each(ways)("through %s", (_name, send) => {
     expect(rest).toEqual([""]);
   });
 
-  test("CSV says which users are service accounts, as JSON does", async () => {
+  test("CSV states which users are service accounts, like JSON", async () => {
     const { quotas } = app.services;
     const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };
     await app.services.db
@@ -198,7 +198,7 @@ test("another workspace can't be exported, whether it exists or not", async () =
   expect((await exportInApi("format=csv", secret)).status).toBe(403);
 });
 
-/** Reads until the first chunk has arrived, and then applies a change; what follows fails. */
+/** Reads until the first chunk has arrived, then applies a change, and expects that the rest fails. */
 async function readAround(response: Response, change: () => Promise<unknown>): Promise<number> {
   const reader = response.body?.getReader();
   if (!reader) throw new Error("There is no body.");
@@ -255,7 +255,7 @@ test("an export that is canceled stops reading", async () => {
   const stopping = new AbortController();
   const response = await exportInApp({ workspaceId: workspace, format: "ndjson" }, {}, stopping.signal);
   await expect(readAround(response, async () => stopping.abort())).rejects.toThrow("aborted");
-  // Nothing is reported: clients may leave at any time.
+  // Nothing is reported, because clients may disconnect at any time.
   await exportInApi("format=ndjson&action=member.added");
   expect(app.readLog()).not.toContain('"level":50');
 });

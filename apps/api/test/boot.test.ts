@@ -18,7 +18,7 @@ test("the start fails with an error without the password if the database doesn't
   const databaseUrl = `postgres://latchkey:swordfish@127.0.0.1:${port}/latchkey`;
   const startup = prepareDatabase(
     { databaseUrl, dataDirectory: "/nowhere" },
-    { mayCreate: true, waitMs: 400, onWait: (message) => waits.push(message) },
+    { canCreate: true, waitMs: 400, onWait: (message) => waits.push(message) },
   );
   const databaseName = `The Postgres server in DATABASE_URL (postgres://127.0.0.1:${port}/latchkey)`;
   const reason = `connect ECONNREFUSED 127.0.0.1:${port}`;
@@ -34,7 +34,7 @@ test("the start fails after the connection timeout if the host doesn't respond a
   const { server, port } = await listen();
   onTestFinished(() => void server.close());
   const databaseUrl = `postgres://latchkey@127.0.0.1:${port}/latchkey`;
-  const startup = prepareDatabase({ databaseUrl, dataDirectory: "/nowhere" }, { mayCreate: true });
+  const startup = prepareDatabase({ databaseUrl, dataDirectory: "/nowhere" }, { canCreate: true });
   await expect(startup).rejects.toMatchObject({
     name: "StartError",
     message: expect.stringMatching(/latchkey\) can't be used: [^(]*timeout\.$/),

@@ -63,7 +63,7 @@ test("the error page has exactly one anchor per code", async () => {
   expect(new Set(anchors).size).toBe(anchors.length);
 });
 
-test("429 is described with every limit that it stands for, on the error page and at the endpoints", async () => {
+test("the error page and the endpoints describe every limit that 429 stands for", async () => {
   const page = await (await fetch(`${app.baseUrl}/docs/errors`)).text();
   const section = page.split("<h3").find((part) => part.startsWith(' id="TOO_MANY_REQUESTS"')) ?? "";
   for (const limit of ["rate limit", "changes to API keys", "invitations", "Retry-After"])

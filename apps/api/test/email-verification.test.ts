@@ -184,7 +184,9 @@ test("an emailed reset of an unverified account deletes what gave access to it, 
   const person = await hijack();
   expect(await statusOf(person.secret)).toBe(200);
   const mail = await mailReset(person.email);
-  expect(mail.text.join("\n")).toContain("also deletes its API keys, second factors and linked sign-ins");
+  expect(mail.text.join("\n")).toContain(
+    "also deletes its API keys, second factors and linked sign-in methods",
+  );
   const token = tokenIn(mail);
   const { client: owner } = openClient(app.baseUrl);
   expect(await owner.session.resetAccount.mutate({ token })).toEqual({

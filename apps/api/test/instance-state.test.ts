@@ -61,14 +61,14 @@ test("an operator sees the configuration, the database and its schema", async ()
   expect(database.connectionCount).toBeGreaterThan(0);
 });
 
-test("says if a newer version has migrated the schema", async () => {
+test("reports that a newer version has migrated the schema", async () => {
   await sql`insert into migrations (name, timestamp) values ('9999-later', 'now')`.execute(app.owner);
   const { database } = await operator.operator.instance.query();
   expect(database).toMatchObject({ newestMigration: "9999-later", isSchemaNewer: true });
   await sql`delete from migrations where name = '9999-later'`.execute(app.owner);
 });
 
-test("counts the jobs that wait and those that gave up, and says since when one is due", async () => {
+test("counts waiting and failed jobs, and returns when the oldest job was due", async () => {
   for (const email of ["ada", "grace", "linus", "margaret"]) await add(email);
   await sql`
     update graphile_worker._private_jobs set
@@ -96,7 +96,7 @@ test("counting jobs stops at 1,000", async () => {
   expect(jobs.waiting).toEqual({ count: 1_000, isMore: true });
 });
 
-test("a role that may not connect to the database by itself sees no size", async () => {
+test("a role without the privilege to connect to the database sees no size", async () => {
   await sql`revoke connect on database ${sql.id(app.database)} from public`.execute(app.owner);
   expect((await operator.operator.instance.query()).database.sizeBytes).toBeNull();
   await sql`grant connect on database ${sql.id(app.database)} to public`.execute(app.owner);

@@ -129,7 +129,7 @@ test("an invited person accepts with their account, once", async () => {
   ]);
 });
 
-test("only the link of an emailed invitation tells whether the email address has an account", async () => {
+test("only the link of an emailed invitation reveals whether the email address has an account", async () => {
   const emailing = await startTestApp({ sendsEmail: true });
   try {
     for (const on of [app, emailing]) {
@@ -175,7 +175,7 @@ test("a person without an account signs up, and is a member of only this workspa
   expect((await client.session.current.query())?.workspaces).toHaveLength(1);
   const { client: again } = openClient(app.baseUrl);
   await again.session.signIn.mutate({ email, password });
-  // The inviter saw the link, so it proves nothing about the address.
+  // The inviter saw the link, so opening it doesn't verify the email address.
   const user = await app.owner
     .selectFrom("users")
     .select("email_verified")
@@ -184,7 +184,7 @@ test("a person without an account signs up, and is a member of only this workspa
   expect(user).toEqual([{ email_verified: false }]);
 });
 
-test("with REGISTRATION=invite, only invited people sign up; with closed, nobody does", async () => {
+test("with REGISTRATION=invite, only invited people can sign up; with closed, nobody can", async () => {
   const invite = await startTestApp({ registration: "invite" });
   try {
     const team = await addTeam(invite);
@@ -375,7 +375,7 @@ describe("the inviter", () => {
   });
 });
 
-test("a member can't be invited, and nobody twice", async () => {
+test("a member can't be invited, and an email address can't be invited twice", async () => {
   const team = await addTeam();
   const member = await add(team, "member");
   await expect(team.invite(member.email)).rejects.toMatchObject({

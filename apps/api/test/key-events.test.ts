@@ -102,7 +102,7 @@ test("every change to a key is in the logs of the workspaces that it can reach, 
     before: { workspaces: "selected", canReachWorkspace: false },
     after: { workspaces: "selected", canReachWorkspace: true },
   });
-  // A workspace doesn't learn which others a key can reach.
+  // The log of a workspace doesn't reveal which other workspaces a key can reach.
   const text = JSON.stringify(inSecond);
   for (const workspaceId of [first, second])
     for (const shown of [workspaceId, encodeId("workspace", workspaceId)]) expect(text).not.toContain(shown);

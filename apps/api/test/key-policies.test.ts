@@ -109,7 +109,7 @@ async function age(userId: UserId): Promise<void> {
 const reauthentication = { data: { code: "FORBIDDEN", issues: [{ code: "reauthentication_required" }] } };
 const forbidden = { code: "FORBIDDEN", message: "Insufficient access" };
 
-test("a blocked key is rejected in the workspace, is not told why, and works again when it is unblocked", async () => {
+test("a blocked key is rejected in the workspace without a reason, and works again when it is unblocked", async () => {
   const { keys, path, id } = await addTeam();
   const { owner, member } = keys;
   expect((await member.send("GET", path)).status).toBe(200);
@@ -172,7 +172,7 @@ test("a key that can't reach the workspace can be neither read nor blocked there
   expect((await stranger.send("GET", "/me")).status).toBe(200);
 });
 
-test("each rule of a policy rejects the keys that violate it, and says which rule in the list", async () => {
+test("each rule of a policy rejects the keys that violate it, and the list names the rule", async () => {
   const { keys, path } = await addTeam();
   const { owner, member } = keys;
   const violationOf = async () => (await owner.send("GET", `${path}/api-keys/${member.id}`)).body.violation;
@@ -386,7 +386,7 @@ test("an idle key regains access to the workspace from an admin, and not by rota
   expect(event).toMatchObject({ target: { id: keys.member.id }, before: { isIdle: true } });
 });
 
-test("a block by a service account is shown as one to admins and to the owner of the key", async () => {
+test("admins and the owner of a key see that a service account blocked the key", async () => {
   const { keys, path, owner, member, id } = await addTeam();
   const admin = await signIn(owner);
   const { userId } = await admin.serviceAccounts.create.mutate({
@@ -408,7 +408,7 @@ test("a block by a service account is shown as one to admins and to the owner of
   expect(rejecting).toMatchObject([shown]);
 });
 
-test("the owner of a key sees which workspaces reject it, by whom and why, and in the key's history", async () => {
+test("the owner of a key sees which workspaces reject it, who blocked it and why, also in the key's history", async () => {
   const { keys, path, member, id } = await addTeam();
   await keys.owner.send("PUT", `${path}/api-keys/${keys.member.id}/block`);
   const client = await signIn(member);
@@ -443,7 +443,7 @@ test("the owner of a key sees which workspaces reject it, by whom and why, and i
   expect(evaluated).toMatchObject({ status: 403, outcome: "policy" });
 });
 
-test("the form of a new key learns which workspaces would reject it", async () => {
+test("the form of a new key gets the workspaces that would reject it", async () => {
   const { keys, path, member, id } = await addTeam();
   const other = await addWorkspace(member.userId, "Other");
   await keys.owner.send("PATCH", `${path}/api-key-policy`, { body: { maxLifetimeDays: 30 } });

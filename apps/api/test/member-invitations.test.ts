@@ -140,7 +140,7 @@ test("the invitations of a member who became a viewer are invalid, and they mana
     await expect(attempt()).rejects.toMatchObject(failsWith("FORBIDDEN"));
 });
 
-test("a key that is restricted to inviting people manages the invitations of its owner, and one that manages members all", async () => {
+test("a key restricted to inviting people manages its owner's invitations, and a key that manages members manages all invitations", async () => {
   const { id, owner, member } = await addTeam();
   const path = `/open/workspaces/${id}/invitations`;
   const reading = ["members:read", "workspace:read"] as const;

@@ -230,7 +230,7 @@ test.each(["removed", "demoted"])(
   },
 );
 
-test("a manager whose new role manages service accounts too keeps these notices", async () => {
+test("a manager keeps these notices if the new role also manages service accounts", async () => {
   const { id: workspaceId, client, admin, listSubjects } = await addManagedWorkspace();
   const userId = encodeId("user", admin.userId);
   await client.members.changeRole.mutate({ workspaceId, userId, role: "owner", version: 1 });

@@ -1,4 +1,4 @@
-// What depends on a member who is to be removed or given another role, and what replaces it.
+// The API keys of a member who is to be removed or given another role, and the keys that replace them.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";
@@ -52,7 +52,7 @@ async function statusOf(secret: string, path: string, method = "GET"): Promise<n
   return response.status;
 }
 
-test("the preview lists the keys that reach the workspace, and what stops", async () => {
+test("the preview lists the keys that reach the workspace, and the permissions that they lose", async () => {
   const { ada, grace, id, ownId } = await addTeam("admin");
   const used = await addKey(grace, "Used");
   await addKey(grace, "Reads", { isReadOnly: true });
@@ -60,7 +60,7 @@ test("the preview lists the keys that reach the workspace, and what stops", asyn
   expect(await statusOf(used.key, id)).toBe(200);
   const preview = (role?: Role) =>
     ada.client.offboarding.preview.query({ workspaceId: id, userId: grace.id, ...(role && { role }) });
-  // Uses in a workspace are about a second behind.
+  // Uses in a workspace are recorded about a second later.
   await expect
     .poll(async () => (await preview()).keys[0])
     .toMatchObject({ name: "Used", recentUses: 1, lastUsedAt: expect.any(String) });
@@ -91,7 +91,7 @@ test("under /open, the preview lists the same, and a restricted key needs keys:r
     });
     return { status: response.status, body: await response.json() };
   };
-  // Uses in a workspace are about a second behind, so the two previews may differ in them.
+  // Uses in a workspace are recorded about a second later, so the two previews may differ in them.
   const stopped = ({ keys, total, replacementRole }: Preview) => ({
     ...{ total, replacementRole },
     keys: Object.fromEntries(keys.map(({ name, stoppedPermissions }) => [name, stoppedPermissions])),
@@ -111,7 +111,7 @@ test("under /open, the preview lists the same, and a restricted key needs keys:r
   expect(await preview(admins.key, grace.id, "?role=nobody")).toMatchObject({ status: 400 });
 });
 
-test("a replacement has the same restrictions, works before and after the removal, and is no copy", async () => {
+test("a replacement has the same restrictions, works before and after the removal, and isn't a copy", async () => {
   const { ada, grace, id } = await addTeam("admin");
   const limit = { quota: 50, windowSeconds: 60 };
   const restrictions = { permissions: ["workspace:read" as const, "workspace:update" as const], limit };

@@ -45,7 +45,7 @@ async function countRequests(workspaceId: WorkspaceId, hoursAgo: number, count: 
     from unnest(array['admitted', 'limited']) outcome`.execute(app.owner);
 }
 
-test("an operator who is no member sees each workspace with its sizes", async () => {
+test("an operator who isn't a member sees each workspace with its sizes", async () => {
   const { id, workspaceId } = await create("Payments");
   const { id: other } = await create("Search");
   const { userId } = await app.addUser("linus@example.com");

@@ -228,7 +228,7 @@ test("an operator disables, enables and signs out a user, and creates a reset li
     data: { code: "CONFLICT" },
     message: onlyOperator.message,
   });
-  // In their own log, the user sees that an operator did it, and not the command.
+  // The user's own log attributes the changes to an operator, and not to the command.
   await user.session.signIn.mutate({ email: "grace@example.com", password: newPassword });
   const { items: own } = await user.securityLog.list.query({});
   expect(own.map(({ action, actor }) => `${action} ${actor.kind}`)).toEqual([
@@ -241,7 +241,7 @@ test("an operator disables, enables and signs out a user, and creates a reset li
   ]);
   for (const { action, actor, address, device, requestId } of own) {
     expect(requestId).not.toBeNull();
-    // Where the operator works doesn't concern the user.
+    // The user doesn't see the IP address or the device of the operator.
     if (actor.kind === "operator") expect([address, device], action).toEqual([null, null]);
     else expect(address, action).toBe("127.0.0.1");
   }
@@ -251,7 +251,7 @@ test("an operator disables, enables and signs out a user, and creates a reset li
   }
 });
 
-test("what gives power requires recent authentication; what takes it away doesn't", async () => {
+test("granting access requires recent authentication, and removing it doesn't", async () => {
   const { client } = await signIn("ada@example.com");
   await sql`update sessions set created_at = now() - interval '16 minutes'`.execute(app.owner);
   const input = { userId: encodeId("user", grace) };

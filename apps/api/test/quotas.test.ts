@@ -280,7 +280,7 @@ const describeQuota = {
   webhooksPerWorkspace: { what: "webhooks", page: "webhooks" },
 } as const;
 
-test("50 concurrent changes make exactly the allowed changes to keys per hour, and access can still be taken away", async () => {
+test("50 concurrent changes make exactly the allowed changes to keys per hour, and access can still be reduced", async () => {
   const { email, userId } = await app.addUser();
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });

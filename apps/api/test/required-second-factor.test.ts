@@ -85,7 +85,7 @@ test("applies to members without a second factor on the next request, until they
   expect((await member.client.workspaces.get.query({ workspaceId })).name).toBe("Team");
 });
 
-test("a member without one can leave, and do nothing else in the workspace", async () => {
+test("a member without a second factor can leave, and do nothing else in the workspace", async () => {
   const { owner, admin, member, workspaceId } = await addTeam();
   await requireFactor(owner, workspaceId);
   const { client } = admin;
@@ -110,7 +110,7 @@ test("a member without one can leave, and do nothing else in the workspace", asy
   expect(items[0]).toMatchObject({ action: "member.removed" });
 });
 
-test("the last owner can't leave without one either", async () => {
+test("the last owner can't leave without a second factor either", async () => {
   const { owner, workspaceId } = await addTeam();
   await requireFactor(owner, workspaceId);
   await resetSecondFactors(app.services.db, { id: owner.userId }, commandOrigin);

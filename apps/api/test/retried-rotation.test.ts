@@ -181,7 +181,7 @@ test("a retry of a rotation that isn't the latest gets no secret and changes not
   expect(await statusOf(current)).toBe(200);
 });
 
-test("the retry of a rotation whose key was deleted since gets no secret", async () => {
+test("the retry of a rotation gets no secret if the key was deleted after the rotation", async () => {
   const key = await addKey();
   const { secret } = await addKey({}, key.userId);
   await rotate(key);

@@ -189,7 +189,7 @@ describe("a sign-in with an authenticator app", () => {
       copies.map(({ client, code }) => client.session.enterCode.mutate({ code })),
     );
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
-    // The sign-ins that were rejected used no code up.
+    // The rejected sign-ins consumed no code.
     const winner = copies[outcomes.findIndex(({ status }) => status === "fulfilled")];
     expect(await winner?.client.factors.get.query()).toMatchObject({ recoveryCodeCount: 9 });
   });
@@ -225,7 +225,7 @@ describe("a sign-in with an authenticator app", () => {
     await expect(visitor.session.enterCode.mutate({ code: codeOf(secret) })).rejects.toMatchObject(noSession);
   });
 
-  test("a session that was opened without the factor is rejected, however it came to exist", async () => {
+  test("a session without the second factor is rejected, however it was opened", async () => {
     const { userId, email } = await addTotpUser();
     await sql`update sessions set has_second_factor = false where user_id = ${userId}`.execute(app.owner);
     const opened = await signIn(email);
@@ -331,7 +331,7 @@ describe("removing factors", () => {
     expect(await readActions(opened)).toContain("totp.disabled");
   });
 
-  test("a password reset keeps them, so that access to the mailbox isn't enough", async () => {
+  test("a password reset keeps second factors, so that access to the mailbox isn't enough", async () => {
     const { userId, email, secret } = await addTotpUser();
     const options = { baseUrl: app.baseUrl, lifetimeSeconds: 3_600, origin: commandOrigin };
     const { url } = await createResetLink(app.services.db, { email }, options);
@@ -350,7 +350,7 @@ describe("removing factors", () => {
     expect((await client.session.current.query())?.user.email).toBe(email);
   });
 
-  test("the operator removes them and ends all sessions", async () => {
+  test("the operator removes second factors and ends all sessions", async () => {
     const { userId, email, recoveryCodes, client } = await addTotpUser();
     const pending = await signIn(email);
     await resetSecondFactors(app.services.db, { email }, commandOrigin);

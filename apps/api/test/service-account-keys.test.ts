@@ -195,7 +195,7 @@ test("a repeated creation issues another secret until the first one is used", as
   expect((await send(team.owner.secret, ["GET", team.path])).body.data).toHaveLength(1);
 });
 
-test("a repeated creation issues no secret to a key that was restricted in the meantime", async () => {
+test("a repeated creation issues no secret to a key that was restricted after the first request", async () => {
   const team = await addTeamWithAccount();
   const headers = { "Idempotency-Key": crypto.randomUUID() };
   const attempt = () => send(team.owner.secret, ["POST", team.path], { name: "Once" }, headers);

@@ -7,7 +7,7 @@ import { APIError } from "better-auth/api";
 import { type PasswordSource, queuePassword } from "./password-queue.ts";
 import { wrongCredentials } from "./wrong-credentials.ts";
 
-/** What better-auth doesn't know about the request of a call. */
+/** The facts about the request of a call that better-auth doesn't get. */
 export interface CallOrigin {
   /** The client's IP address; null if it is unknown. */
   readonly address: string | null;
@@ -124,7 +124,7 @@ export async function callBetterAuth<Result>(
   } catch (error) {
     if (context.userWithoutFactor !== undefined)
       throw new SecondFactorRequiredError(context.userWithoutFactor);
-    // The user was deleted after the password was checked, so the session refers to nobody.
+    // The user was deleted after the password was checked, so the session refers to a missing row.
     if (isForeignKeyViolation(error)) throw wrongCredentials(error);
     if (!(error instanceof APIError)) throw error;
     if (error.status === "UNAUTHORIZED") throw wrongCredentials(error);

@@ -4,8 +4,8 @@ import { AppError } from "@latchkey/errors";
 import { deriveKey, SealedSecrets } from "./sealed-secrets.ts";
 
 /**
- * Protects what second factors store with keys that are derived from `AUTH_SECRET`, so that a copy of the database alone
- * is worth nothing.
+ * Protects what second factors store with keys that are derived from `AUTH_SECRET`, so that a copy of the database
+ * alone doesn't reveal them.
  */
 export class FactorSecrets {
   readonly #totpSecrets: SealedSecrets;

@@ -11,7 +11,7 @@ const checksumLength = 6;
 /** Every API key has this many characters. */
 export const apiKeyLength = apiKeyPrefix.length + randomLength + checksumLength;
 const apiKeyForm = /^lk_[0-9A-Za-z]{36}$/;
-/** The prefix and 6 characters are enough to tell one's own keys apart. 142 random bits remain secret. */
+/** The prefix and 6 characters are enough for users to distinguish their keys. 142 random bits remain secret. */
 export const apiKeyStartLength = apiKeyPrefix.length + 6;
 
 /** A new key. Its secret is never available again. */

@@ -3,7 +3,7 @@ import { type CookieScheme, createCookieValue, formatOwnCookie, readOwnCookie } 
 
 const name = "latchkey-device";
 
-/** Creates an ID for a device, which nobody can guess. */
+/** Creates an unguessable ID for a device. */
 export function createDeviceId(): string {
   return createCookieValue();
 }

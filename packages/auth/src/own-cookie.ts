@@ -12,7 +12,7 @@ export interface OwnCookie {
   readonly maxAgeSeconds: number;
 }
 
-/** Creates the value of a cookie: 192 random bits, which nobody can guess. */
+/** Creates an unguessable value of a cookie: 192 random bits. */
 export function createCookieValue(): string {
   return randomBytes(24).toString("base64url");
 }

@@ -24,7 +24,7 @@ type CredentialDescription = Pick<PasskeyCredential, "credentialId" | "transport
 const timeoutMs = 300_000;
 
 /** Checks the challenge that a response answers, and uses it up. */
-export type TakeChallenge = (challenge: string) => Promise<boolean>;
+export type ConsumeChallenge = (challenge: string) => Promise<boolean>;
 
 /**
  * Creates what a browser needs to create a passkey: one that it can list without a user name, and that verifies the user
@@ -47,7 +47,7 @@ export async function createRegistrationOptions(
     userDisplayName: user.name,
     challenge: new Uint8Array(challenge),
     timeout: timeoutMs,
-    // The make of the authenticator makes no difference here.
+    // No attestation is requested, because any authenticator is accepted.
     attestationType: "none",
     excludeCredentials: existing.map(describe),
     authenticatorSelection: { residentKey: "required", userVerification: "required" },
@@ -59,17 +59,17 @@ export async function createRegistrationOptions(
 export async function verifyRegistration(
   relyingParty: RelyingParty,
   response: RegistrationResponse,
-  takeChallenge: TakeChallenge,
+  consumeChallenge: ConsumeChallenge,
 ): Promise<PasskeyCredential | undefined> {
-  const taken = captureFailure(takeChallenge);
+  const challengeUse = captureFailure(consumeChallenge);
   const result = await verifyRegistrationResponse({
     response,
-    expectedChallenge: taken.take,
+    expectedChallenge: challengeUse.consume,
     expectedOrigin: relyingParty.origin,
     expectedRPID: relyingParty.id,
     requireUserVerification: true,
   }).catch(() => undefined);
-  taken.rethrow();
+  challengeUse.rethrow();
   if (!result?.verified) return undefined;
   const { id, publicKey, counter } = result.registrationInfo.credential;
   const { transports = [] } = response.response;
@@ -103,13 +103,13 @@ export async function verifyAuthentication(
     response,
     credential,
   }: { readonly response: AuthenticationResponse; readonly credential: PasskeyCredential },
-  takeChallenge: TakeChallenge,
+  consumeChallenge: ConsumeChallenge,
 ): Promise<number | undefined> {
-  const taken = captureFailure(takeChallenge);
+  const challengeUse = captureFailure(consumeChallenge);
   const { credentialId, publicKey, signCount, transports } = credential;
   const result = await verifyAuthenticationResponse({
     response,
-    expectedChallenge: taken.take,
+    expectedChallenge: challengeUse.consume,
     expectedOrigin: relyingParty.origin,
     expectedRPID: relyingParty.id,
     requireUserVerification: true,
@@ -120,7 +120,7 @@ export async function verifyAuthentication(
       transports: [...transports],
     },
   }).catch(() => undefined);
-  taken.rethrow();
+  challengeUse.rethrow();
   return result?.verified ? result.authenticationInfo.newCounter : undefined;
 }
 
@@ -129,12 +129,12 @@ function describe({ credentialId, transports }: CredentialDescription) {
 }
 
 /** Keeps an error of the database apart from those that the library throws for a response that isn't valid. */
-function captureFailure(takeChallenge: TakeChallenge) {
+function captureFailure(consumeChallenge: ConsumeChallenge) {
   let failure: { readonly error: unknown } | undefined;
   return {
-    take: async (challenge: string): Promise<boolean> => {
+    consume: async (challenge: string): Promise<boolean> => {
       try {
-        return await takeChallenge(challenge);
+        return await consumeChallenge(challenge);
       } catch (error) {
         failure = { error };
         return false;

@@ -43,7 +43,10 @@ const permissionsByRole = {
 /** From most to least powerful. */
 export const roles = Object.keys(permissionsByRole) as readonly Role[]; // The table's keys.
 
-/** What each role may change, for people who choose one. Every role reads the workspace and its members. */
+/**
+ * A description of what each role may change, for people who choose a role. Members with any role can view the
+ * workspace and its members.
+ */
 export const roleCatalog = {
   owner: "Manages everything, including deleting the workspace and transferring ownership.",
   admin: "Manages the workspace, its members, service accounts, API keys and webhooks.",

@@ -128,7 +128,10 @@ export function allowsAddress(restrictions: Restrictions | undefined, address: s
   return true;
 }
 
-/** Whether the restrictions limit workspaces or permissions, and not only when and from where the key can be used. */
+/**
+ * Whether the restrictions limit what the key can access: workspaces, permissions or changes. Restrictions of when and
+ * from where the key can be used don't count.
+ */
 export function limitsAccess(restrictions: Restrictions | undefined): boolean {
   return restrictions?.some(({ workspaces, permits }) => workspaces || permits) ?? false;
 }
@@ -153,8 +156,8 @@ export function hasPermission(
 }
 
 /**
- * Whether a user may give or take the role `granted`. This requires every permission of that role, and the permission
- * to manage members, both by the user's own role and by the restrictions of the key in use.
+ * Whether a user may grant or revoke the role `granted`. This requires every permission of that role, and the
+ * permission to manage members, both by the user's own role and by the restrictions of the key in use.
  */
 export function canGrantRole(role: Role, restrictions: Restrictions | undefined, granted: Role): boolean {
   return [...listPermissions(granted), "members:manage" as const].every((permission) =>

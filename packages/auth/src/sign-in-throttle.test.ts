@@ -29,7 +29,7 @@ const [home, away] = [from("203.0.113.7"), from("198.51.100.9")];
 
 /** Makes a failed attempt. Returns the seconds to wait if it was throttled, otherwise 0. */
 async function fail(email: string, origin: AttemptOrigin, node = throttle): Promise<number> {
-  return await node.takeSignIn(email, origin).then(
+  return await node.consumeSignIn(email, origin).then(
     () => 0,
     (error: { code: string; retryAfterSeconds: number }) => {
       expect(error.code).toBe("TOO_MANY_REQUESTS");
@@ -78,7 +78,7 @@ test("concurrent attempts are counted individually", async () => {
 
 test("a refunded attempt does not count", async () => {
   for (let count = 0; count < 20; count += 1)
-    await (await throttle.takeSignIn("ada@example.com", home)).refund();
+    await (await throttle.consumeSignIn("ada@example.com", home)).refund();
   expect(await exhaust("ada@example.com", home)).toBe(10);
 });
 
@@ -148,7 +148,7 @@ describe("the owner of an account", () => {
 
   test("is a known origin for the password queue, by device or otherwise by network", async () => {
     const { email, device } = await addOwner();
-    const sourceOf = async (origin: AttemptOrigin) => (await throttle.takeSignIn(email, origin)).source;
+    const sourceOf = async (origin: AttemptOrigin) => (await throttle.consumeSignIn(email, origin)).source;
     const [byDevice, byNetwork, unknown] = [
       await sourceOf(from(away.address, device)),
       await sourceOf(home),
@@ -163,7 +163,7 @@ describe("the owner of an account", () => {
 
 test("allows the configured number of sign-ups per network, then one per refill time", async () => {
   const signUp = (origin: AttemptOrigin) =>
-    throttle.takeSignUp(origin).then(
+    throttle.consumeSignUp(origin).then(
       () => 0,
       (error: { retryAfterSeconds: number }) => error.retryAfterSeconds,
     );
@@ -177,11 +177,11 @@ test("allows the configured number of sign-ups per network, then one per refill 
 
 test("states when to try again in the message", async () => {
   await exhaust("ada@example.com", home);
-  await expect(throttle.takeSignIn("ada@example.com", home)).rejects.toThrow(
+  await expect(throttle.consumeSignIn("ada@example.com", home)).rejects.toThrow(
     /^Too many sign-in attempts\. Try again in (8\d|90) seconds\.$/,
   );
-  for (let count = 0; count < 4; count += 1) await throttle.takeSignUp(home);
-  await expect(throttle.takeSignUp(home)).rejects.toThrow(
+  for (let count = 0; count < 4; count += 1) await throttle.consumeSignUp(home);
+  await expect(throttle.consumeSignUp(home)).rejects.toThrow(
     "Too many sign-up attempts. Try again in 15 minutes.",
   );
 });
@@ -189,7 +189,7 @@ test("states when to try again in the message", async () => {
 test("stores digests that depend on the secret, and no email address, network or device", async () => {
   const user = await addUser();
   const device = createDeviceId();
-  await throttle.takeSignIn("my password", from(home.address, device));
+  await throttle.consumeSignIn("my password", from(home.address, device));
   await throttle.remember(user, { address: home.address, deviceId: device });
   const read = async () => {
     const { rows } = await sql<{ row: string }>`
@@ -203,6 +203,6 @@ test("stores digests that depend on the secret, and no email address, network or
   for (const text of ["my password", "203.0.113.7", device, user.email])
     expect(stored.join("\n")).not.toContain(text);
   const otherSecret = new SignInThrottle({ db: database.db, secret: "x".repeat(32), maxSignUpsPerHour: 4 });
-  await otherSecret.takeSignIn("my password", from(home.address, device));
+  await otherSecret.consumeSignIn("my password", from(home.address, device));
   expect(await read()).toHaveLength(8);
 });

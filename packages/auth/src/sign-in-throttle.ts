@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { findKnownOrigins, rememberOrigins } from "@latchkey/db/sign-in-origins";
-import { type BucketUse, returnToBuckets, takeFromBuckets } from "@latchkey/db/throttle-buckets";
+import { type BucketUse, consumeTokens, returnTokens } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import { networkOf } from "./client-network.ts";
 import type { PasswordSource } from "./password-queue.ts";
@@ -76,12 +76,12 @@ export class SignInThrottle {
   }
 
   /**
-   * Takes one attempt to sign in.
+   * Consumes one attempt to sign in.
    * @param email in lower case.
    * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
    */
-  async takeSignIn(email: string, origin: AttemptOrigin): Promise<Attempt> {
-    return await this.#takeForAccount(email, origin, {
+  async consumeSignIn(email: string, origin: AttemptOrigin): Promise<Attempt> {
+    return await this.#consumeForAccount(email, origin, {
       prefix: [],
       account: limits.account,
       what: "sign-in",
@@ -89,20 +89,20 @@ export class SignInThrottle {
   }
 
   /**
-   * Takes one attempt to enter a code of a second factor. Codes have buckets of their own, so that wrong passwords don't
+   * Consumes one attempt to enter a code of a second factor. Codes have buckets of their own, so that wrong passwords don't
    * prevent a user from entering a code.
    * @param email in lower case.
    * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
    */
-  async takeCode(email: string, origin: AttemptOrigin): Promise<Attempt> {
-    return await this.#takeForAccount(email, origin, {
+  async consumeCode(email: string, origin: AttemptOrigin): Promise<Attempt> {
+    return await this.#consumeForAccount(email, origin, {
       prefix: ["code"],
       account: limits.codeAccount,
       what: "code",
     });
   }
 
-  async #takeForAccount(
+  async #consumeForAccount(
     email: string,
     origin: AttemptOrigin,
     kind: {
@@ -132,10 +132,10 @@ export class SignInThrottle {
       if (isKnown(byNetwork)) knownOrigin = byNetwork;
       else uses.push({ digest: bucket("account", email), ...kind.account });
     }
-    await this.#take(uses, kind.what);
+    await this.#consume(uses, kind.what);
     return {
       source: { network, knownOrigin: knownOrigin?.toString("hex") },
-      refund: () => returnToBuckets(this.#db, uses),
+      refund: () => returnTokens(this.#db, uses),
     };
   }
 
@@ -151,44 +151,44 @@ export class SignInThrottle {
   }
 
   /**
-   * Takes one sign-up.
+   * Consumes one sign-up.
    * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`.
    */
-  async takeSignUp({ address }: Pick<AttemptOrigin, "address">): Promise<Attempt> {
+  async consumeSignUp({ address }: Pick<AttemptOrigin, "address">): Promise<Attempt> {
     const network = networkOf(address);
     const capacity = this.#maxSignUpsPerHour;
     const digest = this.#digest("sign-up", network);
     const uses = [{ digest, capacity, refillSeconds: 3_600 / capacity }];
-    await this.#take(uses, "sign-up");
+    await this.#consume(uses, "sign-up");
     return {
       source: { network, knownOrigin: undefined },
-      refund: () => returnToBuckets(this.#db, uses),
+      refund: () => returnTokens(this.#db, uses),
     };
   }
 
   /**
-   * Takes one challenge for a passkey.
+   * Consumes one challenge for a passkey.
    * @throws {AppError} TOO_MANY_REQUESTS after too many from this network.
    */
-  async takeChallenge(address: string | null): Promise<void> {
+  async consumeChallenge(address: string | null): Promise<void> {
     const digest = this.#digest("challenge network", networkOf(address));
-    await this.#take([{ digest, ...limits.challenge }], "sign-in");
+    await this.#consume([{ digest, ...limits.challenge }], "sign-in");
   }
 
   /**
-   * Takes one request for a link by email.
+   * Consumes one request for a link by email.
    * @returns false after too many requests with this email address.
    * @throws {AppError} TOO_MANY_REQUESTS after too many requests from this network.
    */
-  async takeEmailedLink(email: string, address: string | null): Promise<boolean> {
+  async consumeLinkRequest(email: string, address: string | null): Promise<boolean> {
     const network = this.#digest("link network", networkOf(address));
-    await this.#take([{ digest: network, ...limits.linkNetwork }], "email");
+    await this.#consume([{ digest: network, ...limits.linkNetwork }], "email");
     const account = this.#digest("link address", email);
-    return (await takeFromBuckets(this.#db, [{ digest: account, ...limits.linkAddress }])) <= 0;
+    return (await consumeTokens(this.#db, [{ digest: account, ...limits.linkAddress }])) <= 0;
   }
 
-  async #take(uses: readonly BucketUse[], what: AttemptKind): Promise<void> {
-    const waitSeconds = Math.ceil(await takeFromBuckets(this.#db, uses));
+  async #consume(uses: readonly BucketUse[], what: AttemptKind): Promise<void> {
+    const waitSeconds = Math.ceil(await consumeTokens(this.#db, uses));
     if (waitSeconds <= 0) return;
     throw new AppError("TOO_MANY_REQUESTS", {
       message: `Too many ${what} attempts. Try again in ${describe(waitSeconds)}.`,

@@ -40,7 +40,7 @@ export interface MembershipClaim {
   /** Whether the session proved a second factor. */
   readonly hasSecondFactor: boolean;
   /** Whether the access is allowed without a second factor that the workspace requires; false by default. */
-  readonly mayLackSecondFactor?: boolean;
+  readonly canLackSecondFactor?: boolean;
 }
 
 /**
@@ -49,13 +49,13 @@ export interface MembershipClaim {
  */
 export async function findWorkspaceAccess(
   db: Db,
-  { userId, workspaceId, hasSecondFactor, mayLackSecondFactor = false }: MembershipClaim,
+  { userId, workspaceId, hasSecondFactor, canLackSecondFactor = false }: MembershipClaim,
   permission: Permission,
 ): Promise<WorkspaceAccess | undefined> {
   const membership = await asUser(db, userId, (trx) => findMembership(trx, { userId, workspaceId }));
   if (!membership || !roleHasPermission(membership.role, permission)) return undefined;
   const { role, requiresSecondFactor } = membership;
-  if (requiresSecondFactor && !hasSecondFactor && !mayLackSecondFactor) {
+  if (requiresSecondFactor && !hasSecondFactor && !canLackSecondFactor) {
     const message = "This workspace requires a second factor. Set one up for your account.";
     throw new AppError("FORBIDDEN", {
       message,

@@ -45,7 +45,7 @@ test("a workspace without a policy has the default at version 1, and each change
   });
 });
 
-test("a preview examines at most the given number of keys, the newest first, and says so", async () => {
+test("a preview examines at most the given number of keys, newest first, and reports that it is incomplete", async () => {
   const { userId, scope } = await addWorkspace();
   const ids = [await addKey(userId), await addKey(userId), await addKey(userId)];
   const policy = { ...defaultPolicy, isExpiryRequired: true };

@@ -177,8 +177,8 @@ export function isRejectedByWorkspace(keyId: KeyId) {
     where key.id = ${keyId} and (access.blocked_at is not null or ${sql.raw(violatedRule(named))} is not null))`;
 }
 
-/** A key that a policy would stop. */
-export interface StoppedKey {
+/** A key that works in a workspace, and that another policy would reject. */
+export interface RejectedKey {
   readonly id: KeyId;
   readonly name: string;
   readonly start: string;
@@ -190,11 +190,11 @@ export interface StoppedKey {
   readonly lastUsedAt: Date | null;
 }
 
-/** What a policy would stop. */
+/** The keys that a policy would reject. */
 export interface PolicyPreview {
-  /** The keys that would stop working, those that were used last first. */
-  readonly keys: readonly StoppedKey[];
-  /** The number of all keys that would stop working, or of those among the keys that were examined. */
+  /** The keys that the policy would reject, last used first. */
+  readonly keys: readonly RejectedKey[];
+  /** The number of all keys that the policy would reject, among the keys that were examined. */
   readonly total: number;
   /** Whether every key that can reach the workspace was examined. */
   readonly isComplete: boolean;
@@ -204,7 +204,7 @@ export interface PolicyPreview {
 const maxExamined = 10_000;
 
 /**
- * Finds the keys that work in a workspace and would stop working under another policy. Examines the newest keys first.
+ * Finds the keys that work in a workspace and that another policy would reject. Examines the newest keys first.
  * @param limit the most keys to return.
  */
 export async function previewPolicy(
@@ -237,23 +237,23 @@ export async function previewPolicy(
         ${policy.maxIdleDays}::integer as max_idle_days) proposed
       where access.blocked_at is null and ${violation} is null
     ),
-    stopped as (
+    rejected as (
       select judged.*, (select hour from key_usage_hours
         where workspace_id = ${scope.workspaceId} and key_id = judged.id and outcome = 'admitted'
         order by hour desc limit 1) as used_at
       from judged
       where violation is not null
     )
-    select stopped.id, stopped.name, stopped.start, users.id as "ownerId", users.name as "ownerName",
-      ${selectUserKind()} as "ownerKind", stopped.violation, used_at as "lastUsedAt", count(*) over () as total,
+    select rejected.id, rejected.name, rejected.start, users.id as "ownerId", users.name as "ownerName",
+      ${selectUserKind()} as "ownerKind", rejected.violation, used_at as "lastUsedAt", count(*) over () as total,
       (select count(*) <= ${examined} from examined) as "isComplete"
     from (select true) always
-    left join stopped on true
-    left join users on users.id = stopped.user_id
-    order by used_at desc nulls last, stopped.id
+    left join rejected on true
+    left join users on users.id = rejected.user_id
+    order by used_at desc nulls last, rejected.id
     limit ${limit}`.execute(trx);
   const keys = found.flatMap(({ total: _total, isComplete: _isComplete, ...key }) =>
-    isStoppedKey(key) ? [key] : [],
+    isRejectedKey(key) ? [key] : [],
   );
   const [first] = found;
   return { keys, total: keys.length === 0 ? 0 : (first?.total ?? 0), isComplete: first?.isComplete ?? true };
@@ -265,14 +265,14 @@ interface PreviewQuery {
   readonly examined?: number;
 }
 
-type PreviewRow = { readonly [Name in keyof StoppedKey]: StoppedKey[Name] | null } & {
+type PreviewRow = { readonly [Name in keyof RejectedKey]: RejectedKey[Name] | null } & {
   readonly total: number;
   readonly isComplete: boolean;
 };
 
 /** The row without a key says only how many keys were examined. */
-function isStoppedKey(
-  key: { readonly [Name in keyof StoppedKey]: StoppedKey[Name] | null },
-): key is StoppedKey {
+function isRejectedKey(
+  key: { readonly [Name in keyof RejectedKey]: RejectedKey[Name] | null },
+): key is RejectedKey {
   return key.id !== null;
 }

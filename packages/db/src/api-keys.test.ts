@@ -128,7 +128,7 @@ test("a transaction that locks a key waits for one that has locked it, and then 
   const userId = await addUser();
   const key = { userId, id: await addKey(userId, "CI") };
   const { promise: isLocked, resolve: notifyLocked } = Promise.withResolvers<void>();
-  const { promise: mayCommit, resolve: letCommit } = Promise.withResolvers<void>();
+  const { promise: commitSignal, resolve: letCommit } = Promise.withResolvers<void>();
   const edit = (addition: string, onChanged: () => Promise<void> | void) =>
     database.db.transaction().execute(async (trx) => {
       const { name } = (await lockApiKey(trx, key)) ?? { name: "deleted" };
@@ -137,7 +137,7 @@ test("a transaction that locks a key waits for one that has locked it, and then 
     });
   const first = edit(" for tests", async () => {
     notifyLocked();
-    await mayCommit;
+    await commitSignal;
   });
   await isLocked;
   const second = edit(" on branches", () => undefined);
@@ -152,11 +152,11 @@ test("a key that is created while its user is being disabled gets a new version;
   await addKey(userId, "before");
   const key = { userId, name: "concurrent", description: "", start: "lk_abcdef", hash: randomBytes(32) };
   const { promise: isLocked, resolve: notifyLocked } = Promise.withResolvers<void>();
-  const { promise: mayCommit, resolve: letCommit } = Promise.withResolvers<void>();
+  const { promise: commitSignal, resolve: letCommit } = Promise.withResolvers<void>();
   const creation = database.db.transaction().execute(async (trx) => {
     const id = await insertApiKey(trx, key);
     notifyLocked();
-    await mayCommit;
+    await commitSignal;
     return id;
   });
   await isLocked;

@@ -132,7 +132,7 @@ async function describeTarget(
   }
 }
 
-/** Gives notice to a member whose role someone else changed. */
+/** Notifies a member whose role someone else changed. */
 async function addRoleNotice(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,

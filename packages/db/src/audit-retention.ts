@@ -98,8 +98,8 @@ async function listPage(
 
 /**
  * Deletes the oldest expired events of a workspace. Reads the retention in the same statement, because it may have been
- * changed since. Events can't be locked, because the role can't change them: another node that deletes the same events
- * is waited for, and both delete them in the same order.
+ * changed since. The role can't change events and therefore can't lock them, so this waits for another node that
+ * deletes the same events. Both delete events in the same order, so they can't deadlock.
  */
 async function deleteExpired(db: Db, workspaceId: WorkspaceId, limit: number): Promise<number> {
   return await inWorkspace(db, mintWorkspaceScope(workspaceId), async (trx) => {

@@ -16,8 +16,8 @@ export type DatabaseConnection =
     };
 
 /**
- * The role of a connection. `latchkey_tenant` sees one workspace at a time, and `latchkey_admission` sees what decides
- * about keys. The role is set by a startup option, so it applies from the first statement.
+ * The role of a connection. `latchkey_tenant` sees one workspace at a time, and `latchkey_admission` sees the columns
+ * of all tenants that admission needs. The role is set by a startup option, so it applies from the first statement.
  */
 export type DatabaseRole = "latchkey_tenant" | "latchkey_admission";
 

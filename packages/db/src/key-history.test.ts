@@ -236,9 +236,9 @@ test.for<
 ])("rows of %s are locked in the order of their %s, whatever the plan", async ([table, column, addRow]) => {
   await disableOrderedPlans();
   const userId = await addUser();
-  const told = await Promise.all(Array.from({ length: 40 }, async () => addRow(await addKey(userId))));
-  const ids = told.map(({ id }) => id).sort();
-  const history = merge(told.map(({ row }) => row));
+  const additions = await Promise.all(Array.from({ length: 40 }, async () => addRow(await addKey(userId))));
+  const ids = additions.map(({ id }) => id).sort();
+  const history = merge(additions.map(({ row }) => row));
   const node = openNode();
   onTestFinished(() => node.destroy());
   await write(history, node);

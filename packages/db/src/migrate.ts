@@ -54,7 +54,7 @@ export interface MigrateOptions {
   /** All known migrations; this version's by default. */
   readonly known?: Migrations;
   /** Whether the first migration may be applied; true by default. */
-  readonly mayCreate?: boolean;
+  readonly canCreate?: boolean;
   readonly onWarning?: (warning: MigrationWarning) => void;
 }
 
@@ -62,7 +62,7 @@ export interface MigrateOptions {
  * Migrates the schema to the newest migration, or to `upTo`. Nodes may do this concurrently: one waits for the other.
  *
  * @returns the names of the migrations that this call applied, in order.
- * @throws {SchemaMissingError} if the database has no migration and `mayCreate` is false.
+ * @throws {SchemaMissingError} if the database has no migration and `canCreate` is false.
  * @throws {RolesMissingError} if the login may not create the roles that isolate tenants.
  * @throws {UnsuitableDatabaseError} if the database belongs to another application, or needs another version of
  *   Latchkey.
@@ -71,7 +71,7 @@ export async function migrate(
   connection: DatabaseConnection,
   options: MigrateOptions = {},
 ): Promise<string[]> {
-  const { upTo, known = migrations, mayCreate = true, onWarning = () => undefined } = options;
+  const { upTo, known = migrations, canCreate = true, onWarning = () => undefined } = options;
   const db = openDatabase(connection, {
     applicationName: "latchkey migrate",
     role: "login",
@@ -81,7 +81,7 @@ export async function migrate(
   });
   try {
     const schema = await requireSchema(db);
-    const applied = await retryLockTimeouts(() => applyPending(db, { schema, known, upTo, mayCreate }));
+    const applied = await retryLockTimeouts(() => applyPending(db, { schema, known, upTo, canCreate }));
     await migrateJobs(db, connection);
     const { newer, changed } = await retryLockTimeouts(async () => {
       await completeHistory(db, schema, known);
@@ -104,14 +104,14 @@ interface Plan {
   readonly schema: string;
   readonly known: Migrations;
   readonly upTo: string | undefined;
-  readonly mayCreate: boolean;
+  readonly canCreate: boolean;
 }
 
 /** Applies pending migrations and records them, with the versions that each is compatible with, in one transaction. */
 async function applyPending(db: Db, plan: Plan): Promise<string[]> {
   const history = await readHistory(db, plan.schema);
   const { pending } = await compareHistory(history, plan.known);
-  if (history.length === 0 && !plan.mayCreate) throw new SchemaMissingError();
+  if (history.length === 0 && !plan.canCreate) throw new SchemaMissingError();
   if (!pending.some((name) => isWithinTarget(plan, name))) return [];
   return await db.connection().execute(async (connection) => {
     await sql`

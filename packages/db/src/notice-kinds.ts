@@ -55,7 +55,7 @@ export const noticedQuotas = [
   "webhooksPerWorkspace",
 ] as const;
 
-/** The quotas of which a notice says that they are nearly reached. */
+/** The quotas for which there are notices that they are nearly reached. */
 export type NoticedQuota = (typeof noticedQuotas)[number];
 
 export type NoticeKind = keyof NoticeFactsByKind;

@@ -85,15 +85,15 @@ async function addKeyNotices<Found extends FoundKey>(
   return new Set(found.filter(({ workspaceId }) => workspaceId !== null && !managers.has(workspaceId)));
 }
 
-/** What a notice says about a key and, if its owner is a service account, about that. */
+/** The facts in a notice about a key and, if a service account owns the key, about the service account. */
 function factsOf({ keyId, keyName, workspaceId, accountName, userId }: FoundKey): NoticedKey {
   if (workspaceId === null || accountName === null) return { keyId, keyName };
   return { keyId, keyName, workspaceId, serviceAccount: { id: userId, name: accountName } };
 }
 
 /**
- * A key that was created with a shorter lifetime gets no notice: its owner knows. The subject contains the expiry, so
- * that a key with another expiry gets notices again.
+ * A key that was created with a shorter lifetime gets no notice, because its owner has chosen that lifetime recently.
+ * The subject contains the expiry, so that a key with another expiry gets notices again.
  */
 async function addExpiryNotices(db: Db): Promise<number> {
   const subject = sql`key.id || ' ' || extract(epoch from expires_at)`;

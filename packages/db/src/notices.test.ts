@@ -241,7 +241,7 @@ test("a notice that is older than a day is not emailed", async () => {
   expect(await claimNotice(nodes[0], userId)).toBeUndefined();
 });
 
-test("without an SMTP server, a notice adds no job and is not emailed later, and what was due is discarded", async () => {
+test("without an SMTP server, a notice adds no job and is not emailed later, and emails that were due are discarded", async () => {
   const countJobs = async () =>
     (await sql`select from graphile_worker.jobs where key = ${`notices ${userId}`}`.execute(database.owner))
       .rows.length;

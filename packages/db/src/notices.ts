@@ -157,7 +157,7 @@ export async function changeNoticeSetting(
     .execute();
 }
 
-/** Whether the owner of this confirmed email address has turned off emails with invitations. */
+/** Whether the owner of this confirmed email address has turned off emails for invitations. */
 export async function hasTurnedOffInvitations(db: Db, email: string): Promise<boolean> {
   const row = await db
     .selectFrom("users")

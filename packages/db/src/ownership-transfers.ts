@@ -11,7 +11,7 @@ export interface TransferParty {
   readonly isDisabled: boolean;
 }
 
-/** An offer of an owner to transfer ownership of the workspace to another member. */
+/** An owner's offer to transfer ownership of the workspace to another member. */
 export interface OwnershipTransfer {
   readonly from: TransferParty;
   readonly to: TransferParty;

@@ -45,11 +45,11 @@ export function cutPage<DB, TB extends keyof DB, Row>(
     .select(position.as("position"))
     .orderBy(sql`${column} ${direction}, ${id} ${direction}`)
     .limit(page.limit);
-  const cut = page.after ? sorted.where(isBeyond(order, page.direction, page.after)) : sorted;
+  const cut = page.after ? sorted.where(isAfter(order, page.direction, page.after)) : sorted;
   return cut as SelectQueryBuilder<DB, TB, Row & { position: string }>; // `position` is selected above.
 }
 
-function isBeyond(order: Order, direction: Page["direction"], { value, id }: Position): RawBuilder<boolean> {
+function isAfter(order: Order, direction: Page["direction"], { value, id }: Position): RawBuilder<boolean> {
   const last =
     order.type === "text"
       ? sql`${value}::text`

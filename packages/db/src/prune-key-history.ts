@@ -15,12 +15,13 @@ export interface PruneStep {
 }
 
 /**
- * Performs one step of pruning. Deletes the oldest hours, of keys and of workspaces, and the oldest days. Of the next keys, deletes addresses and rejected requests
- * that are too old, or all of them if the key was purged or deleted long ago. Skips rows that a node is writing,
- * because they are found in another order than they are written in, and waiting for them could deadlock.
+ * Performs one step of pruning. Deletes the oldest hours, of keys and of workspaces, and the oldest days. Of the next
+ * keys, deletes addresses and rejected requests that are too old, or all of them if the key was purged or deleted long
+ * ago. Skips rows that a node is writing, because they are found in another order than they are written in, and waiting
+ * for them could deadlock.
  * @param db a connection in the admission role.
- * @returns the number of deleted hours and days, and the last key visited, undefined after the last key of all. While another
- *   node prunes, changes nothing and returns 0 and `after`.
+ * @returns the number of deleted hours and days, and the last key visited, undefined after the last key of all. While
+ * another node prunes, changes nothing and returns 0 and `after`.
  */
 export async function pruneKeyHistory(
   db: Db,
@@ -94,13 +95,13 @@ async function findNextKeys(
   const { cutoff, after = "00000000-0000-0000-0000-000000000000", atMost } = step;
   const next = (table: string) => sql`
     (select distinct key_id from ${sql.table(table)} where key_id > ${after} order by 1 limit ${atMost})`;
-  const { rows } = await sql<{ keyId: KeyId; isGone: boolean }>`
+  const { rows } = await sql<{ keyId: KeyId; hasExpired: boolean }>`
     select key_id as "keyId", not exists (
         select from api_keys where id = key_id and (deleted_at is null or deleted_at >= ${cutoff})
-      ) as "isGone"
+      ) as "hasExpired"
     from (${next("key_addresses")} union ${next("key_refusals")} order by 1 limit ${atMost}) seen
     order by 1`.execute(trx);
-  const deletedKeyIds = rows.flatMap(({ keyId, isGone }) => (isGone ? [keyId] : []));
+  const deletedKeyIds = rows.flatMap(({ keyId, hasExpired }) => (hasExpired ? [keyId] : []));
   return {
     keyIds: rows.map(({ keyId }) => keyId),
     deletedKeyIds,

@@ -77,8 +77,8 @@ interface Expiry {
   /** How long after that time the row is kept, in hours; 0 by default. */
   readonly keepHours?: number;
   /**
-   * False for a log, whose rows the role may delete but not change, and therefore not lock. Another node that deletes the
-   * same rows is then waited for: both delete them in the order of the table, so that they can't deadlock.
+   * False for a log, whose rows the role may delete but not change, and therefore not lock. The statement then waits
+   * for another node that deletes the same rows. Both delete rows in the order of the table, so they can't deadlock.
    */
   readonly isLockable?: boolean;
 }

@@ -56,7 +56,7 @@ async function purge(): Promise<readonly unknown[]> {
   return failures;
 }
 
-test("a deleted key is purged with its counter and old secrets when its history is; a live key never is", async () => {
+test("a deleted key is purged with its counter and old secrets when its history is purged, and a live key never is", async () => {
   const purged = await addKey({ deletedDaysAgo: 30, formerSecrets: 3 });
   const recent = await addKey({ deletedDaysAgo: 29, formerSecrets: 2 });
   const live = await addKey({ formerSecrets: 1 });

@@ -61,7 +61,10 @@ export interface SessionTable {
   updated_at: Generated<Date>;
   /** Up to five minutes old. Null if the session hasn't been used since the upgrade that added this column. */
   last_used_at: Generated<Date | null>;
-  /** When the user last entered the password; null if not since the sign-in. */
+  /**
+   * When the user last authenticated in this session, with a password, a passkey or the OpenID provider; null if that was
+   * the sign-in.
+   */
   authenticated_at: Date | null;
   /** Whether the user proved a second factor, at the sign-in or since. */
   has_second_factor: Generated<boolean>;
@@ -199,7 +202,7 @@ export interface InvitationTable {
   expires_at: Date;
 }
 
-/** An offer of an owner to transfer ownership of a workspace. At most one per workspace. */
+/** An owner's offer to transfer ownership of a workspace. At most one per workspace. */
 export interface OwnershipTransferTable {
   workspace_id: WorkspaceId;
   from_user_id: UserId;
@@ -381,7 +384,7 @@ export interface ApiKeyTable {
   version: Generated<number>;
 }
 
-/** The policy of a workspace for the API keys that reach it. Without a row, every key may. */
+/** The policy of a workspace for the API keys that reach it. A workspace without a row accepts every key. */
 export interface ApiKeyPolicyTable {
   workspace_id: WorkspaceId;
   /** The longest time from a key's creation or rotation to its expiry. */

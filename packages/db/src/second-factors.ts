@@ -70,7 +70,7 @@ export async function replaceUnconfirmedTotp(trx: Trx, userId: UserId, secret: B
   return numInsertedOrUpdatedRows > 0n;
 }
 
-/** Puts the authenticator app with this secret into effect. Returns false if it was replaced or confirmed since. */
+/** Enables the authenticator app with this secret. Returns false if the secret was replaced or confirmed since. */
 export async function confirmTotp(
   trx: Trx,
   userId: UserId,
@@ -90,7 +90,7 @@ export async function confirmTotp(
  * Uses up the code of a time step, so that no node accepts it again. Of concurrent calls, one returns true. Codes of
  * earlier steps become invalid too.
  */
-export async function takeTotpStep(db: Db, userId: UserId, step: number): Promise<boolean> {
+export async function consumeTotpStep(db: Db, userId: UserId, step: number): Promise<boolean> {
   const { numUpdatedRows } = await db
     .updateTable("totp_factors")
     .set({ last_step: step })
@@ -133,7 +133,7 @@ export async function replaceRecoveryCodes(
 }
 
 /** Uses up a recovery code. Of concurrent calls, one returns true. */
-export async function takeRecoveryCode(trx: Trx, userId: UserId, digest: Buffer): Promise<boolean> {
+export async function consumeRecoveryCode(trx: Trx, userId: UserId, digest: Buffer): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom("recovery_codes")
     .where("user_id", "=", userId)

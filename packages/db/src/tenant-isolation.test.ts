@@ -122,7 +122,7 @@ test("repairs what statements can repair, and keeps policies that don't affect t
   for (const [statement] of damages) await run(owner, statement);
   await run(owner, "create policy reports on members for select to pg_monitor using (true)");
   await run(owner, "create policy fewer on members as restrictive to latchkey_tenant using (true)");
-  const { additions, repaired } = await requireTenantIsolation(connection, { mayRepair: true });
+  const { additions, repaired } = await requireTenantIsolation(connection, { canRepair: true });
   expect(additions).toEqual([]);
   expect(repaired.length).toBeGreaterThan(0);
   expect(await requireTenantIsolation(connection)).toEqual({ additions: [], repaired: [] });
@@ -157,7 +157,7 @@ test("on the schema of a newer version, additions are reported, and missing part
   ]);
   await run(owner, "revoke insert on audit_events from latchkey_tenant");
   await expect(requireTenantIsolation(connection, { isNewer: true })).rejects.toThrow(/lacks insert/);
-  await requireTenantIsolation(connection, { mayRepair: true });
+  await requireTenantIsolation(connection, { canRepair: true });
 });
 
 test("reports a role that is a member of another role, and advises only a superuser to repair it", async () => {

@@ -16,7 +16,7 @@ export interface IsolationOptions {
   /** Whether a newer version has migrated the schema. Its possible additions are then reported and are not an error. */
   readonly isNewer?: boolean;
   /** Whether to run the statements that repair the database, as its owner. */
-  readonly mayRepair?: boolean;
+  readonly canRepair?: boolean;
 }
 
 /** The differences that the check accepted, as parts of sentences. */
@@ -34,7 +34,7 @@ export interface IsolationReport {
  */
 export async function requireTenantIsolation(
   connection: DatabaseConnection,
-  { isNewer = false, mayRepair = false }: IsolationOptions = {},
+  { isNewer = false, canRepair = false }: IsolationOptions = {},
 ): Promise<IsolationReport> {
   const db = openDatabase(connection, {
     applicationName: "latchkey start",
@@ -50,7 +50,7 @@ export async function requireTenantIsolation(
   };
   try {
     const before = await find();
-    const isRepairing = before.gaps.length > 0 && mayRepair;
+    const isRepairing = before.gaps.length > 0 && canRepair;
     if (isRepairing) await repair(db, before.gaps);
     const { gaps, additions } = isRepairing ? await find() : before;
     if (gaps.length > 0) throw new TenantIsolationError(gaps);

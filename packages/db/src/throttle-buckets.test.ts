@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { type BucketUse, returnToBuckets, takeFromBuckets } from "./throttle-buckets.ts";
+import { type BucketUse, consumeTokens, returnTokens } from "./throttle-buckets.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -14,7 +14,7 @@ function createBucket(capacity = 3, refillSeconds = 100): BucketUse {
   return { digest: createHash("sha256").update(randomUUID()).digest(), capacity, refillSeconds };
 }
 
-const take = (...uses: BucketUse[]) => takeFromBuckets(database.db, uses);
+const take = (...uses: BucketUse[]) => consumeTokens(database.db, uses);
 
 /** Lets this many seconds pass for a bucket. */
 async function age({ digest }: BucketUse, seconds: number): Promise<void> {
@@ -79,7 +79,7 @@ test("the wait is that of the bucket that refills last", async () => {
 test("a returned token can be taken again", async () => {
   const [one, other] = [createBucket(1), createBucket(1)];
   expect(await take(one, other)).toBe(0);
-  await returnToBuckets(database.db, [one, other]);
+  await returnTokens(database.db, [one, other]);
   expect(await take(one, other)).toBe(0);
   expect(await take(one)).toBeGreaterThan(0);
 });
@@ -121,8 +121,8 @@ test("concurrent attempts and returns don't deadlock", async () => {
   await Promise.all(
     Array.from({ length: 30 }, async (_, index) => {
       const uses = index % 2 ? buckets : buckets.toReversed();
-      expect(await takeFromBuckets(database.db, uses)).toBe(0);
-      await returnToBuckets(database.db, uses);
+      expect(await consumeTokens(database.db, uses)).toBe(0);
+      await returnTokens(database.db, uses);
     }),
   );
 });

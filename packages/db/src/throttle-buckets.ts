@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Db, Trx } from "./schema.ts";
 
-/** An attempt that takes one token from a bucket, which refills at a constant rate. A bucket without a row is full. */
+/** An attempt that consumes one token of a bucket, which refills at a constant rate. A bucket without a row is full. */
 export interface BucketUse {
   /** A digest of what is throttled, 32 bytes. */
   readonly digest: Buffer;
@@ -12,17 +12,17 @@ export interface BucketUse {
 }
 
 /**
- * Takes a token from each bucket, or from none of them. The rows are locked in the order of their digests, so that
+ * Consumes one token of each bucket, or none at all. The rows are locked in the order of their digests, so that
  * concurrent attempts neither exceed a bucket nor deadlock. An attempt that is rejected usually writes nothing.
- * @returns 0 if the tokens were taken; otherwise the time until every bucket has one, in seconds.
+ * @returns 0 if the tokens were consumed; otherwise the time until every bucket has one, in seconds.
  */
-export async function takeFromBuckets(db: Db, uses: readonly BucketUse[]): Promise<number> {
+export async function consumeTokens(db: Db, uses: readonly BucketUse[]): Promise<number> {
   const waitSeconds = await readWaitSeconds(db, uses);
   if (waitSeconds > 0) return waitSeconds;
   return await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ waitSeconds: number }>`
       with requested as materialized (${usesAsTable(uses)}),
-      taken as (
+      consumed as (
         insert into throttle_buckets as bucket (digest, full_at)
         select digest, clock_timestamp() + refill from requested order by digest
         on conflict (digest) do update
@@ -32,20 +32,20 @@ export async function takeFromBuckets(db: Db, uses: readonly BucketUse[]): Promi
         returning digest, full_at
       )
       select coalesce(max(extract(epoch from full_at - clock_timestamp() - refill * capacity)), 0)::float8 as "waitSeconds"
-      from taken join requested using (digest)`.execute(trx);
-    const overdrawnSeconds = rows[0]?.waitSeconds ?? 0;
-    if (overdrawnSeconds <= 0) return 0;
-    // A concurrent attempt took the last token after the buckets were read.
-    await returnToBuckets(trx, uses);
-    return overdrawnSeconds;
+      from consumed join requested using (digest)`.execute(trx);
+    const missingSeconds = rows[0]?.waitSeconds ?? 0;
+    if (missingSeconds <= 0) return 0;
+    // A concurrent attempt consumed the last token after the buckets were read.
+    await returnTokens(trx, uses);
+    return missingSeconds;
   });
 }
 
 /**
- * Takes a token from a bucket in a transaction, which must be rolled back if there is none.
- * @returns 0 if the token was taken; otherwise the time until there is one, in seconds.
+ * Consumes a token of a bucket in a transaction, which must be rolled back if there is none.
+ * @returns 0 if the token was consumed; otherwise the time until there is one, in seconds.
  */
-export async function takeFromBucket(
+export async function consumeToken(
   trx: Trx,
   { digest, capacity, refillSeconds }: BucketUse,
 ): Promise<number> {
@@ -59,8 +59,8 @@ export async function takeFromBucket(
   return Math.max(0, rows[0]?.waitSeconds ?? 0);
 }
 
-/** Returns a token that was taken to each bucket. */
-export async function returnToBuckets(db: Db | Trx, uses: readonly BucketUse[]): Promise<void> {
+/** Returns a consumed token to each bucket. */
+export async function returnTokens(db: Db | Trx, uses: readonly BucketUse[]): Promise<void> {
   await sql`
     with requested as materialized (${usesAsTable(uses)}),
     locked as materialized (

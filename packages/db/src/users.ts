@@ -197,7 +197,10 @@ export async function changeUserEmail(
   return changed ?? false;
 }
 
-/** Records that a user can read mail to their email address. Returns false if that was already known. */
+/**
+ * Records that a user can read email sent to their email address. Returns false if the email address was already
+ * verified.
+ */
 export async function markEmailVerified(trx: Trx, id: UserId): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable("users")

@@ -59,7 +59,7 @@ export async function findVerification(db: Db, name: VerificationName): Promise<
 }
 
 /** Uses up a token. Of concurrent calls, one returns true. */
-export async function takeVerification(trx: Trx, name: VerificationName): Promise<boolean> {
+export async function consumeVerification(trx: Trx, name: VerificationName): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom("verifications")
     .where("identifier", "=", identify(name))

@@ -145,7 +145,7 @@ export async function lockWebhook(
 }
 
 /**
- * Changes a webhook. Enabling it forgets earlier failures.
+ * Changes a webhook. Enabling it clears earlier failures.
  * @returns undefined if it is at none of `versions`.
  */
 export async function updateWebhook(
@@ -247,7 +247,7 @@ export async function replaceWebhookSecret(
 export const maxFailingDays = 3;
 
 /**
- * Records the outcome of an attempt, and disables a webhook that has failed for three days or is gone.
+ * Records the outcome of an attempt, and disables a webhook that has failed for three days or responded with 410 Gone.
  * @returns whether this disabled it.
  */
 export async function recordOutcome(

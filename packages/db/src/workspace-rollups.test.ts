@@ -39,7 +39,7 @@ async function write(usage: readonly HourUsage[], node = nodes[0]): Promise<void
   await writeKeyHistory(node, { usage, addresses: [], rejections: [], secrets: [] });
 }
 
-/** Writes as a node of an earlier version does, which knows nothing of the rollups. */
+/** Writes like a node of an earlier version, which doesn't update the rollups. */
 async function writeAsEarlierVersion(usage: readonly HourUsage[]): Promise<void> {
   await sql`
     insert into key_usage_hours as known (key_id, hour, workspace_id, outcome, count)

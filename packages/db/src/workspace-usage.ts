@@ -85,8 +85,8 @@ const dayMs = 86_400_000;
 
 /**
  * SQL for how often each key was used in a workspace: rows of `key_id` and `count`. Reads whole days in UTC by day, and
- * the other hours, at most 47 of them, by hour. Nothing is used in the future, so a period that ends there includes
- * the whole current day.
+ * the other hours, at most 47 of them, by hour. There are no uses in the future, so a period that ends in the future
+ * includes the whole current day.
  */
 function usesBetween({ workspaceId }: WorkspaceScope, from: Date, to: Date): RawBuilder<unknown> {
   const firstDay = new Date(Math.ceil(from.getTime() / dayMs) * dayMs);

@@ -52,8 +52,8 @@ export function possibleDecisions(
   const { settings, secret, clock } = facts;
   return new Set(
     [...clock.possible].flatMap((time) =>
-      [...settings.possible].flatMap((held) =>
-        [...secret.validUntil.possible].map((until) => time < until && allows(held, time, requirement)),
+      [...settings.possible].flatMap((candidate) =>
+        [...secret.validUntil.possible].map((until) => time < until && allows(candidate, time, requirement)),
       ),
     ),
   );

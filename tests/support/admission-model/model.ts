@@ -255,13 +255,13 @@ export class AdmissionModel {
     const session: SessionModel = { user, isOpen: new UncertainValue(false) };
     user.sessions.add(session);
     const change = this.#begin(session.isOpen, true);
-    const mayEnter = this.#watch(() => user.isEnabled.possible);
+    const canSignIn = this.#watch(() => user.isEnabled.possible);
     return (outcome) => {
-      mayEnter.stop();
+      canSignIn.stop();
       if (outcome === "done") session.isOpen.acknowledge(change);
       else user.sessions.delete(session);
       this.#note(`a sign-in of ${user.email} is ${outcome}`);
-      expectPossible(`a sign-in of ${user.email} was ${outcome}`, mayEnter.seen, outcome === "done");
+      expectPossible(`a sign-in of ${user.email} was ${outcome}`, canSignIn.seen, outcome === "done");
       return session;
     };
   }

@@ -347,8 +347,8 @@ class Scenario {
     return await this.#byClock(async () => {
       await this.#edit(baseUrl, owner, async (session) => {
         const until = this.#clock + 60;
-        const held: SettingsModel = to === "expiring" ? { kind: to, until } : { kind: to };
-        const end = this.model.beginRestriction(session.model, model, held);
+        const restriction: SettingsModel = to === "expiring" ? { kind: to, until } : { kind: to };
+        const end = this.model.beginRestriction(session.model, model, restriction);
         const settings = settingsOf(to, await this.#stage.clock.read());
         const input = { id: model.id, settings, mayWiden: true };
         const outcome = editOutcomeOf(await call(baseUrl, session.cookie, "apiKeys.update", input));
@@ -419,8 +419,8 @@ class Scenario {
   }
 
   /**
-   * Lets a key have been created long ago. The nodes' history has no uses in workspaces, so it becomes idle, unless it was
-   * unblocked.
+   * Lets a key have been created long ago. The nodes' history has no uses in workspaces, so it becomes idle, unless it
+   * was unblocked.
    */
   async #makeIdle(key: Key): Promise<readonly Key[]> {
     const id = keyIdOf(key.model.id);

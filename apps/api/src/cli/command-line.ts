@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 
-/** What the person typed, after commander has read it. */
+/** The command line, as parsed by Commander. */
 export interface CommandLine {
   /** Arguments and options by name, such as `id` and `expiresIn`. */
   readonly values: Readonly<Record<string, unknown>>;

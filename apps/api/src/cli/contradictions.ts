@@ -9,7 +9,7 @@ export function rejectContradictions(command: Command): void {
   for (const child of command.commands) rejectContradictions(child);
   for (const negation of command.options.filter(({ negate }) => negate)) {
     const option = command.options.find((other) => !other.negate && hasSameValue(other, negation));
-    if (option) rejectTogether(command, option, negation);
+    if (option) rejectContradiction(command, option, negation);
   }
 }
 
@@ -17,7 +17,7 @@ function hasSameValue(one: Option, other: Option): boolean {
   return one.attributeName() === other.attributeName();
 }
 
-function rejectTogether(command: Command, option: Option, negation: Option): void {
+function rejectContradiction(command: Command, option: Option, negation: Option): void {
   const given = new Set<Option>();
   for (const each of [option, negation]) {
     command.on(`option:${each.name()}`, () => {

@@ -4,8 +4,8 @@ import { defineTask } from "./task.ts";
 
 export const migrateTask = defineTask({
   input: z.strictObject({ repair: z.boolean().optional() }),
-  mayCreate: true,
-  mayRepair: ({ repair = false }) => repair,
+  canCreate: true,
+  canRepair: ({ repair = false }) => repair,
   // Opening the database applied the migrations.
   perform: ({ prepared: { applied, repaired } }, { repair }) =>
     itemOf({ applied, repaired }, [

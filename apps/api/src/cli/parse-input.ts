@@ -40,7 +40,7 @@ function describeIssue(
   return value === undefined ? `${label}: ${message}` : `${label}: ${quote(value)} is not valid. ${message}`;
 }
 
-/** The path of an issue can lead into the parsed value; this follows it as far as the typed text goes. */
+/** Follows one step of an issue's path, which can lead into the parsed value; stops at the typed text. */
 function descend(value: unknown, step: PropertyKey): unknown {
   return typeof value === "object" && value !== null ? Reflect.get(value, step) : value;
 }

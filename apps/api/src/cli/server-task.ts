@@ -26,10 +26,10 @@ export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
   /** Checks everything that must be valid before a database is opened or created. */
   readonly prepare: (input: z.output<Schema>, signal: AbortSignal) => Promise<Prepared>;
   /** Whether the command may create the embedded Postgres. */
-  readonly mayCreate: boolean;
+  readonly canCreate: boolean;
   readonly perform: (context: ServerTaskContext, prepared: Prepared) => Promise<Result>;
 }): Task {
-  const { input: schema, prepare, mayCreate, perform } = options;
+  const { input: schema, prepare, canCreate, perform } = options;
   return async (line, { stdout, stderr, loadEnv }) => {
     const input = parseInput(schema, line);
     const env = await loadEnv();
@@ -38,7 +38,7 @@ export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
       const work = async (): Promise<void> => {
         const prepared = await prepare(input, signal);
         signal.throwIfAborted();
-        const server = await openServer(env, { mayCreate, signal });
+        const server = await openServer(env, { canCreate, signal });
         try {
           await print(await perform({ server, env, stderr, signal }, prepared), line.isJson, stdout);
         } finally {

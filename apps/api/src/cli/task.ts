@@ -13,7 +13,7 @@ import { print } from "./print.ts";
 import { readSecret } from "./read-secret.ts";
 import type { Result } from "./result.ts";
 
-/** What runs when a command is chosen. The environment is read after the command line was found to be valid. */
+/** The action of a command. Reads the environment only after it has validated the command line. */
 export type Task = (line: CommandLine, io: CommandIo) => Promise<void>;
 
 /** What a task works on: the database, with its schema up to date. */
@@ -35,23 +35,23 @@ export interface TaskOptions<Schema extends z.ZodType> {
   /** Checks the input further, before the database is opened. @throws {UsageError} */
   readonly validate?: (input: z.output<Schema>) => Promise<void>;
   /** Whether the command may create the database; every other command needs an existing one. */
-  readonly mayCreate?: boolean;
+  readonly canCreate?: boolean;
   /** Whether the command restores the policies, grants and triggers that isolate tenants. */
-  readonly mayRepair?: (input: z.output<Schema>) => boolean;
+  readonly canRepair?: (input: z.output<Schema>) => boolean;
   readonly perform: (context: TaskContext, input: z.output<Schema>) => Result | Promise<Result>;
 }
 
 /** Parses the command line, opens the database, performs the task, prints its result, and closes the database. */
 export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema>): Task {
-  const { input: schema, secret, validate, mayCreate = false, mayRepair, perform } = options;
+  const { input: schema, secret, validate, canCreate = false, canRepair, perform } = options;
   return async (line, io) => {
     const input = parseInput(schema, line, secret && { ...secret, value: await readSecret(io.stdin) });
     await validate?.(input);
     const env = await io.loadEnv();
     await untilInterrupted(async (interrupted) => {
       const prepared = await prepareDatabase(env, {
-        mayCreate,
-        mayRepair: mayRepair?.(input) ?? false,
+        canCreate,
+        canRepair: canRepair?.(input) ?? false,
         signal: toSignal(interrupted),
       });
       if (prepared.createdIn) io.stderr.write(`Created a Latchkey database in ${prepared.createdIn}.\n`);

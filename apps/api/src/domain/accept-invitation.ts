@@ -6,7 +6,7 @@ import { findInvitation, type Invitation } from "@latchkey/db/invitations";
 import { insertMember } from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { findUserByEmail } from "@latchkey/db/users";
-import { takeVerification } from "@latchkey/db/verifications";
+import { consumeVerification } from "@latchkey/db/verifications";
 import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
@@ -68,7 +68,7 @@ export async function acceptInvitation(
     const message = `This invitation is for ${invitation.email}. Sign in with that email address to accept it.`;
     throw new AppError("FORBIDDEN", { message });
   }
-  if (!(await takeVerification(workspaceTrx, { purpose: invitationPurpose, digest }))) throw invalidLink();
+  if (!(await consumeVerification(workspaceTrx, { purpose: invitationPurpose, digest }))) throw invalidLink();
   const { role } = invitation;
   if (!(await insertMember(workspaceTrx, scope, { userId, role }))) {
     throw new AppError("CONFLICT", { message: "You are already a member of this workspace." });

@@ -16,7 +16,7 @@ import { requireStrongPassword } from "./accounts.ts";
 import { checkCode } from "./factor-codes.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Services } from "./services.ts";
-import { takeSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { consumeSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
 import { signInRequired } from "./sign-in-required.ts";
 
 /** Changes to a user's own account. */
@@ -155,7 +155,7 @@ async function checkOwnPassword(
   { user, read, path, password }: Pick<PasswordEdit, "user" | "read"> & { path: string; password: string },
   visitor: Visitor,
 ): Promise<{ readonly former: string; readonly source: PasswordSource }> {
-  const attempt = await takeSignInAttempt(services, user.email, visitor);
+  const attempt = await consumeSignInAttempt(services, user.email, visitor);
   const former = await read((db) => findPasswordHash(db, user.id));
   if (former === undefined) throw new AppError("CONFLICT", { message: "This account has no password." });
   if (!(await queuePassword(attempt.source, () => verifyPassword(former, password)))) {

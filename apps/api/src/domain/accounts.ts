@@ -67,7 +67,8 @@ export async function createAccount(
       passwordHash: account.passwordHash,
     });
     if (!userId) throw new AppError("CONFLICT", { message: "This email address already has an account." });
-    // The trigger that names the first user the operator has decided under its lock which of several sign-ups is the first.
+    // The trigger that makes the first user the operator has determined, under its lock, which of several concurrent
+    // sign-ups is the first.
     if (mustBeFirst && !(await isOperator(trx, userId))) throw signUpsRejected();
     const { kind, ...place } = from;
     const origin = {

@@ -9,10 +9,10 @@ import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { changeUserEmail, findUser, findUserByEmail } from "@latchkey/db/users";
 import {
+  consumeVerification,
   deleteVerifications,
   findVerification,
   insertVerification,
-  takeVerification,
   type VerificationName,
 } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
@@ -28,8 +28,8 @@ const purpose = "email-change";
 const lifetimeSeconds = 3_600;
 
 /**
- * Adds a job that emails a link to a user's new email address. The account's email address changes when the
- * user opens the link in a session of the account. The response doesn't tell whether the new email address has an account.
+ * Adds a job that emails a link to a user's new email address. The account's email address changes when the user opens
+ * the link in a session of the account. The response doesn't reveal whether the new email address has an account.
  * @param email the new email address, in lower case.
  * @throws {AppError} CONFLICT if the instance sends no email; FORBIDDEN without recent authentication; BAD_REQUEST for
  *   the current email address; TOO_MANY_REQUESTS after too many requests from this network.
@@ -55,7 +55,7 @@ export async function requestEmailChange(
     const message = "This is your current email address.";
     throw new AppError("BAD_REQUEST", { issues: [{ path: "email", code: "invalid_value", message }] });
   }
-  const isSent = await signInThrottle.takeEmailedLink(email, origin.address);
+  const isSent = await signInThrottle.consumeLinkRequest(email, origin.address);
   await transact(async (trx) => {
     await lockAccount(trx, { userId, sessionId });
     const action = "account.email-change-requested";
@@ -118,7 +118,7 @@ export async function confirmEmailChange(
   const { userId, origin } = edit;
   await lockAccount(trx, edit);
   const email = await findNewEmail(trx, userId, nameOf(token));
-  if (!(await takeVerification(trx, nameOf(token)))) throw expired();
+  if (!(await consumeVerification(trx, nameOf(token)))) throw expired();
   await changeEmail(trx, userId, { email, isVerified: true }, origin);
   return { email };
 }

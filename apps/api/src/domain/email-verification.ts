@@ -6,10 +6,10 @@ import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { findUser, hasVerifiedEmail, markEmailVerified } from "@latchkey/db/users";
 import {
+  consumeVerification,
   deleteVerifications,
   findVerification,
   insertVerification,
-  takeVerification,
 } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
@@ -43,7 +43,7 @@ export async function requestEmailVerification(
   if (!sendsEmail) {
     throw new AppError("CONFLICT", { message: "This instance does not send email." });
   }
-  const isSent = await signInThrottle.takeEmailedLink(user.email, origin.address);
+  const isSent = await signInThrottle.consumeLinkRequest(user.email, origin.address);
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
     if (isSent && !(await hasVerifiedEmail(trx, user.id))) await addVerificationJob(trx, user.id);
@@ -86,7 +86,7 @@ export async function verifyEmail(
   await lockAccount(trx, edit);
   const user = await findUser(trx, userId);
   const subject = await findVerification(trx, name);
-  if (!user || subject !== `${userId} ${user.email}` || !(await takeVerification(trx, name))) {
+  if (!user || subject !== `${userId} ${user.email}` || !(await consumeVerification(trx, name))) {
     const message =
       "This link has expired, was already used, or belongs to another account. Send another one from your profile.";
     throw new AppError("NOT_FOUND", { message });

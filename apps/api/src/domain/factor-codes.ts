@@ -4,11 +4,11 @@ import { findTotpStep, parseTotpCode } from "@latchkey/auth/totp";
 import type { UserId } from "@latchkey/db/ids";
 import { lockUsers } from "@latchkey/db/members";
 import type { Trx } from "@latchkey/db/schema";
-import { findTotp, takeRecoveryCode, takeTotpStep } from "@latchkey/db/second-factors";
+import { consumeRecoveryCode, consumeTotpStep, findTotp } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { AppError } from "@latchkey/errors";
 import type { Services } from "./services.ts";
-import { refundUnchecked, requestOriginOf, takeCodeAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { consumeCodeAttempt, refundUnchecked, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
 
 type CodeKind = "totp" | "recovery-code";
 
@@ -34,11 +34,11 @@ export async function checkCode(
   const { address, requestId } = visitor;
   const actor = { kind: "session", userId: user.id, isRecentlyAuthenticated: false } as const;
   const origin = { actor, ...requestOriginOf(visitor) };
-  const attempt = await takeCodeAttempt(services, user.email, visitor);
+  const attempt = await consumeCodeAttempt(services, user.email, visitor);
   const check = async (trx: Trx) => {
     // Every change of factors locks the user first.
     await lockUsers(trx, [user.id]);
-    const kind = await takeCode(trx, services.factorSecrets, { userId: user.id, code });
+    const kind = await consumeCode(trx, services.factorSecrets, { userId: user.id, code });
     if (kind === "recovery-code")
       await appendSecurityEvent(trx, origin, { userId: user.id, action: "recovery-code.used" });
     if (kind) await complete(trx, kind);
@@ -66,7 +66,7 @@ export function wrongCode(): AppError {
 }
 
 /** Uses up a code if it is one of the user's. */
-async function takeCode(
+async function consumeCode(
   trx: Trx,
   secrets: FactorSecrets,
   { userId, code }: { readonly userId: UserId; readonly code: string },
@@ -76,10 +76,10 @@ async function takeCode(
     const totp = await findTotp(trx, userId);
     if (!totp?.confirmedAt) return undefined;
     const step = findTotpStep(secrets.decrypt(userId, totp.secret), totpCode, totp.nowSeconds);
-    return step !== undefined && (await takeTotpStep(trx, userId, step)) ? "totp" : undefined;
+    return step !== undefined && (await consumeTotpStep(trx, userId, step)) ? "totp" : undefined;
   }
   const recoveryCode = parseRecoveryCode(code);
   if (recoveryCode === undefined) return undefined;
   const digest = secrets.digestRecoveryCode(userId, recoveryCode);
-  return (await takeRecoveryCode(trx, userId, digest)) ? "recovery-code" : undefined;
+  return (await consumeRecoveryCode(trx, userId, digest)) ? "recovery-code" : undefined;
 }

@@ -18,7 +18,7 @@ export interface GrantingWorkspace {
 }
 
 /**
- * Enters a workspace to give someone or something a role, and checks the actor under the lock.
+ * Enters a workspace to grant a role to a person or a service account, and checks the actor under the lock.
  * @param others the other users that the change affects, who are locked too.
  * @throws {AppError} FORBIDDEN without the permission to manage members.
  */

@@ -16,7 +16,7 @@ import {
 import { isMember } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
-import { takeFromBucket } from "@latchkey/db/throttle-buckets";
+import { consumeToken } from "@latchkey/db/throttle-buckets";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
@@ -61,7 +61,7 @@ export async function createInvitation(
     requireInvite,
   } = await enterInvitingWorkspace(trx, edit);
   requireInvite(role);
-  await takeInvitationRate(workspaceTrx, origin, options.quotas);
+  await consumeInvitationRate(workspaceTrx, origin, options.quotas);
   if (await isMember(workspaceTrx, scope, email)) {
     throw new AppError("CONFLICT", { message: "This person is already a member." });
   }
@@ -95,8 +95,8 @@ export async function createInvitation(
 }
 
 /**
- * Adds a job that creates the notice, whether or not the email address has an account, so that the duration of the request
- * doesn't tell the inviter which.
+ * Adds a job that creates the notice, whether or not the email address has an account, so that the duration of the
+ * request doesn't reveal to the inviter whether it has one.
  */
 async function addNoticeJob(trx: WorkspaceTrx, scope: WorkspaceScope, id: InvitationId): Promise<void> {
   const payload = { workspaceId: scope.workspaceId, invitationId: id };
@@ -117,7 +117,7 @@ export async function resendInvitation(
   const { workspaceTrx, requireInvite, manages } = await enterInvitingWorkspace(trx, edit);
   const { email, role } = await getManagedInvitation(workspaceTrx, { scope, id, manages });
   requireInvite(role);
-  await takeInvitationRate(workspaceTrx, origin, options.quotas);
+  await consumeInvitationRate(workspaceTrx, origin, options.quotas);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
   const sending = { invitedBy, isEmailed: options.sendsEmail, lifetimeSeconds };
@@ -220,7 +220,7 @@ async function sendInvitation(
 }
 
 /** @throws {AppError} TOO_MANY_REQUESTS, so that no one can send email to an unlimited number of people. */
-async function takeInvitationRate(
+async function consumeInvitationRate(
   trx: Trx,
   { actor }: Origin,
   { invitationsPerHour }: Quotas,
@@ -228,7 +228,7 @@ async function takeInvitationRate(
   if (actor.kind === "command") return;
   const digest = createHash("sha256").update(`invitations of ${actor.userId}`).digest();
   const bucket = { digest, capacity: invitationsPerHour, refillSeconds: 3_600 / invitationsPerHour };
-  const waitSeconds = Math.ceil(await takeFromBucket(trx, bucket));
+  const waitSeconds = Math.ceil(await consumeToken(trx, bucket));
   if (waitSeconds === 0) return;
   throw new AppError("TOO_MANY_REQUESTS", {
     message: [

@@ -10,8 +10,8 @@ import { addQuotaNotice, isNearlyReached, type Quotas } from "./quotas.ts";
 import { getWorkspace } from "./workspaces.ts";
 
 /**
- * Gives notice of a nearly reached quota of API keys to their owner, or to the owners and admins of the workspace of a service
- * account.
+ * Notifies the owner of API keys that their quota is nearly reached. For a service account, notifies the owners and
+ * admins of its workspace.
  * @param use.count with the key that was just created.
  */
 export async function addKeyQuotaNotice(

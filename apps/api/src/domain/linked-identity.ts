@@ -88,8 +88,8 @@ export async function linkIdentity(
 }
 
 /**
- * Unlinks the identity of the signed-in user. Only a user with a password can, who then still can sign in: a passkey alone
- * could be lost.
+ * Unlinks the identity of the signed-in user. Rejected for a user without a password, who could no longer sign in; a
+ * passkey isn't enough, because it can be lost.
  * @throws {AppError} CONFLICT without a password; NOT_FOUND without an identity; FORBIDDEN without recent authentication.
  */
 export async function unlinkIdentity(

@@ -23,11 +23,11 @@ export const maxOffboardedKeys = 50;
 
 /** A key of a member who is to be removed or given another role. */
 export interface AffectedKey extends WorkspaceKey {
-  /** What requests with the key can do here now, and no longer afterwards. */
-  readonly stoppedPermissions: readonly Permission[];
+  /** The permissions that requests with the key have in the workspace now and lose with the change. */
+  readonly lostPermissions: readonly Permission[];
 }
 
-/** The keys of a member, and what replaces the member. */
+/** The keys of a member, and the role of a service account that replaces the member. */
 export interface OffboardingPreview {
   /** At most {@link maxOffboardedKeys}. */
   readonly keys: readonly AffectedKey[];
@@ -37,8 +37,8 @@ export interface OffboardingPreview {
 }
 
 /**
- * Checks that a request with an API key may preview what depends on a member. A restricted key sees none of the other keys of
- * its owner, so it needs `keys:read` for its owner too.
+ * Checks that a request with an API key may preview the affected keys of a member. A restricted key can't read the
+ * other keys of its owner, so it needs `keys:read` to preview its owner too.
  * @throws {AppError} FORBIDDEN
  */
 export function requirePreviewAccess(
@@ -55,8 +55,8 @@ export function requirePreviewAccess(
 }
 
 /**
- * Lists the keys of a member that can reach the workspace, the busiest first, with what stops if the member is removed or
- * gets another role.
+ * Lists the keys of a member that can reach the workspace, busiest first, with the permissions that each key loses if
+ * the member is removed or gets another role.
  * @param change.role the new role; undefined for a removal.
  * @throws {AppError} NOT_FOUND
  */
@@ -73,7 +73,7 @@ export async function previewOffboarding(
   );
   const keys = items.map((key) => ({
     ...key,
-    stoppedPermissions: lost.filter((permission) => isAllowedByKey(key, permission)),
+    lostPermissions: lost.filter((permission) => isAllowedByKey(key, permission)),
   }));
   return { keys, total, replacementRole: replacementRole(member.role) };
 }
@@ -100,10 +100,11 @@ export interface ReplacementKey {
 }
 
 /**
- * Creates a service account with the role of a member, and a key with the same restrictions for each of the member's keys.
- * The keys of the member aren't changed, so that each integration can be switched before they stop.
- * @throws {AppError} NOT_FOUND for a key that isn't the member's or can't reach the workspace; BAD_REQUEST for an expired
- *   key; FORBIDDEN, UNPROCESSABLE_CONTENT and TOO_MANY_REQUESTS as {@link createServiceAccount} and {@link createKey}.
+ * Creates a service account with the role of a member, and a key with the same restrictions for each of the member's
+ * keys. The keys of the member aren't changed, so that each integration can be switched before they lose access.
+ * @throws {AppError} NOT_FOUND for a key that isn't the member's or can't reach the workspace; BAD_REQUEST for an
+ * expired key; FORBIDDEN, UNPROCESSABLE_CONTENT and TOO_MANY_REQUESTS as {@link createServiceAccount} and
+ * {@link createKey}.
  */
 export async function replaceKeys(
   trx: Trx,

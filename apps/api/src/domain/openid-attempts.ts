@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { createCookieValue } from "@latchkey/auth/own-cookie";
 import type { SessionId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
-import { findVerification, insertVerification, takeVerification } from "@latchkey/db/verifications";
+import { consumeVerification, findVerification, insertVerification } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import {
   clockToleranceSeconds,
@@ -12,7 +12,7 @@ import {
   requireOpenid,
 } from "./openid-provider.ts";
 import type { Services } from "./services.ts";
-import { takeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { consumeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /** How long a person can take to sign in at the provider, in seconds. */
 export const openidAttemptSeconds = 600;
@@ -39,7 +39,7 @@ export async function startOpenid(
   visitor: Visitor,
 ): Promise<{ readonly url: string; readonly token: string }> {
   const provider = requireOpenid(access);
-  await takeChallengeAttempt(access, visitor);
+  await consumeChallengeAttempt(access, visitor);
   const token = createCookieValue();
   const forcesReauthentication = use.kind === "confirmation";
   const url = await provider.createUrl(token, { forcesReauthentication }).catch((error: unknown) => {
@@ -68,7 +68,7 @@ export async function completeOpenid(
   const name = token === undefined ? undefined : nameOf(use, token);
   const startedAt = name && (await access.read((db) => findVerification(db, name)));
   if (token === undefined || name === undefined || startedAt === undefined) throw expired();
-  if (!(await access.transact((trx) => takeVerification(trx, name)))) throw expired();
+  if (!(await access.transact((trx) => consumeVerification(trx, name)))) throw expired();
   const forcesReauthentication = use.kind === "confirmation";
   try {
     const claims = await provider.readClaims(token, response, { forcesReauthentication });

@@ -12,7 +12,8 @@ import { signInRequired } from "./sign-in-required.ts";
 
 /**
  * Locks users whom an operator changes together with all operators, so that two concurrent changes can't leave the
- * instance without an operator. Under the lock, checks that a person who makes the change is still an operator and signed in.
+ * instance without an operator. Under the lock, checks that a person who makes the change is still an operator and
+ * signed in.
  * @throws {AppError} FORBIDDEN; UNAUTHORIZED if the session has ended.
  */
 export async function lockWithOperators(
@@ -54,7 +55,7 @@ export async function grantOperator(trx: Trx, id: UserId, origin: Origin): Promi
 }
 
 /**
- * Takes the operator role from a user. Can be repeated.
+ * Revokes the operator role of a user. Can be repeated.
  * @throws {AppError} CONFLICT for the only operator who can sign in.
  */
 export async function revokeOperator(trx: Trx, id: UserId, origin: Origin): Promise<void> {

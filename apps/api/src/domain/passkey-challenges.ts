@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import type { Trx } from "@latchkey/db/schema";
-import { insertVerification, takeVerification } from "@latchkey/db/verifications";
+import { consumeVerification, insertVerification } from "@latchkey/db/verifications";
 
 /** How long a challenge is valid, in seconds: as long as a browser waits for the user. */
 export const challengeSeconds = 300;
@@ -22,12 +22,12 @@ export async function createChallenge(trx: Trx, context: ChallengeContext): Prom
 }
 
 /** Uses up a challenge. Of concurrent calls, one returns true. @param challenge in base64url */
-export async function takeChallenge(
+export async function consumeChallenge(
   trx: Trx,
   context: ChallengeContext,
   challenge: string,
 ): Promise<boolean> {
-  return await takeVerification(trx, nameOf(context, challenge));
+  return await consumeVerification(trx, nameOf(context, challenge));
 }
 
 function nameOf({ use, binding }: ChallengeContext, challenge: string) {

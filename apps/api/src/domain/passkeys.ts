@@ -24,7 +24,7 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { recordAuthentication } from "@latchkey/db/sessions";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
-import { type ChallengeContext, createChallenge, takeChallenge } from "./passkey-challenges.ts";
+import { type ChallengeContext, consumeChallenge, createChallenge } from "./passkey-challenges.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { completeAddition, completeRemoval } from "./second-factors.ts";
 import type { Services } from "./services.ts";
@@ -87,7 +87,7 @@ export async function addPasskey(
   requireRecentAuthentication(origin);
   const context: ChallengeContext = { use: "registration", binding: sessionId };
   const credential = await verifyRegistration(relyingParty, response, (challenge) =>
-    transact((trx) => takeChallenge(trx, context, challenge)),
+    transact((trx) => consumeChallenge(trx, context, challenge)),
   );
   if (!credential)
     throw new AppError("BAD_REQUEST", { message: "The passkey couldn’t be verified. Try again." });
@@ -190,7 +190,7 @@ export async function checkPasskey(
   const credential = await read((db) => findPasskey(db, response.id));
   if (!credential) return undefined;
   const signCount = await verifyAuthentication(relyingParty, { response, credential }, (challenge) =>
-    transact((trx) => takeChallenge(trx, context, challenge)),
+    transact((trx) => consumeChallenge(trx, context, challenge)),
   );
   return signCount === undefined ? undefined : { id: credential.id, userId: credential.userId, signCount };
 }

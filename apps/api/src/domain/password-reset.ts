@@ -11,10 +11,10 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions } from "@latchkey/db/sessions";
 import { findUser, findUserByEmail, hasVerifiedEmail, setPasswordHash } from "@latchkey/db/users";
 import {
+  consumeVerification,
   deleteVerifications,
   findVerification,
   insertVerification,
-  takeVerification,
   type VerificationName,
 } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
@@ -120,7 +120,7 @@ export async function requestResetLink(
     throw new AppError("CONFLICT", { message });
   }
   // No further link is sent to an email address that has just got several. The response is the same.
-  if (!(await signInThrottle.takeEmailedLink(email, request.address))) return;
+  if (!(await signInThrottle.consumeLinkRequest(email, request.address))) return;
   const job = { key: `reset-link ${email}`, maxAttempts: 8 };
   await db.transaction().execute((trx) => addJob(trx, "send-reset-link", { email, ...request }, job));
 }
@@ -188,7 +188,7 @@ export async function resetPassword(
   const hash = await queuePassword(source, () => hashPassword(newPassword));
   await db.transaction().execute(async (trx: Trx) => {
     await lockUsers(trx, [user.id]);
-    if (!(await takeVerification(trx, name))) throw expired();
+    if (!(await consumeVerification(trx, name))) throw expired();
     const provesEmail = await isUnverifiedMailbox(trx, user.id, token);
     for (const outdated of [purpose, emailedPurpose, "second-factor"] as const)
       await deleteVerifications(trx, { purpose: outdated, subject: user.id });

@@ -3,7 +3,7 @@ import { createCookieValue } from "@latchkey/auth/own-cookie";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { getUser, type User } from "@latchkey/db/users";
-import { findVerification, insertVerification, takeVerification } from "@latchkey/db/verifications";
+import { consumeVerification, findVerification, insertVerification } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 
 const purpose = "second-factor";
@@ -34,7 +34,7 @@ export async function findPendingUser(db: Db, token: string | undefined): Promis
 
 /** Completes a pending sign-in, once. @throws {AppError} UNAUTHORIZED if it has expired or was completed. */
 export async function completePendingSignIn(trx: Trx, token: string | undefined): Promise<void> {
-  if (token === undefined || !(await takeVerification(trx, nameOf(token)))) throw expired();
+  if (token === undefined || !(await consumeVerification(trx, nameOf(token)))) throw expired();
 }
 
 function nameOf(token: string) {

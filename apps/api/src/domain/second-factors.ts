@@ -31,7 +31,7 @@ type FactorServices = Pick<Services, "factorSecrets" | "baseUrl">;
 
 /**
  * Creates the secret of an authenticator app, which has no effect until {@link enableTotp}. Replaces an earlier secret
- * without effect.
+ * that was not enabled.
  * @throws {AppError} FORBIDDEN without recent authentication; CONFLICT if the user has an authenticator app.
  */
 export async function createTotp(
@@ -50,8 +50,8 @@ export async function createTotp(
 }
 
 /**
- * Puts an authenticator app into effect, with its first code, which can't be used again. All other sessions end, because
- * they were opened without it.
+ * Enables an authenticator app with its first code, which can't be used again. All other sessions end, because they
+ * were opened without it.
  * @returns recovery codes, if this is the user's first second factor.
  * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST with an issue for a wrong code; CONFLICT if
  *   the secret was replaced since.

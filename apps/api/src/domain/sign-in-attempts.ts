@@ -30,46 +30,46 @@ export function requestOriginOf({
 type ThrottledServices = Pick<Services, "report" | "signInThrottle">;
 
 /**
- * Takes one attempt to enter the password of an account.
+ * Consumes one attempt to enter the password of an account.
  * @param email in lower case.
  * @throws {AppError} TOO_MANY_REQUESTS after too many failed attempts.
  */
-export async function takeSignInAttempt(
+export async function consumeSignInAttempt(
   services: ThrottledServices,
   email: string,
   visitor: Visitor,
 ): Promise<Attempt> {
   return await reportThrottled(services, visitor, {
     kind: "sign-in-throttled",
-    take: () => services.signInThrottle.takeSignIn(email, visitor),
+    consume: () => services.signInThrottle.consumeSignIn(email, visitor),
   });
 }
 
-/** Takes one attempt to enter a code of a second factor, as {@link takeSignInAttempt}. */
-export async function takeCodeAttempt(
+/** Consumes one attempt to enter a code of a second factor, as {@link consumeSignInAttempt}. */
+export async function consumeCodeAttempt(
   services: ThrottledServices,
   email: string,
   visitor: Visitor,
 ): Promise<Attempt> {
   return await reportThrottled(services, visitor, {
     kind: "code-throttled",
-    take: () => services.signInThrottle.takeCode(email, visitor),
+    consume: () => services.signInThrottle.consumeCode(email, visitor),
   });
 }
 
-/** Takes one challenge for a passkey. @throws {AppError} TOO_MANY_REQUESTS after too many from this network. */
-export async function takeChallengeAttempt(services: ThrottledServices, visitor: Visitor): Promise<void> {
+/** Consumes one challenge for a passkey. @throws {AppError} TOO_MANY_REQUESTS after too many from this network. */
+export async function consumeChallengeAttempt(services: ThrottledServices, visitor: Visitor): Promise<void> {
   await reportThrottled(services, visitor, {
     kind: "sign-in-throttled",
-    take: () => services.signInThrottle.takeChallenge(visitor.address),
+    consume: () => services.signInThrottle.consumeChallenge(visitor.address),
   });
 }
 
-/** Takes one attempt to sign up. @throws {AppError} TOO_MANY_REQUESTS after too many sign-ups from this network. */
-export async function takeSignUpAttempt(services: ThrottledServices, visitor: Visitor): Promise<Attempt> {
+/** Consumes one attempt to sign up. @throws {AppError} TOO_MANY_REQUESTS after too many sign-ups from this network. */
+export async function consumeSignUpAttempt(services: ThrottledServices, visitor: Visitor): Promise<Attempt> {
   return await reportThrottled(services, visitor, {
     kind: "sign-up-throttled",
-    take: () => services.signInThrottle.takeSignUp(visitor),
+    consume: () => services.signInThrottle.consumeSignUp(visitor),
   });
 }
 
@@ -78,14 +78,14 @@ async function reportThrottled<Result>(
   { address, requestId }: Visitor,
   {
     kind,
-    take,
+    consume,
   }: {
     readonly kind: Extract<SignInEvent, { readonly retryAfterSeconds: number }>["kind"];
-    readonly take: () => Promise<Result>;
+    readonly consume: () => Promise<Result>;
   },
 ): Promise<Result> {
   try {
-    return await take();
+    return await consume();
   } catch (error) {
     if (
       error instanceof AppError &&

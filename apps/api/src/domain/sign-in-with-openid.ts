@@ -14,7 +14,7 @@ import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-
 import { createPendingSignIn } from "./pending-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type SignInResult } from "./sign-in.ts";
-import { refundUnchecked, requestOriginOf, takeSignUpAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { consumeSignUpAttempt, refundUnchecked, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
 
 /** The person whom the provider signed in. */
 interface Person extends OpenidClaims {
@@ -176,7 +176,7 @@ async function createUser(
         : "You need an invitation to sign up on this instance. Open the link in your invitation, and sign in there.";
     throw await rejected(services, { message, userId: undefined }, visitor);
   }
-  const attempt = await takeSignUpAttempt(services, visitor);
+  const attempt = await consumeSignUpAttempt(services, visitor);
   const request = requestOriginOf(visitor);
   return await db
     .transaction()

@@ -14,7 +14,7 @@ import { checkPasskey, rejectedPasskey, requireRelyingParty, type UsedPasskey } 
 import { findPendingUser } from "./pending-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
-import { requestOriginOf, takeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { consumeChallengeAttempt, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
 
 /**
  * Creates what a browser needs to sign in with a passkey.
@@ -29,7 +29,7 @@ export async function startPasskeySignIn(
   visitor: Visitor,
 ): Promise<{ readonly options: AuthenticationOptions; readonly token: string }> {
   const relyingParty = requireRelyingParty(services);
-  await takeChallengeAttempt(services, visitor);
+  await consumeChallengeAttempt(services, visitor);
   const { db } = services;
   const user = second.isSecondFactor ? await findPendingUser(db, second.pending) : undefined;
   const allowed = user ? await listPasskeyCredentials(db, user.id) : [];

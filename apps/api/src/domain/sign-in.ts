@@ -16,10 +16,10 @@ import { describeDevice } from "./devices.ts";
 import { createPendingSignIn, type PendingSignIn } from "./pending-sign-in.ts";
 import { hasAccounts, type Services } from "./services.ts";
 import {
+  consumeSignInAttempt,
+  consumeSignUpAttempt,
   refundUnchecked,
   requestOriginOf,
-  takeSignInAttempt,
-  takeSignUpAttempt,
   type Visitor,
 } from "./sign-in-attempts.ts";
 import { addVerificationJob } from "./verification-job.ts";
@@ -53,7 +53,7 @@ export async function signIn(
   { email, password }: Credentials,
   visitor: Visitor,
 ): Promise<SignInResult> {
-  const attempt = await takeSignInAttempt(services, email, visitor);
+  const attempt = await consumeSignInAttempt(services, email, visitor);
   const { source } = attempt;
   const result = await services.sessions
     .signIn({ email, password }, { ...visitor, source })
@@ -138,7 +138,7 @@ async function hashNewPassword(
   visitor: Visitor,
 ): Promise<string> {
   await requireStrongPassword(password, owner);
-  const attempt = await takeSignUpAttempt(services, visitor);
+  const attempt = await consumeSignUpAttempt(services, visitor);
   return await queuePassword(attempt.source, () => hashPassword(password)).catch(async (error: unknown) => {
     await refundUnchecked(attempt);
     throw error;

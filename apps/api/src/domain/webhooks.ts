@@ -326,7 +326,7 @@ async function enterToManage(trx: Trx, edit: Edit): Promise<WorkspaceTrx> {
   return workspaceTrx;
 }
 
-/** By Standard Webhooks, a prefix and 24 to 64 random bytes in base64. */
+/** Standard Webhooks specifies a prefix and 24 to 64 random bytes in base64. */
 export function createSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;
 }

@@ -5,7 +5,7 @@ import { addQuotaNotice, type Quotas } from "./quotas.ts";
 import { getWorkspace } from "./workspaces.ts";
 
 /**
- * Gives notice of a nearly reached quota of a workspace to its owners.
+ * Notifies the owners of a workspace that one of its quotas is nearly reached.
  * @param use.count with the addition that was just made.
  */
 export async function addWorkspaceQuotaNotice(

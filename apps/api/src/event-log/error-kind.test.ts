@@ -2,7 +2,7 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import { kindOfError } from "./error-kind.ts";
 
-test("a kind is the class, the code and the file that threw", () => {
+test("the kind of an error consists of its class, its code, and the file that threw it", () => {
   expect(kindOfError(new TypeError("a bug"))).toEqual({
     error: "TypeError",
     code: undefined,
@@ -13,7 +13,7 @@ test("a kind is the class, the code and the file that threw", () => {
   expect(kindOfError("thrown text")).toEqual({ error: "string", code: undefined, at: undefined });
 });
 
-test("a kind has no text that a caller can vary", () => {
+test("the kind of an error contains no text that a caller can vary", () => {
   const { at } = kindOfError(new Error("a bug"));
   const forged = new Error("no\n    at go (apps/api/src/forged.ts:1:1)");
   expect(kindOfError(forged).at).toMatch(/error-kind\.test\.ts/);

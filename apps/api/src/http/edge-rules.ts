@@ -8,7 +8,8 @@ export function edgeRules(): Middleware {
   return (ctx, next) => {
     if (!hasReadablePath(ctx))
       throw new AppError("BAD_REQUEST", { message: "The request target is not a valid URL" });
-    // Requests to `/open` are authenticated before they are checked. A request that reaches this line was not.
+    // Requests to `/open` are authenticated before they reach these checks, so a request that reaches this line was not
+    // authenticated.
     if (isOpenApiPath(ctx.path)) throw unauthorized();
     requireOneHost(ctx.req);
     requireShortQuery(ctx.req.url ?? "");

@@ -74,7 +74,7 @@ afterAll(() => {
   server.close();
 });
 
-test("a bug is logged and answered as such, whatever status was set before it", async () => {
+test("a bug is logged and gets 500, whatever status was set before it", async () => {
   const answer = await fetch(`${baseUrl}/`);
   expect([answer.status, answer.statusText]).toEqual([500, "Internal Server Error"]);
   expect(await answer.json()).toMatchObject({ error: { code: "INTERNAL_SERVER_ERROR" } });

@@ -66,7 +66,7 @@ async function stream(body: Readable, res: ServerResponse): Promise<void> {
       yield* body;
     } catch (error) {
       failure = { error };
-      // Without the error, which Koa would report as one of the connection.
+      // Doesn't pass the error, because Koa would report it as an error of the connection.
       res.destroy();
     }
   }

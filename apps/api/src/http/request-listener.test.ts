@@ -26,15 +26,15 @@ const gate = {
 };
 
 /** Receives the address of a client that has disconnected. */
-const gone = Promise.withResolvers<string | undefined>();
+const disconnected = Promise.withResolvers<string | undefined>();
 
 /** Replies with its arguments, or as the path specifies. */
 function open({ req }: Context, outcome: AdmissionOutcome): Reply | Promise<Reply> {
   events.push("served");
   const reply = { status: 200, headers: [], body: tell(outcome) };
   switch (req.url) {
-    case "/open/gone":
-      gone.resolve(outcome.kind === "decided" ? outcome.address : undefined);
+    case "/open/disconnected":
+      disconnected.resolve(outcome.kind === "decided" ? outcome.address : undefined);
       return reply;
     case "/open/later":
       return Promise.resolve(reply);
@@ -77,7 +77,7 @@ const server = createServer((req, res) => {
     return end.apply(res, body);
   }) as typeof end; // One of several overloads.
   listener(req, res);
-  if (req.url === "/open/gone") req.socket.destroy();
+  if (req.url === "/open/disconnected") req.socket.destroy();
 });
 let baseUrl: string;
 
@@ -123,9 +123,9 @@ test("processes requests that are read together step by step", async () => {
 
 test("keeps the address of a client that disconnects before admission", async () => {
   const socket = connect(Number(new URL(baseUrl).port), "127.0.0.1");
-  socket.write("GET /open/gone HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no-key\r\n\r\n");
+  socket.write("GET /open/disconnected HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer no-key\r\n\r\n");
   await once(socket, "close");
-  expect(await gone.promise).toBe("127.0.0.1");
+  expect(await disconnected.promise).toBe("127.0.0.1");
 });
 
 test("passes a bug before admission to the handler, and serves the other requests", async () => {

@@ -10,8 +10,8 @@ export interface StreamedFile {
 }
 
 /**
- * Reads the first chunk, so that what fails at first is answered with an error. A failure after it closes the connection
- * before the response is complete, which clients report.
+ * Reads the first chunk before the response starts, so that an early failure gets an error response. A later failure
+ * closes the connection before the response is complete, which clients report.
  */
 export async function openFile(file: StreamedFile): Promise<StreamedFile> {
   const chunks = file.chunks[Symbol.asyncIterator]();
@@ -44,7 +44,7 @@ export function fileReply(
       ...["X-Content-Type-Options", "nosniff"],
       ...headers,
     ],
-    // Reads the next chunk only when the client has taken the former ones.
+    // Reads the next chunk only when the client has received the previous ones.
     body: Readable.from(chunks, { objectMode: false }),
   };
 }

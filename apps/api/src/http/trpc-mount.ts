@@ -25,7 +25,7 @@ type ConnectMiddleware = NonNullable<Parameters<typeof nodeHTTPRequestHandler>[0
  */
 const compressQueries = compression({
   filter: ({ method }) => method === "GET",
-}) as unknown as ConnectMiddleware; // Its types name Express, which it doesn't need.
+}) as unknown as ConnectMiddleware; // The types of `compression` require Express, but the function doesn't.
 
 const mount = "/trpc/";
 const maxBodyBytes = 100 * 1024;

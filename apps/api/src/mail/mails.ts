@@ -66,7 +66,7 @@ export function resetMail(
       `Someone requested a new password for your account on Latchkey (${link.baseUrl}). To choose one, open this link within an hour. It works once:\n${link.url}`,
       ...(account.removesAccess
         ? [
-            "The email address of this account has not been verified, so somebody else may have created it. A new password therefore also deletes its API keys, second factors and linked sign-ins, and verifies the email address. Afterwards, check the members, service accounts, webhooks and invitations of the account's workspaces.",
+            "The email address of this account has not been verified, so somebody else may have created it. A new password therefore also deletes its API keys, second factors and linked sign-in methods, and verifies the email address. Afterwards, check the members, service accounts, webhooks and invitations of the account's workspaces.",
           ]
         : []),
       "If it wasn't you, ignore this email. Your password doesn't change.",

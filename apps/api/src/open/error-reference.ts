@@ -7,8 +7,7 @@ export function renderErrorReference(): string {
   return `<h1>Errors</h1>
 <p>Every error under <code>/open</code> has the same JSON body. In code, use <code>error.code</code> and
 <code>error.issues[].code</code>; their meanings never change. Show <code>message</code> to people, and quote
-<code>requestId</code> when you ask for help. More codes may be added, so treat one that you don't know by its HTTP
-status.</p>
+<code>requestId</code> when you ask for help. More codes may be added, so handle an unknown code by its HTTP status.</p>
 <pre tabindex="0"><code>${escapeHtml(example)}</code></pre>
 <h2 id="codes">Error codes</h2>
 ${codes.map(renderCode).join("\n")}

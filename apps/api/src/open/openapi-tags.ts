@@ -32,7 +32,7 @@ const tags: Readonly<Record<string, Tag>> = {
   },
   "ownership-transfer": {
     name: "Ownership transfer",
-    description: "The offer of an owner to transfer ownership of a workspace to another member.",
+    description: "An owner's offer to transfer ownership of a workspace to another member.",
   },
   invitations: {
     name: "Invitations",

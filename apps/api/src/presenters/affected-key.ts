@@ -17,7 +17,7 @@ const affectedKey = workspaceKey
   })
   .meta({ id: "AffectedApiKey" });
 
-/** What depends on a member who is to be removed or given another role. */
+/** The API keys that are affected if a member is removed or gets another role. */
 export const offboardingPreview = z
   .object({
     keys: z.array(affectedKey).meta({
@@ -33,16 +33,16 @@ export const offboardingPreview = z
   })
   .meta({ id: "AffectedApiKeys" });
 
-/** Presents what depends on a member for the open API and the web app. */
+/** Presents the affected keys of a member for the open API and the web app. */
 export function presentOffboarding({
   keys,
   total,
   replacementRole,
 }: OffboardingPreview): z.input<typeof offboardingPreview> {
   return {
-    keys: keys.map(({ stoppedPermissions, ...key }) => ({
+    keys: keys.map(({ lostPermissions, ...key }) => ({
       ...presentWorkspaceKey(key),
-      stoppedPermissions: [...stoppedPermissions],
+      stoppedPermissions: [...lostPermissions],
     })),
     total,
     replacementRole,

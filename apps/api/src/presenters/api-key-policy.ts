@@ -1,5 +1,5 @@
 import { apiKeyStartLength } from "@latchkey/auth/key-format";
-import type { PolicyPreview, StoppedKey, StoredPolicy } from "@latchkey/db/api-key-policies";
+import type { PolicyPreview, RejectedKey, StoredPolicy } from "@latchkey/db/api-key-policies";
 import { encodeId } from "@latchkey/db/ids";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
@@ -14,7 +14,7 @@ export function presentPolicy(policy: StoredPolicy): z.input<typeof apiKeyPolicy
   return { maxLifetimeDays, isExpiryRequired, areIpRangesRequired, maxIdleDays, version: policy.version };
 }
 
-const stoppedKey = z
+const rejectedKey = z
   .object({
     id: shownId("key"),
     name: shownText(maxLength.keyName).meta({ example: "CI deploys" }),
@@ -35,14 +35,14 @@ const stoppedKey = z
   .meta({ id: "StoppedApiKey" });
 
 /** The most keys in a preview of a policy. */
-export const maxStoppedKeys = 20;
+export const maxRejectedKeys = 20;
 
-/** What a policy would stop. */
+/** The keys that a policy would reject. */
 export const policyPreview = z
   .object({
-    keys: z.array(stoppedKey).meta({
-      description: `The keys that work in the workspace and that the policy would reject, last used first; at most ${maxStoppedKeys}.`,
-      maxItems: maxStoppedKeys,
+    keys: z.array(rejectedKey).meta({
+      description: `The keys that work in the workspace and that the policy would reject, last used first; at most ${maxRejectedKeys}.`,
+      maxItems: maxRejectedKeys,
     }),
     total: z.int().min(0).meta({ description: "The number of all such keys.", example: 3 }),
     isComplete: z.boolean().meta({
@@ -54,10 +54,10 @@ export const policyPreview = z
   .meta({ id: "ApiKeyPolicyPreview" });
 
 export function presentPreview({ keys, total, isComplete }: PolicyPreview): z.input<typeof policyPreview> {
-  return { keys: keys.map(presentStoppedKey), total, isComplete };
+  return { keys: keys.map(presentRejectedKey), total, isComplete };
 }
 
-export function presentStoppedKey(key: StoppedKey): z.input<typeof stoppedKey> {
+export function presentRejectedKey(key: RejectedKey): z.input<typeof rejectedKey> {
   return {
     id: encodeId("key", key.id),
     name: key.name,

@@ -6,7 +6,7 @@ import { shownId, shownPersonName, timestamp } from "../schemas.ts";
 const party = (description: string, name: string) =>
   z.object({ userId: shownId("user"), name: shownPersonName.meta({ example: name }) }).meta({ description });
 
-/** An offer of an owner to transfer ownership of the workspace to another member. */
+/** An owner's offer to transfer ownership of the workspace to another member. */
 export const ownershipTransfer = z
   .object({
     from: party("The owner who offers ownership, and becomes an admin.", "Ada Lovelace"),

@@ -47,7 +47,7 @@ export const workspaceKey = z
       example: "Grace Hopper",
     }),
     blockedByKind: shownUserKind.nullable().meta({
-      description: "Whether a person or a service account blocked it; null as `blockedByName`.",
+      description: "Whether a person or a service account blocked it; null if `blockedByName` is null.",
     }),
     violation: violation.nullable().meta({
       description: `The rule of the workspace's policy that rejects the key. ${violation.description}`,

@@ -16,7 +16,7 @@ import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 const maxListedActors = 20;
 
 export const auditRouter = createRouter({
-  /** How many events a shorter retention would delete, and since when.  */
+  /** How many events a shorter retention would delete, and when the oldest of them happened.  */
   previewRetention: workspaceProcedure("workspace:delete")
     .input(workspaceInput({ days: z.int().min(auditRetentionDays.min).max(auditRetentionDays.max) }))
     .query(async ({ ctx: { read, access }, input: { days } }) => {

@@ -88,7 +88,7 @@ export const membersRouter = createRouter({
     }),
 
   /** Every member may leave, also without a second factor that the workspace requires. */
-  leave: workspaceProcedure("members:read", { mayLackSecondFactor: true })
+  leave: workspaceProcedure("members:read", { canLackSecondFactor: true })
     .input(workspaceInput({}))
     .mutation(async ({ ctx }) => {
       await ctx.transact((trx) => removeMember(trx, ctx.edit, { userId: ctx.user.id }));

@@ -6,9 +6,12 @@ import { presentOffboarding, presentReplacementKey } from "../presenters/affecte
 import { presentServiceAccount } from "../presenters/service-account.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
-/** What depends on a member who is to be removed or given another role. */
+/** The API keys that are affected if a member is removed or gets another role. */
 export const offboardingRouter = createRouter({
-  /** The member's keys in this workspace, the busiest first, and what stops with a new role, or without a role. */
+  /**
+   * The member's keys that can reach this workspace, busiest first, with the permissions that each key loses if the
+   * member gets the role or, without a role, is removed.
+   */
   preview: workspaceProcedure("keys:read")
     .input(workspaceInput({ userId, role: role.optional() }))
     .query(async ({ ctx: { read, access }, input: { userId, role } }) => {
@@ -22,7 +25,7 @@ export const offboardingRouter = createRouter({
    * As `preview`, for the user's own keys, before the user leaves or takes another role. It requires only `members:read`
    * and no second factor, because every member may leave.
    */
-  previewOwn: workspaceProcedure("members:read", { mayLackSecondFactor: true })
+  previewOwn: workspaceProcedure("members:read", { canLackSecondFactor: true })
     .input(workspaceInput({ role: role.optional() }))
     .query(async ({ ctx: { read, access, user }, input: { role } }) => {
       const { scope } = access;

@@ -166,17 +166,17 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
 /**
  * Needs a permission in a workspace, which is checked in the database. The input, created by {@link workspaceInput},
  * names the workspace.
- * @param options.mayLackSecondFactor whether a member may do it without a second factor that the workspace requires.
+ * @param options.canLackSecondFactor whether a member may do it without a second factor that the workspace requires.
  * @throws {AppError} UNAUTHORIZED without a live session, FORBIDDEN
  */
 export function workspaceProcedure(
   permission: Permission,
-  { mayLackSecondFactor = false }: { readonly mayLackSecondFactor?: boolean } = {},
+  { canLackSecondFactor = false }: { readonly canLackSecondFactor?: boolean } = {},
 ) {
   return sessionProcedure.input(z.object({ workspaceId })).use(async ({ ctx, input, next }) => {
     const userId = ctx.user.id;
     const { hasSecondFactor } = ctx;
-    const caller = { userId, workspaceId: input.workspaceId, hasSecondFactor, mayLackSecondFactor };
+    const caller = { userId, workspaceId: input.workspaceId, hasSecondFactor, canLackSecondFactor };
     const access = await ctx.read((db) => requireWorkspaceAccess(db, caller, permission));
     return await next({
       ctx: { ...ctx, access, edit: { scope: access.scope, origin: originOf(ctx, userId) } },

@@ -14,7 +14,7 @@ import {
 import { keyId, searchText, userId } from "../fields.ts";
 import { pageSize } from "../lists.ts";
 import { policyChanges } from "../policy-fields.ts";
-import { maxStoppedKeys, presentPolicy, presentPreview } from "../presenters/api-key-policy.ts";
+import { maxRejectedKeys, presentPolicy, presentPreview } from "../presenters/api-key-policy.ts";
 import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
@@ -83,7 +83,7 @@ export const workspaceKeysRouter = createRouter({
       presentPolicy(await read((db) => inWorkspace(db, access.scope, (trx) => getPolicy(trx, access.scope)))),
     ),
 
-  /** The keys that would stop working under another policy. */
+  /** The keys that another policy would reject. */
   previewPolicy: workspaceProcedure("keys:manage")
     .input(workspaceInput(policyChanges))
     .query(async ({ ctx: { read, access }, input: { workspaceId: _id, ...changes } }) => {
@@ -91,7 +91,7 @@ export const workspaceKeysRouter = createRouter({
       const preview = await read((db) =>
         inWorkspace(db, scope, async (trx) => {
           const policy = applyChanges(await getPolicy(trx, scope), changes);
-          return await previewPolicy(trx, scope, { policy, limit: maxStoppedKeys });
+          return await previewPolicy(trx, scope, { policy, limit: maxRejectedKeys });
         }),
       );
       return presentPreview(preview);

@@ -55,7 +55,7 @@ test.each(Object.entries(row?.results ?? {}))("called by %s: %s", async (name, s
   if (caller === "owner") expect((await exportAuditLog(otherTenant.id, cookie)).status).toBe(403);
 });
 
-test("a missing second factor that the workspace requires is rejected, and a session with one isn't", async () => {
+test("a session without the second factor that the workspace requires is rejected, and one with it isn't", async () => {
   const { tenant, people } = await prepareFixture(app);
   const { workspaceId } = tenant;
   await app.owner

@@ -21,7 +21,7 @@ const table = readTable(`
   getMe                                   401     200       200      200     200     200    200
   listNotices                             401     200       200      200     200     200    200
   markNoticeRead                          401     404       404      404     404     404    404
-  markNoticeRead, one's own               401     200       200      200     200     200    200
+  markNoticeRead, their own               401     200       200      200     200     200    200
   markAllNoticesRead                      401     204       204      204     204     204    204
   listApiKeys                             401     200       200      200     200     200    200
   revokeCurrentApiKey                     401     204       204      204     204     204    204
@@ -47,7 +47,7 @@ const table = readTable(`
   removeMember, an owner                  401     403       403      403     403     403    204
   removeMember, of another workspace      401     403       403      404     404     404    404
   listAffectedApiKeys                     401     403       403      403     403     200    200
-  listAffectedApiKeys, one's own          401     403       403      200     200     200    200
+  listAffectedApiKeys, their own          401     403       403      200     200     200    200
   listAffectedApiKeys, of another one     401     403       403      403     403     404    404
   listServiceAccounts                     401     403       403      200     200     200    200
   createServiceAccount                    401     403       403      403     403     201    201
@@ -154,7 +154,7 @@ const plans: Readonly<Record<string, Plan>> = {
     hides: ({ people }) => [`“${people.target.email}”`],
   },
   markNoticeRead: { noticeOf: "target", body: { isRead: true } },
-  "markNoticeRead, one's own": {
+  "markNoticeRead, their own": {
     noticeOf: "caller",
     body: { isRead: true },
     effect: readOwnNotice,
@@ -303,7 +303,7 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ ownersKey }) => [ownersKey.id, ownersKey.name, '"stoppedPermissions":["workspace:update"'],
     showsKeys: true,
   },
-  "listAffectedApiKeys, one's own": {
+  "listAffectedApiKeys, their own": {
     user: ({ people }, caller) => (caller === "nobody" ? people.target : people[caller]),
     shows: ({ people }, caller) => [people[caller].id, '"stoppedPermissions":["workspace:read"'],
   },

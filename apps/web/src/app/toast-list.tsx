@@ -5,7 +5,7 @@ import { Notifications } from "@mantine/notifications";
 import type { ReactElement } from "react";
 import classes from "./toast-list.module.css";
 
-/** Apart from the theme of the app, so that pages load without the code and styles of toasts. */
+/** Not part of the theme of the app, so that pages load without the code and styles of toasts. */
 const theme = createTheme({
   components: {
     Notification: Notification.extend({

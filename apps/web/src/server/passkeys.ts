@@ -2,7 +2,7 @@ import { TRPCClientError } from "@trpc/client";
 import { useState } from "react";
 import { describeFailure } from "./failure.ts";
 
-/** Loads what talks to the browser's authenticators, when a passkey is needed for the first time. */
+/** Loads the library that calls the browser's WebAuthn API, when a passkey is needed for the first time. */
 export async function loadPasskeyLibrary() {
   return await import("@simplewebauthn/browser");
 }

@@ -10,7 +10,7 @@ export function isDay(text: unknown): text is string {
 }
 
 /** The beginning of a day in the reader's time zone, or of a later one. */
-export function startOfDay(day: string, laterDays = 0): Date {
+export function startOfDay(day: string, offsetDays = 0): Date {
   const [year = 0, month = 0, date = 0] = day.split("-").map(Number);
-  return new Date(year, month - 1, date + laterDays);
+  return new Date(year, month - 1, date + offsetDays);
 }

@@ -41,7 +41,7 @@ export function FormDialog(props: FormDialogProps): ReactElement {
       {...closeUnlessBusy(isBusy, () =>
         scope.hasInput() ? confirmation.ask(onClose) : guard.attempt(onClose),
       )}
-      // Escape then answers the confirmation.
+      // While the user is asked whether to discard input, Escape closes only that dialog.
       closeOnEscape={!confirmation.isOpen}
       {...(onClosed && { onExitTransitionEnd: onClosed })}
       closeOnClickOutside={closeOnClickOutside}

@@ -4,7 +4,7 @@ import classes from "./page-header.module.css";
 
 interface PageHeaderProps {
   readonly title: string;
-  /** The heading, which can get the focus if the element that had it is gone. */
+  /** The heading, which can get the focus if the focused element is removed. */
   readonly titleRef?: Ref<HTMLHeadingElement>;
   /** One line that describes the purpose of the page. */
   readonly explanation: ReactNode;

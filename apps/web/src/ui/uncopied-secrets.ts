@@ -1,9 +1,9 @@
 import { createContext, useContext, useEffect, useEffectEvent, useState } from "react";
 
-/** Asks before a dialog closes and secrets are lost, which it shows only once. */
+/** Warns before the user closes a dialog that shows secrets only once. */
 export interface CloseGuard {
   /** Adds a question. It returns whether the dialog may close. Returns a function that removes it. */
-  readonly add: (mayClose: () => boolean) => () => void;
+  readonly add: (canClose: () => boolean) => () => void;
   /** Calls `close` unless secrets would be lost. The dialog then shows a warning, and the next attempt closes it. */
   readonly attempt: (close: () => void) => void;
 }
@@ -11,12 +11,12 @@ export interface CloseGuard {
 export function createCloseGuard(): CloseGuard {
   const questions = new Set<() => boolean>();
   return {
-    add: (mayClose) => {
-      questions.add(mayClose);
-      return () => void questions.delete(mayClose);
+    add: (canClose) => {
+      questions.add(canClose);
+      return () => void questions.delete(canClose);
     },
     attempt: (close) => {
-      if ([...questions].every((mayClose) => mayClose())) close();
+      if ([...questions].every((canClose) => canClose())) close();
     },
   };
 }
@@ -25,8 +25,8 @@ export function createCloseGuard(): CloseGuard {
 export const CurrentCloseGuard = createContext<CloseGuard>(createCloseGuard());
 
 /**
- * Warns at the first attempt to close the dialog of secrets of which one was not copied: Done and Escape are easily
- * pressed too early.
+ * Warns at the first attempt to close the dialog if one of its secrets was not copied, because it is easy to press Done
+ * or Escape too early.
  * @param names One per secret.
  */
 export function useUncopiedSecrets(names: readonly string[]) {
@@ -34,12 +34,12 @@ export function useUncopiedSecrets(names: readonly string[]) {
   const [copied, setCopied] = useState<ReadonlySet<string>>(new Set());
   const [hasWarned, setHasWarned] = useState(false);
   const uncopiedCount = names.filter((name) => !copied.has(name)).length;
-  const mayClose = useEffectEvent(() => {
+  const canClose = useEffectEvent(() => {
     if (uncopiedCount === 0 || hasWarned) return true;
     setHasWarned(true);
     return false;
   });
-  useEffect(() => add(() => mayClose()), [add]);
+  useEffect(() => add(() => canClose()), [add]);
   return {
     uncopiedCount,
     isWarningShown: hasWarned && uncopiedCount > 0,

@@ -23,7 +23,7 @@ export interface PendingCount extends HourUsage {
 
 /** The most counters that wait to be written, about 200 bytes each. */
 const maxPending = 50_000;
-/** The most counters of one user's keys that wait to be written: a tenth, which three writes write. */
+/** The most counters of one user's keys that wait to be written: a tenth of the total, which takes three writes. */
 const maxPendingPerUser = 5_000;
 /** The most counters in the index. */
 const maxIndexed = 50_000;
@@ -33,9 +33,9 @@ const maxIndexed = 50_000;
  * counter, so a count that can't be written stays and keeps growing.
  *
  * Memory is bounded. A request that would need one more pending counter than allowed is not counted. A user has many
- * keys in many workspaces, so each user may use only a part of the pending counters, and the requests of other users are
- * still counted. The index, which finds the counter of a request, is cleared when the hour changes and when it is full. Counters that wait are kept
- * separately, so nothing is lost.
+ * keys in many workspaces, so each user may use only a part of the pending counters, and the requests of other users
+ * are still counted. The index, which finds the counter of a request, is cleared when the hour changes and when it is
+ * full. Counters that wait are kept separately, so nothing is lost.
  */
 export class HourCounters {
   #hour: Date;

@@ -36,11 +36,11 @@ test("the least recently seen texts of a key are forgotten first", () => {
   expect(takeAll(recorder)).toEqual([["b", minuteMs + 1]]);
 });
 
-test("20,000 keys are remembered; another one makes all of them forgotten", () => {
+test("20,000 keys are remembered, and the next key clears all of them", () => {
   const recorder = new LastSeenRecorder();
   for (let place = 0; place < 20_000; place += 1) recorder.record(`key ${place}` as KeyId, "here", startMs);
   takeAll(recorder);
-  // Another text of a remembered key makes nothing forgotten.
+  // Another text of a remembered key clears no other key.
   recorder.record("key 0" as KeyId, "there", startMs);
   recorder.record("key 1" as KeyId, "here", startMs);
   expect(takeAll(recorder)).toEqual([["there", 0]]);
@@ -53,7 +53,7 @@ test("20,000 keys are remembered; another one makes all of them forgotten", () =
   ]);
 });
 
-test("a pending value is still renewed while there is no room for more", () => {
+test("a pending value is still renewed while there is no space for more", () => {
   const recorder = new LastSeenRecorder();
   for (let place = 0; place < 20_000; place += 1) recorder.record(`key ${place}` as KeyId, "here", startMs);
   recorder.record("key 0" as KeyId, "here", startMs + minuteMs);

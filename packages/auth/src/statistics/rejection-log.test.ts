@@ -48,7 +48,7 @@ test("a key keeps its latest 100 rejected requests", () => {
   expect([kept.length, kept[0], kept.at(-1)]).toEqual([100, "1", "100"]);
 });
 
-test("keys with many rejected requests take turns to make room", () => {
+test("keys with many rejected requests lose entries in turn to make room", () => {
   const log = new RejectionLog();
   for (let key = 0; key < 50; key += 1)
     for (let count = 0; count < 100; count += 1) log.add(rejectionOf(`key ${key}`));
@@ -63,7 +63,7 @@ test("keys with many rejected requests take turns to make room", () => {
   ]);
 });
 
-test("keys whose rejected requests were all written or dropped no longer take turns to make room", () => {
+test("keys whose rejected requests were all written or dropped no longer lose entries to make room", () => {
   const log = new RejectionLog();
   for (let key = 0; key < 8; key += 1) log.add(rejectionOf(`written ${key}`));
   log.settle(log.take());

@@ -43,7 +43,7 @@ export interface RecordedRequest {
  */
 const maxCountsPerWrite = 2_000;
 const maxSeenValuesPerWrite = 1_000;
-const maxRotatedOut = 1_000;
+const maxRejectedSecrets = 1_000;
 /** The number of writes that is enough to write everything that can wait. */
 const maxRounds = 25;
 /**
@@ -79,7 +79,7 @@ export class UsageRecorder {
   readonly #secretUses = new LastSeenRecorder();
   readonly #rejections = new RejectionLog();
   /** The last request with each old secret whose overlap had ended, by digest. */
-  readonly #rotatedOut = new Map<string, { readonly at: Date; readonly address: string | null }>();
+  readonly #rejectedSecrets = new Map<string, { readonly at: Date; readonly address: string | null }>();
   readonly #timer: NodeJS.Timeout;
   #db: Db;
   /** The time at the last tick, in milliseconds since 1970. Reading the clock takes longer than counting a request. */
@@ -164,8 +164,8 @@ export class UsageRecorder {
     const id = createId("keyRejection", at);
     this.#rejections.add({ keyId, id, occurredAt: at, address, method, path, requestId, reason });
     if (reason !== "rotated-out" || formerSecret === undefined) return;
-    if (this.#rotatedOut.size < maxRotatedOut || this.#rotatedOut.has(formerSecret))
-      this.#rotatedOut.set(formerSecret, { at, address });
+    if (this.#rejectedSecrets.size < maxRejectedSecrets || this.#rejectedSecrets.has(formerSecret))
+      this.#rejectedSecrets.set(formerSecret, { at, address });
   }
 
   #tick(): void {
@@ -214,7 +214,7 @@ export class UsageRecorder {
         this.#addresses.pendingCount +
         this.#secretUses.pendingCount +
         this.#rejections.pendingCount +
-        this.#rotatedOut.size >
+        this.#rejectedSecrets.size >
       0
     );
   }
@@ -226,7 +226,7 @@ export class UsageRecorder {
     const addresses = this.#addresses.take(maxSeenValuesPerWrite);
     const uses = this.#secretUses.take(maxSeenValuesPerWrite);
     const rejections = this.#rejections.take();
-    const rotatedOut = [...this.#rotatedOut];
+    const rejectedSecrets = [...this.#rejectedSecrets];
     const history: KeyHistory = {
       usage,
       addresses: addresses.map(({ keyId, text, at }) => ({
@@ -238,7 +238,7 @@ export class UsageRecorder {
       rejections,
       secrets: [
         ...uses.map(({ text, at }) => ({ ...emptyMark, digest: text, usedAt: at })),
-        ...rotatedOut.map(([digest, { at, address }]) => ({
+        ...rejectedSecrets.map(([digest, { at, address }]) => ({
           ...emptyMark,
           digest,
           rejectedAt: at,
@@ -251,8 +251,8 @@ export class UsageRecorder {
     this.#addresses.settle(addresses);
     this.#secretUses.settle(uses);
     this.#rejections.settle(rejections);
-    for (const [digest, mark] of rotatedOut)
-      if (this.#rotatedOut.get(digest) === mark) this.#rotatedOut.delete(digest);
+    for (const [digest, mark] of rejectedSecrets)
+      if (this.#rejectedSecrets.get(digest) === mark) this.#rejectedSecrets.delete(digest);
     return true;
   }
 

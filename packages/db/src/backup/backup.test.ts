@@ -416,7 +416,7 @@ test("doesn't restore while a server has connections to the database", async () 
   expect(await listTables(target.superuser)).toEqual([]);
 });
 
-test("restores once the connections of a server that has just ended are gone", async () => {
+test("restores once the connections of a server that has just stopped are closed", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const backup = await dump(source.owner);
   const server = openDatabase(target.owner, { applicationName: "latchkey open" });

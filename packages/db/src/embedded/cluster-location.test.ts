@@ -42,11 +42,11 @@ async function makeClosedDirectory(parent?: string): Promise<string> {
 /** Opens an embedded Postgres. When the test ends, closes it and removes a home outside the data directory. */
 async function open(dataDirectory: string): Promise<EmbeddedPostgres> {
   const postgres = await openEmbeddedPostgres({ dataDirectory });
-  removeLater(postgres.location.directory);
+  removeAfterTest(postgres.location.directory);
   return closeAfterTest(postgres);
 }
 
-function removeLater(home: string): void {
+function removeAfterTest(home: string): void {
   if (home.startsWith(sharedDirectory)) onTestFinished(() => rm(home, { recursive: true, force: true }));
 }
 
@@ -77,10 +77,10 @@ test("stores the cluster elsewhere if Postgres can't access the data directory, 
 test("processes that open an inaccessible data directory at the same time share one cluster", async () => {
   const dataDirectory = join(await makeClosedDirectory(), "data");
   const holders = await Promise.all([1, 2, 3].map(() => startHolder(dataDirectory)));
-  for (const holder of holders) removeLater(holder.said.location.directory);
-  const directories = new Set(holders.map((holder) => holder.said.location.directory));
+  for (const holder of holders) removeAfterTest(holder.report.location.directory);
+  const directories = new Set(holders.map((holder) => holder.report.location.directory));
   expect(directories.size).toBe(1);
-  expect(holders.filter((holder) => holder.said.kind === "started")).toHaveLength(1);
+  expect(holders.filter((holder) => holder.report.kind === "started")).toHaveLength(1);
   for (const holder of holders) expect(await holder.finish()).toBe(0);
   for (const directory of directories) expect(await listIncompleteClusters(directory)).toEqual([]);
   expect(await readdir(dataDirectory)).toEqual([isRoot ? "postgres.place.json" : "postgres"]);
@@ -186,8 +186,8 @@ test("runs from a project directory that Postgres can't access", async () => {
   }
   const dataDirectory = join(project, ".data");
   const holder = await startHolder(dataDirectory, join(project, "embedded", "hold-postgres.fixture.ts"));
-  const { directory, reason } = holder.said.location;
-  removeLater(directory);
+  const { directory, reason } = holder.report.location;
+  removeAfterTest(directory);
   const running = await serverPid(directory);
   if (process.platform === "linux") {
     const program = await realpath(`/proc/${running}/exe`);

@@ -52,7 +52,7 @@ export async function listIncompleteClusters(home: string): Promise<string[]> {
 
 /** Another process that has the data directory's Postgres open. */
 export interface Holder {
-  readonly said: { readonly kind: string; readonly location: EmbeddedPostgres["location"] };
+  readonly report: { readonly kind: string; readonly location: EmbeddedPostgres["location"] };
   /** Makes the process close. Returns its exit code. */
   readonly finish: () => Promise<number | null>;
   /** Kills it and its whole process group with SIGKILL. */
@@ -78,7 +78,7 @@ export async function startHolder(
   const lines = createInterface({ input: child.stdout });
   const [line] = await Promise.race([once(lines, "line"), exited.then(() => ["{}"])]);
   return {
-    said: JSON.parse(line),
+    report: JSON.parse(line),
     async finish() {
       child.stdin.end();
       await exited;

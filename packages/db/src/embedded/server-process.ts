@@ -88,11 +88,11 @@ export async function startServer(location: ClusterLocation, binaries: Binaries)
 }
 
 /**
- * The process ID to ignore in the pid file. After a container was killed and started again, its process IDs are assigned
- * anew, and a stale pid file can name a thread or any other process, which Postgres would take for the owner of the
- * cluster. A running postmaster is a process called "postgres", and is never ignored. Neither is a process with the
- * cluster on its command line: the shell of another start, which can have the ID in a stale pid file, is about to become
- * the postmaster, and two postmasters must not run on one cluster. A zombie holds nothing.
+ * The process ID to ignore in the pid file. After a container was killed and started again, its process IDs are
+ * assigned anew, and a stale pid file can name a thread or any other process, which Postgres would take for the owner
+ * of the cluster. A running postmaster is a process called "postgres", and is never ignored. Neither is a process with
+ * the cluster on its command line: the shell of another start, which can have the ID in a stale pid file, is about to
+ * become the postmaster, and two postmasters must not run on one cluster. A zombie has released all of its resources.
  */
 async function findIgnoredPid(cluster: string): Promise<number> {
   const pid = (await readPidFile(cluster))?.pid;
@@ -102,8 +102,8 @@ async function findIgnoredPid(cluster: string): Promise<number> {
   const isZombie = status.includes("\nState:\tZ");
   if (isThread || isZombie) return pid;
   const command = await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "");
-  const mayBePostmaster = status.startsWith("Name:\tpostgres\n") || command.split("\0").includes(cluster);
-  return mayBePostmaster ? process.ppid : pid;
+  const canBePostmaster = status.startsWith("Name:\tpostgres\n") || command.split("\0").includes(cluster);
+  return canBePostmaster ? process.ppid : pid;
 }
 
 /**

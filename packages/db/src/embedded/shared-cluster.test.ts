@@ -18,7 +18,7 @@ test("four processes that open a new data directory at the same time share one c
   const opening = openEmbeddedPostgres({ dataDirectory });
   const holders = await Promise.all([1, 2, 3].map(() => startHolder(dataDirectory)));
   const postgres = closeAfterTest(await opening);
-  const kinds = [postgres.kind, ...holders.map((holder) => holder.said.kind)].sort();
+  const kinds = [postgres.kind, ...holders.map((holder) => holder.report.kind)].sort();
   expect(kinds).toEqual(["found", "found", "found", "started"]);
   expect(await listIncompleteClusters(dataDirectory)).toEqual([]);
   const present = await query(
@@ -37,7 +37,7 @@ test("four processes that open a new data directory at the same time share one c
 test("the process that started Postgres may leave first, and the last process to leave stops it", async () => {
   const dataDirectory = await makeDirectory();
   const starter = await startHolder(dataDirectory);
-  expect(starter.said.kind).toBe("started");
+  expect(starter.report.kind).toBe("started");
   const pid = await serverPid(dataDirectory);
   const finder = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(finder.kind).toBe("found");

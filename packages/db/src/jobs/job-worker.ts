@@ -28,7 +28,10 @@ const closeIdleWithinMs = 1_000;
 const restartAfterMs = 5_000;
 /** How often jobs of nodes that were killed are released, in milliseconds. */
 const releaseEveryMs = 60_000;
-/** After how many minutes a job that hasn't ended belongs to a node that was killed. Every task has shorter timeouts. */
+/**
+ * The time in minutes after which the node that runs an unfinished job is assumed to have been killed. Every task has
+ * shorter timeouts.
+ */
 const abandonedAfterMinutes = 10;
 
 /** Runs the jobs of the queue in this process. Every node may have a worker, and each job runs on one of them. */

@@ -21,7 +21,7 @@ export interface DatabaseGate {
 export async function createDatabaseGate(target: ClusterConnection): Promise<DatabaseGate> {
   const sockets = new Set<Socket>();
   let isOpen = false;
-  let isHeld = false;
+  let isPaused = false;
   const waiting: (() => void)[] = [];
   let arrivals = 0;
   const server = createServer((near) => {
@@ -32,7 +32,7 @@ export async function createDatabaseGate(target: ClusterConnection): Promise<Dat
       for (const socket of [near, far]) sockets.add(socket.on("close", () => sockets.delete(socket)));
       near.pipe(far).pipe(near);
     };
-    if (isHeld) waiting.push(forward);
+    if (isPaused) waiting.push(forward);
     else if (isOpen) forward();
     else near.destroy();
   }).listen(0, "127.0.0.1");
@@ -45,12 +45,12 @@ export async function createDatabaseGate(target: ClusterConnection): Promise<Dat
     connection: { ...target, host: "127.0.0.1", port },
     arrivals: () => arrivals,
     hold() {
-      isHeld = true;
+      isPaused = true;
       dropConnections();
     },
     open() {
       isOpen = true;
-      isHeld = false;
+      isPaused = false;
       for (const forward of waiting.splice(0)) forward();
     },
     dropConnections,

@@ -5,7 +5,7 @@ export function addAuditCommands(program: Command, createAction: CreateAction): 
   const audit = program.command("audit").description("audit logs of workspaces");
   audit
     .command("export <workspace>")
-    .description("print the audit log of a workspace, newest first, in a format that --json doesn't change")
+    .description("print the audit log of a workspace, newest first; --json has no effect")
     .requiredOption("--format <format>", "the format: csv, ndjson")
     .option("--from <time>", "only changes at this time or later: a date or a time in UTC")
     .option("--to <time>", "only changes before this time")

@@ -8,7 +8,7 @@ import { createGunzip, createGzip } from "node:zlib";
 import { BackupError } from "@latchkey/db/backup-error";
 import { isSystemError } from "../../database-server.ts";
 
-/** What follows the name of a backup that isn't complete. */
+/** The suffix of the file name while a backup isn't complete. */
 const partialSuffix = ".partial";
 
 /** @throws {BackupError} `file-exists` */

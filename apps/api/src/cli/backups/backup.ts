@@ -28,14 +28,15 @@ export const backupTask = defineServerTask({
     await requireNoFile(path);
     return path;
   },
-  mayCreate: false,
+  canCreate: false,
   perform: async ({ server, env, signal }, path) => {
     let summary = { createdAt: "", rowCount: 0 };
     const onEnd: DumpOptions["onEnd"] = ({ createdAt }, rowCount) => {
       summary = { createdAt, rowCount };
     };
     try {
-      // Before the backup, so that none is unrecorded, and so that a restored instance shows which backup it comes from.
+      // Recorded before the backup starts, so that no backup is missing from the log, and a restored instance shows
+      // which backup it comes from.
       await withStartErrors(() =>
         withLoginRole(server.connection, "latchkey backup", (db) => recordBackup(db, commandOrigin)),
       );

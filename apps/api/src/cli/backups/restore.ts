@@ -27,7 +27,7 @@ export const restoreTask = defineServerTask({
       throw error;
     }
   },
-  mayCreate: true,
+  canCreate: true,
   perform: async ({ server, env, stderr, signal }, { path, backup, header }) => {
     const { connection, isEmbedded } = server;
     const restored = addFileToErrors(path, () =>
@@ -40,7 +40,7 @@ export const restoreTask = defineServerTask({
       }),
     );
     const { rowCount, isNew, analyzeFailure } = await withStartErrors(() => restored).finally(backup.close);
-    // After the last migration, because the schema of an old backup has no instance log.
+    // Recorded after the last migration, because the schema of an old backup has no instance log.
     await withStartErrors(() =>
       withLoginRole(connection, "latchkey restore", (db) => recordRestore(db, commandOrigin, header)),
     );

@@ -45,7 +45,7 @@ const seed = 20_261_125;
 
 export const demoTask = defineTask({
   input: z.strictObject({}),
-  mayCreate: true,
+  canCreate: true,
   perform: async (context) => {
     for await (const { email } of listAccounts(context.db)) {
       const message = `The instance already has users, such as ${email}. The demo needs an empty instance: set DATA_DIR to a new directory.`;

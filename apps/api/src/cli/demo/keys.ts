@@ -8,7 +8,7 @@ import type { Random } from "./random.ts";
 /** How a key is used: around the clock, on working days, once per night, or never. */
 type Profile = "service" | "office" | "nightly" | "unused";
 
-/** An API key of a demo. Nobody has its secret. */
+/** An API key of a demo. Its secret doesn't exist, so no request can use it. */
 export interface DemoKey {
   readonly id: KeyId;
   readonly owner: Person;

@@ -9,11 +9,11 @@ export function addInstanceCommands(program: Command, createAction: CreateAction
     .action(createAction(async () => (await import("./show-instance.ts")).showInstanceTask));
   instance
     .command("log")
-    .description("list what operators did, and which users and workspaces were deleted, newest first")
+    .description("list the changes by operators, and the deletions of users and workspaces, newest first")
     .option("--from <time>", "only events at this time or later: a date or a time in UTC")
     .option("--to <time>", "only events before this time")
     .option("--action <action>", "only events with this action, such as user.disabled")
-    .option("--actor <id>", "only what the user with this ID did")
+    .option("--actor <id>", "only changes made by the user with this ID")
     .option("--user <id>", "only events about the user with this ID, who may have been deleted")
     .option("--workspace <id>", "only events about the workspace with this ID")
     .action(createAction(async () => (await import("./list-instance-events.ts")).listInstanceEventsTask));

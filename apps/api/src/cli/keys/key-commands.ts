@@ -49,7 +49,9 @@ export function addKeyCommands(program: Command, createAction: CreateAction): vo
     .action(createAction(async () => (await import("./set-key-disabled.ts")).enableKeyTask));
   key
     .command("block <id>")
-    .description("block an API key from a workspace until it is unblocked; other workspaces accept it")
+    .description(
+      "block an API key from a workspace until it is unblocked; it keeps its access to other workspaces",
+    )
     .requiredOption(...workspaceOption)
     .action(createAction(async () => (await import("./block-key.ts")).blockKeyTask));
   key
@@ -75,7 +77,7 @@ function addEdit(key: Command, createAction: CreateAction): void {
     .option("--no-limit", "remove the rate limit")
     .addOption(new Option("--all-workspaces", "allow all workspaces of the owner").conflicts("workspace"))
     .addOption(new Option("--all-permissions", "allow all permissions of the owner").conflicts("permission"))
-    .option("--no-read-only", "allow permissions that change something")
+    .option("--no-read-only", "allow permissions that change data")
     .addOption(new Option("--any-ip", "allow any IP address").conflicts("ip"))
     .option("--expand-access", "allow a change that lets the key do more than before")
     .action(createAction(async () => (await import("./edit-key.ts")).editKeyTask));

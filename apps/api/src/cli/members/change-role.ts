@@ -7,7 +7,7 @@ import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { role, userReference, workspaceId } from "../values.ts";
 import { memberView, presentMemberOf } from "./member-view.ts";
-import { previewStoppedKeys } from "./preview-stopped-keys.ts";
+import { previewAffectedKeys } from "./preview-affected-keys.ts";
 
 export const changeRoleTask = defineTask({
   input: z.strictObject({
@@ -18,7 +18,7 @@ export const changeRoleTask = defineTask({
   }),
   perform: async ({ db, quotas }, { workspace, user, role, preview }) => {
     const { id: userId } = await getKeyOwner(db, user);
-    if (preview) return await previewStoppedKeys(db, workspace, { userId, role });
+    if (preview) return await previewAffectedKeys(db, workspace, { userId, role });
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const change = { userId, role, versions: undefined };
     const changed = await db.transaction().execute((trx) => changeMemberRole(trx, edit, change, quotas));

@@ -8,7 +8,7 @@ const roleOption = ["--role <role>", `the role: ${roles.join(", ")}`] as const;
 
 const previewOption = [
   "--preview",
-  "change nothing, and list up to 50 API keys that would stop working, or could do less, busiest first",
+  "change nothing, and list up to 50 API keys that would stop working or lose permissions, busiest first",
 ] as const;
 
 export function addMemberCommands(program: Command, createAction: CreateAction): void {

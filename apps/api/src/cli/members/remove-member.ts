@@ -7,13 +7,13 @@ import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { userReference, workspaceId } from "../values.ts";
-import { previewStoppedKeys } from "./preview-stopped-keys.ts";
+import { previewAffectedKeys } from "./preview-affected-keys.ts";
 
 export const removeMemberTask = defineTask({
   input: z.strictObject({ workspace: workspaceId, user: userReference, preview: z.boolean().optional() }),
   perform: async ({ db }, { workspace, user, preview }) => {
     const { id: userId } = await getKeyOwner(db, user);
-    if (preview) return await previewStoppedKeys(db, workspace, { userId });
+    if (preview) return await previewAffectedKeys(db, workspace, { userId });
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const stoppedKeys = await db.transaction().execute((trx) => removeMemberWithKeys(trx, edit, { userId }));
     const removed = {
@@ -23,7 +23,7 @@ export const removeMemberTask = defineTask({
     };
     return itemOf(removed, [
       { label: "Removed", text: (ids) => `${ids.userId} from ${ids.workspaceId}` },
-      { label: "Keys stopped", text: (ids) => String(ids.stoppedKeys) },
+      { label: "Keys that lost access", text: (ids) => String(ids.stoppedKeys) },
     ]);
   },
 });

@@ -18,7 +18,7 @@ export const createUserTask = defineTask({
   }),
   secret: { name: "password", option: "--password-stdin" },
   validate: rejectWeakPassword,
-  mayCreate: true,
+  canCreate: true,
   perform: async ({ db }, { email, name, password, workspace }) => {
     const { userId, workspaceId } = await createAccount(
       db,

@@ -1,6 +1,6 @@
 import type { StoredPolicy } from "@latchkey/db/api-key-policies";
 import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
-import { presentPolicy, type presentStoppedKey } from "../../presenters/api-key-policy.ts";
+import { presentPolicy, type presentRejectedKey } from "../../presenters/api-key-policy.ts";
 import type { presentWorkspaceKey } from "../../presenters/workspace-key.ts";
 import { formatTime } from "../format.ts";
 import type { View } from "../result.ts";
@@ -26,9 +26,9 @@ function formatDays(days: number | null): string {
   return days === 1 ? "1 day" : `${days} days`;
 }
 
-type PresentedStoppedKey = ReturnType<typeof presentStoppedKey>;
+type PresentedRejectedKey = ReturnType<typeof presentRejectedKey>;
 
-export const stoppedKeyView: View<PresentedStoppedKey> = [
+export const rejectedKeyView: View<PresentedRejectedKey> = [
   { label: "ID", text: ({ id }) => id },
   { label: "Rule", text: ({ violation }) => violation },
   { label: "Last used here", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },

@@ -1,16 +1,16 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { getPolicy, previewPolicy, type StoppedKey } from "@latchkey/db/api-key-policies";
+import { getPolicy, previewPolicy, type RejectedKey } from "@latchkey/db/api-key-policies";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { policyLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { applyChanges, changePolicy } from "../../domain/key-policies.ts";
 import { getWorkspaceSummary } from "../../domain/workspaces.ts";
-import { maxStoppedKeys, presentStoppedKey } from "../../presenters/api-key-policy.ts";
+import { maxRejectedKeys, presentRejectedKey } from "../../presenters/api-key-policy.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf, listOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";
-import { policyView, presentPolicyOf, stoppedKeyView } from "./key-policy-view.ts";
+import { policyView, presentPolicyOf, rejectedKeyView } from "./key-policy-view.ts";
 
 function days(max: number) {
   const message = `Expected a number of days from 1 to ${max}, or none.`;
@@ -22,7 +22,7 @@ function days(max: number) {
     .optional();
 }
 
-/** Changes the policy of a workspace, or with `--preview`, lists what the change would stop. */
+/** Changes the policy of a workspace, or with `--preview`, lists the keys that the change would reject. */
 export const setPolicyTask = defineTask({
   input: z
     .strictObject({
@@ -53,16 +53,16 @@ export const setPolicyTask = defineTask({
     await db.transaction().execute((trx) => getWorkspaceSummary(trx, id)); // Reports a missing workspace.
     const { keys } = await inWorkspace(db, scope, async (trx) => {
       const policy = applyChanges(await getPolicy(trx, scope), changes);
-      return await previewPolicy(trx, scope, { policy, limit: maxStoppedKeys });
+      return await previewPolicy(trx, scope, { policy, limit: maxRejectedKeys });
     });
     return listOf(iterate(keys), {
-      present: presentStoppedKey,
-      view: stoppedKeyView,
+      present: presentRejectedKey,
+      view: rejectedKeyView,
       emptyText: "No key would stop working.",
     });
   },
 });
 
-async function* iterate(keys: readonly StoppedKey[]): AsyncGenerator<StoppedKey> {
+async function* iterate(keys: readonly RejectedKey[]): AsyncGenerator<RejectedKey> {
   yield* keys;
 }

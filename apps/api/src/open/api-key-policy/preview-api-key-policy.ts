@@ -4,7 +4,7 @@ import { z } from "zod";
 import { applyChanges } from "../../domain/key-policies.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { policyQuery } from "../../policy-fields.ts";
-import { maxStoppedKeys, policyPreview, presentPreview } from "../../presenters/api-key-policy.ts";
+import { maxRejectedKeys, policyPreview, presentPreview } from "../../presenters/api-key-policy.ts";
 import { workspaceParams } from "../../schemas.ts";
 
 export const previewApiKeyPolicy = defineEndpoint({
@@ -27,7 +27,7 @@ export const previewApiKeyPolicy = defineEndpoint({
       await read((db) =>
         inWorkspace(db, scope, async (trx) => {
           const policy = applyChanges(await getPolicy(trx, scope), query);
-          return await previewPolicy(trx, scope, { policy, limit: maxStoppedKeys });
+          return await previewPolicy(trx, scope, { policy, limit: maxRejectedKeys });
         }),
       ),
     ),

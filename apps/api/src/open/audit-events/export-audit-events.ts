@@ -19,7 +19,7 @@ export const exportAuditEvents = defineFileEndpoint({
   operationId: "exportAuditEvents",
   summary: "Export audit events",
   description:
-    "Streams all changes to a workspace that match, newest first, as they were when the request arrived. The request counts as one use.",
+    "Streams all matching changes to a workspace that were made before the request, newest first. The request counts as one use.",
   access: { workspace: "audit:read" },
   request: { params: workspaceParams, query },
   response: {

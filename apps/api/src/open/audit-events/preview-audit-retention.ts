@@ -10,7 +10,7 @@ export const previewAuditRetention = defineEndpoint({
   method: "GET",
   path: "/workspaces/:workspaceId/audit-events/retention-preview",
   operationId: "previewAuditRetention",
-  summary: "Preview a retention of the audit log",
+  summary: "Preview an audit log retention",
   description:
     "Counts the events that would be deleted if the workspace kept its audit log for this number of days. Changes nothing.",
   access: { workspace: "workspace:delete" },

@@ -40,7 +40,7 @@ const identity = z
       email: shownUserEmail,
     }),
     workspaces: z.array(workspace).meta({
-      description: `At most ${maxWorkspaces}; \`GET /open/workspaces\` has all.`,
+      description: `At most ${maxWorkspaces}; \`GET /open/workspaces\` lists all of them.`,
       maxItems: maxWorkspaces,
     }),
   })

@@ -10,9 +10,9 @@ export const listAffectedApiKeys = defineEndpoint({
   method: "GET",
   path: "/workspaces/:workspaceId/members/:userId/affected-api-keys",
   operationId: "listAffectedApiKeys",
-  summary: "Preview the removal or a new role of a member",
+  summary: "Preview a member's removal or new role",
   description:
-    "Lists the API keys of a member that can reach the workspace, and what each of them could no longer do if the member were removed or had the given role. Changes nothing. Your own keys need no permission other than `members:read`, unless the key of the request is restricted. Other keys, and requests with a restricted key, need `keys:read`.",
+    "Lists the API keys of a member that can reach the workspace, and what each of them could no longer do if the member were removed or had the given role. Changes nothing. To preview your own membership with an unrestricted key, you need only `members:read`. In all other cases, you also need `keys:read`.",
   access: { workspace: "members:read" },
   request: {
     params: memberParams,

@@ -56,7 +56,7 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
     <Modal
       opened={answer !== undefined}
       {...closeUnlessBusy(confirm.isPending, onClose)}
-      // Escape then answers the question.
+      // While the user is asked whether to discard input, Escape closes only that dialog.
       closeOnEscape={!isAskedToDiscard}
       zIndex={dialogLayers.reauthentication}
       onExitTransitionEnd={() => {

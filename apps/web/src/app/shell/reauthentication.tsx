@@ -7,7 +7,7 @@ const passwordDialog = {
   closed: { answer: undefined },
 };
 
-/** Asks for the password when a call needs it. */
+/** Asks the user to authenticate again when a call requires it. */
 export function Reauthentication({ email }: { readonly email: string }): ReactElement {
   const [answer, setAnswer] = useState<(isConfirmed: boolean) => void>();
   useEffect(

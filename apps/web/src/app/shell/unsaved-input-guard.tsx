@@ -28,8 +28,8 @@ export function UnsavedInputGuard({ children }: { readonly children: ReactNode }
     () => ({
       isOpen,
       ask(action: () => void) {
-        // In a later task: every open dialog listens to Escape on the window, and React renders between the listeners of
-        // one event, so the Escape that opens the question would also answer it.
+        // In a later task: every open dialog listens to Escape on the window, and React renders between the listeners
+        // of one event, so the key press of Escape that opens this dialog would also close it.
         setTimeout(() => setDiscard(() => action));
       },
     }),

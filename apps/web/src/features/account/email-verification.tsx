@@ -14,7 +14,7 @@ import classes from "./account-form.module.css";
  */
 export function EmailVerification({ email }: { readonly email: string }): ReactElement {
   const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
-  // A node of a previous version doesn't know it, and the rest of the profile doesn't need it.
+  // A node of a previous version lacks this procedure, and the rest of the profile works without its result.
   const { data: status } = useQuery(trpc.account.emailStatus.queryOptions());
   const request = useMutation(trpc.account.requestEmailVerification.mutationOptions());
   const failure = request.error ? describeFailure(request.error) : undefined;

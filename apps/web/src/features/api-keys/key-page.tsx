@@ -15,10 +15,10 @@ import { DetailsSection } from "./details-section.tsx";
 import { KeyBanner } from "./key-banner.tsx";
 import { KeyOwnerLink } from "./key-owner-link.tsx";
 import { KeyStatusBadges } from "./key-status-badges.tsx";
+import { OldSecretNotice } from "./old-secret-notice.tsx";
 import { RejectedRequestsSection } from "./rejected-requests-section.tsx";
 import { RejectingWorkspaces } from "./rejecting-workspaces.tsx";
 import { RestrictionsSection } from "./restrictions-section.tsx";
-import { RotatedOutNotice } from "./rotated-out-notice.tsx";
 import { SecretsSection } from "./secrets-section.tsx";
 import { TryItSection } from "./try-it/try-it-section.tsx";
 import { UsageSection } from "./usage-section.tsx";
@@ -90,10 +90,10 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
       />
       <KeyBanner
         apiKey={apiKey}
-        onEnabled={() => setTimeout(() => title.current?.focus())} // Once the banner, which had the focus, is gone.
+        onEnabled={() => setTimeout(() => title.current?.focus())} // After the banner is removed.
       />
       <RejectingWorkspaces keyId={apiKey.id} />
-      {apiKey.rotatedOutUse && <RotatedOutNotice use={apiKey.rotatedOutUse} />}
+      {apiKey.rotatedOutUse && <OldSecretNotice use={apiKey.rotatedOutUse} />}
       <RestrictionsSection apiKey={apiKey} />
       <SecretsSection apiKey={apiKey} />
       <UsageSection apiKey={apiKey} />

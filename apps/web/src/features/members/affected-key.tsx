@@ -32,7 +32,7 @@ export function KeyUses({ apiKey }: KeyProps): ReactElement {
   );
 }
 
-/** How much a key is used here, and what stops. */
+/** How much a key is used here, and which access it loses. */
 export function KeyEffect({ apiKey, isRemoval }: KeyProps & { readonly isRemoval: boolean }): ReactElement {
   return (
     <>
@@ -44,8 +44,8 @@ export function KeyEffect({ apiKey, isRemoval }: KeyProps & { readonly isRemoval
   );
 }
 
-/** Whether a change of the member stops a permission of the key. */
-export function isStopped({ stoppedPermissions }: AffectedKey): boolean {
+/** Whether the key loses a permission if the member is changed. */
+export function isAffected({ stoppedPermissions }: AffectedKey): boolean {
   return stoppedPermissions.length > 0;
 }
 

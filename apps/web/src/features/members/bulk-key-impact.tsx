@@ -7,7 +7,7 @@ import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { OwnerName } from "../../ui/owner-name.tsx";
-import { isReplaceable, isStopped, KeyName, KeyUses } from "./affected-key.tsx";
+import { isAffected, isReplaceable, KeyName, KeyUses } from "./affected-key.tsx";
 import classes from "./key-impact.module.css";
 
 interface BulkKeyImpactProps {
@@ -96,7 +96,7 @@ async function previewRemoval(
     );
     for (const { owner, keys: listed, total } of previews) {
       omitted += total - listed.length;
-      keys.push(...listed.filter(isStopped).map((apiKey) => ({ apiKey, owner })));
+      keys.push(...listed.filter(isAffected).map((apiKey) => ({ apiKey, owner })));
     }
   }
   return { keys: keys.toSorted((one, other) => other.apiKey.recentUses - one.apiKey.recentUses), omitted };

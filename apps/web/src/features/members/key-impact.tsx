@@ -11,7 +11,7 @@ import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
-import { isReplaceable, isStopped, KeyEffect, KeyName } from "./affected-key.tsx";
+import { isAffected, isReplaceable, KeyEffect, KeyName } from "./affected-key.tsx";
 import classes from "./key-impact.module.css";
 import { ReplacementKeys } from "./replacement-keys.tsx";
 
@@ -29,8 +29,8 @@ interface KeyImpactProps {
 }
 
 /**
- * The API keys of a member that stop working here, and what replaces them: a service account with keys that have the same
- * restrictions.
+ * The API keys of a member that lose access to this workspace, and their replacement: a service account with keys that
+ * have the same restrictions.
  */
 export function KeyImpact(props: KeyImpactProps): ReactElement | null {
   const { workspace, member, isSelf = false, role, canReplace = true, onReplaced } = props;
@@ -75,8 +75,8 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
     return <ReplacementKeys workspace={workspace} isSelf={isSelf} {...replace.data} />;
   }
   const { keys, total, replacementRole } = preview.data;
-  const stopped = keys.filter(isStopped);
-  if (stopped.length === 0) {
+  const affected = keys.filter(isAffected);
+  if (affected.length === 0) {
     return (
       <p className={dialogClasses.words}>
         {total === 0
@@ -87,7 +87,7 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
   }
   return (
     <Impact
-      keys={stopped}
+      keys={affected}
       omitted={total - keys.length}
       isRemoval={role === undefined}
       member={member}

@@ -57,7 +57,7 @@ export function PasskeyFactors({
 
 function explainPasskeys(passkeyOrigin: string | null): ReactNode {
   if (passkeyOrigin === null)
-    return "Browsers offer passkeys only over HTTPS with a host name, and this instance has neither.";
+    return "Browsers offer passkeys only at an HTTPS URL with a host name. The URL of this instance isn’t one.";
   if (passkeyOrigin !== window.location.origin)
     return (
       <>

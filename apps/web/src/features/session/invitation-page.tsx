@@ -169,7 +169,7 @@ interface FormProps {
   readonly email: string;
 }
 
-/** Lets a person sign up or sign in. The link doesn't tell whether the email address has an account. */
+/** Lets a person sign up or sign in. The link doesn't reveal whether the email address has an account. */
 function EitherForm({
   token,
   email,

@@ -70,9 +70,9 @@ export function ResetPasswordPage(): ReactElement {
       {account.data?.removesAccess && (
         <p className={classes.other}>
           The email address of this account has not been verified, so somebody else may have created it. A new
-          password also deletes its API keys, second factors and linked sign-ins, and verifies the email
-          address. Afterwards, check the members, service accounts, webhooks and invitations of the account’s
-          workspaces.
+          password also deletes its API keys, second factors and linked sign-in methods, and verifies the
+          email address. Afterwards, check the members, service accounts, webhooks and invitations of the
+          account’s workspaces.
         </p>
       )}
       <NewPasswordForm

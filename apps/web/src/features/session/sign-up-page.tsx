@@ -61,7 +61,7 @@ export function SignUpPage(): ReactElement {
   );
 }
 
-/** What the person who creates the operator's account is told about later sign-ups. */
+/** Explains to the person who creates the operator's account who can sign up afterwards. */
 const signUpsAfterwards = {
   open: "",
   invite: " Everyone else needs an invitation to sign up.",

@@ -29,7 +29,7 @@ interface PolicySectionProps {
 export function PolicySection({ workspace, canManage }: PolicySectionProps): ReactElement {
   const query = useQuery(trpc.workspaceKeys.policy.queryOptions({ workspaceId: workspace.id }));
   const keyOf = (version: number) => `${workspace.id} ${version}`;
-  /** The key of the form that replaced the one with which the user saved the policy. */
+  /** The React key of the form that is rendered after the user saves the policy. */
   const [savedKey, setSavedKey] = useState<string>();
   return (
     <Section title="Policy for API keys">

@@ -27,8 +27,8 @@ test("converts a lifetime to a duration and omits an unchanged expiry", () => {
 });
 
 test("splits IP ranges at line breaks, spaces and commas", () => {
-  const wanted = { ...noRestrictions, ipRanges: " 10.0.0.0/8\n\n2001:db8::/32, 192.0.2.1 " };
-  expect(changedSettings(noRestrictions, wanted)).toEqual({
+  const edited = { ...noRestrictions, ipRanges: " 10.0.0.0/8\n\n2001:db8::/32, 192.0.2.1 " };
+  expect(changedSettings(noRestrictions, edited)).toEqual({
     ipRanges: ["10.0.0.0/8", "2001:db8::/32", "192.0.2.1"],
   });
 });

@@ -24,7 +24,7 @@ interface ServiceAccountKeysProps {
   readonly userId: string;
 }
 
-/** The API keys of a service account. Each opens the same page as one's own keys. */
+/** The API keys of a service account. Each opens the same page as the user's own keys. */
 export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysProps): ReactElement {
   const navigate = route.useNavigate();
   const search = route.useSearch();

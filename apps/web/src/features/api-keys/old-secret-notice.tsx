@@ -2,14 +2,14 @@ import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
-import classes from "./rotated-out-notice.module.css";
+import classes from "./old-secret-notice.module.css";
 
-interface RotatedOutNoticeProps {
+interface OldSecretNoticeProps {
   readonly use: NonNullable<ApiKey["rotatedOutUse"]>;
 }
 
 /** Warns that an old secret was used after its overlap. */
-export function RotatedOutNotice({ use }: RotatedOutNoticeProps): ReactElement {
+export function OldSecretNotice({ use }: OldSecretNoticeProps): ReactElement {
   return (
     <section className={classes.notice} aria-label="An old secret was used after it was revoked">
       <IconAlertTriangle size={18} className={classes.icon} aria-hidden="true" />

@@ -9,10 +9,10 @@ import { type ListResult, listOf } from "../result.ts";
 import { workspaceKeyView } from "../workspaces/key-policy-view.ts";
 
 /**
- * Lists the API keys of a member that can do less, or nothing, in a workspace after a change, the busiest first.
+ * Lists the API keys of a member that lose access in a workspace if the member is changed, busiest first.
  * @param change.role the new role; undefined for a removal.
  */
-export async function previewStoppedKeys(
+export async function previewAffectedKeys(
   db: Db,
   workspace: WorkspaceId,
   change: { readonly userId: UserId; readonly role?: Role },
@@ -20,17 +20,20 @@ export async function previewStoppedKeys(
   const scope = openAsOperator(workspace);
   await db.transaction().execute((trx) => getWorkspaceSummary(trx, workspace)); // Reports a missing workspace.
   const { keys } = await inWorkspace(db, scope, (trx) => previewOffboarding(trx, scope, change));
-  const stopped = keys.filter(({ stoppedPermissions }) => stoppedPermissions.length > 0);
-  return listOf(iterate(stopped), {
-    present: ({ stoppedPermissions, ...key }) => ({ ...presentWorkspaceKey(key), stoppedPermissions }),
+  const affected = keys.filter(({ lostPermissions }) => lostPermissions.length > 0);
+  return listOf(iterate(affected), {
+    present: ({ lostPermissions, ...key }) => ({
+      ...presentWorkspaceKey(key),
+      stoppedPermissions: lostPermissions,
+    }),
     view: [
       ...workspaceKeyView.filter(({ label }) => label !== "Owner"),
       {
-        label: "Stops",
+        label: "Loses",
         text: ({ stoppedPermissions }) => (change.role ? stoppedPermissions.join(", ") : "everything"),
       },
     ],
-    emptyText: "No key would stop working.",
+    emptyText: "No key would lose access.",
   });
 }
 
