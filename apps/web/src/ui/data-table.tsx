@@ -66,6 +66,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
         aria-label={label}
         aria-busy={isBusy}
         data-stale={isStale || undefined}
+        data-tall={props.isTall}
       >
         <colgroup>
           {selection && <col style={{ width: selectionWidth }} />}

@@ -94,6 +94,7 @@ function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): Reac
       isFiltered={isFiltered}
       failureTitle="Couldn’t load webhooks"
       columns={columns}
+      isTall
       idOf={idOf}
       search={search}
       navigation={table}

@@ -63,6 +63,7 @@ export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysPr
         isFiltered={isFiltered}
         failureTitle="Couldn’t load API keys"
         columns={apiKeyColumns}
+        isTall
         idOf={({ id }) => id}
         search={search}
         navigation={table}
