@@ -134,7 +134,7 @@ export function InvitationsPage(): ReactElement {
             />
           ),
         }}
-        empty={<NoInvitations />}
+        empty={<NoInvitations action={inviteButton} />}
       />
       <LazyDialog
         source={inviteDialog}
@@ -156,9 +156,9 @@ function idOf({ id }: Invitation): string {
   return id;
 }
 
-function NoInvitations(): ReactElement {
+function NoInvitations({ action }: { readonly action: ReactElement }): ReactElement {
   return (
-    <EmptyPanel title="No pending invitations">
+    <EmptyPanel title="No pending invitations" action={action}>
       Invitations appear here until they are accepted or revoked, and for 30 days after they expire.
     </EmptyPanel>
   );
