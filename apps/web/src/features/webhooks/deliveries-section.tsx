@@ -84,6 +84,7 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
         defaultSort={defaultDeliverySort}
         actions={actions}
         actionsWidth={112}
+        isTall
         empty={
           search.status ? (
             <NoMatch noun="delivery" level={3} onClear={() => table.change({ status: undefined })}>
