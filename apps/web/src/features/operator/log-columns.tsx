@@ -26,7 +26,7 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
   },
   {
     id: "subject",
-    label: "User or workspace",
+    label: "Target",
     minWidth: 200,
     isWide: true,
     grow: 2,

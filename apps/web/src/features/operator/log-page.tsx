@@ -59,7 +59,7 @@ export function LogPage(): ReactElement {
           />
         }
         target={{
-          label: "User or workspace",
+          label: "Target",
           isId: isLogTarget,
           error: "Enter the ID of a user or a workspace.",
         }}
