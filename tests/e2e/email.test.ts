@@ -184,7 +184,8 @@ test("verifies an email address with an emailed link, in a session of the accoun
   expect(await page.getByRole("button", { name: "Send verification email" }).count()).toBe(0);
 
   await page.goto(`${environment.baseUrl}/account/notices`);
-  await byEmail.uncheck();
+  await byEmail.click();
+  await expect.poll(() => byEmail.isChecked()).toBe(false);
   await expect.poll(() => byEmail.isEnabled()).toBe(true);
   await page.reload();
   await inApp.waitFor();

@@ -87,9 +87,9 @@ export function InvitationsPage(): ReactElement {
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const inviteButton = (
+  const inviteButton = (label: string) => (
     <Button leftSection={<IconPlus size={16} />} onClick={invite.open} flex="none">
-      Invite a person
+      {label}
     </Button>
   );
   return (
@@ -106,7 +106,7 @@ export function InvitationsPage(): ReactElement {
             Members
           </Link>
         }
-        action={inviteButton}
+        action={inviteButton("Invite a person")}
       />
       <GrowingTable
         label="Invitations"
@@ -134,7 +134,7 @@ export function InvitationsPage(): ReactElement {
             />
           ),
         }}
-        empty={<NoInvitations action={inviteButton} />}
+        empty={<NoInvitations action={inviteButton("Create an invitation")} />}
       />
       <LazyDialog
         source={inviteDialog}

@@ -94,10 +94,12 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
             <EmptyPanel
               title="No deliveries yet"
               level={3}
-              action={<TestMessageButton workspaceId={workspaceId} webhook={webhook} />}
+              action={
+                <TestMessageButton workspaceId={workspaceId} webhook={webhook} label="Try this webhook" />
+              }
             >
-              Each message of the last 30 days appears here, with the response of the server. Send a test
-              message to try the webhook.
+              Each message of the last 30 days appears here, with the response of the server. To try the
+              webhook, send a test message.
             </EmptyPanel>
           )
         }

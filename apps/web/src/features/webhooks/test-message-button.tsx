@@ -8,10 +8,11 @@ import { BusyButton } from "../../ui/busy-button.tsx";
 interface TestMessageButtonProps {
   readonly workspaceId: string;
   readonly webhook: Webhook;
+  readonly label: string;
 }
 
 /** Sends a test message to a webhook, which must be enabled. */
-export function TestMessageButton({ workspaceId, webhook }: TestMessageButtonProps): ReactElement {
+export function TestMessageButton({ workspaceId, webhook, label }: TestMessageButtonProps): ReactElement {
   const queryClient = useQueryClient();
   const test = useMutation(
     trpc.webhooks.test.mutationOptions({
@@ -29,7 +30,7 @@ export function TestMessageButton({ workspaceId, webhook }: TestMessageButtonPro
       disabled={webhook.isDisabled}
       onClick={() => test.mutate({ workspaceId, id: webhook.id })}
     >
-      Send test message
+      {label}
     </BusyButton>
   );
 }

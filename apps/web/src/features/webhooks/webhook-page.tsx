@@ -94,7 +94,7 @@ function Actions({ workspace, webhook }: WebhookProps): ReactElement {
   const dialogProps = { workspaceId: workspace.id, webhook };
   return (
     <Group gap={8}>
-      <TestMessageButton workspaceId={workspace.id} webhook={webhook} />
+      <TestMessageButton workspaceId={workspace.id} webhook={webhook} label="Send test message" />
       <Button variant="default" onClick={rotation.open}>
         Rotate secret
       </Button>
