@@ -87,10 +87,10 @@ test("sends a message again, and filters deliveries in the URL", async () => {
   expect(receiver.messages).toHaveLength(sent + 1);
   await page.getByRole("combobox", { name: "Status of deliveries" }).click();
   await page.getByRole("option", { name: "Failed" }).click();
-  await page.getByText("No deliveries have this status.").waitFor();
+  await page.getByRole("heading", { name: "No delivery matches" }).waitFor();
   await page.waitForURL(/\?status=failed$/);
   await page.reload();
-  await page.getByText("No deliveries have this status.").waitFor();
+  await page.getByRole("heading", { name: "No delivery matches" }).waitFor();
 });
 
 test("rotates the secret after asking for the password, and edits the webhook", async () => {
