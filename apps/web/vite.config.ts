@@ -25,8 +25,6 @@ const toastLibraries =
 const formLibraries = /@mantine\/form|klona|fast-deep-equal/;
 /** Separate from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
-/** Only the page of notices has switches. */
-const switchLibraries = /@mantine\/core\/.*\/Switch\//;
 
 function isFirstLibrary(path: string): boolean {
   const others = [
@@ -36,7 +34,6 @@ function isFirstLibrary(path: string): boolean {
     toastLibraries,
     formLibraries,
     textAreaLibraries,
-    switchLibraries,
     tableModules,
   ];
   return path.includes("node_modules") && !others.some((libraries) => libraries.test(path));

@@ -155,7 +155,12 @@ test("verifies an email address with an emailed link, in a session of the accoun
   await page.getByRole("button", { name: "Create account" }).click();
   await page.waitForURL(/\/w\//);
   expect((await mailbox.receive(address)).subject).toBe("Verify your email address");
-  await page.goto(`${environment.baseUrl}/account/profile`);
+  await page.goto(`${environment.baseUrl}/account/notices`);
+  const inApp = page.getByRole("checkbox", { name: "Your role changed, in the app" });
+  const byEmail = page.getByRole("checkbox", { name: "Your role changed, by email" });
+  await inApp.waitFor();
+  expect(await byEmail.count()).toBe(0);
+  await page.getByRole("link", { name: "verify your email address" }).click();
   await page.getByText("Unverified").waitFor();
   await page.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
@@ -177,6 +182,14 @@ test("verifies an email address with an emailed link, in a session of the accoun
   await page.getByRole("link", { name: "Go to your profile" }).click();
   await page.getByText("Verified", { exact: true }).waitFor();
   expect(await page.getByRole("button", { name: "Send verification email" }).count()).toBe(0);
+
+  await page.goto(`${environment.baseUrl}/account/notices`);
+  await byEmail.click();
+  await expect.poll(() => byEmail.isChecked()).toBe(false);
+  await expect.poll(() => byEmail.isEnabled()).toBe(true);
+  await page.reload();
+  await inApp.waitFor();
+  expect([await inApp.isChecked(), await byEmail.isChecked()]).toEqual([true, false]);
 });
 
 test("a new password for an unverified account deletes its keys, after a warning", async () => {

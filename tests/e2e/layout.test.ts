@@ -136,10 +136,15 @@ const findProblems = `(() => {
     const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
       const text = walker.currentNode;
-      const words = text.textContent.trim();
-      if (words === "" || !isShown(text.parentElement)) continue;
+      // A text with possible line breaks consists of several nodes.
+      if (text.previousSibling?.nodeName === "WBR") continue;
+      let last = text;
+      while (last.nextSibling && (last.nodeName === "WBR" || last.nextSibling.nodeName === "WBR")) last = last.nextSibling;
       const range = document.createRange();
-      range.selectNodeContents(text);
+      range.setStartBefore(text);
+      range.setEndAfter(last);
+      const words = range.toString().trim();
+      if (words === "" || !isShown(text.parentElement)) continue;
       let { left, right, top, bottom } = range.getBoundingClientRect();
       const whole = right - left;
       for (let box = text.parentElement; box && box !== root; box = box.parentElement) {

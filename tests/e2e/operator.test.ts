@@ -201,7 +201,7 @@ test("filters the instance log by event, person, target and day, in the URL", as
     actor: expect.stringMatching(/^usr_/),
     from: "2020-01-02",
   });
-  await ada.getByLabel("User or workspace").fill("grace");
+  await ada.getByLabel("Target").fill("grace");
   await ada.getByText("Enter the ID of a user or a workspace.").waitFor();
   await ada.goto(`${environment.baseUrl}/operator/workspaces`);
   await ada.getByRole("link", { name: "Show Grace Hopper’s workspace in the instance log" }).click();

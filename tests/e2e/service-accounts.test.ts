@@ -47,7 +47,7 @@ test("creates a service account and a key, by keyboard", async () => {
   await ada.keyboard.press("Enter");
   await ada.getByRole("heading", { level: 1, name: "Deploys" }).waitFor();
   await ada.getByText("Service account with the role member.").waitFor();
-  await ada.getByText("No API keys yet.").waitFor();
+  await ada.getByRole("heading", { name: "No API keys yet" }).waitFor();
 
   await ada.getByRole("button", { name: "New API key" }).click();
   const dialog = dialogOf(ada);

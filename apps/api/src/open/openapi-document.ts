@@ -44,7 +44,7 @@ export function createOpenApiDocument(
       headers,
       responses: Object.fromEntries(errors.toSorted(([one], [other]) => (one < other ? -1 : 1))),
       securitySchemes: {
-        apiKey: { type: "http", scheme: "bearer", description: "An API key, such as `lk_…`." },
+        apiKey: { type: "http", scheme: "bearer", description: "An API key, which starts with `lk_`." },
       },
     },
   };
@@ -56,7 +56,7 @@ const allowUnknownMembers: NonNullable<CreateDocumentOptions["override"]> = ({ j
   if (io === "output" && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
 };
 
-const introduction = `Call the API with an API key from the web app, as \`Authorization: Bearer lk_…\`. A key has the current permissions of its owner in all of the owner's workspaces, unless the key is restricted.
+const introduction = `Call the API with an API key from the web app, in the header \`Authorization: Bearer <key>\`. A key has the current permissions of its owner in all of the owner's workspaces, unless the key is restricted.
 
 ## Requests and responses
 

@@ -132,9 +132,17 @@ function correctRoles(): void {
   }
 }
 
+/** Writes out the symbol of the Control key, for which most fonts have no glyph. */
+function writeShortcut(): void {
+  for (const symbol of document.querySelectorAll('.sr-only + [aria-hidden="true"]')) {
+    if (symbol.textContent === "⌃") symbol.textContent = "Ctrl";
+  }
+}
+
 /** Elements appear as the user scrolls and opens dialogs. */
 function correctAccessibility(): void {
   nameElements();
   correctRoles();
+  writeShortcut();
 }
 new MutationObserver(correctAccessibility).observe(document.body, { childList: true, subtree: true });

@@ -1,4 +1,5 @@
 import { type ReactElement, type ReactNode, useId } from "react";
+import checkboxClasses from "./checkbox.module.css";
 import classes from "./choice.module.css";
 
 interface ChoiceProps {
@@ -23,7 +24,7 @@ export function Choice(props: ChoiceProps): ReactElement {
   return (
     <label className={classes.choice} data-disabled={isDisabled || undefined}>
       <input
-        className={classes.input}
+        className={`${checkboxClasses.box} ${classes.input}`}
         type={kind}
         name={name}
         checked={isChosen}

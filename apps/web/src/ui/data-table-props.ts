@@ -36,6 +36,8 @@ export interface DataTableProps<Item> {
     /** Why a row can't be selected; undefined if it can. Must be the same function at each render. */
     readonly blockedReason?: (item: Item) => string | undefined;
   };
+  /** Whether rows are as high as two lines need, because a column has a second line. */
+  readonly isTall?: boolean;
   /** A line below a row, such as why a change of it failed. */
   readonly note?: (item: Item) => ReactNode;
 }

@@ -1,6 +1,7 @@
 import { Skeleton } from "@mantine/core";
 import { type ReactElement, useContext } from "react";
 import cardClasses from "./cards.module.css";
+import checkboxClasses from "./checkbox.module.css";
 import classes from "./data-table.module.css";
 import type { DataTableProps } from "./data-table-props.ts";
 import { ExactTimes } from "./exact-times.ts";
@@ -66,6 +67,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
         aria-label={label}
         aria-busy={isBusy}
         data-stale={isStale || undefined}
+        data-tall={props.isTall}
       >
         <colgroup>
           {selection && <col style={{ width: selectionWidth }} />}
@@ -80,7 +82,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
               <th scope="col" className={classes.check}>
                 <input
                   type="checkbox"
-                  className={classes.box}
+                  className={checkboxClasses.box}
                   aria-label="Select all on this page"
                   disabled={!rows.some((row) => row.getCanSelect())}
                   checked={rows.length > 0 && table.getIsAllRowsSelected()}

@@ -29,27 +29,27 @@ const soonDays = 7;
  * The statuses of a key: one if it doesn't work, else "Active" or everything that needs attention.
  */
 export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
-  if (key.isDisabled) return [{ label: "Disabled", tone: "stopped" }];
+  if (key.isDisabled) return [{ label: "Disabled", tone: "rejected" }];
   const leftMs = key.expiresAt === null ? undefined : Date.parse(key.expiresAt) - now.getTime();
   if (leftMs !== undefined && leftMs <= 0) return [describeTimeLeft(leftMs)];
-  if (key.isOwnerDisabled) return [{ label: "Owner disabled", tone: "stopped" }];
-  if (key.isBlocked) return [{ label: "Blocked here", tone: "stopped" }];
-  if (key.violation === "idle") return [{ label: "Idle", tone: "stopped" }];
-  if (key.violation) return [{ label: "Violates policy", tone: "stopped" }];
+  if (key.isOwnerDisabled) return [{ label: "Owner disabled", tone: "rejected" }];
+  if (key.isBlocked) return [{ label: "Blocked here", tone: "rejected" }];
+  if (key.violation === "idle") return [{ label: "Idle", tone: "rejected" }];
+  if (key.violation) return [{ label: "Violates policy", tone: "rejected" }];
   const notable: KeyStatus[] = [
     ...(leftMs !== undefined && leftMs <= soonDays * dayMs ? [describeTimeLeft(leftMs)] : []),
     ...(key.isRotating ? [{ label: "Rotating", tone: "neutral" } as const] : []),
-    ...(key.isRateLimited ? [{ label: "Rate limited", tone: "warning" } as const] : []),
+    ...(key.isRateLimited ? [{ label: "Rate limited", tone: "limited" } as const] : []),
   ];
-  return notable.length > 0 ? notable : [{ label: "Active", tone: "ok" }];
+  return notable.length > 0 ? notable : [{ label: "Active", tone: "allowed" }];
 }
 
 /** Describes when a key expires, or that it has expired. @param leftMs the time left, in milliseconds. */
 export function describeTimeLeft(leftMs: number): KeyStatus {
-  if (leftMs <= 0) return { label: "Expired", tone: "stopped" };
+  if (leftMs <= 0) return { label: "Expired", tone: "rejected" };
   return {
     label: `Expires in ${describeDuration(leftMs)}`,
-    tone: leftMs <= soonDays * dayMs ? "warning" : "neutral",
+    tone: leftMs <= soonDays * dayMs ? "attention" : "neutral",
   };
 }
 

@@ -1,5 +1,6 @@
 import { Tooltip } from "@mantine/core";
 import type { ReactElement } from "react";
+import checkboxClasses from "./checkbox.module.css";
 import classes from "./data-table.module.css";
 import type { RowProps } from "./table-row-props.ts";
 
@@ -16,7 +17,7 @@ export function RowCheckbox<Item extends object>(
     <Tooltip label={reason} disabled={reason === undefined} multiline maw={260}>
       <input
         type="checkbox"
-        className={classes.box}
+        className={`${checkboxClasses.box} ${classes.box}`}
         aria-label={`Select ${name}`}
         checked={isSelected && reason === undefined}
         {...(reason !== undefined && { "aria-disabled": true, "aria-description": reason })}

@@ -1,14 +1,17 @@
-import { useLocalStorage } from "@mantine/hooks";
+import { useLocalStorage, useMediaQuery } from "@mantine/hooks";
 
 /**
- * Whether the navigation is collapsed to icons, and a function that toggles it. The browser
- * remembers the state.
+ * Whether the navigation is collapsed to icons, and a function that toggles it. The browser remembers the state. Until the
+ * user chooses one, the navigation is collapsed in windows in which lists would otherwise have too little room for a table.
  */
 export function useCollapsedNavigation(): { readonly isCollapsed: boolean; readonly onToggle: () => void } {
-  const [isCollapsed, setIsCollapsed] = useLocalStorage({
+  const options = { getInitialValueInEffect: false };
+  const isNarrow = useMediaQuery("(max-width: 899px)", false, options);
+  const [chosen, setChosen] = useLocalStorage<boolean | null>({
     key: "latchkey.navigation-folded",
-    defaultValue: false,
-    getInitialValueInEffect: false,
+    defaultValue: null,
+    ...options,
   });
-  return { isCollapsed, onToggle: () => setIsCollapsed((wasCollapsed) => !wasCollapsed) };
+  const isCollapsed = chosen ?? isNarrow;
+  return { isCollapsed, onToggle: () => setChosen(!isCollapsed) };
 }

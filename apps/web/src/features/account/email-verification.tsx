@@ -24,7 +24,7 @@ export function EmailVerification({ email }: { readonly email: string }): ReactE
         You sign in with <strong>{email}</strong>.{" "}
         {status && (sendsEmail || status.isVerified) && (
           <StatusBadge
-            tone={status.isVerified ? "ok" : "warning"}
+            tone={status.isVerified ? "neutral" : "attention"}
             label={status.isVerified ? "Verified" : "Unverified"}
           />
         )}

@@ -128,6 +128,7 @@ export function ApiKeysPage(): ReactElement {
           isFiltered={q !== "" || status !== undefined}
           failureTitle="Couldn’t load your API keys"
           columns={apiKeyColumns}
+          isTall
           idOf={idOf}
           search={search}
           navigation={table}

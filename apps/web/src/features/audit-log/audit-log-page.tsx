@@ -45,19 +45,7 @@ export function AuditLogPage(): ReactElement {
       {isAllowed ? (
         <Log workspace={workspace} />
       ) : (
-        <EmptyPanel
-          title="Your role can’t view the audit log"
-          action={
-            <Button
-              variant="default"
-              renderRoot={(props) => (
-                <Link {...props} to="/w/$slug/members" params={{ slug: workspace.slug }} />
-              )}
-            >
-              View members
-            </Button>
-          }
-        >
+        <EmptyPanel title="Your role can’t view the audit log" action={<MembersLink slug={workspace.slug} />}>
           You are {withArticle(access.role)} here; only {describeHolders(access.holders("audit:read"))} can
           see who changed what.
         </EmptyPanel>
@@ -127,7 +115,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
               Choose another event, another actor, or other days.
             </NoMatch>
           ) : (
-            <NoEvents />
+            <NoEvents slug={workspace.slug} />
           )
         }
       />
@@ -165,10 +153,21 @@ function idOf({ id }: AuditEvent): string {
   return id;
 }
 
-function NoEvents(): ReactElement {
+function NoEvents({ slug }: { readonly slug: string }): ReactElement {
   return (
-    <EmptyPanel title="Nothing yet">
+    <EmptyPanel title="No events yet" action={<MembersLink slug={slug} />}>
       Changes to the workspace, its members and its API keys appear here, with the person and IP address.
     </EmptyPanel>
+  );
+}
+
+function MembersLink({ slug }: { readonly slug: string }): ReactElement {
+  return (
+    <Button
+      variant="default"
+      renderRoot={(props) => <Link {...props} to="/w/$slug/members" params={{ slug }} />}
+    >
+      View members
+    </Button>
   );
 }

@@ -1,6 +1,7 @@
 import { roleTitles } from "../../server/roles.ts";
 import type { Invitation } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
+import { EmailAddress } from "../../ui/email-address.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
@@ -20,7 +21,7 @@ export const invitationColumns: readonly [DataColumn<Invitation>, ...DataColumn<
     cell: ({ email, status }) => (
       <span className={classes.person}>
         <span className={classes.name} title={email}>
-          {email}
+          <EmailAddress address={email} />
         </span>
         {status !== "pending" && <Tag>{statusTitles[status]}</Tag>}
       </span>

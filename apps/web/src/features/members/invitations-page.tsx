@@ -87,9 +87,9 @@ export function InvitationsPage(): ReactElement {
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const inviteButton = (
+  const inviteButton = (label: string) => (
     <Button leftSection={<IconPlus size={16} />} onClick={invite.open} flex="none">
-      Invite a person
+      {label}
     </Button>
   );
   return (
@@ -106,7 +106,7 @@ export function InvitationsPage(): ReactElement {
             Members
           </Link>
         }
-        action={inviteButton}
+        action={inviteButton("Invite a person")}
       />
       <GrowingTable
         label="Invitations"
@@ -134,7 +134,7 @@ export function InvitationsPage(): ReactElement {
             />
           ),
         }}
-        empty={<NoInvitations />}
+        empty={<NoInvitations action={inviteButton("Create an invitation")} />}
       />
       <LazyDialog
         source={inviteDialog}
@@ -156,9 +156,9 @@ function idOf({ id }: Invitation): string {
   return id;
 }
 
-function NoInvitations(): ReactElement {
+function NoInvitations({ action }: { readonly action: ReactElement }): ReactElement {
   return (
-    <EmptyPanel title="No pending invitations">
+    <EmptyPanel title="No pending invitations" action={action}>
       Invitations appear here until they are accepted or revoked, and for 30 days after they expire.
     </EmptyPanel>
   );

@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 import type { Member } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
+import { EmailAddress } from "../../ui/email-address.tsx";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
@@ -48,7 +49,7 @@ export function memberColumns({
           <EmptyCell />
         ) : (
           <span className={classes.email} title={email}>
-            {email}
+            <EmailAddress address={email} />
           </span>
         ),
     },

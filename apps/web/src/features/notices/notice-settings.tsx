@@ -1,9 +1,10 @@
-import { Switch } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import { type NoticeSetting, trpc } from "../../server/trpc.ts";
+import checkboxClasses from "../../ui/checkbox.module.css";
 import { Section } from "../../ui/section.tsx";
 import classes from "./notices.module.css";
 
@@ -18,10 +19,13 @@ const kindTitles = {
   "quota-nearly-reached": "Quota nearly reached",
 } as const satisfies Record<NoticeSetting["kind"], string>;
 
-/** One switch per kind and channel. */
+/** One checkbox per kind and channel, without the channel by which the user can't get notices. */
 export function NoticeSettings(): ReactElement {
   const queries = useQueryClient();
   const settings = useQuery(trpc.notices.settings.queryOptions());
+  const emailStatus = useQuery(trpc.account.emailStatus.queryOptions());
+  // A node of a previous version doesn't know whether the email address is verified.
+  const isUnverified = emailStatus.data?.isVerified === false;
   const change = useMutation(
     trpc.notices.changeSetting.mutationOptions({
       onSettled: () => queries.invalidateQueries(trpc.notices.settings.queryFilter()),
@@ -29,47 +33,44 @@ export function NoticeSettings(): ReactElement {
   );
   return (
     <Section title="Notice settings">
-      <QueryPanel query={settings} failureTitle="Couldn’t load the settings" height={400}>
-        {({ kinds }) => (
-          <div className={classes.box}>
-            <table className={classes.settings}>
-              <thead>
-                <tr>
-                  <th scope="col">Notice</th>
-                  <th scope="col">In the app</th>
-                  <th scope="col">By email</th>
-                </tr>
-              </thead>
-              <tbody>
-                {kinds.map((setting) => (
-                  <tr key={setting.kind}>
-                    <th scope="row">{kindTitles[setting.kind]}</th>
-                    <td>
-                      <Switch
-                        aria-label={`${kindTitles[setting.kind]}, in the app`}
-                        checked={setting.inApp}
-                        disabled={change.isPending}
-                        onChange={({ currentTarget: { checked } }) =>
-                          change.mutate({ kind: setting.kind, inApp: checked })
-                        }
-                      />
-                    </td>
-                    <td>
-                      <Switch
-                        aria-label={`${kindTitles[setting.kind]}, by email`}
-                        checked={setting.byEmail}
-                        disabled={change.isPending}
-                        onChange={({ currentTarget: { checked } }) =>
-                          change.mutate({ kind: setting.kind, byEmail: checked })
-                        }
-                      />
-                    </td>
+      <QueryPanel query={settings} failureTitle="Couldn’t load the settings" height={352}>
+        {({ kinds, sendsEmail }) => {
+          const getsEmail = sendsEmail && !isUnverified;
+          return (
+            <div className={classes.box}>
+              <table className={classes.settings}>
+                <thead>
+                  <tr>
+                    <th scope="col">Notice</th>
+                    <th scope="col">In the app</th>
+                    {getsEmail && <th scope="col">By email</th>}
                   </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        )}
+                </thead>
+                <tbody>
+                  {kinds.map(({ kind, inApp, byEmail }) => (
+                    <tr key={kind}>
+                      <th scope="row">{kindTitles[kind]}</th>
+                      <Setting
+                        label={`${kindTitles[kind]}, in the app`}
+                        isOn={inApp}
+                        isDisabled={change.isPending}
+                        onChange={(isOn) => change.mutate({ kind, inApp: isOn })}
+                      />
+                      {getsEmail && (
+                        <Setting
+                          label={`${kindTitles[kind]}, by email`}
+                          isOn={byEmail}
+                          isDisabled={change.isPending}
+                          onChange={(isOn) => change.mutate({ kind, byEmail: isOn })}
+                        />
+                      )}
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          );
+        }}
       </QueryPanel>
       {change.isError && (
         <p className={classes.note} role="alert">
@@ -79,6 +80,37 @@ export function NoticeSettings(): ReactElement {
       {settings.data && !settings.data.sendsEmail && (
         <p className={classes.note}>This instance doesn’t send email, so notices appear only in the app.</p>
       )}
+      {settings.data?.sendsEmail && isUnverified && (
+        <p className={classes.note}>
+          To get notices by email, <Link to="/account/profile">verify your email address</Link>.
+        </p>
+      )}
     </Section>
+  );
+}
+
+interface SettingProps {
+  /** The accessible name. */
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly isDisabled: boolean;
+  readonly onChange: (isOn: boolean) => void;
+}
+
+/** A cell with a checkbox, which also reacts to clicks beside it. */
+function Setting({ label, isOn, isDisabled, onChange }: SettingProps): ReactElement {
+  return (
+    <td>
+      <label className={classes.setting}>
+        <input
+          type="checkbox"
+          className={checkboxClasses.box}
+          aria-label={label}
+          checked={isOn}
+          disabled={isDisabled}
+          onChange={({ currentTarget: { checked } }) => onChange(checked)}
+        />
+      </label>
+    </td>
   );
 }

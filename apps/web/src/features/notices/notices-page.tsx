@@ -1,6 +1,6 @@
 import { Button, Skeleton } from "@mantine/core";
 import { infiniteQueryOptions, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
@@ -93,7 +93,21 @@ export function NoticesPage(): ReactElement {
             onRetry={() => void list.refetch()}
           />
         ) : notices?.length === 0 ? (
-          <EmptyPanel title={isUnread ? "No unread notices" : "No notices yet"} level={3}>
+          <EmptyPanel
+            title={isUnread ? "No unread notices" : "No notices yet"}
+            level={3}
+            action={
+              isUnread ? (
+                <Button variant="default" onClick={() => void navigate({ search: {}, replace: true })}>
+                  Show all notices
+                </Button>
+              ) : (
+                <Button variant="default" renderRoot={(props) => <Link {...props} to="/account/api-keys" />}>
+                  Go to your API keys
+                </Button>
+              )
+            }
+          >
             When one of your API keys is about to expire, your role changes, or someone signs in from a new
             device, a notice appears here.
           </EmptyPanel>

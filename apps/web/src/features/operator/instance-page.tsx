@@ -83,7 +83,7 @@ function DatabaseSection({ database }: { readonly database: InstanceState["datab
       <dl className={sectionClasses.facts}>
         <dt>Status</dt>
         <dd>
-          <StatusBadge tone="ok" label="Reachable" />
+          <StatusBadge tone="neutral" label="Reachable" />
           <span>in {formatCount(responseMs)} ms</span>
         </dd>
         <dt>Size</dt>
@@ -124,7 +124,7 @@ function JobsSection({ jobs }: { readonly jobs: InstanceState["jobs"] }): ReactE
       <dl className={sectionClasses.facts}>
         <dt>Status</dt>
         <dd>
-          <StatusBadge tone={isDelayed ? "warning" : "ok"} label={isDelayed ? "Delayed" : "On time"} />
+          <StatusBadge tone={isDelayed ? "attention" : "neutral"} label={isDelayed ? "Delayed" : "On time"} />
         </dd>
         <dt>Waiting</dt>
         <dd>{describeCount(waiting)}</dd>

@@ -2,9 +2,9 @@ import type { ReactElement } from "react";
 import type { InstanceEvent } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
+import eventClasses from "../../ui/event-columns.module.css";
 import { ipAddressColumn, requestColumn, timeColumn } from "../../ui/event-columns.tsx";
 import { instanceActionTitles } from "./instance-action-titles.ts";
-import classes from "./user-columns.module.css";
 
 /** The columns of the instance log. */
 export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<InstanceEvent>[]] = [
@@ -12,7 +12,7 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
     id: "action",
     label: "Event",
     minWidth: 200,
-    grow: 1,
+    grow: 0,
     rank: 0,
     cell: ({ action }) => <Text text={instanceActionTitles[action]} />,
   },
@@ -26,7 +26,7 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
   },
   {
     id: "subject",
-    label: "User or workspace",
+    label: "Target",
     minWidth: 200,
     isWide: true,
     grow: 2,
@@ -49,11 +49,7 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
 
 function Text({ text }: { readonly text: string }): ReactElement {
   if (text === "") return <EmptyCell />;
-  return (
-    <bdi className={classes.text} title={text}>
-      {text}
-    </bdi>
-  );
+  return <bdi className={eventClasses.sentence}>{text}</bdi>;
 }
 
 const actorNames = {

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { toLogInput } from "../../server/log-input.ts";
 import { type InstanceEvent, trpc, trpcClient } from "../../server/trpc.ts";
@@ -9,6 +9,7 @@ import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { isLogFiltered, withoutFilter } from "../../ui/log-filter.ts";
 import { LogFilters } from "../../ui/log-filters.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { defaultLogSort } from "../../ui/table-search.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
@@ -58,7 +59,7 @@ export function LogPage(): ReactElement {
           />
         }
         target={{
-          label: "User or workspace",
+          label: "Target",
           isId: isLogTarget,
           error: "Enter the ID of a user or a workspace.",
         }}
@@ -83,11 +84,13 @@ export function LogPage(): ReactElement {
         navigation={table}
         defaultSort={defaultLogSort}
         empty={
-          <EmptyPanel title={isFiltered ? "No event matches" : "Nothing yet"}>
-            {isFiltered
-              ? "Change a filter, or show all events."
-              : "Changes by operators appear here, with the person, the time and the IP address."}
-          </EmptyPanel>
+          isFiltered ? (
+            <NoMatch noun="event" onClear={() => table.change(withoutFilter)}>
+              Choose another event, another actor, or other days.
+            </NoMatch>
+          ) : (
+            <NoEvents />
+          )
         }
       />
     </>
@@ -96,4 +99,19 @@ export function LogPage(): ReactElement {
 
 function idOf({ id }: InstanceEvent): string {
   return id;
+}
+
+function NoEvents(): ReactElement {
+  return (
+    <EmptyPanel
+      title="No events yet"
+      action={
+        <Button variant="default" renderRoot={(props) => <Link {...props} to="/operator/users" />}>
+          Manage users
+        </Button>
+      }
+    >
+      Changes by operators appear here, with the person, the time and the IP address.
+    </EmptyPanel>
+  );
 }

@@ -1,6 +1,7 @@
 import type { UserOverview } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
+import { EmailAddress } from "../../ui/email-address.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./user-columns.module.css";
@@ -33,7 +34,7 @@ export const userColumns: readonly [DataColumn<UserOverview>, ...DataColumn<User
     rank: 1,
     cell: ({ email }) => (
       <span className={classes.text} title={email}>
-        {email}
+        <EmailAddress address={email} />
       </span>
     ),
   },

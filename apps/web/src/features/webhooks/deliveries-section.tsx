@@ -6,13 +6,15 @@ import { type ReactElement, useCallback } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type Delivery, trpc, type Webhook } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
-import sectionClasses from "../../ui/section.module.css";
+import { NoMatch } from "../../ui/no-match.tsx";
 import { Section } from "../../ui/section.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { deliveryColumns, titleOf } from "./delivery-columns.tsx";
+import { TestMessageButton } from "./test-message-button.tsx";
 import { useDeliveries } from "./use-webhooks.ts";
 import { type DeliveriesSearch, defaultDeliverySort, deliveryStatusTitles } from "./webhooks-search.ts";
 
@@ -82,12 +84,24 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
         defaultSort={defaultDeliverySort}
         actions={actions}
         actionsWidth={112}
+        isTall
         empty={
-          <p className={sectionClasses.note}>
-            {search.status
-              ? "No deliveries have this status."
-              : "Nothing was sent to this webhook in the last 30 days. Send a test message to try it."}
-          </p>
+          search.status ? (
+            <NoMatch noun="delivery" level={3} onClear={() => table.change({ status: undefined })}>
+              Choose another status.
+            </NoMatch>
+          ) : (
+            <EmptyPanel
+              title="No deliveries yet"
+              level={3}
+              action={
+                <TestMessageButton workspaceId={workspaceId} webhook={webhook} label="Try this webhook" />
+              }
+            >
+              Each message of the last 30 days appears here, with the response of the server. To try the
+              webhook, send a test message.
+            </EmptyPanel>
+          )
         }
       />
     </Section>

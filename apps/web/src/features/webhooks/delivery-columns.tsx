@@ -10,7 +10,7 @@ import { deliveryStatusTitles } from "./webhooks-search.ts";
 
 type Attempt = Delivery["attempts"][number];
 
-const tones = { pending: "neutral", succeeded: "ok", failed: "stopped" } as const satisfies Record<
+const tones = { pending: "inactive", succeeded: "neutral", failed: "attention" } as const satisfies Record<
   Delivery["status"],
   StatusTone
 >;

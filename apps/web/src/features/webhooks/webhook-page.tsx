@@ -1,17 +1,14 @@
 import { Button, Group, Skeleton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
 import { IconPencil } from "@tabler/icons-react";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { actionTitles } from "../../server/action-titles.ts";
-import { describeFailure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc, type Webhook } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
@@ -24,6 +21,7 @@ import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import { DeliveriesSection } from "./deliveries-section.tsx";
+import { TestMessageButton } from "./test-message-button.tsx";
 import { WebhookDangerSection } from "./webhook-danger-section.tsx";
 import { describeWebhookStatus } from "./webhook-status.ts";
 
@@ -93,27 +91,10 @@ interface WebhookProps {
 function Actions({ workspace, webhook }: WebhookProps): ReactElement {
   const [isEditOpen, edit] = useDisclosure(false);
   const [isRotateOpen, rotation] = useDisclosure(false);
-  const queryClient = useQueryClient();
-  const test = useMutation(
-    trpc.webhooks.test.mutationOptions({
-      onSuccess: () => {
-        notifications.show({ message: "A test message is on its way." });
-        return queryClient.invalidateQueries({ queryKey: trpc.webhooks.deliveries.pathKey() });
-      },
-      onError: (error) => notifications.show({ message: describeFailure(error).message }),
-    }),
-  );
   const dialogProps = { workspaceId: workspace.id, webhook };
   return (
     <Group gap={8}>
-      <BusyButton
-        variant="default"
-        loading={test.isPending}
-        disabled={webhook.isDisabled}
-        onClick={() => test.mutate({ workspaceId: workspace.id, id: webhook.id })}
-      >
-        Send test message
-      </BusyButton>
+      <TestMessageButton workspaceId={workspace.id} webhook={webhook} label="Send test message" />
       <Button variant="default" onClick={rotation.open}>
         Rotate secret
       </Button>

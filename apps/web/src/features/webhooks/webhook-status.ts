@@ -6,6 +6,6 @@ export function describeWebhookStatus({
   isDisabled,
   failingSince,
 }: Pick<Webhook, "isDisabled" | "failingSince">): StatusBadgeProps {
-  if (isDisabled) return { label: "Disabled", tone: "stopped" };
-  return failingSince ? { label: "Failing", tone: "warning" } : { label: "Enabled", tone: "ok" };
+  if (isDisabled) return { label: "Disabled", tone: "inactive" };
+  return failingSince ? { label: "Failing", tone: "attention" } : { label: "Enabled", tone: "neutral" };
 }

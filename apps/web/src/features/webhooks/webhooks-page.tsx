@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
 import { describeHolders, withArticle } from "../../server/roles.ts";
 import type { SessionWorkspace, Webhook } from "../../server/trpc.ts";
@@ -52,9 +52,21 @@ export function WebhooksPage(): ReactElement {
         }
       />
       {isAllowed ? (
-        <Webhooks workspace={workspace} />
+        <Webhooks workspace={workspace} onCreate={creation.open} />
       ) : (
-        <EmptyPanel title="Your role can’t manage webhooks">
+        <EmptyPanel
+          title="Your role can’t manage webhooks"
+          action={
+            <Button
+              variant="default"
+              renderRoot={(props) => (
+                <Link {...props} to="/w/$slug/members" params={{ slug: workspace.slug }} />
+              )}
+            >
+              View members
+            </Button>
+          }
+        >
           You are {withArticle(access.role)} here; only {describeHolders(access.holders("webhooks:manage"))}{" "}
           can see and change them.
         </EmptyPanel>
@@ -67,7 +79,12 @@ export function WebhooksPage(): ReactElement {
   );
 }
 
-function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): ReactElement {
+interface WebhooksProps {
+  readonly workspace: SessionWorkspace;
+  readonly onCreate: () => void;
+}
+
+function Webhooks({ workspace, onCreate }: WebhooksProps): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const webhooks = useWebhooks(workspace.id, search);
@@ -94,6 +111,7 @@ function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): Reac
       isFiltered={isFiltered}
       failureTitle="Couldn’t load webhooks"
       columns={columns}
+      isTall
       idOf={idOf}
       search={search}
       navigation={table}
@@ -126,7 +144,7 @@ function Webhooks({ workspace }: { readonly workspace: SessionWorkspace }): Reac
             Search covers URLs and descriptions.
           </NoMatch>
         ) : (
-          <NoWebhooks />
+          <NoWebhooks onCreate={onCreate} />
         )
       }
     />
@@ -137,9 +155,16 @@ function idOf({ id }: Webhook): string {
   return id;
 }
 
-function NoWebhooks(): ReactElement {
+function NoWebhooks({ onCreate }: Pick<WebhooksProps, "onCreate">): ReactElement {
   return (
-    <EmptyPanel title="No webhooks yet">
+    <EmptyPanel
+      title="No webhooks yet"
+      action={
+        <Button leftSection={<IconPlus size={16} />} onClick={onCreate}>
+          Create your first webhook
+        </Button>
+      }
+    >
       Create one to send changes to members, roles and API keys to your SIEM or another server. Messages
       follow Standard Webhooks.
     </EmptyPanel>

@@ -50,7 +50,7 @@ export function workspaceKeyColumns(
     {
       id: "status",
       label: "Status",
-      minWidth: 148,
+      minWidth: 160,
       grow: 0,
       rank: 1,
       cell: (key) => <Status apiKey={key} />,

@@ -116,6 +116,7 @@ export function WorkspaceKeysPage(): ReactElement {
         isFiltered={isFiltered}
         failureTitle="Couldn’t load API keys"
         columns={columns}
+        isTall
         idOf={idOf}
         search={search}
         navigation={table}

@@ -1,13 +1,15 @@
+import { Button } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { trpc } from "../../../server/trpc.ts";
 import { isLoadingFailed } from "../../../server/use-loading-failure.ts";
 import { usePagedList } from "../../../server/use-paged-list.ts";
+import { EmptyPanel } from "../../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../../ui/filter-select.tsx";
 import { statusFilters } from "../../../ui/key-status.ts";
 import { PagedTable } from "../../../ui/paged-table.tsx";
-import sectionClasses from "../../../ui/section.module.css";
 import { Section } from "../../../ui/section.tsx";
 import { listPageSize } from "../../../ui/table-search.ts";
 import { useTableNavigation } from "../../../ui/use-table-navigation.ts";
@@ -22,10 +24,12 @@ const refreshMilliseconds = 3_000;
 interface ServiceAccountKeysProps {
   readonly workspaceId: string;
   readonly userId: string;
+  /** Opens the dialog for a new key. */
+  readonly onCreate: () => void;
 }
 
 /** The API keys of a service account. Each opens the same page as the user's own keys. */
-export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysProps): ReactElement {
+export function ServiceAccountKeys({ workspaceId, userId, onCreate }: ServiceAccountKeysProps): ReactElement {
   const navigate = route.useNavigate();
   const search = route.useSearch();
   const { q = "", status, page = 1, size = listPageSize } = search;
@@ -63,6 +67,7 @@ export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysPr
         isFiltered={isFiltered}
         failureTitle="Couldn’t load API keys"
         columns={apiKeyColumns}
+        isTall
         idOf={({ id }) => id}
         search={search}
         navigation={table}
@@ -77,12 +82,17 @@ export function ServiceAccountKeys({ workspaceId, userId }: ServiceAccountKeysPr
               onClear={() => table.change({ q: undefined, status: undefined })}
             />
           ) : (
-            <div className={sectionClasses.box}>
-              <p className={sectionClasses.words}>
-                No API keys yet. Create one per script or service, so that you can disable each one
-                separately.
-              </p>
-            </div>
+            <EmptyPanel
+              title="No API keys yet"
+              level={3}
+              action={
+                <Button leftSection={<IconPlus size={16} />} onClick={onCreate}>
+                  Create its first key
+                </Button>
+              }
+            >
+              Create one key per script or service, so that you can disable each one separately.
+            </EmptyPanel>
           )
         }
       />

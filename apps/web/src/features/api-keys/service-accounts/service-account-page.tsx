@@ -103,7 +103,7 @@ function Loaded({ workspace, account, canManage }: LoadedProps): ReactElement {
       />
       {canManage ? (
         <>
-          <ServiceAccountKeys workspaceId={workspace.id} userId={account.userId} />
+          <ServiceAccountKeys workspaceId={workspace.id} userId={account.userId} onCreate={newKey.open} />
           <ServiceAccountDanger workspace={workspace} account={account} />
         </>
       ) : (

@@ -107,7 +107,7 @@ export function ServiceAccountsPage(): ReactElement {
               Search covers the names of service accounts.
             </NoMatch>
           ) : (
-            <NoServiceAccounts />
+            <NoServiceAccounts onCreate={access.can("members:manage") ? newAccount.open : undefined} />
           )
         }
       />
@@ -129,9 +129,23 @@ function idOf({ userId }: Member): string {
   return userId;
 }
 
-function NoServiceAccounts(): ReactElement {
+interface NoServiceAccountsProps {
+  /** Undefined without the permission. */
+  readonly onCreate: (() => void) | undefined;
+}
+
+function NoServiceAccounts({ onCreate }: NoServiceAccountsProps): ReactElement {
   return (
-    <EmptyPanel title="No service accounts yet">
+    <EmptyPanel
+      title="No service accounts yet"
+      action={
+        onCreate && (
+          <Button leftSection={<IconPlus size={16} />} onClick={onCreate}>
+            Create your first service account
+          </Button>
+        )
+      }
+    >
       Create one for each integration, such as a deploy pipeline. Give it a role and API keys that every admin
       can manage.
     </EmptyPanel>
