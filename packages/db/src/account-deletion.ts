@@ -93,5 +93,6 @@ export async function deleteUser(trx: Trx, { id, name }: Pick<User, "id" | "name
   await sql`
     select from key_counters where key_id in (select id from api_keys where user_id = ${id})
     order by key_id for update`.execute(trx);
+  await trx.deleteFrom("owner_versions").where("owner_id", "=", id).execute();
   await trx.deleteFrom("users").where("id", "=", id).execute();
 }

@@ -35,7 +35,7 @@ export async function getPolicy(trx: WorkspaceTrx, scope: WorkspaceScope): Promi
   return row ?? { ...defaultPolicy, version: 1 };
 }
 
-/** Replaces the policy of a workspace. Lock the workspace first, and call `bumpKeyVersions` last in the transaction. */
+/** Replaces the policy of a workspace. Lock the workspace first, and call `bumpOwnerVersions` last in the transaction. */
 export async function putPolicy(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,

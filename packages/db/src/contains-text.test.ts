@@ -48,11 +48,13 @@ test.each([
   "a search that %s from every text costs about as much as one that resembles none",
   async (_where, search) => {
     const [ordinary, hostile]: [number[], number[]] = [[], []];
-    for (let round = 0; round < 5; round += 1) {
+    // `like` takes 50 times as long, `strpos` 10 times, a regular expression 7 times.
+    const isAlike = () => Math.min(...hostile) < 4 * Math.min(...ordinary);
+    // On a busy machine, other processes can interrupt each of the first searches.
+    for (let round = 0; round < 5 || (!isAlike() && round < 40); round += 1) {
       ordinary.push(await measure("nowhere to be found"));
       hostile.push(await measure(search));
     }
-    // `like` takes 50 times as long, `strpos` 10 times, a regular expression 7 times.
-    expect(Math.min(...hostile)).toBeLessThan(4 * Math.min(...ordinary));
+    expect(isAlike(), `${Math.min(...hostile)} ms instead of ${Math.min(...ordinary)} ms`).toBe(true);
   },
 );

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import type { UserId, WorkspaceId } from "./ids.ts";
-import { bumpKeyVersions } from "./key-counters.ts";
+import { bumpOwnerVersions } from "./owner-versions.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Role, Trx } from "./schema.ts";
 import { hasFactors } from "./second-factors.ts";
@@ -267,7 +267,7 @@ export async function invalidateMemberKeys(
   { workspaceId }: WorkspaceScope,
   ...userIds: readonly UserId[]
 ): Promise<void> {
-  await bumpKeyVersions(trx, { userIds, workspaceId });
+  await bumpOwnerVersions(trx, { userIds, workspaceId });
 }
 
 /**

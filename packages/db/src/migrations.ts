@@ -29,6 +29,7 @@ import * as operatorInspection from "./migrations/0029-operator-inspection.ts";
 import * as systemActor from "./migrations/0030-system-actor.ts";
 import * as instanceSettings from "./migrations/0031-instance-settings.ts";
 import * as addQueuedJobs from "./migrations/0032-add-queued-jobs.ts";
+import * as ownerVersions from "./migrations/0033-owner-versions.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -74,4 +75,5 @@ export const migrations: Migrations = {
   "0030-system-actor": systemActor,
   "0031-instance-settings": instanceSettings,
   "0032-add-queued-jobs": addQueuedJobs,
+  "0033-owner-versions": ownerVersions,
 };

@@ -540,6 +540,15 @@ export interface KeyCounterTable {
   has_unused_secret: boolean | null;
 }
 
+/**
+ * The version of an owner of keys, which every change that affects admission by all of the owner's keys increments. Without
+ * a row, the version is 0.
+ */
+export interface OwnerVersionTable {
+  owner_id: UserId;
+  version: number;
+}
+
 /** What the nodes have in common. One row at most. */
 export interface InstanceSettingsTable {
   is_only_row: Generated<boolean>;
@@ -570,6 +579,7 @@ export interface Database {
   workspace_key_access: WorkspaceKeyAccessTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;
+  owner_versions: OwnerVersionTable;
   retired_secrets: RetiredSecretTable;
   key_usage_hours: KeyUsageHourTable;
   workspace_usage_hours: WorkspaceUsageHourTable;

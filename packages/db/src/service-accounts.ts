@@ -90,12 +90,14 @@ export async function disableServiceAccount(
 }
 
 /**
- * Deletes all service accounts of a deleted workspace with their keys. Call it after `bumpKeyVersions`, which locks the
+ * Deletes all service accounts of a deleted workspace with their keys. Call it after `bumpOwnerVersions`, which locks the
  * counters that this deletes in the order in which admission locks them.
  */
 export async function deleteServiceAccounts(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
 ): Promise<void> {
+  const accounts = trx.selectFrom("users").select("id").where("service_workspace_id", "=", workspaceId);
+  await trx.deleteFrom("owner_versions").where("owner_id", "in", accounts).execute();
   await trx.deleteFrom("users").where("service_workspace_id", "=", workspaceId).execute();
 }

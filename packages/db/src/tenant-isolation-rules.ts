@@ -25,6 +25,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     members: allRows,
     notice_settings: allRows,
     notices: allRows,
+    owner_versions: "select, insert, delete, update (version)",
     ownership_transfers: "select, insert, delete",
     identities: allRows,
     passkeys: allRows,
@@ -58,6 +59,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     key_usage_hours: allRows,
     members: "select (created_at, role, user_id, workspace_id)",
     migrations: "select (name)",
+    owner_versions: "select",
     retired_secrets:
       "select (good_until, hash, key_id, last_used_at, refused_at, retired_at), update (last_used_at, refused_address, refused_at)",
     users: "select (disabled_at, id, service_workspace_id)",

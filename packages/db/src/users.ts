@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { createId, type UserId, type WorkspaceId } from "./ids.ts";
-import { bumpKeyVersions } from "./key-counters.ts";
+import { bumpOwnerVersions } from "./owner-versions.ts";
 import { withSavepoint } from "./savepoint.ts";
 import type { Db, Trx } from "./schema.ts";
 import { isUniqueViolation } from "./sqlstate.ts";
@@ -245,7 +245,7 @@ export async function disableUser(trx: Trx, id: UserId): Promise<boolean> {
     .where("disabled_at", "is", null)
     .executeTakeFirst();
   await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
-  await bumpKeyVersions(trx, { userIds: [id] });
+  await bumpOwnerVersions(trx, { userIds: [id] });
   return numUpdatedRows > 0n;
 }
 
@@ -263,7 +263,7 @@ export async function enableUser(trx: Trx, id: UserId): Promise<boolean> {
     .executeTakeFirst();
   // A sign-in that was in flight while the user was disabled may have added a session after the others were deleted.
   if (numUpdatedRows > 0n) await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
-  await bumpKeyVersions(trx, { userIds: [id] });
+  await bumpOwnerVersions(trx, { userIds: [id] });
   return numUpdatedRows > 0n;
 }
 

@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import { isRejectedByWorkspace } from "./api-key-policies.ts";
 import { containsText } from "./contains-text.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
-import { bumpKeyVersions } from "./key-counters.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import { bumpOwnerVersions } from "./owner-versions.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role, Trx } from "./schema.ts";
 import { deleteServiceAccounts } from "./service-accounts.ts";
@@ -264,7 +264,7 @@ export async function deleteWorkspace(
     .where(isAtVersion(deletion.versions))
     .executeTakeFirst();
   if (numDeletedRows === 0n) return false;
-  await bumpKeyVersions(trx, { userIds: deletion.memberIds, workspaceId: scope.workspaceId });
+  await bumpOwnerVersions(trx, { userIds: deletion.memberIds, workspaceId: scope.workspaceId });
   await deleteServiceAccounts(trx, scope);
   return true;
 }

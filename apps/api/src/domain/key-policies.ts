@@ -11,6 +11,7 @@ import type { KeyId, UserId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { type ApiKeyPolicy, allowsMoreKeys, defaultPolicy } from "@latchkey/db/key-policy";
 import { defaultSettings } from "@latchkey/db/key-settings";
+import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
@@ -76,7 +77,7 @@ export async function changePolicy(
     before: pick(before, changed),
     after: pick(policy, changed),
   });
-  await bumpKeyVersions(workspaceTrx, { userIds: memberIds, workspaceId: scope.workspaceId });
+  await bumpOwnerVersions(workspaceTrx, { userIds: memberIds, workspaceId: scope.workspaceId });
   return stored;
 }
 

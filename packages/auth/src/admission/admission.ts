@@ -196,15 +196,15 @@ export class Admission {
   #applyFindings({ usageGroups, lookupGroups }: Batch, { uncounted, limits, found }: Findings): void {
     const again: PendingRequest[] = [];
     for (const [keyId, group] of usageGroups) {
-      const { facts, requests } = group;
-      const why = uncounted.get(keyId);
-      if (why && why.version === facts.version && !why.isExpired) {
+      const { requests } = group;
+      const obstacle = uncounted.get(keyId);
+      if (obstacle === "locked") {
         this.#isolatedKeys.add(keyId);
         this.#scheduler.postpone(requests);
         continue;
       }
       this.#isolatedKeys.delete(keyId);
-      if (!why) this.#answerCounted(group, limits.get(keyId));
+      if (!obstacle) this.#answerCounted(group, limits.get(keyId));
       else for (const request of requests) request.facts = undefined;
       again.push(...requests.filter(({ isAnswered }) => !isAnswered));
     }

@@ -100,6 +100,17 @@ describe("requests whose facts are known", () => {
     });
   });
 
+  test("are looked up if their group has another version of the owner", () => {
+    const requests = [
+      createPendingRequest(),
+      createPendingRequest({ facts: { ...validFacts, ownerVersion: 1 } }),
+    ];
+    const { known, isolated, deferred } = composeBatches(requests, new Set());
+    expect([...known.values()].map((group) => group.requests)).toEqual([[requests[0]]]);
+    expect([...isolated.lookupGroups.values()].map((group) => group.requests)).toEqual([[requests[1]]]);
+    expect(deferred).toEqual([]);
+  });
+
   test("are looked up if both the version and the secret differ from their group's", () => {
     const facts = { ...validFacts, version: 2 };
     const [fresh, former] = [createPendingRequest({ facts }), createPendingRequest({ digest: "former" })];
@@ -151,9 +162,17 @@ test("requests without facts are looked up, once per secret and workspace", () =
   });
 });
 
-test("a statement receives the uses, version, expiry and rate limit of each key, and the first uses of new secrets", () => {
+test("a statement receives the uses, versions, expiry and rate limit of each key, and the first uses of new secrets", () => {
   const limit = { quota: 10, windowSeconds: 60 };
-  const facts = { ...otherFacts, version: 7, validUntil: "2027-01-01", limit, isUnusedSecret: true };
+  const { userId: ownerId } = validFacts;
+  const facts = {
+    ...otherFacts,
+    version: 7,
+    ownerVersion: 3,
+    validUntil: "2027-01-01",
+    limit,
+    isUnusedSecret: true,
+  };
   const requests = [
     createPendingRequest(),
     createPendingRequest({ digest: "new", facts }),
@@ -161,8 +180,16 @@ test("a statement receives the uses, version, expiry and rate limit of each key,
   ];
   const { isolated } = composeBatches(requests, new Set([validFacts.keyId]));
   expect(listIncrements(isolated.usageGroups)).toEqual([
-    { keyId: validFacts.keyId, uses: 2, version: 1, validUntil: null, limit: null },
-    { keyId: otherFacts.keyId, uses: 1, version: 7, validUntil: "2027-01-01", limit },
+    { keyId: validFacts.keyId, uses: 2, version: 1, ownerId, ownerVersion: 0, validUntil: null, limit: null },
+    {
+      keyId: otherFacts.keyId,
+      uses: 1,
+      version: 7,
+      ownerId,
+      ownerVersion: 3,
+      validUntil: "2027-01-01",
+      limit,
+    },
   ]);
   expect(listFirstUses(isolated.usageGroups)).toEqual([otherFacts.keyId]);
 });

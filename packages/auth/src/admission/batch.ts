@@ -1,7 +1,7 @@
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { WorkspaceAccess } from "../workspace-access.ts";
-import type { KeyFacts, Membership, Requirement } from "./decision.ts";
+import { haveSameVersions, type KeyFacts, type Membership, type Requirement } from "./decision.ts";
 import type { PendingState } from "./scheduler.ts";
 import type { KeyLookup } from "./statement.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
@@ -79,8 +79,8 @@ export function composeBatches(
     }
     const usageGroups = facts.isUnusedSecret || isolatedKeys.has(facts.keyId) ? isolated.usageGroups : known;
     const group = usageGroups.get(facts.keyId);
-    // The group is counted by its own version of the facts, so a request that was decided by another must be looked up.
-    if (group && group.facts.version !== facts.version) addLookup(isolated.lookupGroups, request);
+    // The group is counted by the versions of its own facts, so a request that was decided by others must be looked up.
+    if (group && !haveSameVersions(group.facts, facts)) addLookup(isolated.lookupGroups, request);
     else if (group && group.digest !== request.digest) deferred.push(request);
     else if (group) group.requests.push(request);
     else usageGroups.set(facts.keyId, { digest: request.digest, facts, requests: [request] });
@@ -101,9 +101,17 @@ function addLookup(lookupGroups: Batch["lookupGroups"], request: PendingRequest)
 export function listIncrements(usageGroups: Batch["usageGroups"]): UsageIncrement[] {
   const increments: UsageIncrement[] = [];
   for (const { facts, requests } of usageGroups.values()) {
-    const { keyId, version, limit } = facts;
+    const { keyId, version, userId, ownerVersion, limit } = facts;
     const validUntil = findDeadline(facts.validUntil, requests);
-    increments.push({ keyId, uses: requests.length, version, validUntil, limit });
+    increments.push({
+      keyId,
+      uses: requests.length,
+      version,
+      ownerId: userId,
+      ownerVersion,
+      validUntil,
+      limit,
+    });
   }
   return increments;
 }

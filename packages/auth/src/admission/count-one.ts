@@ -2,8 +2,12 @@ import type pg from "pg";
 import { countWithinLimit, type LimitOutcome, noLimitOutcomes, windowState } from "./limit-window.ts";
 import type { CountResult, UsageIncrement } from "./usage-increment.ts";
 
+/** Whether the version of the owner of the key is current, in the statement's snapshot (see `statement.ts`). */
+const isOwnerCurrent =
+  "coalesce((select version from owner_versions where owner_id = $5::uuid), 0) = $6::integer";
+
 /**
- * Counts the uses of one key without a rate limit, if its version is current and it has not expired. It is the cheap form,
+ * Counts the uses of one key without a rate limit, if both versions are current and it has not expired. It is the cheap form,
  * for one key, of the statements that count batches: without an array to expand, to sort and to compare.
  */
 export const countOneText = `
@@ -11,7 +15,7 @@ update key_counters counter
 set use_count = counter.use_count + $2::integer,
     last_used_at = greatest(counter.last_used_at, clock_timestamp())
 where counter.key_id = $1::uuid and counter.version = $3::integer
-  and ($4::timestamptz is null or $4::timestamptz > clock_timestamp())`;
+  and ($4::timestamptz is null or $4::timestamptz > clock_timestamp()) and ${isOwnerCurrent}`;
 
 /** The same for a key with a rate limit. Returns the outcome of the limit. The statement reads the clock once. */
 export const countOneWithLimitText = `
@@ -19,16 +23,16 @@ update key_counters counter
 set ${countWithinLimit}
 from (
   select $1::uuid as key_id, $2::integer as uses, $3::integer as version, $4::timestamptz as good_until,
-    $5::integer as quota, $6::integer * interval '1 second' as length, clock_timestamp() as now
+    $7::integer as quota, $8::integer * interval '1 second' as length, clock_timestamp() as now
 ) input
 where counter.key_id = input.key_id and counter.version = input.version
-  and (input.good_until is null or input.good_until > input.now)
+  and (input.good_until is null or input.good_until > input.now) and ${isOwnerCurrent}
 returning ${windowState}`;
 
 /** Counts a batch that consists of one key, as a single busy key produces. @throws what the driver throws. */
 export async function countOne(client: pg.Client, increment: UsageIncrement): Promise<CountResult> {
-  const { keyId, uses, version, validUntil, limit } = increment;
-  const values = [keyId, uses, version, validUntil];
+  const { keyId, uses, version, ownerId, ownerVersion, validUntil, limit } = increment;
+  const values = [keyId, uses, version, validUntil, ownerId, ownerVersion];
   const { rowCount, rows } = await client.query<LimitOutcomeRow>(
     limit
       ? {

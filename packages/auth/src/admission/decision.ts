@@ -16,6 +16,11 @@ export interface KeyFacts {
   readonly userId: UserId;
   /** Changes with every change to the facts. A use is counted only if the version is still the same. */
   readonly version: number;
+  /**
+   * Changes with every change to the key's owner that affects admission by all keys of the owner, and is checked like
+   * `version`.
+   */
+  readonly ownerVersion: number;
   readonly isDeleted: boolean;
   readonly isUserDisabled: boolean;
   readonly isDisabled: boolean;
@@ -35,6 +40,11 @@ export interface KeyFacts {
   readonly isRestricted: boolean;
   /** The user's memberships by workspace. A missing workspace was not looked up, or the user is no member of it. */
   readonly memberships: ReadonlyMap<WorkspaceId, Membership>;
+}
+
+/** Whether both facts about a key are equally current. */
+export function haveSameVersions(some: KeyFacts, others: KeyFacts): boolean {
+  return some.version === others.version && some.ownerVersion === others.ownerVersion;
 }
 
 /** What decides about a key in one workspace of its user. */

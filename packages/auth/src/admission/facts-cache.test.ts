@@ -20,6 +20,13 @@ test("memberships are collected while the version stays the same, and start over
   expect([...(cache.get("a")?.memberships.keys() ?? [])]).toEqual(["three"]);
 });
 
+test("memberships start over with the next version of the owner", () => {
+  const cache = new FactsCache(10);
+  cache.set("a", factsOf("a", ["one"]));
+  cache.set("a", { ...factsOf("a", ["two"]), ownerVersion: 1 });
+  expect([...(cache.get("a")?.memberships.keys() ?? [])]).toEqual(["two"]);
+});
+
 test("the number of keys plus memberships is bounded, and the first key remembered is forgotten first", () => {
   const cache = new FactsCache(5);
   cache.set("a", factsOf("a", ["one"]));

@@ -1,7 +1,7 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
-import type { KeyFacts, Membership } from "./decision.ts";
+import { haveSameVersions, type KeyFacts, type Membership } from "./decision.ts";
 
-/** Facts to which the memberships of further workspaces are added while the version stays the same. */
+/** Facts to which the memberships of further workspaces are added while the versions stay the same. */
 interface CachedFacts extends KeyFacts {
   readonly memberships: Map<WorkspaceId, Membership>;
 }
@@ -9,7 +9,7 @@ interface CachedFacts extends KeyFacts {
 /**
  * Facts of allowed keys, by digest. When the cache is full, the key that was added first is removed first, because tracking
  * the latest use would cost time on every request. Cached facts alone never admit a request: the statement counts a
- * use only if the cached version is the one in the database.
+ * use only if the cached versions are those in the database.
  */
 export class FactsCache {
   readonly #facts = new Map<string, CachedFacts>();
@@ -26,10 +26,10 @@ export class FactsCache {
     return this.#facts.get(digest);
   }
 
-  /** Adds the memberships to the cached facts if the version is the same; otherwise replaces the facts. */
+  /** Adds the memberships to the cached facts if the versions are the same; otherwise replaces the facts. */
   set(digest: string, facts: KeyFacts): void {
     const known = this.#facts.get(digest);
-    if (known?.version === facts.version) {
+    if (known && haveSameVersions(known, facts)) {
       this.#size -= known.memberships.size;
       for (const [workspaceId, membership] of facts.memberships)
         known.memberships.set(workspaceId, membership);

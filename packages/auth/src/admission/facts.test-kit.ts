@@ -7,6 +7,7 @@ export const validFacts: KeyFacts = {
   keyId: "key" as KeyId,
   userId: "user" as UserId,
   version: 1,
+  ownerVersion: 0,
   isDeleted: false,
   isUserDisabled: false,
   isDisabled: false,

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vites
 import { createApiKey } from "../key-format.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 import { resolveUses } from "./statement.ts";
+import { createIncrement } from "./usage-increment.test-kit.ts";
 import type { Verdict } from "./verdict.ts";
 
 // A secret that a rotation issued can be replaced until the first request is allowed with it, and never afterwards.
@@ -155,7 +156,7 @@ test("a replacement during a first use waits for it, and keeps the used secret",
   await client.connect();
   onTestFinished(() => client.end());
   await client.query("begin");
-  const increment = { keyId: key.id, uses: 1, version: 2, validUntil: null, limit: null };
+  const increment = createIncrement(key.id, { version: 2 });
   const { uncounted } = await resolveUses(client, {
     increments: [increment],
     lookups: [],

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { clientConfig, startupOptions } from "@latchkey/db/connection";
-import type { KeyId } from "@latchkey/db/ids";
+import type { KeyId, UserId } from "@latchkey/db/ids";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { countOneText, countOneWithLimitText } from "./count-one.ts";
 import {
   countText,
@@ -12,8 +12,10 @@ import {
   countWithExpiryText,
   countWithLimitsText,
   resolveText,
+  resolveUses,
   sessionSettings,
 } from "./statement.ts";
+import { createIncrement } from "./usage-increment.test-kit.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 
 let database: TestDatabase;
@@ -84,8 +86,9 @@ test.each([
     const plan = await explainSmallAndLarge(text);
     expect(plan).toMatch(/CTE input\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: input(_\d)?\.key_id\n/);
     expect(plan).toMatch(
-      /Update on key_counters counter .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on input( \w+)? .*\s+(Filter: .*\s+)?->\s+Index Scan using key_counters_pkey on key_counters counter/,
+      /Update on key_counters counter .*\s+InitPlan \d+\s+->\s+CTE Scan on changed_owner .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on input( \w+)? .*\s+(Filter: .*\s+)?->\s+Index Scan using key_counters_pkey on key_counters counter/,
     );
+    expect(plan).toContain("Index Scan using owner_versions_pkey on owner_versions stored");
     expect(plan).not.toContain("Seq Scan");
   },
 );
@@ -107,7 +110,7 @@ test.each<[string, Pick<UsageIncrement, "validUntil" | "limit">]>([
 
   await client.query("begin; set local lock_timeout = 0; set local statement_timeout = 0");
   const { rows: backends } = await client.query("select pg_backend_pid() as pid");
-  const increments = [last, first, middle].map((keyId) => ({ keyId, uses: 1, version: 1, ...restrictions }));
+  const increments = [last, first, middle].map((keyId) => createIncrement(keyId, restrictions));
   const counting = countUses(client, increments);
   const isWaiting = "select wait_event_type = 'Lock' as waits from pg_stat_activity where pid = $1";
   await expect
@@ -134,7 +137,7 @@ test.each<[string, Pick<UsageIncrement, "validUntil" | "limit">]>([
         .insertInto("key_counters")
         .values(keyIds.map((key_id) => ({ key_id, last_used_at })))
         .execute();
-      const increments = keyIds.map((keyId) => ({ keyId, uses: 1, version: 1, ...restrictions }));
+      const increments = keyIds.map((keyId) => createIncrement(keyId, restrictions));
       expect(await countUses(client, increments)).toMatchObject({ uncounted: [] });
       const counters = await database.owner
         .selectFrom("key_counters")
@@ -153,6 +156,7 @@ test.each([
   const plan = await explainSmallAndLarge(text);
   expect(plan).toMatch(/^Update on key_counters counter/);
   expect(plan).toContain("Index Scan using key_counters_pkey on key_counters counter");
+  expect(plan).toContain("Index Scan using owner_versions_pkey on owner_versions");
   expect(plan).not.toMatch(/Seq Scan|Function Scan|CTE|Sort/);
 });
 
@@ -167,7 +171,59 @@ test("resolving uses indexes, and locks rows in the order of their keys before i
   expect(plan).not.toContain("Seq Scan");
   // The input is already sorted, so the rows need no sort.
   expect(plan).toMatch(/CTE input\s+(->\s+Result .*\s+)?->\s+Sort .*\s+Sort Key: input(_\d)?\.key_id\n/);
-  expect(plan).toMatch(/CTE locked\s+->\s+LockRows .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on input/);
+  expect(plan).toMatch(
+    /CTE locked\s+->\s+LockRows .*\s+InitPlan \d+\s+->\s+CTE Scan on changed_owner .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on input/,
+  );
+});
+
+describe("uses of the keys of an owner whose version has changed", () => {
+  const [owner, other] = [randomUUID() as UserId, randomUUID() as UserId];
+  beforeAll(() =>
+    database.owner.insertInto("owner_versions").values({ owner_id: owner, version: 2 }).execute(),
+  );
+
+  test.each<[string, Pick<UsageIncrement, "validUntil" | "limit">]>([
+    ["without restrictions", { validUntil: null, limit: null }],
+    ["that expire", { validUntil: "2999-01-01T00:00:00Z", limit: null }],
+    ["with rate limits", { validUntil: null, limit: { quota: 10, windowSeconds: 60 } }],
+  ])("are not counted for keys %s, alone and in a batch", async (_what, restrictions) => {
+    const owners = [
+      { ownerId: owner, ownerVersion: 2 },
+      { ownerId: owner, ownerVersion: 1 },
+      { ownerId: other, ownerVersion: 0 },
+      { ownerId: owner, ownerVersion: 0 },
+      { ownerId: other, ownerVersion: 1 },
+      { ownerId: owner, ownerVersion: 2 },
+    ];
+    const increments = owners.map((versions) =>
+      createIncrement(randomUUID() as KeyId, { ...versions, ...restrictions }),
+    );
+    await database.owner
+      .insertInto("key_counters")
+      .values(increments.map(({ keyId }) => ({ key_id: keyId })))
+      .execute();
+    const outdated = [1, 3, 4].map((index) => increments[index]?.keyId);
+    const own = await connect();
+    const { uncounted } = await countUses(own, increments);
+    expect([...uncounted].sort()).toEqual([...outdated].sort());
+    for (const increment of increments) {
+      const alone = await countUses(own, [increment]);
+      expect(alone.uncounted).toEqual(outdated.includes(increment.keyId) ? [increment.keyId] : []);
+    }
+    const findings = await resolveUses(own, { increments, lookups: [], firstUses: [] });
+    expect(findings.uncounted).toEqual(new Map(outdated.map((keyId) => [keyId, "outdated"])));
+    const counters = await database.owner
+      .selectFrom("key_counters")
+      .select(["key_id", "use_count"])
+      .where(
+        "key_id",
+        "in",
+        increments.map(({ keyId }) => keyId),
+      )
+      .execute();
+    const counts = new Map(counters.map(({ key_id, use_count }) => [key_id, use_count]));
+    expect(increments.map(({ keyId }) => counts.get(keyId))).toEqual([3, 0, 3, 0, 0, 3]);
+  });
 });
 
 test("a use changes no index, even if a batch uses every row of a page: each row is updated in place", async () => {
@@ -185,7 +241,7 @@ test("a use changes no index, even if a batch uses every row of a page: each row
         pg_stat_get_xact_tuples_hot_updated('key_counters'::regclass)::integer as hot`);
     return rows[0];
   };
-  const increments = keyIds.map((keyId) => ({ keyId, uses: 1, version: 1, validUntil: null, limit: null }));
+  const increments = keyIds.map((keyId) => createIncrement(keyId));
   expect(await countUses(client, increments)).toEqual({ uncounted: [], limits: new Map() });
   expect(await readChanges()).toEqual({ updated: 1_024, hot: 1_024 });
   expect(await countUses(client, increments.slice(0, 1))).toEqual({ uncounted: [], limits: new Map() });

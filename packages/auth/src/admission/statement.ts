@@ -1,4 +1,4 @@
-import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
+import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { countOne } from "./count-one.ts";
 import type { KeyFacts } from "./decision.ts";
@@ -20,37 +20,51 @@ export interface KeyLookup {
   readonly workspaceId: WorkspaceId | undefined;
 }
 
-/** Why a usage increment was not counted. */
-interface Uncounted {
-  /** The current version of the key; null for a deleted key. */
-  readonly version: number | null;
-  /** Whether the key, or the overlap of an old secret, has expired. */
-  readonly isExpired: boolean;
-}
+/**
+ * Why a usage increment was not counted: another transaction locks the row of the key, or the facts by which its requests
+ * were decided are no longer current.
+ */
+type Obstacle = "locked" | "outdated";
 
 /** The result of the statement that resolves a batch. */
 export interface Findings {
-  readonly uncounted: ReadonlyMap<KeyId, Uncounted>;
+  readonly uncounted: ReadonlyMap<KeyId, Obstacle>;
   readonly limits: ReadonlyMap<KeyId, LimitOutcome>;
   /** The facts of each lookup, in the order of the lookups; undefined for a digest that no key has. */
   readonly found: readonly (KeyFacts | undefined)[];
 }
 
 /**
- * The usage increments of keys without expiry and rate limit, ordered by key: a row per key, with its uses and the version
- * of the facts by which the node allowed them.
+ * The positions of the owners whose version has changed. The snapshot of the statement is taken after its requests arrived,
+ * so it has every change that was acknowledged before them, and the rows of owners need no lock.
  */
-const incrementsWithoutExpiry = `
+const changedOwners = `
+changed_owner as materialized (
+  select owner.position::integer
+  from unnest($5::uuid[], $6::integer[]) with ordinality as owner (id, version, position)
+  left join owner_versions stored on stored.owner_id = owner.id
+  where coalesce(stored.version, 0) <> owner.version
+)`;
+
+/** Whether the version of the increment's owner is current. The array is built once per statement, and is almost always empty. */
+const isOwnerCurrent = "input.owner <> all (array(select position from changed_owner))";
+
+/**
+ * The usage increments of keys without expiry and rate limit, ordered by key: a row per key, with its uses, the version of
+ * the facts by which the node allowed them, and the position of its owner.
+ */
+const incrementsWithoutExpiry = `${changedOwners},
 input as materialized (
-  select * from unnest($1::uuid[], $2::integer[], $3::integer[]) as input (key_id, uses, version)
+  select * from unnest($1::uuid[], $2::integer[], $3::integer[], $4::integer[])
+    as input (key_id, uses, version, owner)
   order by key_id
 )`;
 
 /** The same for keys that may expire. */
-const incrementsWithExpiry = `
+const incrementsWithExpiry = `${changedOwners},
 input as materialized (
-  select * from unnest($1::uuid[], $2::integer[], $3::integer[], $4::timestamptz[])
-    as input (key_id, uses, version, good_until)
+  select * from unnest($1::uuid[], $2::integer[], $3::integer[], $4::integer[], $7::timestamptz[])
+    as input (key_id, uses, version, owner, good_until)
   order by key_id
 )`;
 
@@ -58,18 +72,23 @@ input as materialized (
  * The same for any keys. The statement reads the clock once, after its requests arrived and before they are answered.
  */
 const allIncrements = `
-clock as materialized (select clock_timestamp() as now),
+clock as materialized (select clock_timestamp() as now), ${changedOwners},
 input as materialized (
-  select key_id, uses, version, good_until, quota, window_seconds, position, ${incrementTimes}
-  from unnest($1::uuid[], $2::integer[], $3::integer[], $4::timestamptz[], $5::integer[], $6::integer[])
-    with ordinality as input (key_id, uses, version, good_until, quota, window_seconds, position), clock
+  select key_id, uses, version, owner, good_until, quota, window_seconds, position, ${incrementTimes}
+  from unnest(
+      $1::uuid[], $2::integer[], $3::integer[], $4::integer[], $7::timestamptz[], $8::integer[], $9::integer[]
+    ) with ordinality as input (key_id, uses, version, owner, good_until, quota, window_seconds, position), clock
   order by key_id
 )`;
 
+/** Whether an increment can be counted: both versions are current, and the key has not expired. */
+const isCurrent = `counter.version = input.version and ${isOwnerCurrent}
+    and (input.good_until is null or input.good_until > input.now)`;
+
 /**
  * Counts a batch of remembered keys that neither expire nor have a rate limit in one statement, which is one transaction
- * and one WAL flush for all of them. Returns only the keys that it did not count, because their version has changed or
- * their row was deleted.
+ * and one WAL flush for all of them. Returns only the keys that it did not count, because their version or that of their
+ * owner has changed, or their row was deleted.
  *
  * - An update of a row that another transaction has changed waits for that transaction and then checks the version again.
  * - The statement locks rows as it updates them. Its plan, a nested loop over `input` (see the tests), updates them in the
@@ -93,7 +112,7 @@ counted as (
   set use_count = counter.use_count + input.uses,
       last_used_at = greatest(counter.last_used_at, clock_timestamp())
   from input
-  where counter.key_id = input.key_id and counter.version = input.version ${condition}
+  where counter.key_id = input.key_id and counter.version = input.version and ${isOwnerCurrent} ${condition}
   returning counter.key_id
 )
 select key_id from input
@@ -111,8 +130,7 @@ counted as (
   update key_counters counter
   set ${countWithinLimit}
   from input
-  where counter.key_id = input.key_id and counter.version = input.version
-    and (input.good_until is null or input.good_until > input.now)
+  where counter.key_id = input.key_id and ${isCurrent}
   returning input.position, input.quota, ${windowState}
 )
 select
@@ -126,11 +144,11 @@ select
  * Resolves the keys that the counting statement did not count, and the keys that the node doesn't remember. Counts what
  * can be counted without waiting for locks, and looks up the rest.
  *
- * - `locked` takes the rows whose version is current, that have not expired, and that no other transaction locks.
- * - The result names the increments that were not counted, with the version of their key. If the version is current and
- *   the key has not expired, another transaction locks the row.
+ * - `locked` takes the rows of which both versions are current, that have not expired, and that no other transaction locks.
+ * - The result names the increments that were not counted. If both versions are current and the key has not expired, another
+ *   transaction locks the row.
  * - It has the outcome of each rate limit that was counted.
- * - It marks the new secrets of the keys in `$9` as used. The mark is committed with the first use after a rotation, so
+ * - It marks the new secrets of the keys in `$12` as used. The mark is committed with the first use after a rotation, so
  *   that a used secret is never taken for an unused one. No other statement counts such a secret.
  * - It has the facts of each lookup, with the user's role in the workspace of the lookup. The whole statement sees one
  *   snapshot, taken after the requests arrived, so that facts and version match.
@@ -138,13 +156,13 @@ select
 export const resolveText = `
 with ${allIncrements},
 lookup as materialized (
-  select * from unnest($7::bytea[], $8::uuid[]) with ordinality as lookup (hash, workspace_id, position)
+  select * from unnest($10::bytea[], $11::uuid[]) with ordinality as lookup (hash, workspace_id, position)
 ),
 locked as materialized (
   select input.*
   from input
   join key_counters counter on counter.key_id = input.key_id
-  where counter.version = input.version and (input.good_until is null or input.good_until > input.now)
+  where ${isCurrent}
   order by counter.key_id
   for no key update of counter skip locked
 ),
@@ -152,14 +170,14 @@ counted as (
   update key_counters counter
   set ${countWithinLimit},
     has_unused_secret = case
-      when counter.key_id = any($9::uuid[]) and ${granted} > 0 then null
+      when counter.key_id = any($12::uuid[]) and ${granted} > 0 then null
       else counter.has_unused_secret end
   from locked input
   where counter.key_id = input.key_id
   returning input.key_id, input.quota, ${windowState}
 )
 select 'uncounted' as kind, null::bigint as position, input.key_id,
-  json_build_object('version', counter.version, 'isExpired', coalesce(input.good_until <= input.now, false)) as detail
+  to_json(case when ${isCurrent} then 'locked' else 'outdated' end) as detail
 from input
 left join key_counters counter on counter.key_id = input.key_id
 where input.key_id not in (select key_id from counted)
@@ -182,7 +200,7 @@ interface ResolvedRow<Kind extends string, Detail> {
 }
 
 type Row =
-  | ResolvedRow<"uncounted", Uncounted>
+  | ResolvedRow<"uncounted", Obstacle>
   | ResolvedRow<"limit", LimitOutcome>
   /** The position of the lookup counts from 1. */
   | (ResolvedRow<"found", StoredFacts> & { readonly position: number });
@@ -274,7 +292,7 @@ export async function resolveUses(
       firstUses,
     ],
   });
-  const uncounted = new Map<KeyId, Uncounted>();
+  const uncounted = new Map<KeyId, Obstacle>();
   const limits = new Map<KeyId, LimitOutcome>();
   const found: (KeyFacts | undefined)[] = lookups.map(() => undefined);
   for (const row of rows) {
@@ -288,11 +306,38 @@ export async function resolveUses(
 
 /** Array literals for Postgres. The driver would escape each element, and none of these needs escaping. */
 function listWithoutExpiry(increments: readonly UsageIncrement[]): string[] {
+  const owners = listOwners(increments);
   return [
     `{${increments.map(({ keyId }) => keyId).join()}}`,
     `{${increments.map(({ uses }) => uses).join()}}`,
     `{${increments.map(({ version }) => version).join()}}`,
+    `{${owners.positions.join()}}`,
+    `{${owners.ids.join()}}`,
+    `{${owners.versions.join()}}`,
   ];
+}
+
+/**
+ * The owners of keys, each once, because a batch often has many keys of an owner. If facts of one owner have two versions, it
+ * is listed with each.
+ */
+function listOwners(increments: readonly UsageIncrement[]): {
+  /** The position of the owner of each increment, from 1. */
+  readonly positions: readonly number[];
+  readonly ids: readonly UserId[];
+  readonly versions: readonly number[];
+} {
+  const ids: UserId[] = [];
+  const versions: number[] = [];
+  const known = new Map<UserId, number>();
+  const positions = increments.map(({ ownerId, ownerVersion }) => {
+    const position = known.get(ownerId);
+    if (position !== undefined && versions[position - 1] === ownerVersion) return position;
+    versions.push(ownerVersion);
+    known.set(ownerId, ids.push(ownerId));
+    return ids.length;
+  });
+  return { positions, ids, versions };
 }
 
 function listWithExpiry(increments: readonly UsageIncrement[]): string[] {

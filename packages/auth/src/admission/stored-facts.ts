@@ -15,6 +15,7 @@ export const factsAsJson = `
     'keyId', key.id,
     'userId', key.user_id,
     'version', counter.version,
+    'ownerVersion', coalesce((select version from owner_versions where owner_id = key.user_id), 0),
     'isDeleted', key.deleted_at is not null,
     'isUserDisabled', account.disabled_at is not null,
     'isExpired', coalesce(key.expires_at <= clock_timestamp(), false),
@@ -55,6 +56,7 @@ export interface StoredFacts extends StoredSettings {
   readonly keyId: KeyId;
   readonly userId: UserId;
   readonly version: number;
+  readonly ownerVersion: number;
   readonly isDeleted: boolean;
   readonly isUserDisabled: boolean;
   readonly isExpired: boolean;
@@ -68,12 +70,13 @@ export interface StoredFacts extends StoredSettings {
 
 /** @param workspaceId the workspace whose membership was looked up; undefined for none. */
 export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
-  const { keyId, userId, version, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
+  const { keyId, userId, version, ownerVersion, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
   const { isFormerSecret, hasOverlapEnded, isUnusedSecret, validUntil, limit, membership } = found;
   return {
     keyId,
     userId,
     version,
+    ownerVersion,
     isDeleted,
     isUserDisabled,
     isDisabled,

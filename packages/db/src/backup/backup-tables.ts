@@ -34,6 +34,7 @@ export const backupTables = [
   "instance_settings",
   "retired_secrets",
   "key_counters",
+  "owner_versions",
   "key_usage_hours",
   "workspace_usage_hours",
   "workspace_key_days",
