@@ -16,11 +16,11 @@ export interface Effect {
 }
 
 /**
- * The tables that are not compared: the counters that every request with a key
- * and every sign-in attempt changes, whether it succeeds or not.
+ * The tables that are not compared: the counters that every request with a key and every sign-in attempt changes, whether it
+ * succeeds or not, and the versions of keys and their owners, which contain nothing of a tenant.
  */
 const ignoredTables =
-  /^key_(counters|usage_hours|addresses|networks|refusals)$|^workspace_(usage_hours|key_days)$|^throttle_buckets$/;
+  /^key_(counters|usage_hours|addresses|networks|refusals)$|^workspace_(usage_hours|key_days)$|^(throttle_buckets|owner_versions)$/;
 
 /**
  * Databases with the function that returns all rows. It keeps the plan of its statement, because planning takes longer
