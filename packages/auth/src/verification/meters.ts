@@ -1,0 +1,189 @@
+/** A rate limit of an issued key or a consumer. */
+export interface RateLimit {
+  /** Unique among the limits of the key or consumer. */
+  readonly name: string;
+  /** The most that can be spent in a window. */
+  readonly quota: number;
+  readonly windowSeconds: number;
+  /** Whether it applies to every verification, or only to those that name it. */
+  readonly appliesAlways: boolean;
+}
+
+/** When a balance of credits is raised to `amount`: at 00:00 UTC every day, or on one day of every month. */
+export interface Refill {
+  readonly amount: number;
+  readonly interval: "daily" | "monthly";
+  /** From 1 to 31, for `monthly`. In a shorter month, the last day. */
+  readonly day: number;
+}
+
+/** The window of a rate limit. A window starts with the first cost spent after the previous window ended. */
+export interface Window {
+  /** In milliseconds since the epoch, by the database's clock. */
+  readonly endsAt: number;
+  readonly spent: number;
+}
+
+/** A balance of credits, and when it was last refilled, in milliseconds since the epoch. */
+export interface Balance {
+  readonly remaining: number;
+  readonly refilledAt: number;
+}
+
+/** What a key or consumer has spent: the row that is locked while a batch is decided. */
+export interface MeterState {
+  /** By the names of the limits. */
+  readonly windows: ReadonlyMap<string, Window>;
+  /** Null for a key without credits. */
+  readonly balance: Balance | null;
+}
+
+/** The meters of one key or consumer that one verification is charged to. */
+export interface Charge {
+  readonly state: MeterState;
+  readonly limits: readonly { readonly limit: RateLimit; readonly cost: number }[];
+  readonly credits: { readonly cost: number; readonly refill: Refill | null } | undefined;
+}
+
+/** The state of a limit after a verification. */
+export interface LimitResult {
+  readonly name: string;
+  readonly quota: number;
+  readonly remaining: number;
+  /** Seconds until the window ends, rounded up; 0 if no window is open. */
+  readonly resetsInSeconds: number;
+  /** Whether this limit rejected the verification. */
+  readonly isExceeded: boolean;
+}
+
+/** What one verification spent. */
+export interface Spending {
+  readonly outcome: "spent" | "rate-limited" | "usage-exceeded";
+  /** The new state of each charge, in the order of the charges; the states as they were if nothing was spent. */
+  readonly states: readonly MeterState[];
+  /** The limits of all charges, in their order. */
+  readonly limits: readonly LimitResult[];
+  /** The balance of the charge with credits; null without one. */
+  readonly remainingCredits: number | null;
+}
+
+/**
+ * Spends the costs of one verification from all meters, or nothing. Pure: the caller locks the rows of the states and passes
+ * the database's time. Rate limits are checked before credits. A cost of 0 checks without spending, and is never rejected.
+ * @param now in milliseconds since the epoch, read after the rows were locked.
+ */
+export function spend(charges: readonly Charge[], now: number): Spending {
+  const opened = charges.map((charge) => openCharge(charge, now));
+  const isLimited = opened.some(({ limits }) => limits.some(isExceeded));
+  const isExhausted = opened.some(({ balance, cost }) => balance !== null && balance.remaining < cost);
+  const outcome = isLimited ? "rate-limited" : isExhausted ? "usage-exceeded" : "spent";
+  const isSpent = outcome === "spent";
+  const [withCredits] = opened.filter(({ balance }) => balance !== null);
+  return {
+    outcome,
+    states: isSpent ? opened.map(charged) : charges.map(({ state }) => state),
+    limits: opened.flatMap(({ limits }) => limits.map((limit) => describe(limit, { isSpent, now }))),
+    remainingCredits: withCredits?.balance
+      ? withCredits.balance.remaining - (isSpent ? withCredits.cost : 0)
+      : null,
+  };
+}
+
+/** A limit with its open window, and the cost to charge to it. */
+interface OpenLimit {
+  readonly limit: RateLimit;
+  readonly cost: number;
+  readonly window: Window;
+}
+
+interface OpenCharge {
+  readonly state: MeterState;
+  readonly limits: readonly OpenLimit[];
+  readonly balance: Balance | null;
+  readonly cost: number;
+}
+
+function openCharge({ state, limits, credits }: Charge, now: number): OpenCharge {
+  return {
+    state,
+    limits: limits.map(({ limit, cost }) => ({
+      limit,
+      cost,
+      window: openWindow(limit, { window: state.windows.get(limit.name), now }),
+    })),
+    balance: credits && state.balance ? refillBalance(state.balance, credits.refill, now) : null,
+    cost: credits?.cost ?? 0,
+  };
+}
+
+/**
+ * The window that is open now, or a new one. If the clock was set back or the limit's window was shortened, the open window
+ * ends no later than a new one, and keeps what was spent.
+ */
+function openWindow(
+  { windowSeconds }: RateLimit,
+  { window, now }: { readonly window: Window | undefined; readonly now: number },
+): Window {
+  const latestEnd = now + windowSeconds * 1_000;
+  return window && window.endsAt > now
+    ? { endsAt: Math.min(window.endsAt, latestEnd), spent: window.spent }
+    : { endsAt: latestEnd, spent: 0 };
+}
+
+function isExceeded({ limit, cost, window }: OpenLimit): boolean {
+  return cost > 0 && window.spent + cost > limit.quota;
+}
+
+function charged({ state, limits, balance, cost }: OpenCharge): MeterState {
+  const windows = new Map(state.windows);
+  for (const { limit, window, cost: limitCost } of limits) {
+    // A cost of 0 must not start a window.
+    if (limitCost > 0) windows.set(limit.name, { ...window, spent: window.spent + limitCost });
+  }
+  return {
+    windows,
+    balance: balance ? { ...balance, remaining: balance.remaining - cost } : state.balance,
+  };
+}
+
+function describe(
+  open: OpenLimit,
+  { isSpent, now }: { readonly isSpent: boolean; readonly now: number },
+): LimitResult {
+  const { limit, cost, window } = open;
+  const spent = window.spent + (isSpent ? cost : 0);
+  return {
+    name: limit.name,
+    quota: limit.quota,
+    // The quota can have been lowered below what was spent.
+    remaining: Math.max(0, limit.quota - spent),
+    resetsInSeconds: spent > 0 ? Math.max(1, Math.ceil((window.endsAt - now) / 1_000)) : 0,
+    isExceeded: isExceeded(open),
+  };
+}
+
+/**
+ * The balance after the refill that is due now, if any. A refill raises the balance to its amount and never lowers it. Each
+ * time of a refill is applied once, even if the clock is set back past it.
+ */
+export function refillBalance(balance: Balance, refill: Refill | null, now: number): Balance {
+  if (!refill) return balance;
+  const refilledAt = latestRefill(refill, now);
+  if (refilledAt <= balance.refilledAt) return balance;
+  return { remaining: Math.max(balance.remaining, refill.amount), refilledAt };
+}
+
+const dayMs = 86_400_000;
+
+/** The latest time of a refill that is not after `now`, in milliseconds since the epoch. */
+export function latestRefill({ interval, day }: Refill, now: number): number {
+  if (interval === "daily") return Math.floor(now / dayMs) * dayMs;
+  const date = new Date(now);
+  const inMonth = (month: number): number => {
+    // Day 0 of the following month is the last day of the month.
+    const lastDay = new Date(Date.UTC(date.getUTCFullYear(), month + 1, 0)).getUTCDate();
+    return Date.UTC(date.getUTCFullYear(), month, Math.min(day, lastDay));
+  };
+  const thisMonth = inMonth(date.getUTCMonth());
+  return thisMonth <= now ? thisMonth : inMonth(date.getUTCMonth() - 1);
+}

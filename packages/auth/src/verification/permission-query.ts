@@ -1,0 +1,144 @@
+/** The most permissions in a query. */
+export const maxQueryTerms = 50;
+
+/** A parsed permission query, such as `documents.read AND (documents.write OR admin)`. */
+export type PermissionQuery =
+  | { readonly kind: "permission"; readonly name: string }
+  | { readonly kind: "and" | "or"; readonly operands: readonly PermissionQuery[] };
+
+/** Why a query is invalid. */
+export interface QueryError {
+  readonly kind: "error";
+  /** The position of the first character that can't be parsed, from 1. */
+  readonly position: number;
+  readonly message: string;
+}
+
+const permissionForm = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
+/** Parentheses, words, and characters that are part of neither. */
+const tokenForm = /[()]|[^\s()]+/g;
+
+interface Token {
+  readonly text: string;
+  /** From 1. */
+  readonly position: number;
+}
+
+/**
+ * Parses a permission query. `AND` takes precedence over `OR`, parentheses group, and keywords are upper case. Permissions are
+ * exact: a key's permission can be a wildcard, but a query's can't.
+ */
+export function parsePermissionQuery(text: string): PermissionQuery | QueryError {
+  const tokens = Array.from(text.matchAll(tokenForm), ({ 0: token, index }) => ({
+    text: token,
+    position: index + 1,
+  }));
+  return new QueryParser(tokens, text.length + 1).parse();
+}
+
+/** An operand list that is being parsed: one level of parentheses. */
+interface Level {
+  /** Undefined for the outermost level. */
+  readonly openedAt: Token | undefined;
+  /** Alternatives, each a list of permissions or groups that are all required. The last one is being parsed. */
+  readonly alternatives: PermissionQuery[][];
+}
+
+/** Parses without recursion, so that nesting can't exhaust the stack. */
+class QueryParser {
+  readonly #tokens: readonly Token[];
+  readonly #end: number;
+  readonly #levels: Level[] = [{ openedAt: undefined, alternatives: [[]] }];
+  #termCount = 0;
+
+  constructor(tokens: readonly Token[], end: number) {
+    this.#tokens = tokens;
+    this.#end = end;
+  }
+
+  parse(): PermissionQuery | QueryError {
+    let isOperandExpected = true;
+    for (const token of this.#tokens) {
+      const result = isOperandExpected ? this.#takeOperand(token) : this.#takeOperator(token);
+      if (typeof result === "object") return result;
+      isOperandExpected = result === "operand";
+    }
+    if (isOperandExpected) return error(this.#end, "Expected a permission.");
+    const { openedAt, alternatives } = this.#top();
+    return openedAt ? error(openedAt.position, "This parenthesis is never closed.") : combine(alternatives);
+  }
+
+  /** @returns what is expected next. */
+  #takeOperand({ text, position }: Token): "operand" | "operator" | QueryError {
+    if (text === "(") {
+      this.#levels.push({ openedAt: { text, position }, alternatives: [[]] });
+      return "operand";
+    }
+    if (!permissionForm.test(text)) {
+      const isKeyword = text === "AND" || text === "OR" || text === ")";
+      return error(
+        position,
+        isKeyword
+          ? "Expected a permission."
+          : "Expected a permission: lower-case letters, digits, hyphens and underscores, separated by periods.",
+      );
+    }
+    this.#termCount += 1;
+    if (this.#termCount > maxQueryTerms)
+      return error(position, `A query can have at most ${maxQueryTerms} permissions.`);
+    this.#addOperand({ kind: "permission", name: text });
+    return "operator";
+  }
+
+  #takeOperator({ text, position }: Token): "operand" | "operator" | QueryError {
+    if (text === "AND") return "operand";
+    if (text === "OR") {
+      this.#top().alternatives.push([]);
+      return "operand";
+    }
+    if (text !== ")") return error(position, "Expected AND, OR or a closing parenthesis.");
+    const { openedAt, alternatives } = this.#top();
+    if (!openedAt) return error(position, "This parenthesis was never opened.");
+    this.#levels.pop();
+    this.#addOperand(combine(alternatives));
+    return "operator";
+  }
+
+  #addOperand(operand: PermissionQuery): void {
+    this.#top().alternatives.at(-1)?.push(operand);
+  }
+
+  #top(): Level {
+    return this.#levels.at(-1) as Level; // The outermost level is never removed.
+  }
+}
+
+function error(position: number, message: string): QueryError {
+  return { kind: "error", position, message };
+}
+
+function combine(alternatives: readonly (readonly PermissionQuery[])[]): PermissionQuery {
+  return group(
+    "or",
+    alternatives.map((operands) => group("and", operands)),
+  );
+}
+
+/** A group of one operand is that operand, so that parentheses around a permission don't add depth. */
+function group(kind: "and" | "or", operands: readonly PermissionQuery[]): PermissionQuery {
+  const [only] = operands;
+  return only && operands.length === 1 ? only : { kind, operands };
+}
+
+/** Whether permissions, which can be wildcards such as `documents.*` and `*`, satisfy a query. */
+export function satisfies(permissions: readonly string[], query: PermissionQuery): boolean {
+  if (query.kind === "permission") return permissions.some((held) => grants(held, query.name));
+  const isSatisfied = (operand: PermissionQuery): boolean => satisfies(permissions, operand);
+  return query.kind === "and" ? query.operands.every(isSatisfied) : query.operands.some(isSatisfied);
+}
+
+/** Whether a permission of a key grants one of a query. `documents.*` grants `documents.read`, but not `documents`. */
+function grants(held: string, name: string): boolean {
+  if (held === "*" || held === name) return true;
+  return held.endsWith(".*") && name.startsWith(held.slice(0, -1));
+}
