@@ -14,6 +14,7 @@ export const permissionCatalog = {
   "audit:read": "See who changed what in the workspace.",
   "keys:read": "See every API key that can reach the workspace.",
   "keys:manage": "Block API keys from the workspace, and set its policy for them.",
+  "keys:verify": "Verify issued keys.",
   "webhooks:manage": "See and manage webhooks, which send the audit log to other servers.",
 } as const;
 
@@ -36,7 +37,7 @@ const permissionsByRole = {
     "keys:manage",
     "webhooks:manage",
   ]),
-  member: new Set(["workspace:read", "members:read", "members:invite"]),
+  member: new Set(["workspace:read", "members:read", "members:invite", "keys:verify"]),
   viewer: new Set(["workspace:read", "members:read"]),
 } satisfies Record<Role, ReadonlySet<Permission>>;
 

@@ -32,6 +32,12 @@ export type DeliveryId = Branded<"delivery">;
 export type InstanceEventId = Branded<"instanceEvent">;
 /** The UUIDv7 of a notice to a user. */
 export type NoticeId = Branded<"notice">;
+/** The UUIDv7 of a keyspace of a workspace. */
+export type KeyspaceId = Branded<"keyspace">;
+/** The UUIDv7 of a key that a keyspace issued. */
+export type IssuedKeyId = Branded<"issuedKey">;
+/** The UUIDv7 of a consumer, which clients identify by its `externalId`. */
+export type ConsumerId = Branded<"consumer">;
 
 interface Ids {
   user: UserId;

@@ -25,6 +25,9 @@ import { countUses, type Findings, type KeyLookup, resolveUses } from "./stateme
 import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
 
+/** The most statements in flight. A third one would wait in Postgres instead of in the queue, where it can still grow. */
+const maxInFlight = 2;
+
 /**
  * Verifies and counts a request in one step.
  *
@@ -54,7 +57,7 @@ export class Admission {
         report: (error) => this.#reportFailure(error),
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
-      { deadlineMs: options.deadlineMs ?? 1_500, maxPending: options.maxWaiting ?? 10_000 },
+      { deadlineMs: options.deadlineMs ?? 1_500, maxPending: options.maxWaiting ?? 10_000, maxInFlight },
     );
   }
 

@@ -66,7 +66,7 @@ function startScheduler({
       cancelIfSilentFor: (milliseconds) => cancellations.push(milliseconds),
       ...overrides,
     },
-    { deadlineMs, maxPending },
+    { deadlineMs, maxPending, maxInFlight: 2 },
   );
   const settle = (request: TestRequest): void => {
     if (scheduler.settle(request)) answer(request, "done");

@@ -1,7 +1,5 @@
 /** The most requests in one batch. */
 const maxBatch = 1_024;
-/** The most batches in flight. A third batch would wait in Postgres instead of in the queue, where it can still grow. */
-const maxInFlight = 2;
 /** Delay before postponed requests are queued again, in milliseconds. */
 const postponeMs = 10;
 const sweepEveryMs = 100;
@@ -39,6 +37,8 @@ export interface SchedulerOptions {
   readonly deadlineMs: number;
   /** The most pending requests. */
   readonly maxPending: number;
+  /** The most batches in flight. */
+  readonly maxInFlight: number;
 }
 
 /**
@@ -54,6 +54,7 @@ export class Scheduler<Request extends PendingState> {
   readonly #executor: BatchExecutor<Request>;
   readonly #deadlineMs: number;
   readonly #maxPending: number;
+  readonly #maxInFlight: number;
   readonly #sweeper: NodeJS.Timeout;
   /** Requests that are queued, in flight or postponed. */
   #pendingCount = 0;
@@ -70,10 +71,11 @@ export class Scheduler<Request extends PendingState> {
   #isDispatchScheduled = false;
   #isClosed = false;
 
-  constructor(executor: BatchExecutor<Request>, { deadlineMs, maxPending }: SchedulerOptions) {
+  constructor(executor: BatchExecutor<Request>, { deadlineMs, maxPending, maxInFlight }: SchedulerOptions) {
     this.#executor = executor;
     this.#deadlineMs = deadlineMs;
     this.#maxPending = maxPending;
+    this.#maxInFlight = maxInFlight;
     this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
     this.#sweeper.unref();
   }
@@ -171,7 +173,7 @@ export class Scheduler<Request extends PendingState> {
 
   #canDispatch(): boolean {
     if (this.#queue.length === 0 || this.#isClosed) return false;
-    if (this.#inFlight.size >= maxInFlight) return false;
+    if (this.#inFlight.size >= this.#maxInFlight) return false;
     const [ahead] = this.#inFlight;
     // Smaller batches would take more statements for the same requests.
     return !ahead || this.#queue.length >= ahead.length;

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Charge, latestRefill, type MeterState, type RateLimit, refillBalance, spend } from "./meters.ts";
+import {
+  type Charge,
+  latestRefill,
+  type MeterState,
+  type RateLimit,
+  refillBalance,
+  spend,
+} from "./meters.ts";
 
 const now = Date.UTC(2026, 4, 15, 12);
 const unused: MeterState = { windows: new Map(), balance: null };
@@ -127,27 +134,32 @@ describe("all or nothing", () => {
       { maxLength: 60 },
     );
     fc.assert(
-      fc.property(costs, fc.integer({ min: 1, max: 12 }), fc.integer({ min: 0, max: 60 }), (sequence, quota, credits) => {
-        const limit = perMinute(quota);
-        let state: MeterState = { windows: new Map(), balance: { remaining: credits, refilledAt: 0 } };
-        let time = now;
-        const model = { windowEnd: 0, spent: 0, credits };
-        for (const { afterMs, cost } of sequence) {
-          time += afterMs;
-          const charge = { state, limits: [{ limit, cost }], credits: { cost, refill: null } };
-          const result = spend([charge], time);
-          if (time >= model.windowEnd) model.spent = 0;
-          const fits = cost === 0 || (model.spent + cost <= quota && cost <= model.credits);
-          expect(result.outcome === "spent").toBe(fits);
-          if (fits && cost > 0) {
-            if (time >= model.windowEnd) model.windowEnd = time + 60_000;
-            model.spent += cost;
-            model.credits -= cost;
+      fc.property(
+        costs,
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 0, max: 60 }),
+        (sequence, quota, credits) => {
+          const limit = perMinute(quota);
+          let state: MeterState = { windows: new Map(), balance: { remaining: credits, refilledAt: 0 } };
+          let time = now;
+          const model = { windowEnd: 0, spent: 0, credits };
+          for (const { afterMs, cost } of sequence) {
+            time += afterMs;
+            const charge = { state, limits: [{ limit, cost }], credits: { cost, refill: null } };
+            const result = spend([charge], time);
+            if (time >= model.windowEnd) model.spent = 0;
+            const fits = cost === 0 || (model.spent + cost <= quota && cost <= model.credits);
+            expect(result.outcome === "spent").toBe(fits);
+            if (fits && cost > 0) {
+              if (time >= model.windowEnd) model.windowEnd = time + 60_000;
+              model.spent += cost;
+              model.credits -= cost;
+            }
+            state = result.states[0] ?? state;
+            expect(state.balance?.remaining).toBe(model.credits);
           }
-          state = result.states[0] ?? state;
-          expect(state.balance?.remaining).toBe(model.credits);
-        }
-      }),
+        },
+      ),
     );
   });
 });

@@ -44,6 +44,9 @@ interface Level {
   readonly alternatives: PermissionQuery[][];
 }
 
+/** What the next token must be. */
+type Expected = "operand" | "operator";
+
 /** Parses without recursion, so that nesting can't exhaust the stack. */
 class QueryParser {
   readonly #tokens: readonly Token[];
@@ -57,19 +60,19 @@ class QueryParser {
   }
 
   parse(): PermissionQuery | QueryError {
-    let isOperandExpected = true;
+    let expected: Expected = "operand";
     for (const token of this.#tokens) {
-      const result = isOperandExpected ? this.#takeOperand(token) : this.#takeOperator(token);
-      if (typeof result === "object") return result;
-      isOperandExpected = result === "operand";
+      const next: Expected | QueryError =
+        expected === "operand" ? this.#takeOperand(token) : this.#takeOperator(token);
+      if (typeof next === "object") return next;
+      expected = next;
     }
-    if (isOperandExpected) return error(this.#end, "Expected a permission.");
+    if (expected === "operand") return error(this.#end, "Expected a permission.");
     const { openedAt, alternatives } = this.#top();
     return openedAt ? error(openedAt.position, "This parenthesis is never closed.") : combine(alternatives);
   }
 
-  /** @returns what is expected next. */
-  #takeOperand({ text, position }: Token): "operand" | "operator" | QueryError {
+  #takeOperand({ text, position }: Token): Expected | QueryError {
     if (text === "(") {
       this.#levels.push({ openedAt: { text, position }, alternatives: [[]] });
       return "operand";
@@ -90,7 +93,7 @@ class QueryParser {
     return "operator";
   }
 
-  #takeOperator({ text, position }: Token): "operand" | "operator" | QueryError {
+  #takeOperator({ text, position }: Token): Expected | QueryError {
     if (text === "AND") return "operand";
     if (text === "OR") {
       this.#top().alternatives.push([]);

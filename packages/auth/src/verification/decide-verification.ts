@@ -1,0 +1,269 @@
+import type { ConsumerId, IssuedKeyId, KeyId } from "@latchkey/db/ids";
+import { decide, type KeyFacts, type Limit } from "../admission/decision.ts";
+import type { ConsumerFacts, IssuedKeyFacts } from "./issued-key-facts.ts";
+import {
+  type Charge,
+  type LimitResult,
+  type MeterState,
+  type RateLimit,
+  type Spending,
+  spend,
+} from "./meters.ts";
+import { satisfies } from "./permission-query.ts";
+import type { UnknownLimit, Verification, VerificationResult, VerifiedKey } from "./verification.ts";
+
+/** The ID of a row of `key_counters`. */
+export type CounterId = KeyId | IssuedKeyId | ConsumerId;
+
+/** A locked row of `key_counters`, with what the batch has spent so far. Only the decision of the batch changes it. */
+export interface Counter {
+  readonly id: CounterId;
+  readonly version: number;
+  /** Uses that the batch has added. */
+  uses: number;
+  /** Whether the batch has counted the first use of a new secret. */
+  isSecretUsed: boolean;
+  /** The window of an API key's rate limit, under {@link apiKeyLimitName}, or those of an issued key or consumer. */
+  meters: MeterState;
+  isChanged: boolean;
+}
+
+/** What a batch is decided by: rows that are locked, versions that are current, and the database's time after the locks. */
+export interface LockedState {
+  readonly counters: ReadonlyMap<CounterId, Counter>;
+  /** Whether the version of an owner of keys is the current one. */
+  readonly isOwnerCurrent: (id: string, version: number) => boolean;
+  /** In milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** A request to verify keys, with the facts by which it is decided. */
+export interface KnownRequest {
+  readonly address: string | undefined;
+  readonly caller: KeyFacts;
+  readonly verifications: readonly Verification[];
+  /** The key of each verification, from {@link findTarget}; undefined if the caller may verify none with this digest. */
+  readonly targets: readonly (IssuedKeyFacts | undefined)[];
+}
+
+export type RequestDecision =
+  /** Facts have changed since they were read. Nothing was spent. */
+  | { readonly kind: "outdated" }
+  /** The caller is rejected or over its rate limit. Nothing was spent. */
+  | {
+      readonly kind: "rejected";
+      readonly reason: (ReturnType<typeof decide> & { kind: "rejected" })["reason"];
+    }
+  | { readonly kind: "limited"; readonly limit: LimitResult }
+  | {
+      readonly kind: "admitted";
+      /** The state of the caller's rate limit; undefined without one. */
+      readonly limit: LimitResult | undefined;
+      readonly results: readonly VerificationResult[] | UnknownLimit;
+    };
+
+/**
+ * Decides one request of a batch, and spends its costs in the locked state. Requests are decided in the order of their
+ * arrival. Pure apart from the counters that it changes.
+ */
+export function decideRequest(request: KnownRequest, state: LockedState): RequestDecision {
+  const { caller, verifications, targets } = request;
+  const counter = currentCounter(state, caller.keyId, caller.version);
+  if (!counter || !state.isOwnerCurrent(caller.userId, caller.ownerVersion)) return outdated;
+  if (caller.validUntil !== null && Date.parse(caller.validUntil) <= state.now) return outdated;
+  const decision = decide(caller, { requirement: undefined, address: request.address });
+  if (decision.kind === "rejected") return decision;
+  // All facts are checked before anything is spent, because an outdated request is decided again.
+  if (!targets.every((facts) => !facts || isCurrent(facts, { caller, state }))) return outdated;
+  const limit = caller.limit ? spendCallerLimit(counter, caller.limit, state.now) : undefined;
+  if (limit?.isExceeded) return { kind: "limited", limit };
+  addUse(counter, caller);
+  const unknownLimit = findUnknownLimit(verifications, targets);
+  const results =
+    unknownLimit ??
+    verifications.map((verification, index) => verify(verification, { facts: targets[index], state }));
+  return { kind: "admitted", limit, results };
+}
+
+const outdated = { kind: "outdated" } as const;
+
+/** The row of a key whose version is the one of the facts. */
+function currentCounter(state: LockedState, id: CounterId, version: number): Counter | undefined {
+  const counter = state.counters.get(id);
+  return counter?.version === version ? counter : undefined;
+}
+
+/** Whether the facts of a key are current, and the caller's membership has not become idle. */
+function isCurrent(
+  { keyId, version, workspaceId, keyspaceId, keyspaceVersion, consumer }: IssuedKeyFacts,
+  { caller, state }: { readonly caller: KeyFacts; readonly state: LockedState },
+): boolean {
+  const idleAt = caller.memberships.get(workspaceId)?.idleAt ?? null;
+  return (
+    currentCounter(state, keyId, version) !== undefined &&
+    state.isOwnerCurrent(keyspaceId, keyspaceVersion) &&
+    (consumer === null || isConsumerCurrent(consumer, state)) &&
+    (idleAt === null || Date.parse(idleAt) > state.now)
+  );
+}
+
+function isConsumerCurrent({ id, version, limits }: ConsumerFacts, state: LockedState): boolean {
+  return state.isOwnerCurrent(id, version) && (limits.length === 0 || state.counters.has(id));
+}
+
+/**
+ * The oldest key with the digest that the caller may verify and that belongs where the caller says; undefined if there is
+ * none.
+ */
+export function findTarget(
+  { keyspaceId, workspaceId }: Verification,
+  {
+    caller,
+    address,
+    candidates,
+  }: {
+    readonly caller: KeyFacts;
+    readonly address: string | undefined;
+    readonly candidates: readonly IssuedKeyFacts[];
+  },
+): IssuedKeyFacts | undefined {
+  return candidates.find((facts) => {
+    if (keyspaceId !== undefined && facts.keyspaceId !== keyspaceId) return false;
+    if (workspaceId !== undefined && facts.workspaceId !== workspaceId) return false;
+    const requirement = { workspaceId: facts.workspaceId, permission: "keys:verify" } as const;
+    return decide(caller, { requirement, address }).kind === "allowed";
+  });
+}
+
+/** The counters that a request is decided by. */
+export function listCounterIds({ caller, targets }: KnownRequest): CounterId[] {
+  return [
+    caller.keyId,
+    ...targets.flatMap((facts) => {
+      if (!facts) return [];
+      return facts.consumer?.limits.length ? [facts.keyId, facts.consumer.id] : [facts.keyId];
+    }),
+  ];
+}
+
+/** The name of the only limit of an API key. */
+export const apiKeyLimitName = "";
+
+function spendCallerLimit(counter: Counter, { quota, windowSeconds }: Limit, now: number): LimitResult {
+  const limit = { name: apiKeyLimitName, quota, windowSeconds, appliesAlways: true };
+  const charge = { state: counter.meters, limits: [{ limit, cost: 1 }], credits: undefined };
+  const spending = spend([charge], now);
+  applySpending([counter], spending);
+  return spending.limits[0] as LimitResult; // There is one limit.
+}
+
+function addUse(counter: Counter, { isUnusedSecret }: { readonly isUnusedSecret: boolean }): void {
+  counter.uses += 1;
+  counter.isChanged = true;
+  if (isUnusedSecret) counter.isSecretUsed = true;
+}
+
+/** The first limit that a verification names and neither its key nor the key's consumer has. */
+function findUnknownLimit(
+  verifications: readonly Verification[],
+  keys: readonly (IssuedKeyFacts | undefined)[],
+): UnknownLimit | undefined {
+  for (const [verification, { limits }] of verifications.entries()) {
+    const facts = keys[verification];
+    if (!facts) continue;
+    const known = new Set([...facts.limits, ...(facts.consumer?.limits ?? [])].map(({ name }) => name));
+    const limit = limits.findIndex(({ name }) => !known.has(name));
+    if (limit >= 0) return { verification, limit };
+  }
+  return undefined;
+}
+
+const notFound = { code: "NOT_FOUND" } as const satisfies VerificationResult;
+
+/** Checks a key and, if it is valid, spends the costs of the verification. */
+function verify(
+  verification: Verification,
+  { facts, state }: { readonly facts: IssuedKeyFacts | undefined; readonly state: LockedState },
+): VerificationResult {
+  const counter = facts && state.counters.get(facts.keyId);
+  if (!facts || !counter) return notFound;
+  // An old secret whose overlap has ended belongs to no key any more.
+  if (facts.overlapEndsAt !== null && facts.overlapEndsAt <= state.now) return notFound;
+  const rejection = checkKey(facts, verification, state.now);
+  const consumerCounter = facts.consumer?.limits.length ? state.counters.get(facts.consumer.id) : undefined;
+  const counters = consumerCounter ? [counter, consumerCounter] : [counter];
+  // A rejected verification spends nothing, but its result has the state of the meters.
+  const { cost } = verification;
+  const charges = listCharges(
+    facts,
+    rejection ? { ...verification, cost: 0, limits: [] } : verification,
+    counters,
+  );
+  const spending = spend(charges, state.now);
+  const code = rejection ?? codes[spending.outcome];
+  if (code === "VALID") {
+    applySpending(counters, spending);
+    // A cost of 0 is a check and not a use.
+    if (cost > 0) addUse(counter, facts);
+  }
+  const { limits, remainingCredits } = spending;
+  return { code, key: describeKey(facts), limits, remainingCredits };
+}
+
+const codes = { spent: "VALID", "rate-limited": "RATE_LIMITED", "usage-exceeded": "USAGE_EXCEEDED" } as const;
+
+/** Why a key is invalid, whatever its meters allow; undefined if it is valid. */
+function checkKey(facts: IssuedKeyFacts, { permissions, clientAddress }: Verification, now: number) {
+  if (facts.isDisabled || facts.isKeyspaceDisabled) return "DISABLED";
+  if (facts.expiresAt !== null && facts.expiresAt <= now) return "EXPIRED";
+  const { allowsAddress } = facts;
+  if (allowsAddress && (clientAddress === undefined || !allowsAddress(clientAddress))) return "FORBIDDEN";
+  if (permissions && !satisfies(facts.permissions, permissions)) return "INSUFFICIENT_PERMISSIONS";
+  return undefined;
+}
+
+/** The meters of the key and of its consumer that the verification is charged to. */
+function listCharges(
+  facts: IssuedKeyFacts,
+  { cost, limits }: Verification,
+  [own, shared]: readonly Counter[],
+): Charge[] {
+  const chosen = (all: readonly RateLimit[]) =>
+    all.flatMap((limit) => {
+      const named = limits.find(({ name }) => name === limit.name);
+      return limit.appliesAlways || named ? [{ limit, cost: named?.cost ?? cost }] : [];
+    });
+  const charges: Charge[] = [];
+  if (own)
+    charges.push({
+      state: own.meters,
+      limits: chosen(facts.limits),
+      credits: { cost, refill: facts.refill },
+    });
+  if (shared)
+    charges.push({ state: shared.meters, limits: chosen(facts.consumer?.limits ?? []), credits: undefined });
+  return charges;
+}
+
+function applySpending(counters: readonly Counter[], { states }: Spending): void {
+  for (const [index, counter] of counters.entries()) {
+    const meters = states[index];
+    if (!meters || meters === counter.meters) continue;
+    counter.meters = meters;
+    counter.isChanged = true;
+  }
+}
+
+function describeKey(facts: IssuedKeyFacts): VerifiedKey {
+  const { keyId, keyspaceId, workspaceId, consumer, name, meta, permissions, expiresAt } = facts;
+  return {
+    keyId,
+    keyspaceId,
+    workspaceId,
+    externalId: consumer?.externalId ?? null,
+    name,
+    meta,
+    permissions,
+    expiresAt: expiresAt === null ? null : new Date(expiresAt),
+  };
+}

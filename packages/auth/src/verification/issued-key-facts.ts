@@ -1,0 +1,98 @@
+import type { ConsumerId, IssuedKeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
+import { createIpMatcher } from "../ip-ranges.ts";
+import type { RateLimit, Refill } from "./meters.ts";
+
+/** Everything that decides whether an issued key is valid, as stored in the database at one instant. */
+export interface IssuedKeyFacts {
+  readonly keyId: IssuedKeyId;
+  readonly workspaceId: WorkspaceId;
+  readonly keyspaceId: KeyspaceId;
+  /** Changes with every change to the key that affects its verification. */
+  readonly version: number;
+  /** Changes with every change to the keyspace that affects the verification of its keys. */
+  readonly keyspaceVersion: number;
+  readonly isKeyspaceDisabled: boolean;
+  readonly isDisabled: boolean;
+  /** Whether the presented secret is new after a rotation and no verification has used it. */
+  readonly isUnusedSecret: boolean;
+  /** In milliseconds since the epoch; null for never. */
+  readonly expiresAt: number | null;
+  /** When the overlap of the presented old secret ends, in milliseconds since the epoch; null for the current secret. */
+  readonly overlapEndsAt: number | null;
+  readonly name: string;
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly permissions: readonly string[];
+  readonly limits: readonly RateLimit[];
+  readonly refill: Refill | null;
+  /** Whether an IP address is in one of the key's ranges; undefined for a key without ranges. */
+  readonly allowsAddress: ((address: string) => boolean) | undefined;
+  readonly consumer: ConsumerFacts | null;
+}
+
+/** The consumer that a key was issued to. */
+export interface ConsumerFacts {
+  readonly id: ConsumerId;
+  readonly externalId: string;
+  readonly version: number;
+  /** The limits that all keys of the consumer share. */
+  readonly limits: readonly RateLimit[];
+}
+
+/** A key that a keyspace has, by the digest of one of its secrets. It needs `lookup` with a `hash`. */
+const keyOfSecret = `
+  select key.*, null::timestamptz as good_until from issued_keys key where key.hash = lookup.hash
+  union all
+  select key.*, former.good_until
+  from retired_issued_secrets former
+  join issued_keys key on key.id = former.key_id
+  where former.hash = lookup.hash`;
+
+/**
+ * The most keys of one digest. Two workspaces can import the same key, and the oldest ones are found, so that nobody can
+ * displace a key by importing it again.
+ */
+const maxCandidates = 16;
+
+/** SQL for the facts of the keys of `lookup`, oldest first. A key of a deleted keyspace is not found. */
+export const findIssuedKeys = `
+  select json_agg(facts order by id) from (
+    select key.id, json_build_object(
+      'keyId', key.id,
+      'workspaceId', key.workspace_id,
+      'keyspaceId', key.keyspace_id,
+      'version', counter.version,
+      'keyspaceVersion', coalesce((select version from owner_versions where owner_id = key.keyspace_id), 0),
+      'isKeyspaceDisabled', keyspace.disabled_at is not null,
+      'isDisabled', key.disabled_at is not null,
+      'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
+      'expiresAt', extract(epoch from key.expires_at) * 1000,
+      'overlapEndsAt', case when key.good_until = '-infinity' then 0
+        else extract(epoch from key.good_until) * 1000 end,
+      'name', key.name,
+      'meta', key.meta,
+      'permissions', key.permissions,
+      'limits', key.limits,
+      'refill', key.refill,
+      'ipRanges', key.ip_ranges,
+      'consumer', case when consumer.id is not null then json_build_object(
+        'id', consumer.id,
+        'externalId', consumer.external_id,
+        'version', coalesce((select version from owner_versions where owner_id = consumer.id), 0),
+        'limits', consumer.limits
+      ) end
+    ) as facts
+    from (${keyOfSecret}) key
+    join key_counters counter on counter.key_id = key.id
+    join keyspaces keyspace on keyspace.id = key.keyspace_id
+    left join consumers consumer on consumer.id = key.consumer_id
+    order by key.id limit ${maxCandidates}
+  ) candidate`;
+
+/** An element of {@link findIssuedKeys}. */
+export type StoredIssuedKey = Omit<IssuedKeyFacts, "allowsAddress"> & {
+  readonly ipRanges: readonly string[] | null;
+};
+
+export function toIssuedKeyFacts({ ipRanges, ...facts }: StoredIssuedKey): IssuedKeyFacts {
+  return { ...facts, allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined };
+}

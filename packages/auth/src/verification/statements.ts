@@ -1,0 +1,210 @@
+import type { WorkspaceId } from "@latchkey/db/ids";
+import type pg from "pg";
+import type { KeyFacts } from "../admission/decision.ts";
+import { factsAsJson, keyOfSecret, type StoredFacts, toKeyFacts } from "../admission/stored-facts.ts";
+import { apiKeyLimitName, type Counter, type CounterId } from "./decide-verification.ts";
+import {
+  findIssuedKeys,
+  type IssuedKeyFacts,
+  type StoredIssuedKey,
+  toIssuedKeyFacts,
+} from "./issued-key-facts.ts";
+import type { MeterState, Window } from "./meters.ts";
+
+/** Finds the keys of each digest, oldest first; an empty list for a digest that no key has. */
+export async function findCandidates(
+  client: pg.Client,
+  digests: readonly string[],
+): Promise<readonly (readonly IssuedKeyFacts[])[]> {
+  const { rows } = await client.query<[readonly StoredIssuedKey[] | null]>({
+    name: "verify-find-issued-keys",
+    text: `
+      select (${findIssuedKeys})
+      from unnest($1::bytea[]) with ordinality as lookup (hash, position)
+      order by position`,
+    values: [digests.map((digest) => Buffer.from(digest, "base64"))],
+    rowMode: "array",
+  });
+  return rows.map(([found]) => (found ?? []).map(toIssuedKeyFacts));
+}
+
+/** An API key to look up, and the workspace in which its user's role is needed. */
+export interface CallerLookup {
+  readonly digest: string;
+  readonly workspaceId: WorkspaceId | undefined;
+}
+
+/** Finds the API keys that callers presented; undefined for a digest that no key has. */
+export async function findCallers(
+  client: pg.Client,
+  lookups: readonly CallerLookup[],
+): Promise<readonly (KeyFacts | undefined)[]> {
+  const found: (KeyFacts | undefined)[] = lookups.map(() => undefined);
+  const { rows } = await client.query<[number, StoredFacts]>({
+    name: "verify-find-callers",
+    text: `
+      select lookup.position::integer, ${factsAsJson}
+      from unnest($1::bytea[], $2::uuid[]) with ordinality as lookup (hash, workspace_id, position)
+      join lateral (${keyOfSecret}) key on true
+      join key_counters counter on counter.key_id = key.id
+      join users account on account.id = key.user_id`,
+    values: [
+      lookups.map(({ digest }) => Buffer.from(digest, "base64")),
+      lookups.map(({ workspaceId }) => workspaceId ?? null),
+    ],
+    rowMode: "array",
+  });
+  for (const [position, facts] of rows)
+    found[position - 1] = toKeyFacts(facts, lookups[position - 1]?.workspaceId);
+  return found;
+}
+
+/** An owner of keys, with the version of the facts that were read. */
+export interface OwnerVersion {
+  readonly id: string;
+  readonly version: number;
+}
+
+/**
+ * Locks counters in the order of their IDs, as every other statement does, so that two can't deadlock. The versions of owners
+ * are read without a lock: the snapshot is taken after the requests arrived, so it has every change that was acknowledged
+ * before them. Each row has the time after its lock.
+ */
+const lockText = (lock: string) => `
+with changed_owner as materialized (
+  select owner.position
+  from unnest($2::uuid[], $3::integer[]) with ordinality as owner (id, version, position)
+  left join owner_versions stored on stored.owner_id = owner.id
+  where coalesce(stored.version, 0) <> owner.version
+),
+locked as materialized (
+  select counter.*
+  from unnest($1::uuid[]) as input (key_id)
+  join key_counters counter on counter.key_id = input.key_id
+  order by counter.key_id
+  ${lock}
+)
+select key_id, version,
+  extract(epoch from window_ends_at)::float8 * 1000, window_spent::float8,
+  credits::float8, extract(epoch from credits_refilled_at)::float8 * 1000, windows,
+  extract(epoch from clock_timestamp())::float8 * 1000,
+  (select array_agg(position) from changed_owner)::integer[]
+from locked`;
+
+type CounterRow = readonly [
+  id: CounterId,
+  version: number,
+  windowEndsAt: number | null,
+  windowSpent: number | null,
+  credits: number | null,
+  refilledAt: number | null,
+  windows: StoredWindows | null,
+  now: number,
+  changedOwners: readonly number[] | null,
+];
+
+/** The windows of an issued key or consumer: when each ends, in milliseconds since the epoch, and what was spent. */
+type StoredWindows = Readonly<Record<string, readonly [endsAt: number, spent: number]>>;
+
+/** The counters that a batch is decided by, locked until the transaction ends. */
+export interface LockedCounters {
+  /** A missing one doesn't exist, or is locked by another transaction and was skipped. */
+  readonly counters: ReadonlyMap<CounterId, Counter>;
+  readonly changedOwners: readonly OwnerVersion[];
+  /** The database's time after the last lock, in milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/**
+ * Locks counters, in a transaction.
+ * @param options.skipsLocked whether to skip counters that another transaction has locked, instead of waiting for them.
+ * @throws what the driver throws; a definite abort if a lock takes too long.
+ */
+export async function lockCounters(
+  client: pg.Client,
+  ids: readonly CounterId[],
+  { owners, skipsLocked }: { readonly owners: readonly OwnerVersion[]; readonly skipsLocked: boolean },
+): Promise<LockedCounters> {
+  const { rows } = await client.query<CounterRow & unknown[]>({
+    ...(skipsLocked
+      ? { name: "verify-lock-free", text: lockText("for no key update of counter skip locked") }
+      : { name: "verify-lock", text: lockText("for no key update of counter") }),
+    values: [ids, owners.map(({ id }) => id), owners.map(({ version }) => version)],
+    rowMode: "array",
+  });
+  const changed = rows[0]?.[8] ?? [];
+  return {
+    counters: new Map(rows.map((row) => [row[0], toCounter(row)])),
+    changedOwners: changed.map((position) => owners[position - 1] as OwnerVersion), // Postgres returns positions of these owners.
+    now: Math.max(0, ...rows.map((row) => row[7])),
+  };
+}
+
+function toCounter(row: CounterRow): Counter {
+  const [id, version, windowEndsAt, windowSpent, credits, refilledAt, stored] = row;
+  const windows = new Map<string, Window>();
+  if (windowEndsAt !== null) windows.set(apiKeyLimitName, { endsAt: windowEndsAt, spent: windowSpent ?? 0 });
+  for (const [name, [endsAt, spent]] of Object.entries(stored ?? {})) windows.set(name, { endsAt, spent });
+  const balance = credits === null ? null : { remaining: credits, refilledAt: refilledAt ?? 0 };
+  return { id, version, uses: 0, isSecretUsed: false, meters: { windows, balance }, isChanged: false };
+}
+
+/** Writes what a batch has spent to the counters that it locked. Their rows exist until the transaction ends. */
+const writeText = `
+update key_counters counter
+set use_count = counter.use_count + input.uses,
+  last_used_at = case
+    when input.uses > 0 then greatest(counter.last_used_at, to_timestamp(input.now)) else counter.last_used_at end,
+  has_unused_secret = case when input.is_secret_used then null else counter.has_unused_secret end,
+  window_ends_at = to_timestamp(input.window_ends_at),
+  window_spent = input.window_spent,
+  credits = input.credits,
+  credits_refilled_at = to_timestamp(input.refilled_at),
+  windows = input.windows::jsonb
+from (
+  select *, $9::float8 / 1000 as now
+  from unnest(
+    $1::uuid[], $2::integer[], $3::boolean[], $4::float8[], $5::bigint[], $6::bigint[], $7::float8[], $8::text[]
+  ) as input (key_id, uses, is_secret_used, window_ends_at, window_spent, credits, refilled_at, windows)
+) input
+where counter.key_id = input.key_id`;
+
+/** Writes changed counters. @throws what the driver throws. */
+export async function writeCounters(
+  client: pg.Client,
+  changed: readonly Counter[],
+  now: number,
+): Promise<void> {
+  const rows = changed.map(({ meters }) => toColumns(meters, now));
+  await client.query({
+    name: "verify-write",
+    text: writeText,
+    values: [
+      changed.map(({ id }) => id),
+      changed.map(({ uses }) => uses),
+      changed.map(({ isSecretUsed }) => isSecretUsed),
+      rows.map(({ windowEndsAt }) => windowEndsAt),
+      rows.map(({ windowSpent }) => windowSpent),
+      rows.map(({ credits }) => credits),
+      rows.map(({ refilledAt }) => refilledAt),
+      rows.map(({ windows }) => windows),
+      now,
+    ],
+  });
+}
+
+function toColumns({ windows, balance }: MeterState, now: number) {
+  const own = windows.get(apiKeyLimitName);
+  // A window that has ended is the same as none.
+  const open = [...windows].filter(([name, { endsAt }]) => name !== apiKeyLimitName && endsAt > now);
+  const stored: StoredWindows = Object.fromEntries(
+    open.map(([name, { endsAt, spent }]) => [name, [endsAt, spent]]),
+  );
+  return {
+    windowEndsAt: own ? own.endsAt / 1_000 : null,
+    windowSpent: own?.spent ?? null,
+    credits: balance?.remaining ?? null,
+    refilledAt: balance ? balance.refilledAt / 1_000 : null,
+    windows: open.length > 0 ? JSON.stringify(stored) : null,
+  };
+}

@@ -1,0 +1,342 @@
+import { isDefiniteAbort } from "@latchkey/db/sqlstate";
+import type pg from "pg";
+import { AdmissionConnection } from "../admission/admission-connection.ts";
+import { malformed, presentedBy, unavailable, unknownKey } from "../admission/answer.ts";
+import { checkKey, haveSameVersions, type KeyFacts } from "../admission/decision.ts";
+import { FactsCache } from "../admission/facts-cache.ts";
+import type { AdmissionOptions } from "../admission/options.ts";
+import { type PendingState, Scheduler } from "../admission/scheduler.ts";
+import type { LimitState, Verdict } from "../admission/verdict.ts";
+import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
+import {
+  decideRequest,
+  findTarget,
+  type KnownRequest,
+  listCounterIds,
+  type RequestDecision,
+} from "./decide-verification.ts";
+import type { IssuedKeyFacts } from "./issued-key-facts.ts";
+import type { LimitResult } from "./meters.ts";
+import {
+  type CallerLookup,
+  findCallers,
+  findCandidates,
+  lockCounters,
+  type OwnerVersion,
+  writeCounters,
+} from "./statements.ts";
+import type { UnknownLimit, Verification, VerificationResult } from "./verification.ts";
+
+/** The verdict on the caller and, if it was admitted, the results of its verifications. */
+export interface VerifierAnswer {
+  readonly verdict: Verdict;
+  /** Undefined unless the caller was admitted. */
+  readonly results: readonly VerificationResult[] | UnknownLimit | undefined;
+}
+
+interface PendingVerification extends PendingState {
+  readonly digest: string;
+  readonly address: string | undefined;
+  readonly verifications: readonly Verification[];
+  readonly answer: (answer: VerifierAnswer) => void;
+}
+
+/** A request of a batch, with the facts by which it is decided. */
+interface PreparedRequest extends KnownRequest {
+  readonly pending: PendingVerification;
+}
+
+/**
+ * Admits requests that verify issued keys. The use of the caller's key and the costs of the verified keys are counted in one
+ * transaction, which locks the counters, decides all requests of a batch in order, and writes the counters back.
+ *
+ * It has a queue and a connection of its own: other statements on the connection would become part of its transactions
+ * (docs/decisions/0058).
+ */
+export class Verifier {
+  readonly #connection: AdmissionConnection;
+  readonly #callers: FactsCache;
+  readonly #candidates: Map<string, readonly IssuedKeyFacts[]> = new Map();
+  readonly #maxCandidates: number;
+  readonly #scheduler: Scheduler<PendingVerification>;
+  readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
+
+  constructor(options: AdmissionOptions) {
+    this.#connection = new AdmissionConnection(options.connection);
+    this.#maxCandidates = options.maxCachedFacts ?? 200_000;
+    this.#callers = new FactsCache(this.#maxCandidates);
+    this.#onFailure = options.onFailure ?? (() => undefined);
+    this.#scheduler = new Scheduler<PendingVerification>(
+      {
+        prepare: () => (this.#connection.isConnected ? undefined : this.#connection.connect()),
+        execute: (requests) => this.#execute(requests),
+        reject: (request) => request.answer({ verdict: unavailable, results: undefined }),
+        report: (error) => this.#reportFailure(error),
+        cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
+      },
+      { deadlineMs: options.deadlineMs ?? 1_500, maxPending: options.maxWaiting ?? 10_000, maxInFlight: 1 },
+    );
+  }
+
+  /**
+   * Admits a request with this token, and verifies keys for it. A rejected or rate limited caller spends nothing.
+   * @param request.address the caller's IP address.
+   */
+  verify(
+    token: string,
+    request: { readonly address: string | undefined; readonly verifications: readonly Verification[] },
+  ): Promise<VerifierAnswer> {
+    if (token.length !== apiKeyLength) return Promise.resolve({ verdict: malformed, results: undefined });
+    const digest = digestKey(token);
+    const isKnown = this.#callers.get(digest) !== undefined;
+    if (!isKnown && !isWellFormedApiKey(token))
+      return Promise.resolve({ verdict: malformed, results: undefined });
+    // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
+    if (!this.#scheduler.hasRoom(isKnown))
+      return Promise.resolve({ verdict: unavailable, results: undefined });
+    return new Promise((answer) => {
+      this.#scheduler.add({
+        ...request,
+        digest,
+        answer,
+        mayFillQueue: isKnown,
+        arrivedAt: performance.now(),
+        wasPostponed: false,
+        isAnswered: false,
+      });
+    });
+  }
+
+  /** Finishes the batch in flight, answers "unavailable" to queued requests, and closes the connection. */
+  async close(): Promise<void> {
+    await this.#scheduler.close();
+    await this.#connection.close();
+  }
+
+  async #execute(requests: readonly PendingVerification[]): Promise<void> {
+    const pending = requests.filter(({ isAnswered }) => !isAnswered);
+    if (pending.length === 0) return;
+    await this.#connection.use(async (client) => {
+      const prepared = await this.#prepare(client, pending);
+      if (prepared.length === 0) return;
+      try {
+        await this.#spend(client, prepared, { skipsLocked: false });
+      } catch (error) {
+        if (!isDefiniteAbort(error)) throw error;
+        // Nothing was spent and no request was answered, so the batch can be decided past the locked rows.
+        await this.#spend(client, prepared, { skipsLocked: true });
+      }
+    });
+  }
+
+  /** Finds the facts of each request. Rejects requests whose key is unknown, and returns the others. */
+  async #prepare(client: pg.Client, pending: readonly PendingVerification[]): Promise<PreparedRequest[]> {
+    const prepared: PreparedRequest[] = [];
+    const incomplete: PendingVerification[] = [];
+    for (const request of pending) {
+      const caller = this.#callers.get(request.digest);
+      const known = caller && toPrepared(request, caller, (digest) => this.#candidates.get(digest) ?? []);
+      // Only keys that were found are remembered: the others are looked up after each request has arrived.
+      if (known?.targets.every((facts) => facts !== undefined)) prepared.push(known);
+      else incomplete.push(request);
+    }
+    if (incomplete.length > 0) prepared.push(...(await this.#lookUp(client, incomplete)));
+    return prepared;
+  }
+
+  async #lookUp(client: pg.Client, pending: readonly PendingVerification[]): Promise<PreparedRequest[]> {
+    const digests = [
+      ...new Set(pending.flatMap(({ verifications }) => verifications.map(({ digest }) => digest))),
+    ];
+    const found = digests.length > 0 ? await findCandidates(client, digests) : [];
+    const candidatesOf = new Map(digests.map((digest, index) => [digest, found[index] ?? []]));
+    for (const [digest, candidates] of candidatesOf) this.#remember(digest, candidates);
+    const lookups = pending.flatMap((request) => listLookups(request, candidatesOf));
+    const callers = mergeCallers(lookups, await findCallers(client, lookups));
+    for (const { digest } of pending) {
+      const caller = callers.get(digest);
+      if (caller && !caller.isUnusedSecret && checkKey(caller).kind === "allowed")
+        this.#callers.set(digest, caller);
+      else this.#callers.delete(digest);
+    }
+    return pending.flatMap((request) => {
+      const caller = callers.get(request.digest);
+      if (caller) return [toPrepared(request, caller, (digest) => candidatesOf.get(digest) ?? [])];
+      this.#settle(request, { verdict: unknownKey, results: undefined });
+      return [];
+    });
+  }
+
+  /** Remembers keys that were found. A secret is unused until its first use on any node, which doesn't change the version. */
+  #remember(digest: string, candidates: readonly IssuedKeyFacts[]): void {
+    this.#candidates.delete(digest);
+    if (candidates.length === 0 || candidates.some(({ isUnusedSecret }) => isUnusedSecret)) return;
+    this.#candidates.set(digest, candidates);
+    const [oldest] = this.#candidates.keys();
+    if (oldest !== undefined && this.#candidates.size > this.#maxCandidates) this.#candidates.delete(oldest);
+  }
+
+  /** Locks the counters of a batch, decides its requests, writes what they spent, and answers after the commit. */
+  async #spend(
+    client: pg.Client,
+    prepared: readonly PreparedRequest[],
+    { skipsLocked }: { readonly skipsLocked: boolean },
+  ): Promise<void> {
+    const owners = listOwners(prepared);
+    const ids = [...new Set(prepared.flatMap(listCounterIds))];
+    const begun = client.query("begin");
+    try {
+      const [locked] = await Promise.all([lockCounters(client, ids, { owners, skipsLocked }), begun]);
+      const changed = new Map<string, Set<number>>();
+      for (const { id, version } of locked.changedOwners)
+        changed.set(id, (changed.get(id) ?? new Set()).add(version));
+      const state = {
+        counters: locked.counters,
+        now: locked.now,
+        isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
+      };
+      const decided = prepared.map((request) => ({ request, decision: decideRequest(request, state) }));
+      const written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
+      // The commit is sent behind the update, so that the rows are locked for one round trip. If the update failed, it rolls back.
+      const writes = written.length > 0 ? [writeCounters(client, written, locked.now)] : [];
+      await Promise.all([...writes, client.query("commit")]);
+      this.#answer(decided, { isLocked: (id) => skipsLocked && !locked.counters.has(id) });
+    } catch (error) {
+      await client.query("rollback").catch(() => undefined);
+      throw error;
+    }
+  }
+
+  #answer(
+    decided: readonly { readonly request: PreparedRequest; readonly decision: RequestDecision }[],
+    { isLocked }: { readonly isLocked: (id: ReturnType<typeof listCounterIds>[number]) => boolean },
+  ): void {
+    const again: PendingVerification[] = [];
+    const postponed: PendingVerification[] = [];
+    for (const { request, decision } of decided) {
+      const { pending } = request;
+      if (decision.kind !== "outdated") this.#settle(pending, toAnswer(request, decision));
+      else if (listCounterIds(request).some(isLocked)) postponed.push(pending);
+      else {
+        this.#forget(pending);
+        again.push(pending);
+      }
+    }
+    this.#scheduler.requeue(again.filter(({ isAnswered }) => !isAnswered));
+    if (postponed.length > 0) this.#scheduler.postpone(postponed);
+  }
+
+  #forget({ digest, verifications }: PendingVerification): void {
+    this.#callers.delete(digest);
+    for (const verification of verifications) this.#candidates.delete(verification.digest);
+  }
+
+  #settle(request: PendingVerification, answer: VerifierAnswer): void {
+    if (this.#scheduler.settle(request)) request.answer(answer);
+  }
+
+  /** Reports a failure. A reporter that throws must not keep requests from being answered; its error becomes a process warning. */
+  #reportFailure(error: unknown): void {
+    try {
+      this.#onFailure(error);
+    } catch (thrown) {
+      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+    }
+  }
+}
+
+function toPrepared(
+  pending: PendingVerification,
+  caller: KeyFacts,
+  candidatesOf: (digest: string) => readonly IssuedKeyFacts[],
+): PreparedRequest {
+  const { address, verifications } = pending;
+  const targets = verifications.map((verification) =>
+    findTarget(verification, { caller, address, candidates: candidatesOf(verification.digest) }),
+  );
+  return { pending, address, caller, verifications, targets };
+}
+
+/** The caller's key, with its membership in each workspace of a key that it may want to verify. */
+function listLookups(
+  { digest, verifications }: PendingVerification,
+  candidatesOf: ReadonlyMap<string, readonly IssuedKeyFacts[]>,
+): CallerLookup[] {
+  const workspaceIds = new Set(
+    verifications.flatMap((verification) =>
+      (candidatesOf.get(verification.digest) ?? []).map(({ workspaceId }) => workspaceId),
+    ),
+  );
+  return workspaceIds.size > 0
+    ? [...workspaceIds].map((workspaceId) => ({ digest, workspaceId }))
+    : [{ digest, workspaceId: undefined }];
+}
+
+/** Adds up the memberships of each caller. */
+function mergeCallers(
+  lookups: readonly CallerLookup[],
+  found: readonly (KeyFacts | undefined)[],
+): ReadonlyMap<string, KeyFacts> {
+  const callers = new Map<string, KeyFacts>();
+  for (const [index, { digest }] of lookups.entries()) {
+    const facts = found[index];
+    if (!facts) continue;
+    const known = callers.get(digest);
+    const memberships =
+      known && haveSameVersions(known, facts)
+        ? new Map([...known.memberships, ...facts.memberships])
+        : facts.memberships;
+    callers.set(digest, { ...facts, memberships });
+  }
+  return callers;
+}
+
+/** The owners of the keys of a batch, each version once. */
+function listOwners(requests: readonly KnownRequest[]): OwnerVersion[] {
+  const owners = new Map<string, OwnerVersion>();
+  const add = (id: string, version: number) => owners.set(`${id} ${version}`, { id, version });
+  for (const { caller, targets } of requests) {
+    add(caller.userId, caller.ownerVersion);
+    for (const facts of targets) {
+      if (!facts) continue;
+      add(facts.keyspaceId, facts.keyspaceVersion);
+      if (facts.consumer) add(facts.consumer.id, facts.consumer.version);
+    }
+  }
+  return [...owners.values()];
+}
+
+function toAnswer(
+  { caller, pending: { digest } }: PreparedRequest,
+  decision: Exclude<RequestDecision, { kind: "outdated" }>,
+): VerifierAnswer {
+  const presented = presentedBy(caller, digest);
+  switch (decision.kind) {
+    case "rejected":
+      return { verdict: { ...decision, presented }, results: undefined };
+    case "limited":
+      return {
+        verdict: { kind: "limited", presented, limit: toLimitState(caller, decision.limit) },
+        results: undefined,
+      };
+    case "admitted": {
+      const { keyId, userId, restrictions, isRestricted, isFormerSecret } = caller;
+      return {
+        verdict: {
+          kind: "admitted",
+          presented,
+          principal: { keyId, userId, digest, restrictions, isRestricted, isByFormerSecret: isFormerSecret },
+          access: undefined,
+          limit: decision.limit && toLimitState(caller, decision.limit),
+        },
+        results: decision.results,
+      };
+    }
+    default:
+      return decision satisfies never;
+  }
+}
+
+function toLimitState({ limit }: KeyFacts, { quota, remaining, resetsInSeconds }: LimitResult): LimitState {
+  return { limit: limit ?? { quota, windowSeconds: 0 }, remaining, resetsInSeconds };
+}
