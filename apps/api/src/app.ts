@@ -1,6 +1,7 @@
 import type { RequestListener } from "node:http";
 import type { Admission } from "@latchkey/auth/admission";
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
+import type { Verifier } from "@latchkey/auth/verifier";
 import type { Db } from "@latchkey/db/schema";
 import Koa from "koa";
 import type { Logger } from "pino";
@@ -34,6 +35,7 @@ export interface AppDependencies {
   /** Only for `/open`, so that the web app, however busy, takes no connections from the open API. */
   readonly openPools: Pools;
   readonly admission: Admission;
+  readonly verifier: Verifier;
   /** A connection in the admission role, to inspect the keys of all tenants without counting uses. */
   readonly admissionDb: Db;
   readonly recorder: UsageRecorder;
@@ -55,10 +57,10 @@ export interface AppDependencies {
  * execution.
  */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
-  const { services, openPools, admission, admissionDb, recorder, endpoints } = dependencies;
+  const { services, openPools, admission, verifier, admissionDb, recorder, endpoints } = dependencies;
   const { log, events, hasRequestLog, corsOrigins, webDirectory, isDraining } = dependencies;
   const { isTrustedProxy } = services;
-  const gate = { findRoute: createRoutes(endpoints), admission, isTrustedProxy };
+  const gate = { findRoute: createRoutes(endpoints), admission, verifier, isTrustedProxy };
   const app = new Koa();
   app.on("error", createKoaErrorListener(events, log));
 

@@ -10,6 +10,7 @@ import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
+import { Verifier } from "@latchkey/auth/verifier";
 import { recordRegistration } from "@latchkey/db/instance-events";
 import { recordEmailSetting } from "@latchkey/db/instance-settings";
 import { JobWorker } from "@latchkey/db/job-worker";
@@ -100,6 +101,11 @@ export async function startNode(
     onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
   });
   stack.defer(() => admission.close());
+  const verifier = new Verifier({
+    connection: prepared.connection,
+    onFailure: (error) => events.reportFailure("verification", error, "keys could not be verified"),
+  });
+  stack.defer(() => verifier.close());
   const recorder = new UsageRecorder({
     clock: await DatabaseClock.read(webPools.db),
     connection: prepared.connection,
@@ -176,6 +182,7 @@ export async function startNode(
     services,
     openPools: openApiPools,
     admission,
+    verifier,
     admissionDb,
     recorder,
     endpoints,

@@ -16,6 +16,7 @@ import { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { createSessions } from "@latchkey/auth/sessions";
 import { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import { UsageRecorder } from "@latchkey/auth/usage-recorder";
+import { Verifier } from "@latchkey/auth/verifier";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { createTestDatabase } from "@latchkey/db/testing/test-database";
@@ -142,6 +143,10 @@ export async function startTestApp(
     connection: database.connection,
     onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
   });
+  const verifier = new Verifier({
+    connection: database.connection,
+    onFailure: (error) => events.reportFailure("verification", error, "keys could not be verified"),
+  });
   const recorder = new UsageRecorder({
     clock: await DatabaseClock.read(db),
     connection: database.connection,
@@ -154,6 +159,7 @@ export async function startTestApp(
     services,
     openPools: pools,
     admission,
+    verifier,
     admissionDb,
     recorder,
     endpoints: [...endpoints, ...(options.extraEndpoints ?? [])],
@@ -206,6 +212,7 @@ export async function startTestApp(
     async close() {
       await server.close({ graceMs: 1_000 });
       await admission.close();
+      await verifier.close();
       await recorder.close();
       events.close();
       await admissionDb.destroy();

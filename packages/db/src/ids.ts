@@ -54,6 +54,9 @@ interface Ids {
   delivery: DeliveryId;
   instanceEvent: InstanceEventId;
   notice: NoticeId;
+  keyspace: KeyspaceId;
+  issuedKey: IssuedKeyId;
+  consumer: ConsumerId;
 }
 
 const prefixes = {
@@ -71,6 +74,9 @@ const prefixes = {
   delivery: "dlv",
   instanceEvent: "iev",
   notice: "ntc",
+  keyspace: "ks",
+  issuedKey: "ikey",
+  consumer: "con",
 } as const satisfies Record<keyof Ids, string>;
 
 /**

@@ -1,5 +1,8 @@
 import { AppError } from "@latchkey/errors";
 
+/** Callers get a response within two seconds, even if the database is down. In milliseconds. */
+export const responseDeadlineMs = 1_800;
+
 /**
  * Waits for the task until the deadline. A change that is in progress at the deadline may still be committed.
  * @throws {AppError} SERVICE_UNAVAILABLE at the deadline; before it, what the task throws.

@@ -1,5 +1,6 @@
 import type { Permission } from "@latchkey/auth/permissions";
 import type { Principal } from "@latchkey/auth/verdict";
+import type { Verification, VerificationResult } from "@latchkey/auth/verification";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -133,6 +134,17 @@ export interface Endpoint {
   readonly authorize?: (raw: RawInput, call: AnyCall, trx: Trx) => Promise<void>;
   /** Parses the raw parts of a request, runs the handler, and removes undeclared fields from its result. */
   readonly run: (raw: RawInput, call: AnyCall) => Answer | Promise<Answer>;
+  /**
+   * Verifies keys, in the transaction that admits the request. The body is read before the request is admitted, and `run` is
+   * not called.
+   */
+  readonly verifies?: {
+    /** Parses the raw parts of a request. @throws {AppError} BAD_REQUEST */
+    readonly parse: (raw: RawInput) => readonly Verification[];
+    readonly present: (results: readonly VerificationResult[]) => Answer;
+    /** What precedes the path of a field of a verification in issues, by its position from 0. */
+    readonly pathOf: (verification: number) => string;
+  };
   /** Parses the raw parts of a request and opens the file to stream; for an endpoint with a {@link FileResponse}. */
   readonly openFile?: (raw: RawInput, call: AnyCall) => Promise<StreamedFile>;
 }
@@ -225,6 +237,36 @@ export function defineFileEndpoint<Parts extends RequestParts, Allowed extends A
     // Admission sets `access` if the declaration requires a permission in a workspace.
     openFile: async (raw, call) =>
       await openFile(open(parseInput(facts.request, raw) as Parsed<Parts>, call as CallOf<Allowed>)),
+  };
+}
+
+/** Declares an endpoint that verifies keys. It needs nothing but a valid key: each verification checks the permission. */
+export function defineVerificationEndpoint<
+  Body extends z.ZodObject,
+  Schema extends z.ZodObject,
+>(
+  declaration: Pick<Endpoint, "path" | "operationId" | "summary" | "description" | "errors"> & {
+    readonly request: { readonly body: Body };
+    readonly response: EndpointResponse<Schema> & { readonly schema: Schema };
+    readonly verifications: (body: z.output<Body>) => readonly Verification[];
+    readonly present: (results: readonly VerificationResult[]) => z.input<Schema>;
+    readonly pathOf: (verification: number) => string;
+  },
+): Endpoint {
+  const { verifications, present, pathOf, ...facts } = declaration;
+  return {
+    ...facts,
+    method: "POST",
+    access: "key",
+    isCompressible: false,
+    run: () => {
+      throw new Error("This endpoint verifies keys.");
+    },
+    verifies: {
+      parse: (raw) => verifications(parseInput(facts.request, raw).body as z.output<Body>), // Parsed by this schema.
+      present: (results) => facts.response.schema.parse(present(results)),
+      pathOf,
+    },
   };
 }
 

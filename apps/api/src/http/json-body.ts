@@ -17,6 +17,11 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
 }
 
+/** @throws {AppError} PAYLOAD_TOO_LARGE if the headers announce a body above {@link maxBodyBytes}. */
+export function rejectLargeBody({ req }: Context): void {
+  if (Number(req.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
+}
+
 /**
  * Reads a JSON object; an empty body counts as an empty object.
  * @throws {AppError} UNSUPPORTED_MEDIA_TYPE unless it is `application/json` in UTF-8, PAYLOAD_TOO_LARGE above {@link

@@ -1,6 +1,6 @@
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { shortenUserAgent } from "@latchkey/auth/user-agent";
-import type { LimitState, Principal, Verdict } from "@latchkey/auth/verdict";
+import type { LimitState, Principal } from "@latchkey/auth/verdict";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
@@ -8,20 +8,22 @@ import type { Context } from "koa";
 import type { Services } from "../domain/services.ts";
 import { andThen } from "./and-then.ts";
 import { compressReply } from "./compress-reply.ts";
-import { withinDeadline } from "./deadline.ts";
+import { responseDeadlineMs, withinDeadline } from "./deadline.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, AnyCall, Call, Endpoint } from "./endpoint.ts";
 import { etagOf, isKnownToClient, readIfMatch } from "./entity-tag.ts";
 import { type EndpointResult, readIdempotencyKey, runIdempotently } from "./idempotency.ts";
-import { hasBody, maxBodyBytes, readJsonBody } from "./json-body.ts";
+import { hasBody, readJsonBody, rejectLargeBody } from "./json-body.ts";
 import type { RawInput } from "./parse-input.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply } from "./reply.ts";
-import type { AdmissionOutcome, DecidedRequest, ServeOpen } from "./request-listener.ts";
+import { requireAdmitted } from "./require-admitted.ts";
+import type { AdmissionOutcome, DecidedRequest, ServeOpen, UndecidedRequest } from "./request-listener.ts";
 import { fileReply } from "./streamed-file.ts";
 import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.ts";
+import { verificationHandler } from "./verification-handler.ts";
 
 declare module "koa" {
   interface ExtendableContext {
@@ -29,9 +31,6 @@ declare module "koa" {
     limit?: LimitState | undefined;
   }
 }
-
-/** Callers get a response within two seconds, even if the database is down. In milliseconds. */
-const responseDeadlineMs = 1_800;
 
 export interface OpenApiOptions {
   readonly services: Services;
@@ -45,7 +44,9 @@ export interface OpenApiOptions {
 export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
   const changes = createChangeSemaphore(services.changeConnections);
   const reads = createReadSemaphore(services.readConnections);
+  const verify = verificationHandler(recorder);
   return (ctx, outcome) => {
+    if (outcome.kind === "undecided") return verify(ctx, outcome);
     const { verdict, route, path, address, arrivedAt } = requireDecided(outcome);
     const { method, requestId } = ctx;
     recorder.record(verdict, { workspaceId: workspaceOf(route), address, method, path, requestId });
@@ -129,7 +130,7 @@ function runEndpoint(
 }
 
 /** @throws {AppError} UNAUTHORIZED for a request without a key, and the unexpected error if admission failed. */
-function requireDecided(outcome: AdmissionOutcome): DecidedRequest {
+function requireDecided(outcome: Exclude<AdmissionOutcome, UndecidedRequest>): DecidedRequest {
   switch (outcome.kind) {
     case "decided":
       return outcome;
@@ -213,30 +214,6 @@ function isNotModified(
   const versions = readIfMatch(ctx.req);
   if (versions && !versions.includes(Number(answer?.version))) throw new AppError("PRECONDITION_FAILED");
   return isKnownToClient(ctx.req, etag);
-}
-
-/**
- * Returns the verdict of an admitted request. @throws {AppError} the error that callers get for any other verdict.
- */
-function requireAdmitted(verdict: Verdict): Verdict & { readonly kind: "admitted" } {
-  switch (verdict.kind) {
-    case "admitted":
-      return verdict;
-    case "limited": {
-      const { resetsInSeconds } = verdict.limit;
-      throw new AppError("TOO_MANY_REQUESTS", { retryAfterSeconds: resetsInSeconds });
-    }
-    case "rejected":
-      throw new AppError("FORBIDDEN");
-    case "unavailable":
-      throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: verdict.retryAfterSeconds });
-    default:
-      return verdict satisfies never;
-  }
-}
-
-function rejectLargeBody(ctx: Context): void {
-  if (Number(ctx.req.headers["content-length"] ?? 0) > maxBodyBytes) throw new AppError("PAYLOAD_TOO_LARGE");
 }
 
 /** @see https://www.rfc-editor.org/rfc/rfc8288 */

@@ -1,6 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Admission } from "@latchkey/auth/admission";
 import type { Verdict } from "@latchkey/auth/verdict";
+import type { Verification } from "@latchkey/auth/verification";
+import type { Verifier, VerifierAnswer } from "@latchkey/auth/verifier";
 import type { AppError } from "@latchkey/errors";
 import type Koa from "koa";
 import type { Context } from "koa";
@@ -29,9 +31,20 @@ export interface DecidedRequest {
   readonly arrivedAt: number;
 }
 
+/** A request whose body must be read before it is admitted, because it verifies keys. */
+export interface UndecidedRequest extends Omit<DecidedRequest, "kind" | "route" | "verdict"> {
+  readonly kind: "undecided";
+  readonly route: Route;
+  /** Admits the request without verifying anything. */
+  readonly admit: () => Promise<Verdict>;
+  /** Admits the request, and verifies keys in the same transaction. */
+  readonly verify: (verifications: readonly Verification[]) => Promise<VerifierAnswer>;
+}
+
 /** The outcome of admission. `failed` means a bug in Latchkey. */
 export type AdmissionOutcome =
   | DecidedRequest
+  | UndecidedRequest
   | { readonly kind: "no-key" }
   | { readonly kind: "failed"; readonly error: unknown };
 
@@ -39,6 +52,7 @@ export type AdmissionOutcome =
 export interface AdmissionGate {
   readonly findRoute: FindRoute;
   readonly admission: Pick<Admission, "admit">;
+  readonly verifier: Pick<Verifier, "verify">;
   /** Whether the `X-Forwarded-For` header of this IP address is trusted. */
   readonly isTrustedProxy: (ipAddress: string) => boolean;
 }
@@ -121,7 +135,7 @@ interface Written {
 
 /** Admits a request, and calls `onOutcome` exactly once. Never throws. */
 function admitRequest(
-  { findRoute, admission, isTrustedProxy }: AdmissionGate,
+  { findRoute, admission, verifier, isTrustedProxy }: AdmissionGate,
   { req, path, arrivedAt }: Arrival,
   onOutcome: (outcome: AdmissionOutcome) => void,
 ): void {
@@ -134,6 +148,13 @@ function admitRequest(
     }
     const route = findRoute(req.method ?? "GET", path);
     const address = clientAddress(req, isTrustedProxy);
+    if ("endpoint" in route && route.endpoint.verifies) {
+      const admit = () => admission.admit(token, undefined, address);
+      const verify: UndecidedRequest["verify"] = (verifications) =>
+        verifier.verify(token, { address, verifications });
+      onOutcome({ kind: "undecided", route, path, address, arrivedAt, admit, verify });
+      return;
+    }
     admission
       .admit(token, "requirement" in route ? route.requirement : undefined, address)
       .then((verdict) => onOutcome({ kind: "decided", route, path, verdict, address, arrivedAt }), fail);
