@@ -24,6 +24,12 @@ export const maxLength = {
   requestId: 128,
   /** 45 characters of an IPv6 address, a percent sign, and 15 characters of a network interface. */
   ipAddress: 61,
+  /** The consumer of an issued key. */
+  externalId: 128,
+  /** A permission of an issued key. */
+  keyPermission: 128,
+  /** The name of a limit of an issued key or consumer. */
+  limitName: 32,
   /** 45 characters of an IPv6 address, a slash, and 3 digits. */
   ipRange: 49,
   /** A name that the product defines: a permission, the outcome of a request, a changed value, a version. */
@@ -61,4 +67,18 @@ export const policyLimits = {
   maxLifetimeDays: 3_650,
   /** Uses are counted by hour, and kept for 90 days by default. */
   maxIdleDays: 90,
+} as const;
+
+/** The limits of a request that verifies keys. */
+export const verificationLimits = {
+  /** The most verifications in one request. */
+  maxVerifications: 100,
+  /** The longest key, in UTF-16 code units. Imported keys can have any form. */
+  maxKeyLength: 512,
+  /** The largest cost. */
+  maxCost: 1_000_000_000,
+  /** The most limits of a key or a consumer, and the most that a verification can name. */
+  maxLimits: 10,
+  /** The longest permission query, in UTF-16 code units: 50 of the longest permissions. */
+  maxQueryLength: 7_000,
 } as const;

@@ -21,6 +21,8 @@ import { getMe } from "./me/get-me.ts";
 import { changeMemberRole } from "./members/change-member-role.ts";
 import { getMember } from "./members/get-member.ts";
 import { listAffectedApiKeys } from "./members/list-affected-api-keys.ts";
+import { verifyKey } from "./keys/verify-key.ts";
+import { verifyKeys } from "./keys/verify-keys.ts";
 import { listMembers } from "./members/list-members.ts";
 import { removeMember } from "./members/remove-member.ts";
 import { listNotices } from "./notices/list-notices.ts";
@@ -122,4 +124,6 @@ export const endpoints: readonly Endpoint[] = [
   listAuditEvents,
   exportAuditEvents,
   previewAuditRetention,
+  verifyKey,
+  verifyKeys,
 ];

@@ -21,6 +21,10 @@ const tags: Readonly<Record<string, Tag>> = {
     name: "Policy for API keys",
     description: "Requirements of a workspace for the API keys that reach it.",
   },
+  keys: {
+    name: "Verification",
+    description: "Verification of the keys that a workspace issues to the consumers of its own API.",
+  },
   workspaces: {
     name: "Workspaces",
     description: "The unit of tenancy. Each workspace has its own members, and each member has a role.",

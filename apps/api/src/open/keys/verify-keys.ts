@@ -1,0 +1,29 @@
+import { verificationLimits } from "@latchkey/limits";
+import { z } from "zod";
+import { defineVerificationEndpoint } from "../../http/endpoint.ts";
+import { presentVerification, verificationResult } from "../../presenters/verification.ts";
+import { toVerification, verificationRequest } from "../../verification-fields.ts";
+
+const { maxVerifications } = verificationLimits;
+
+export const verifyKeys = defineVerificationEndpoint({
+  path: "/keys/verify-batch",
+  operationId: "verifyKeys",
+  summary: "Verify up to 100 keys",
+  description:
+    "Verifies each key by itself, in the order of the request. Keys of one request can share limits and credits: each verification spends before the next one. The request counts as one use of your API key.",
+  request: {
+    body: z
+      .strictObject({ verifications: z.array(verificationRequest).min(1).max(maxVerifications) })
+      .meta({ example: { verifications: [{ key: "acme_…" }, { key: "acme_…", cost: 5 }] } }),
+  },
+  response: {
+    status: 200,
+    description: "The results, in the order of the request.",
+    schema: z.object({ data: z.array(verificationResult).max(maxVerifications) }),
+  },
+  errors: [],
+  verifications: ({ verifications }) => verifications.map(toVerification),
+  present: (results) => ({ data: results.map(presentVerification) }),
+  pathOf: (verification) => `verifications.${verification}.`,
+});

@@ -1,0 +1,94 @@
+import type { VerificationResult } from "@latchkey/auth/verification";
+import { encodeId } from "@latchkey/db/ids";
+import { maxLength, verificationLimits } from "@latchkey/limits";
+import { z } from "zod";
+import { shownId, shownText, timestamp } from "../schemas.ts";
+
+/** The result of verifying a key. */
+export const verificationResult = z
+  .object({
+    valid: z.boolean().meta({ description: "Whether `code` is `VALID`." }),
+    code: z
+      .enum([
+        "VALID",
+        "NOT_FOUND",
+        "DISABLED",
+        "EXPIRED",
+        "FORBIDDEN",
+        "INSUFFICIENT_PERMISSIONS",
+        "RATE_LIMITED",
+        "USAGE_EXCEEDED",
+      ])
+      .meta({
+        description:
+          "Why the key is valid or not. The checks are made in this order: `NOT_FOUND` (no such key, or you may not verify it; all other fields are null or empty), `DISABLED` (the key or its keyspace), `EXPIRED`, `FORBIDDEN` (the IP address is in none of the key's ranges), `INSUFFICIENT_PERMISSIONS`, `RATE_LIMITED`, `USAGE_EXCEEDED` (too few credits), `VALID`. Only a valid key spends anything.",
+      }),
+    keyId: shownId("issuedKey").nullable(),
+    keyspaceId: shownId("keyspace").nullable(),
+    workspaceId: shownId("workspace").nullable(),
+    externalId: shownText(maxLength.externalId)
+      .nullable()
+      .meta({ description: "The consumer that the key was issued to; null for none.", example: "customer-42" }),
+    name: shownText(maxLength.keyName).nullable().meta({ example: "Production" }),
+    meta: z.record(z.string(), z.unknown()).nullable().meta({ example: { plan: "pro" } }),
+    permissions: z.array(shownText(maxLength.keyPermission)).meta({ example: ["documents.read"] }),
+    expiresAt: timestamp.nullable().meta({ description: "When the key expires; null for never." }),
+    credits: z
+      .object({ remaining: z.int().min(0) })
+      .nullable()
+      .meta({ description: "The credits after this verification; null for a key without credits." }),
+    limits: z
+      .array(
+        z.object({
+          name: shownText(maxLength.limitName).meta({ example: "requests" }),
+          quota: z.int().min(1).meta({ example: 100 }),
+          remaining: z.int().min(0).meta({ example: 99 }),
+          resetsInSeconds: z
+            .int()
+            .min(0)
+            .meta({ description: "When the window ends; 0 if none is open.", example: 60 }),
+          isExceeded: z.boolean().meta({ description: "Whether this limit rejected the verification." }),
+        }),
+      )
+      .max(verificationLimits.maxLimits * 2)
+      .meta({ description: "The limits that apply, of the key and then of its consumer, after this verification." }),
+  })
+  .meta({ id: "VerificationResult" });
+
+const nothing = {
+  keyId: null,
+  keyspaceId: null,
+  workspaceId: null,
+  externalId: null,
+  name: null,
+  meta: null,
+  permissions: [],
+  expiresAt: null,
+  credits: null,
+  limits: [],
+};
+
+export function presentVerification(result: VerificationResult): z.input<typeof verificationResult> {
+  if (result.code === "NOT_FOUND") return { valid: false, code: result.code, ...nothing };
+  const { code, key, remainingCredits, limits } = result;
+  return {
+    valid: code === "VALID",
+    code,
+    keyId: encodeId("issuedKey", key.keyId),
+    keyspaceId: encodeId("keyspace", key.keyspaceId),
+    workspaceId: encodeId("workspace", key.workspaceId),
+    externalId: key.externalId,
+    name: key.name,
+    meta: key.meta,
+    permissions: [...key.permissions],
+    expiresAt: key.expiresAt?.toISOString() ?? null,
+    credits: remainingCredits === null ? null : { remaining: remainingCredits },
+    limits: limits.map(({ name, quota, remaining, resetsInSeconds, isExceeded }) => ({
+      name,
+      quota,
+      remaining,
+      resetsInSeconds,
+      isExceeded,
+    })),
+  };
+}

@@ -1,0 +1,96 @@
+import { digestKey } from "@latchkey/auth/key-format";
+import { parsePermissionQuery } from "@latchkey/auth/permission-query";
+import type { Verification } from "@latchkey/auth/verification";
+import { decodeId } from "@latchkey/db/ids";
+import { maxLength, verificationLimits } from "@latchkey/limits";
+import { z } from "zod";
+import { workspaceId } from "./fields.ts";
+import { customIssue } from "./issues.ts";
+import { shownId } from "./schemas.ts";
+
+const { maxCost, maxLimits, maxQueryLength, maxKeyLength } = verificationLimits;
+
+const cost = z.int().min(0).max(maxCost);
+
+const permissionQuery = z
+  .string()
+  .max(maxQueryLength)
+  .transform((text, context) => {
+    const query = parsePermissionQuery(text);
+    if (query.kind !== "error") return query;
+    const message = `Character ${query.position}: ${query.message}`;
+    context.addIssue({ code: "custom", ...customIssue("invalid_format", message) });
+    return z.NEVER;
+  });
+
+const keyspaceId = z
+  .string()
+  .transform((text, context) => {
+    const id = decodeId("keyspace", text);
+    if (id) return id;
+    context.addIssue({ code: "custom", ...customIssue("invalid_format", "must be the ID of a keyspace") });
+    return z.NEVER;
+  })
+  .meta(shownId("keyspace").meta() ?? {});
+
+/** One key to verify, and what it is verified for. */
+export const verificationRequest = z.strictObject({
+  key: z.string().min(1).max(maxKeyLength).meta({ description: "The whole key, as the consumer sent it." }),
+  keyspaceId: keyspaceId
+    .meta({ description: "The keyspace that the key must belong to. Any that you may verify, by default." })
+    .exactOptional(),
+  workspaceId: workspaceId
+    .meta({
+      ...shownId("workspace").meta(),
+      description: "The workspace that the key must belong to. Any in which you may verify keys, by default.",
+    })
+    .exactOptional(),
+  permissions: permissionQuery
+    .meta({
+      description:
+        "The permissions that the key must have, as a query with `AND`, `OR` and parentheses. `AND` takes precedence over `OR`. At most 50 permissions.",
+      example: "documents.read AND (documents.write OR admin)",
+    })
+    .exactOptional(),
+  cost: cost
+    .meta({
+      description:
+        "What a valid key spends: from its credits, and from each limit that applies and has no cost of its own in `limits`. With 0, the key is checked and nothing is spent.",
+    })
+    .default(1),
+  limits: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1).max(maxLength.limitName),
+        cost: cost.meta({ description: "What is spent from this limit instead of `cost`." }).exactOptional(),
+      }),
+    )
+    .max(maxLimits)
+    .meta({
+      description:
+        "Limits that apply in addition to those that always apply. The key or its consumer must have a limit with each name.",
+      example: [{ name: "exports", cost: 5 }],
+    })
+    .default([]),
+  clientIp: z
+    .union([z.ipv4(), z.ipv6()], "must be an IP address")
+    .meta({
+      description: "The IP address of the consumer. A key with IP ranges is rejected without it.",
+      example: "192.0.2.7",
+    })
+    .exactOptional(),
+});
+
+/** What the verifier needs to verify one key. The key itself is not passed on. */
+export function toVerification(request: z.output<typeof verificationRequest>): Verification {
+  const { key, keyspaceId, workspaceId, permissions, cost, limits, clientIp } = request;
+  return {
+    digest: digestKey(key),
+    keyspaceId,
+    workspaceId,
+    permissions,
+    cost,
+    limits: limits.map(({ name, cost }) => ({ name, cost })),
+    clientAddress: clientIp,
+  };
+}

@@ -1,0 +1,136 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import {
+  type ConsumerId,
+  createId,
+  type IssuedKeyId,
+  type KeyspaceId,
+  type WorkspaceId,
+} from "@latchkey/db/ids";
+import type { TestDatabase } from "@latchkey/db/testing/test-database";
+import { type RawBuilder, sql } from "kysely";
+import { onTestFinished } from "vitest";
+import { admissionKit, type TestKey } from "../admission/admission.test-kit.ts";
+import type { AdmissionOptions } from "../admission/options.ts";
+import { digestKey } from "../key-format.ts";
+import type { RateLimit, Refill } from "./meters.ts";
+import type { Verification } from "./verification.ts";
+import { Verifier, type VerifierAnswer } from "./verifier.ts";
+
+/** A keyspace, and the API key of a member of its workspace. */
+export interface TestKeyspace {
+  readonly caller: TestKey;
+  readonly workspaceId: WorkspaceId;
+  readonly keyspaceId: KeyspaceId;
+}
+
+export interface TestIssuedKey {
+  readonly id: IssuedKeyId;
+  readonly secret: string;
+}
+
+interface IssuedKeySettings {
+  readonly secret?: string;
+  readonly limits?: readonly RateLimit[];
+  readonly credits?: number;
+  readonly refill?: Refill;
+  readonly consumerId?: ConsumerId;
+}
+
+/** What the row of a counter holds. */
+interface StoredCounter {
+  readonly uses: number;
+  readonly credits: number | null;
+  readonly has_unused_secret: boolean | null;
+  readonly windows: Readonly<Record<string, readonly [endsAt: number, spent: number]>> | null;
+}
+
+/** What tests of the verifier use to prepare. Rows are inserted directly, so that a test doesn't depend on the API. */
+export function verifierKit(database: () => TestDatabase) {
+  const { addKey, hold } = admissionKit(database);
+  const execute = <Row>(statement: RawBuilder<Row>) => statement.execute(database().owner);
+  const addKeyspaceTo = async (workspaceId: WorkspaceId): Promise<KeyspaceId> => {
+    const id = createId("keyspace");
+    await execute(sql`
+      insert into keyspaces (workspace_id, id, name, prefix) values (${workspaceId}, ${id}, 'API', 'acme')`);
+    return id;
+  };
+  return {
+    addKey,
+    hold,
+    execute,
+    addKeyspaceTo,
+    /** Opens a new node, which is closed when the test ends. */
+    openNode(options: Partial<AdmissionOptions> = {}): Verifier {
+      const node = new Verifier({ connection: database().connection, ...options });
+      onTestFinished(() => node.close());
+      return node;
+    },
+    async addKeyspace({ role = "member" } = {}): Promise<TestKeyspace> {
+      const caller = await addKey();
+      const workspaceId = createId("workspace");
+      await execute(sql`
+        insert into workspaces (id, name, slug) values (${workspaceId}, 'Acme', ${randomUUID()})`);
+      await execute(sql`
+        insert into members (workspace_id, user_id, role) values (${workspaceId}, ${caller.userId}, ${role})`);
+      return { caller, workspaceId, keyspaceId: await addKeyspaceTo(workspaceId) };
+    },
+    async addConsumer(
+      { workspaceId, keyspaceId }: TestKeyspace,
+      limits: readonly RateLimit[],
+    ): Promise<ConsumerId> {
+      const id = createId("consumer");
+      await execute(sql`
+        insert into consumers (workspace_id, keyspace_id, id, external_id, limits)
+        values (${workspaceId}, ${keyspaceId}, ${id}, ${id}, ${JSON.stringify(limits)})`);
+      await execute(sql`insert into key_counters (key_id) values (${id})`);
+      return id;
+    },
+    async issueKey(
+      { workspaceId, keyspaceId }: Pick<TestKeyspace, "workspaceId" | "keyspaceId">,
+      settings: IssuedKeySettings = {},
+    ): Promise<TestIssuedKey> {
+      const { limits = [], credits = null, refill, consumerId = null } = settings;
+      const { secret = `acme_${randomBytes(24).toString("hex")}` } = settings;
+      const id = createId("issuedKey");
+      await execute(sql`
+        insert into issued_keys (workspace_id, keyspace_id, id, consumer_id, hash, start, limits, refill)
+        values (${workspaceId}, ${keyspaceId}, ${id}, ${consumerId}, ${Buffer.from(digestKey(secret), "base64")},
+          'acme_', ${JSON.stringify(limits)}, ${refill ? JSON.stringify(refill) : null})`);
+      await execute(sql`insert into key_counters (key_id, credits) values (${id}, ${credits})`);
+      return { id, secret };
+    },
+    /** Increments the version of an owner of keys, as every change to the owner does. */
+    async bumpOwner(id: KeyspaceId | ConsumerId): Promise<void> {
+      await execute(sql`
+        insert into owner_versions (owner_id, version) values (${id}, 1)
+        on conflict (owner_id) do update set version = owner_versions.version + 1`);
+    },
+    async readCounter(id: string): Promise<StoredCounter | undefined> {
+      const { rows } = await execute(sql<StoredCounter>`
+        select use_count::integer as uses, credits::integer, has_unused_secret, windows
+        from key_counters where key_id = ${id}`);
+      return rows[0];
+    },
+  };
+}
+
+export function verificationOf(
+  { secret }: Pick<TestIssuedKey, "secret">,
+  change: Partial<Verification> = {},
+): Verification {
+  return {
+    digest: digestKey(secret),
+    keyspaceId: undefined,
+    workspaceId: undefined,
+    permissions: undefined,
+    cost: 1,
+    limits: [],
+    clientAddress: undefined,
+    ...change,
+  };
+}
+
+/** The codes of the results of an admitted request; otherwise the kind of the verdict. */
+export function codesOf({ verdict, results }: VerifierAnswer): readonly string[] {
+  return Array.isArray(results) ? results.map(({ code }) => code) : [verdict.kind];
+}

@@ -1,0 +1,353 @@
+import { randomBytes } from "node:crypto";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import type { RateLimit } from "./meters.ts";
+import {
+  codesOf,
+  type TestIssuedKey,
+  type TestKeyspace,
+  verificationOf,
+  verifierKit,
+} from "./verifier.test-kit.ts";
+import type { Verifier } from "./verifier.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const kit = verifierKit(() => database);
+const {
+  addConsumer,
+  addKey,
+  addKeyspace,
+  addKeyspaceTo,
+  bumpOwner,
+  execute,
+  hold,
+  issueKey,
+  openNode,
+  readCounter,
+} = kit;
+
+const hourly = (quota: number, name = "requests", appliesAlways = true): RateLimit => ({
+  name,
+  quota,
+  windowSeconds: 3_600,
+  appliesAlways,
+});
+
+/** Verifies one key with one request, and returns its code. */
+async function verify(
+  node: Verifier,
+  { caller }: Pick<TestKeyspace, "caller">,
+  key: Pick<TestIssuedKey, "secret">,
+  change: Parameters<typeof verificationOf>[1] = {},
+): Promise<string> {
+  const [code = "none"] = codesOf(
+    await node.verify(caller.secret, { address: undefined, verifications: [verificationOf(key, change)] }),
+  );
+  return code;
+}
+
+const count = (codes: readonly string[], code: string): number => codes.filter((one) => one === code).length;
+
+describe("one request", () => {
+  test("counts the caller's use and what each key spends", async () => {
+    const space = await addKeyspace();
+    const [first, second] = [await issueKey(space, { credits: 5 }), await issueKey(space)];
+    const verifications = [verificationOf(first, { cost: 2 }), verificationOf(second), verificationOf(first)];
+    const answer = await openNode().verify(space.caller.secret, { address: undefined, verifications });
+    expect(answer.verdict).toMatchObject({ kind: "admitted", principal: { keyId: space.caller.id } });
+    expect(answer.results).toMatchObject([
+      { code: "VALID", remainingCredits: 3, key: { keyId: first.id, keyspaceId: space.keyspaceId } },
+      { code: "VALID", remainingCredits: null, key: { keyId: second.id } },
+      { code: "VALID", remainingCredits: 2 },
+    ]);
+    expect(await readCounter(first.id)).toMatchObject({ uses: 2, credits: 2 });
+    expect(await readCounter(second.id)).toMatchObject({ uses: 1, credits: null });
+    expect(await readCounter(space.caller.id)).toMatchObject({ uses: 1 });
+  });
+
+  test("of a caller that is rejected or rate limited spends nothing", async () => {
+    const space = await addKeyspace();
+    const key = await issueKey(space, { credits: 5 });
+    const node = openNode();
+    await execute(sql`
+      update api_keys set limit_quota = 1, limit_window_seconds = 3600 where id = ${space.caller.id}`);
+    expect(await verify(node, space, key)).toBe("VALID");
+    expect(await verify(node, space, key)).toBe("limited");
+    await execute(sql`update users set disabled_at = now() where id = ${space.caller.userId}`);
+    await execute(sql`update key_counters set version = version + 1 where key_id = ${space.caller.id}`);
+    expect(await verify(node, space, key)).toBe("rejected");
+    expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 4 });
+    expect(await readCounter(space.caller.id)).toMatchObject({ uses: 1 });
+  });
+
+  test("with a key that is none is rejected without a query, and an unknown one after a lookup", async () => {
+    const failing = openNode({ connection: { connectionString: "postgres://nobody@127.0.0.1:1/none" } });
+    const request = { address: undefined, verifications: [] };
+    expect((await failing.verify("lk_typo", request)).verdict).toMatchObject({ reason: "malformed" });
+    const { secret } = await addKey();
+    expect((await failing.verify(secret, request)).verdict).toMatchObject({ kind: "unavailable" });
+    const space = await addKeyspace();
+    await execute(sql`delete from api_keys where id = ${space.caller.id}`);
+    expect((await openNode().verify(space.caller.secret, request)).verdict).toMatchObject({
+      kind: "rejected",
+      reason: "unknown",
+    });
+  });
+
+  test("marks the first use of the caller's new secret and of the key's", async () => {
+    const space = await addKeyspace();
+    const key = await issueKey(space);
+    const ids = sql.join([space.caller.id, key.id]);
+    await execute(sql`update key_counters set has_unused_secret = true where key_id in (${ids})`);
+    const node = openNode();
+    for (const code of [await verify(node, space, key), await verify(node, space, key)])
+      expect(code).toBe("VALID");
+    expect(await readCounter(key.id)).toMatchObject({ has_unused_secret: null, uses: 2 });
+    expect(await readCounter(space.caller.id)).toMatchObject({ has_unused_secret: null, uses: 2 });
+  });
+});
+
+describe("a key that the caller may not verify is not found", () => {
+  test("without the permission, in another workspace, or elsewhere than the caller says", async () => {
+    const node = openNode();
+    const [space, other, viewed] = [
+      await addKeyspace(),
+      await addKeyspace(),
+      await addKeyspace({ role: "viewer" }),
+    ];
+    const key = await issueKey(space, { credits: 1 });
+    const answers = [
+      await verify(node, other, key),
+      await verify(node, viewed, await issueKey(viewed)),
+      await verify(node, space, { secret: `acme_${randomBytes(24).toString("hex")}` }),
+      await verify(node, space, key, { workspaceId: other.workspaceId }),
+      await verify(node, space, key, { keyspaceId: await addKeyspaceTo(space.workspaceId) }),
+    ];
+    expect(answers).toEqual(Array.from({ length: 5 }, () => "NOT_FOUND"));
+    expect(await readCounter(key.id)).toMatchObject({ uses: 0, credits: 1 });
+    expect(await verify(node, space, key, { workspaceId: space.workspaceId })).toBe("VALID");
+  });
+
+  test("a key that two workspaces imported is verified in the caller's", async () => {
+    const node = openNode();
+    const [first, second] = [await addKeyspace(), await addKeyspace()];
+    const secret = randomBytes(24).toString("hex");
+    const [ofFirst, ofSecond] = [await issueKey(first, { secret }), await issueKey(second, { secret })];
+    for (const space of [second, first, second]) expect(await verify(node, space, { secret })).toBe("VALID");
+    expect([await readCounter(ofFirst.id), await readCounter(ofSecond.id)]).toMatchObject([
+      { uses: 1 },
+      { uses: 2 },
+    ]);
+  });
+
+  test("a key is found by the request after the one that did not find it", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    const secret = randomBytes(24).toString("hex");
+    expect(await verify(node, space, { secret })).toBe("NOT_FOUND");
+    await issueKey(space, { secret });
+    expect(await verify(node, space, { secret })).toBe("VALID");
+    const elsewhere = await addKeyspaceTo(space.workspaceId);
+    expect(await verify(node, space, { secret }, { keyspaceId: elsewhere })).toBe("NOT_FOUND");
+  });
+});
+
+describe("a change applies to the next request on every node", () => {
+  const changes: readonly [
+    name: string,
+    change: (space: TestKeyspace, key: TestIssuedKey) => Promise<unknown>,
+    code: string,
+  ][] = [
+    [
+      "a key is disabled",
+      async (_, { id }) => {
+        await execute(sql`update issued_keys set disabled_at = now() where id = ${id}`);
+        await execute(sql`update key_counters set version = version + 1 where key_id = ${id}`);
+      },
+      "DISABLED",
+    ],
+    ["a key is deleted", (_, { id }) => execute(sql`delete from issued_keys where id = ${id}`), "NOT_FOUND"],
+    [
+      "a keyspace is disabled",
+      async ({ keyspaceId }) => {
+        await execute(sql`update keyspaces set disabled_at = now() where id = ${keyspaceId}`);
+        await bumpOwner(keyspaceId);
+      },
+      "DISABLED",
+    ],
+    [
+      "a keyspace is deleted",
+      ({ keyspaceId }) => execute(sql`delete from keyspaces where id = ${keyspaceId}`),
+      "NOT_FOUND",
+    ],
+    [
+      "a workspace is deleted",
+      ({ workspaceId }) => execute(sql`delete from workspaces where id = ${workspaceId}`),
+      "NOT_FOUND",
+    ],
+    [
+      "the caller leaves the workspace",
+      async ({ workspaceId, caller: { id } }) => {
+        await execute(sql`delete from members where workspace_id = ${workspaceId}`);
+        await execute(sql`update key_counters set version = version + 1 where key_id = ${id}`);
+      },
+      "NOT_FOUND",
+    ],
+    [
+      "a key expires",
+      async (_, { id }) => {
+        await execute(sql`update issued_keys set expires_at = now() where id = ${id}`);
+        await execute(sql`update key_counters set version = version + 1 where key_id = ${id}`);
+      },
+      "EXPIRED",
+    ],
+  ];
+
+  test.each(changes)("%s", async (_, change, code) => {
+    const nodes = [openNode(), openNode()];
+    const space = await addKeyspace();
+    const key = await issueKey(space, { credits: 100 });
+    for (const node of nodes) expect(await verify(node, space, key)).toBe("VALID");
+    await change(space, key);
+    for (const node of nodes) expect(await verify(node, space, key)).toBe(code);
+  });
+
+  test("a consumer gets a limit", async () => {
+    const nodes = [openNode(), openNode()];
+    const space = await addKeyspace();
+    const consumerId = await addConsumer(space, []);
+    const key = await issueKey(space, { consumerId });
+    for (const node of nodes) expect(await verify(node, space, key)).toBe("VALID");
+    await execute(sql`update consumers set limits = ${JSON.stringify([hourly(1)])} where id = ${consumerId}`);
+    await bumpOwner(consumerId);
+    const codes = [];
+    for (const node of nodes) codes.push(await verify(node, space, key));
+    expect(codes).toEqual(["VALID", "RATE_LIMITED"]);
+  });
+
+  test("a key expires by the database's clock, without any change", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    const key = await issueKey(space);
+    await execute(
+      sql`update issued_keys set expires_at = clock_timestamp() + interval '300 ms' where id = ${key.id}`,
+    );
+    expect(await verify(node, space, key)).toBe("VALID");
+    await expect.poll(() => verify(node, space, key)).toBe("EXPIRED");
+  });
+});
+
+describe("exact", () => {
+  test("credits of 1,000 allow exactly 1,000 of 5,000 concurrent requests on two nodes", async () => {
+    const nodes = [openNode(), openNode()];
+    const space = await addKeyspace();
+    const key = await issueKey(space, { credits: 1_000 });
+    const codes = await Promise.all(
+      Array.from({ length: 5_000 }, (_, index) => verify(nodes[index % 2] as Verifier, space, key)),
+    );
+    expect([count(codes, "VALID"), count(codes, "USAGE_EXCEEDED")]).toEqual([1_000, 4_000]);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 1_000, credits: 0 });
+    expect(await readCounter(space.caller.id)).toMatchObject({ uses: 5_000 });
+  });
+
+  test("a consumer's limit is shared by 20 keys, on two nodes", async () => {
+    const nodes = [openNode(), openNode()];
+    const space = await addKeyspace();
+    const consumerId = await addConsumer(space, [hourly(50)]);
+    const keys = await Promise.all(
+      Array.from({ length: 20 }, () => issueKey(space, { consumerId, credits: 100 })),
+    );
+    const codes = await Promise.all(
+      Array.from({ length: 1_000 }, (_, index) =>
+        verify(nodes[index % 2] as Verifier, space, keys[index % 20] as TestIssuedKey),
+      ),
+    );
+    expect([count(codes, "VALID"), count(codes, "RATE_LIMITED")]).toEqual([50, 950]);
+    const counters = await Promise.all(keys.map(({ id }) => readCounter(id)));
+    expect(counters.reduce((sum, counter) => sum + 100 - (counter?.credits ?? 0), 0)).toBe(50);
+    expect((await readCounter(consumerId))?.windows?.requests?.[1]).toBe(50);
+  });
+
+  test("mixed costs of two limits in one batch never exceed either", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    const key = await issueKey(space, { limits: [hourly(100, "tokens"), hourly(20, "exports", false)] });
+    const codes = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        verify(node, space, key, {
+          cost: 1 + (index % 7),
+          limits: index % 3 === 0 ? [{ name: "exports", cost: 3 }] : [],
+        }),
+      ),
+    );
+    const windows = (await readCounter(key.id))?.windows;
+    expect(windows?.tokens?.[1]).toBe(100);
+    expect(windows?.exports?.[1]).toBeLessThanOrEqual(20);
+    expect(windows?.exports?.[1]).toBe(
+      3 * codes.filter((code, index) => code === "VALID" && index % 3 === 0).length,
+    );
+  });
+
+  test("the window of the caller's own limit is the one that other requests use", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    await execute(sql`
+      update api_keys set limit_quota = 5, limit_window_seconds = 3600 where id = ${space.caller.id}`);
+    await execute(sql`
+      update key_counters set window_ends_at = now() + interval '1 minute', window_spent = 4
+      where key_id = ${space.caller.id}`);
+    const key = await issueKey(space);
+    expect([await verify(node, space, key), await verify(node, space, key)]).toEqual(["VALID", "limited"]);
+  });
+});
+
+describe("faults", () => {
+  test("a locked key delays no other key, and is verified once it is free", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    const [locked, free] = [await issueKey(space), await issueKey(space)];
+    expect(await verify(node, space, locked)).toBe("VALID");
+    const release = await hold({ ...space.caller, id: locked.id as string as typeof space.caller.id });
+    const pending = verify(node, space, locked);
+    const other = await addKeyspace();
+    expect(await verify(node, other, await issueKey(other))).toBe("VALID");
+    expect(await verify(node, space, free)).toBe("VALID");
+    await release();
+    expect(await pending).toBe("VALID");
+    expect(await readCounter(locked.id)).toMatchObject({ uses: 2 });
+  });
+
+  test("a request that can't be decided by its deadline is unavailable, and the next ones are served", async () => {
+    const node = openNode({ deadlineMs: 300 });
+    const space = await addKeyspace();
+    const key = await issueKey(space, { credits: 3 });
+    const release = await hold({ ...space.caller, id: key.id as string as typeof space.caller.id });
+    expect(await verify(node, space, key)).toBe("unavailable");
+    await release();
+    await expect.poll(() => verify(node, space, key)).toBe("VALID");
+    expect((await readCounter(key.id))?.credits).toBeLessThan(3);
+  });
+
+  test("nothing is spent by a transaction that fails, and the failure is reported", async () => {
+    const failures: unknown[] = [];
+    const node = openNode({ onFailure: (error) => failures.push(error) });
+    const space = await addKeyspace();
+    const key = await issueKey(space, { credits: 3 });
+    expect(await verify(node, space, key)).toBe("VALID");
+    await execute(
+      sql`alter table key_counters add constraint no_spending check (credits is null or credits > 1) not valid`,
+    );
+    expect(await verify(node, space, key)).toBe("unavailable");
+    await execute(sql`alter table key_counters drop constraint no_spending`);
+    expect(failures).toHaveLength(1);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 2 });
+    expect(await readCounter(space.caller.id)).toMatchObject({ uses: 1 });
+    expect(await verify(node, space, key)).toBe("VALID");
+  });
+});
