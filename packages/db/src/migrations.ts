@@ -31,6 +31,7 @@ import * as instanceSettings from "./migrations/0031-instance-settings.ts";
 import * as addQueuedJobs from "./migrations/0032-add-queued-jobs.ts";
 import * as ownerVersions from "./migrations/0033-owner-versions.ts";
 import * as keyspaces from "./migrations/0034-keyspaces.ts";
+import * as verification from "./migrations/0035-verification.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -78,4 +79,5 @@ export const migrations: Migrations = {
   "0032-add-queued-jobs": addQueuedJobs,
   "0033-owner-versions": ownerVersions,
   "0034-keyspaces": keyspaces,
+  "0035-verification": verification,
 };

@@ -51,6 +51,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     api_keys:
       "select (created_at, deleted_at, disabled_at, expires_at, hash, id, ip_ranges, is_read_only, limit_quota, limit_window_seconds, permissions, user_id, workspace_ids)",
     audit_events: "select (workspace_id)",
+    idempotency_records: "select, insert, update",
     key_addresses: allRows,
     key_counters:
       "select, update (has_unused_secret, last_granted, last_used_at, use_count, window_ends_at, window_spent)",

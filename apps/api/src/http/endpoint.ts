@@ -241,10 +241,7 @@ export function defineFileEndpoint<Parts extends RequestParts, Allowed extends A
 }
 
 /** Declares an endpoint that verifies keys. It needs nothing but a valid key: each verification checks the permission. */
-export function defineVerificationEndpoint<
-  Body extends z.ZodObject,
-  Schema extends z.ZodObject,
->(
+export function defineVerificationEndpoint<Body extends z.ZodObject, Schema extends z.ZodObject>(
   declaration: Pick<Endpoint, "path" | "operationId" | "summary" | "description" | "errors"> & {
     readonly request: { readonly body: Body };
     readonly response: EndpointResponse<Schema> & { readonly schema: Schema };

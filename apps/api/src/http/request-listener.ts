@@ -1,8 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Admission } from "@latchkey/auth/admission";
 import type { Verdict } from "@latchkey/auth/verdict";
-import type { Verification } from "@latchkey/auth/verification";
-import type { Verifier, VerifierAnswer } from "@latchkey/auth/verifier";
+import type { VerificationRequest, Verifier, VerifierAnswer } from "@latchkey/auth/verifier";
 import type { AppError } from "@latchkey/errors";
 import type Koa from "koa";
 import type { Context } from "koa";
@@ -38,7 +37,7 @@ export interface UndecidedRequest extends Omit<DecidedRequest, "kind" | "route" 
   /** Admits the request without verifying anything. */
   readonly admit: () => Promise<Verdict>;
   /** Admits the request, and verifies keys in the same transaction. */
-  readonly verify: (verifications: readonly Verification[]) => Promise<VerifierAnswer>;
+  readonly verify: (request: Omit<VerificationRequest, "address">) => Promise<VerifierAnswer>;
 }
 
 /** The outcome of admission. `failed` means a bug in Latchkey. */
@@ -150,8 +149,7 @@ function admitRequest(
     const address = clientAddress(req, isTrustedProxy);
     if ("endpoint" in route && route.endpoint.verifies) {
       const admit = () => admission.admit(token, undefined, address);
-      const verify: UndecidedRequest["verify"] = (verifications) =>
-        verifier.verify(token, { address, verifications });
+      const verify: UndecidedRequest["verify"] = (request) => verifier.verify(token, { ...request, address });
       onOutcome({ kind: "undecided", route, path, address, arrivedAt, admit, verify });
       return;
     }

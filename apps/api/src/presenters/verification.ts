@@ -28,9 +28,15 @@ export const verificationResult = z
     workspaceId: shownId("workspace").nullable(),
     externalId: shownText(maxLength.externalId)
       .nullable()
-      .meta({ description: "The consumer that the key was issued to; null for none.", example: "customer-42" }),
+      .meta({
+        description: "The consumer that the key was issued to; null for none.",
+        example: "customer-42",
+      }),
     name: shownText(maxLength.keyName).nullable().meta({ example: "Production" }),
-    meta: z.record(z.string(), z.unknown()).nullable().meta({ example: { plan: "pro" } }),
+    meta: z
+      .record(z.string(), z.unknown())
+      .nullable()
+      .meta({ example: { plan: "pro" } }),
     permissions: z.array(shownText(maxLength.keyPermission)).meta({ example: ["documents.read"] }),
     expiresAt: timestamp.nullable().meta({ description: "When the key expires; null for never." }),
     credits: z
@@ -51,7 +57,9 @@ export const verificationResult = z
         }),
       )
       .max(verificationLimits.maxLimits * 2)
-      .meta({ description: "The limits that apply, of the key and then of its consumer, after this verification." }),
+      .meta({
+        description: "The limits that apply, of the key and then of its consumer, after this verification.",
+      }),
   })
   .meta({ id: "VerificationResult" });
 

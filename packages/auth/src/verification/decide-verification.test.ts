@@ -9,6 +9,7 @@ import {
   type Counter,
   type CounterId,
   decideRequest,
+  type EarlierRequest,
   findTarget,
   type KnownRequest,
   type LockedState,
@@ -77,11 +78,13 @@ function verifyOne({
   request = {},
   meters = {},
   callerFacts = caller,
+  earlier,
 }: {
   readonly facts?: Partial<IssuedKeyFacts>;
   readonly request?: Partial<Verification>;
   readonly meters?: Partial<MeterState>;
   readonly callerFacts?: KeyFacts;
+  readonly earlier?: EarlierRequest;
 }) {
   const key = { ...issued, ...facts };
   const own = counterOf(key.keyId, meters);
@@ -93,6 +96,7 @@ function verifyOne({
       caller: callerFacts,
       verifications: [{ ...verification, ...request }],
       targets: [key],
+      earlier,
     },
     lock([callerCounter, own, shared]),
   );
@@ -101,8 +105,8 @@ function verifyOne({
 
 /** The only result of a decision. */
 function resultOf(decision: ReturnType<typeof decideRequest>): VerificationResult {
-  if (decision.kind !== "admitted" || !("length" in decision.results)) throw new Error(decision.kind);
-  const [result] = decision.results;
+  if (decision.kind !== "admitted" || decision.outcome.kind !== "verified") throw new Error(decision.kind);
+  const [result] = decision.outcome.results;
   if (!result) throw new Error("There is no result.");
   return result;
 }
@@ -219,7 +223,13 @@ describe("spending", () => {
       (cost) =>
         resultOf(
           decideRequest(
-            { address: undefined, caller, verifications: [{ ...verification, cost }], targets: [issued] },
+            {
+              address: undefined,
+              caller,
+              verifications: [{ ...verification, cost }],
+              targets: [issued],
+              earlier: undefined,
+            },
             state,
           ),
         ).code,
@@ -244,10 +254,38 @@ describe("spending", () => {
         caller,
         verifications: [verification, named],
         targets: [issued, { ...issued, limits: [limitOf("known", 5, false)] }],
+        earlier: undefined,
       },
       lock([callerCounter, own]),
     );
-    expect(decision).toMatchObject({ kind: "admitted", results: { verification: 1, limit: 1 } });
+    expect(decision).toMatchObject({
+      kind: "admitted",
+      outcome: { kind: "unknown-limit", verification: 1, limit: 1 },
+    });
+    expect([own.isChanged, callerCounter.uses]).toEqual([false, 1]);
+  });
+
+  test("a repeated request spends only what the earlier one did not, and has the current result", () => {
+    const spent = { kind: "known", spent: [issued.keyId] } as const;
+    const again = verifyOne({ meters: balanceOf(0), earlier: spent });
+    expect(resultOf(again.decision)).toMatchObject({ code: "VALID", remainingCredits: 0 });
+    expect(again.own).toMatchObject({ uses: 0, isChanged: false });
+    expect(resultOf(verifyOne({ facts: { isDisabled: true }, earlier: spent }).decision).code).toBe(
+      "DISABLED",
+    );
+    const unspent = verifyOne({ meters: balanceOf(5), earlier: { kind: "known", spent: [null] } });
+    expect(unspent.own.meters.balance?.remaining).toBe(4);
+    // Another key with the same secret has spent nothing.
+    const other = verifyOne({
+      meters: balanceOf(5),
+      earlier: { kind: "known", spent: ["other" as IssuedKeyId] },
+    });
+    expect(other.own.meters.balance?.remaining).toBe(4);
+  });
+
+  test.each(["in-progress", "name-reused"] as const)("nothing is verified if the name is %s", (kind) => {
+    const { decision, own, callerCounter } = verifyOne({ meters: balanceOf(5), earlier: { kind } });
+    expect(decision).toMatchObject({ kind: "admitted", outcome: { kind } });
     expect([own.isChanged, callerCounter.uses]).toEqual([false, 1]);
   });
 
@@ -265,7 +303,13 @@ describe("the caller", () => {
     const limited = { ...caller, limit: { quota: 1, windowSeconds: 60 } };
     const own = counterOf(issued.keyId, balanceOf(5));
     const callerCounter = counterOf(limited.keyId);
-    const request = { address: undefined, caller: limited, verifications: [verification], targets: [issued] };
+    const request = {
+      address: undefined,
+      caller: limited,
+      verifications: [verification],
+      targets: [issued],
+      earlier: undefined,
+    };
     const state = lock([callerCounter, own]);
     expect(decideRequest(request, state)).toMatchObject({
       kind: "admitted",
@@ -290,6 +334,7 @@ describe("facts that have changed decide nothing", () => {
     caller,
     verifications: [verification],
     targets: [issued],
+    earlier: undefined,
   };
   const consumer = {
     id: "consumer" as ConsumerId,

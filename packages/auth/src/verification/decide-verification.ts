@@ -10,7 +10,7 @@ import {
   spend,
 } from "./meters.ts";
 import { satisfies } from "./permission-query.ts";
-import type { UnknownLimit, Verification, VerificationResult, VerifiedKey } from "./verification.ts";
+import type { Verification, VerificationOutcome, VerificationResult, VerifiedKey } from "./verification.ts";
 
 /** The ID of a row of `key_counters`. */
 export type CounterId = KeyId | IssuedKeyId | ConsumerId;
@@ -44,7 +44,15 @@ export interface KnownRequest {
   readonly verifications: readonly Verification[];
   /** The key of each verification, from {@link findTarget}; undefined if the caller may verify none with this digest. */
   readonly targets: readonly (IssuedKeyFacts | undefined)[];
+  /** What is known about earlier requests with the same name; undefined for a request without a name. */
+  readonly earlier: EarlierRequest | undefined;
 }
+
+/** An earlier request with the same name. */
+export type EarlierRequest =
+  /** The keys that it spent from, by the position of the verification; null for a verification that spent nothing. */
+  | { readonly kind: "known"; readonly spent: readonly (IssuedKeyId | null)[] }
+  | { readonly kind: "in-progress" | "name-reused" };
 
 export type RequestDecision =
   /** Facts have changed since they were read. Nothing was spent. */
@@ -59,7 +67,7 @@ export type RequestDecision =
       readonly kind: "admitted";
       /** The state of the caller's rate limit; undefined without one. */
       readonly limit: LimitResult | undefined;
-      readonly results: readonly VerificationResult[] | UnknownLimit;
+      readonly outcome: VerificationOutcome;
     };
 
 /**
@@ -67,7 +75,7 @@ export type RequestDecision =
  * arrival. Pure apart from the counters that it changes.
  */
 export function decideRequest(request: KnownRequest, state: LockedState): RequestDecision {
-  const { caller, verifications, targets } = request;
+  const { caller, targets } = request;
   const counter = currentCounter(state, caller.keyId, caller.version);
   if (!counter || !state.isOwnerCurrent(caller.userId, caller.ownerVersion)) return outdated;
   if (caller.validUntil !== null && Date.parse(caller.validUntil) <= state.now) return outdated;
@@ -78,11 +86,28 @@ export function decideRequest(request: KnownRequest, state: LockedState): Reques
   const limit = caller.limit ? spendCallerLimit(counter, caller.limit, state.now) : undefined;
   if (limit?.isExceeded) return { kind: "limited", limit };
   addUse(counter, caller);
+  return { kind: "admitted", limit, outcome: verifyAll(request, state) };
+}
+
+function verifyAll(
+  { verifications, targets, earlier }: KnownRequest,
+  state: LockedState,
+): VerificationOutcome {
+  if (earlier && earlier.kind !== "known") return earlier;
   const unknownLimit = findUnknownLimit(verifications, targets);
-  const results =
-    unknownLimit ??
-    verifications.map((verification, index) => verify(verification, { facts: targets[index], state }));
-  return { kind: "admitted", limit, results };
+  if (unknownLimit) return unknownLimit;
+  const results = verifications.map((verification, index) => {
+    const facts = targets[index];
+    // A repeated request checks the key as it is now, but spends only what the earlier one didn't.
+    const hasSpent = facts !== undefined && earlier?.spent[index] === facts.keyId;
+    return verify(hasSpent ? withoutCost(verification) : verification, { facts, state });
+  });
+  return { kind: "verified", results };
+}
+
+function withoutCost(verification: Verification): Verification {
+  const limits = verification.limits.map(({ name }) => ({ name, cost: 0 }));
+  return { ...verification, cost: 0, limits };
 }
 
 const outdated = { kind: "outdated" } as const;
@@ -136,7 +161,7 @@ export function findTarget(
 }
 
 /** The counters that a request is decided by. */
-export function listCounterIds({ caller, targets }: KnownRequest): CounterId[] {
+export function listCounterIds({ caller, targets }: Pick<KnownRequest, "caller" | "targets">): CounterId[] {
   return [
     caller.keyId,
     ...targets.flatMap((facts) => {
@@ -167,13 +192,13 @@ function addUse(counter: Counter, { isUnusedSecret }: { readonly isUnusedSecret:
 function findUnknownLimit(
   verifications: readonly Verification[],
   keys: readonly (IssuedKeyFacts | undefined)[],
-): UnknownLimit | undefined {
+): VerificationOutcome | undefined {
   for (const [verification, { limits }] of verifications.entries()) {
     const facts = keys[verification];
     if (!facts) continue;
     const known = new Set([...facts.limits, ...(facts.consumer?.limits ?? [])].map(({ name }) => name));
     const limit = limits.findIndex(({ name }) => !known.has(name));
-    if (limit >= 0) return { verification, limit };
+    if (limit >= 0) return { kind: "unknown-limit", verification, limit };
   }
   return undefined;
 }
@@ -194,11 +219,7 @@ function verify(
   const counters = consumerCounter ? [counter, consumerCounter] : [counter];
   // A rejected verification spends nothing, but its result has the state of the meters.
   const { cost } = verification;
-  const charges = listCharges(
-    facts,
-    rejection ? { ...verification, cost: 0, limits: [] } : verification,
-    counters,
-  );
+  const charges = listCharges(facts, rejection ? withoutCost(verification) : verification, counters);
   const spending = spend(charges, state.now);
   const code = rejection ?? codes[spending.outcome];
   if (code === "VALID") {

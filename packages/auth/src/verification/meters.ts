@@ -111,7 +111,7 @@ function openCharge({ state, limits, credits }: Charge, now: number): OpenCharge
       cost,
       window: openWindow(limit, { window: state.windows.get(limit.name), now }),
     })),
-    balance: credits && state.balance ? refillBalance(state.balance, credits.refill, now) : null,
+    balance: credits && state.balance ? refillBalance(state.balance, credits.refill, now) : state.balance,
     cost: credits?.cost ?? 0,
   };
 }
@@ -135,6 +135,8 @@ function isExceeded({ limit, cost, window }: OpenLimit): boolean {
 }
 
 function charged({ state, limits, balance, cost }: OpenCharge): MeterState {
+  const isUnchanged = cost === 0 && balance === state.balance && limits.every(({ cost }) => cost === 0);
+  if (isUnchanged) return state;
   const windows = new Map(state.windows);
   for (const { limit, window, cost: limitCost } of limits) {
     // A cost of 0 must not start a window.
@@ -142,7 +144,7 @@ function charged({ state, limits, balance, cost }: OpenCharge): MeterState {
   }
   return {
     windows,
-    balance: balance ? { ...balance, remaining: balance.remaining - cost } : state.balance,
+    balance: balance && { ...balance, remaining: balance.remaining - cost },
   };
 }
 

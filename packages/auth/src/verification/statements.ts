@@ -1,8 +1,9 @@
-import type { WorkspaceId } from "@latchkey/db/ids";
+import { idempotencyLifetimeHours } from "@latchkey/db/idempotency-records";
+import type { IssuedKeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import type { KeyFacts } from "../admission/decision.ts";
 import { factsAsJson, keyOfSecret, type StoredFacts, toKeyFacts } from "../admission/stored-facts.ts";
-import { apiKeyLimitName, type Counter, type CounterId } from "./decide-verification.ts";
+import { apiKeyLimitName, type Counter, type CounterId, type EarlierRequest } from "./decide-verification.ts";
 import {
   findIssuedKeys,
   type IssuedKeyFacts,
@@ -10,6 +11,7 @@ import {
   toIssuedKeyFacts,
 } from "./issued-key-facts.ts";
 import type { MeterState, Window } from "./meters.ts";
+import type { RequestName } from "./verification.ts";
 
 /** Finds the keys of each digest, oldest first; an empty list for a digest that no key has. */
 export async function findCandidates(
@@ -207,4 +209,90 @@ function toColumns({ windows, balance }: MeterState, now: number) {
     refilledAt: balance ? balance.refilledAt / 1_000 : null,
     windows: open.length > 0 ? JSON.stringify(stored) : null,
   };
+}
+
+/** A request with a name, and the user whose key it was made with. */
+export interface NamedRequest {
+  readonly userId: UserId;
+  readonly name: RequestName;
+}
+
+/**
+ * Claims the names of requests until the transaction ends, and finds what earlier requests with these names spent. The records
+ * are read by a second statement, so that they include those of every transaction that had claimed a name.
+ */
+export async function claimNames(
+  client: pg.Client,
+  requests: readonly NamedRequest[],
+): Promise<readonly EarlierRequest[]> {
+  const claims = client.query<[boolean]>({
+    name: "verify-claim",
+    text: `
+      select pg_try_advisory_xact_lock(hashtextextended(name, 1))
+      from unnest($1::text[]) with ordinality as input (name, position) order by position`,
+    values: [
+      requests.map(({ userId, name: { method, path, key } }) => JSON.stringify([userId, method, path, key])),
+    ],
+    rowMode: "array",
+  });
+  const records = client.query<[hash: Buffer | null, answer: StoredSpending | null]>({
+    name: "verify-find-records",
+    text: `
+      select record.request_hash, record.answer
+      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[])
+        with ordinality as input (user_id, method, path, key, position)
+      left join idempotency_records record
+        on record.user_id = input.user_id and record.method = input.method
+        and record.path = input.path and record.key = input.key
+        and record.created_at > now() - make_interval(hours => ${idempotencyLifetimeHours})
+      order by position`,
+    values: namesOf(requests),
+    rowMode: "array",
+  });
+  const [{ rows: claimed }, { rows: found }] = await Promise.all([claims, records]);
+  return requests.map(({ name }, index) => {
+    if (claimed[index]?.[0] !== true) return { kind: "in-progress" };
+    const [hash, answer] = found[index] ?? [null, null];
+    if (!hash) return { kind: "known", spent: [] };
+    return hash.equals(name.bodyHash)
+      ? { kind: "known", spent: answer?.spent ?? [] }
+      : { kind: "name-reused" };
+  });
+}
+
+/** What a record holds of a request that verified keys: the keys that it spent from, by verification. */
+interface StoredSpending {
+  readonly spent: readonly (IssuedKeyId | null)[];
+}
+
+/** Records what requests with claimed names have spent. A record keeps its age, unless it had expired. */
+export async function recordSpending(
+  client: pg.Client,
+  requests: readonly (NamedRequest & StoredSpending)[],
+): Promise<void> {
+  await client.query({
+    name: "verify-record",
+    text: `
+      insert into idempotency_records as known (user_id, method, path, key, request_hash, answer, status)
+      select *, 200 from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::json[])
+      on conflict (user_id, method, path, key) do update set
+        request_hash = excluded.request_hash, answer = excluded.answer, status = excluded.status,
+        created_at = case
+          when known.created_at > now() - make_interval(hours => ${idempotencyLifetimeHours}) then known.created_at
+          else now() end`,
+    values: [
+      ...namesOf(requests),
+      requests.map(({ name }) => name.bodyHash),
+      requests.map(({ spent }) => JSON.stringify({ spent })),
+    ],
+  });
+}
+
+function namesOf(requests: readonly NamedRequest[]): string[][] {
+  return [
+    requests.map(({ userId }) => userId),
+    requests.map(({ name }) => name.method),
+    requests.map(({ name }) => name.path),
+    requests.map(({ name }) => name.key),
+  ];
 }

@@ -54,10 +54,22 @@ export interface VerifiedKey {
   readonly expiresAt: Date | null;
 }
 
-/** A limit that a verification names and the key doesn't have. The whole request is rejected, and nothing is spent. */
-export interface UnknownLimit {
-  /** The position of the verification in the request, from 0. */
-  readonly verification: number;
-  /** The position of the limit in the verification, from 0. */
-  readonly limit: number;
+/** What became of the verifications of an admitted request. Only `verified` has spent anything. */
+export type VerificationOutcome =
+  | { readonly kind: "verified"; readonly results: readonly VerificationResult[] }
+  /** A verification names a limit that its key doesn't have. The positions count from 0. */
+  | { readonly kind: "unknown-limit"; readonly verification: number; readonly limit: number }
+  /** A request with the same idempotency name is being decided elsewhere. */
+  | { readonly kind: "in-progress" }
+  /** The idempotency name was used for a request with another body. */
+  | { readonly kind: "name-reused" };
+
+/** Names a request, so that it spends once, however often it is sent within 24 hours. */
+export interface RequestName {
+  readonly method: string;
+  readonly path: string;
+  /** The `Idempotency-Key`. */
+  readonly key: string;
+  /** SHA-256 of the body. */
+  readonly bodyHash: Buffer;
 }

@@ -131,6 +131,8 @@ export function verificationOf(
 }
 
 /** The codes of the results of an admitted request; otherwise the kind of the verdict. */
-export function codesOf({ verdict, results }: VerifierAnswer): readonly string[] {
-  return Array.isArray(results) ? results.map(({ code }) => code) : [verdict.kind];
+export function codesOf({ verdict, outcome }: VerifierAnswer): readonly string[] {
+  return outcome?.kind === "verified"
+    ? outcome.results.map(({ code }) => code)
+    : [outcome?.kind ?? verdict.kind];
 }

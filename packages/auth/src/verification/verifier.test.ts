@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
@@ -47,7 +47,11 @@ async function verify(
   change: Parameters<typeof verificationOf>[1] = {},
 ): Promise<string> {
   const [code = "none"] = codesOf(
-    await node.verify(caller.secret, { address: undefined, verifications: [verificationOf(key, change)] }),
+    await node.verify(caller.secret, {
+      address: undefined,
+      name: undefined,
+      verifications: [verificationOf(key, change)],
+    }),
   );
   return code;
 }
@@ -59,13 +63,20 @@ describe("one request", () => {
     const space = await addKeyspace();
     const [first, second] = [await issueKey(space, { credits: 5 }), await issueKey(space)];
     const verifications = [verificationOf(first, { cost: 2 }), verificationOf(second), verificationOf(first)];
-    const answer = await openNode().verify(space.caller.secret, { address: undefined, verifications });
+    const answer = await openNode().verify(space.caller.secret, {
+      address: undefined,
+      name: undefined,
+      verifications,
+    });
     expect(answer.verdict).toMatchObject({ kind: "admitted", principal: { keyId: space.caller.id } });
-    expect(answer.results).toMatchObject([
-      { code: "VALID", remainingCredits: 3, key: { keyId: first.id, keyspaceId: space.keyspaceId } },
-      { code: "VALID", remainingCredits: null, key: { keyId: second.id } },
-      { code: "VALID", remainingCredits: 2 },
-    ]);
+    expect(answer.outcome).toMatchObject({
+      kind: "verified",
+      results: [
+        { code: "VALID", remainingCredits: 3, key: { keyId: first.id, keyspaceId: space.keyspaceId } },
+        { code: "VALID", remainingCredits: null, key: { keyId: second.id } },
+        { code: "VALID", remainingCredits: 2 },
+      ],
+    });
     expect(await readCounter(first.id)).toMatchObject({ uses: 2, credits: 2 });
     expect(await readCounter(second.id)).toMatchObject({ uses: 1, credits: null });
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 1 });
@@ -88,7 +99,7 @@ describe("one request", () => {
 
   test("with a key that is none is rejected without a query, and an unknown one after a lookup", async () => {
     const failing = openNode({ connection: { connectionString: "postgres://nobody@127.0.0.1:1/none" } });
-    const request = { address: undefined, verifications: [] };
+    const request = { address: undefined, name: undefined, verifications: [] };
     expect((await failing.verify("lk_typo", request)).verdict).toMatchObject({ reason: "malformed" });
     const { secret } = await addKey();
     expect((await failing.verify(secret, request)).verdict).toMatchObject({ kind: "unavailable" });
@@ -304,6 +315,72 @@ describe("exact", () => {
       where key_id = ${space.caller.id}`);
     const key = await issueKey(space);
     expect([await verify(node, space, key), await verify(node, space, key)]).toEqual(["VALID", "limited"]);
+  });
+});
+
+describe("a request with a name", () => {
+  const named = (key: string, body = "body") => ({
+    method: "POST",
+    path: "/open/keys/verify",
+    key,
+    bodyHash: createHash("sha256").update(body).digest(),
+  });
+
+  test("spends once, however often it is sent, and has the current result", async () => {
+    const nodes = [openNode(), openNode()];
+    const space = await addKeyspace();
+    const key = await issueKey(space, { credits: 1 });
+    const send = async (node: Verifier, name = named("retry")) =>
+      codesOf(
+        await node.verify(space.caller.secret, {
+          address: undefined,
+          name,
+          verifications: [verificationOf(key)],
+        }),
+      )[0];
+    for (const node of nodes) expect(await send(node)).toBe("VALID");
+    expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 0 });
+    expect(await send(nodes[0] as Verifier, named("another"))).toBe("USAGE_EXCEEDED");
+    expect(await send(nodes[0] as Verifier, named("retry", "another body"))).toBe("name-reused");
+    await execute(sql`update issued_keys set disabled_at = now() where id = ${key.id}`);
+    await execute(sql`update key_counters set version = version + 1 where key_id = ${key.id}`);
+    for (const node of nodes) expect(await send(node)).toBe("DISABLED");
+    // A rejected request spent nothing, so that its retry can.
+    await execute(sql`update issued_keys set disabled_at = null where id = ${key.id}`);
+    await execute(sql`update key_counters set version = version + 1, credits = 1 where key_id = ${key.id}`);
+    expect([
+      await send(nodes[1] as Verifier, named("another")),
+      await send(nodes[1] as Verifier, named("another")),
+    ]).toEqual(["VALID", "VALID"]);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 2, credits: 0 });
+  });
+
+  test("spends once if it is sent 50 times at the same time to two nodes", async () => {
+    const nodes = [openNode(), openNode()];
+    const space = await addKeyspace();
+    const key = await issueKey(space, { credits: 100 });
+    const request = { address: undefined, name: named("concurrent"), verifications: [verificationOf(key)] };
+    const codes = await Promise.all(
+      Array.from(
+        { length: 50 },
+        async (_, index) =>
+          codesOf(await (nodes[index % 2] as Verifier).verify(space.caller.secret, request))[0],
+      ),
+    );
+    expect(codes.every((code) => code === "VALID" || code === "in-progress")).toBe(true);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 99 });
+    expect(await readCounter(space.caller.id)).toMatchObject({ uses: 50 });
+  });
+
+  test("two users can use the same name", async () => {
+    const node = openNode();
+    for (let index = 0; index < 2; index += 1) {
+      const space = await addKeyspace();
+      const key = await issueKey(space, { credits: 5 });
+      const request = { address: undefined, name: named("same"), verifications: [verificationOf(key)] };
+      await node.verify(space.caller.secret, request);
+      expect(await readCounter(key.id)).toMatchObject({ credits: 4 });
+    }
   });
 });
 

@@ -19,31 +19,45 @@ import type { IssuedKeyFacts } from "./issued-key-facts.ts";
 import type { LimitResult } from "./meters.ts";
 import {
   type CallerLookup,
+  claimNames,
   findCallers,
   findCandidates,
   lockCounters,
   type OwnerVersion,
+  recordSpending,
   writeCounters,
 } from "./statements.ts";
-import type { UnknownLimit, Verification, VerificationResult } from "./verification.ts";
+import type { RequestName, Verification, VerificationOutcome } from "./verification.ts";
 
 /** The verdict on the caller and, if it was admitted, the results of its verifications. */
 export interface VerifierAnswer {
   readonly verdict: Verdict;
   /** Undefined unless the caller was admitted. */
-  readonly results: readonly VerificationResult[] | UnknownLimit | undefined;
+  readonly outcome: VerificationOutcome | undefined;
 }
 
-interface PendingVerification extends PendingState {
-  readonly digest: string;
+/** A request that verifies keys. */
+export interface VerificationRequest {
+  /** The caller's IP address; undefined if it is not known. */
   readonly address: string | undefined;
   readonly verifications: readonly Verification[];
+  /** Undefined for a request that spends each time it is sent. */
+  readonly name: RequestName | undefined;
+}
+
+interface PendingVerification extends PendingState, VerificationRequest {
+  readonly digest: string;
   readonly answer: (answer: VerifierAnswer) => void;
 }
 
 /** A request of a batch, with the facts by which it is decided. */
-interface PreparedRequest extends KnownRequest {
+interface PreparedRequest extends Omit<KnownRequest, "earlier"> {
   readonly pending: PendingVerification;
+}
+
+interface DecidedRequest {
+  readonly request: PreparedRequest & KnownRequest;
+  readonly decision: RequestDecision;
 }
 
 /**
@@ -70,7 +84,7 @@ export class Verifier {
       {
         prepare: () => (this.#connection.isConnected ? undefined : this.#connection.connect()),
         execute: (requests) => this.#execute(requests),
-        reject: (request) => request.answer({ verdict: unavailable, results: undefined }),
+        reject: (request) => request.answer({ verdict: unavailable, outcome: undefined }),
         report: (error) => this.#reportFailure(error),
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
@@ -79,21 +93,18 @@ export class Verifier {
   }
 
   /**
-   * Admits a request with this token, and verifies keys for it. A rejected or rate limited caller spends nothing.
-   * @param request.address the caller's IP address.
+   * Admits a request with this token, and verifies keys for it. A rejected or rate limited caller spends nothing. The token
+   * may be any string that a caller sent.
    */
-  verify(
-    token: string,
-    request: { readonly address: string | undefined; readonly verifications: readonly Verification[] },
-  ): Promise<VerifierAnswer> {
-    if (token.length !== apiKeyLength) return Promise.resolve({ verdict: malformed, results: undefined });
+  verify(token: string, request: VerificationRequest): Promise<VerifierAnswer> {
+    if (token.length !== apiKeyLength) return Promise.resolve({ verdict: malformed, outcome: undefined });
     const digest = digestKey(token);
     const isKnown = this.#callers.get(digest) !== undefined;
     if (!isKnown && !isWellFormedApiKey(token))
-      return Promise.resolve({ verdict: malformed, results: undefined });
+      return Promise.resolve({ verdict: malformed, outcome: undefined });
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
     if (!this.#scheduler.hasRoom(isKnown))
-      return Promise.resolve({ verdict: unavailable, results: undefined });
+      return Promise.resolve({ verdict: unavailable, outcome: undefined });
     return new Promise((answer) => {
       this.#scheduler.add({
         ...request,
@@ -114,7 +125,8 @@ export class Verifier {
   }
 
   async #execute(requests: readonly PendingVerification[]): Promise<void> {
-    const pending = requests.filter(({ isAnswered }) => !isAnswered);
+    const { pending, deferred } = separateRepeated(requests.filter(({ isAnswered }) => !isAnswered));
+    this.#scheduler.requeue(deferred);
     if (pending.length === 0) return;
     await this.#connection.use(async (client) => {
       const prepared = await this.#prepare(client, pending);
@@ -162,7 +174,7 @@ export class Verifier {
     return pending.flatMap((request) => {
       const caller = callers.get(request.digest);
       if (caller) return [toPrepared(request, caller, (digest) => candidatesOf.get(digest) ?? [])];
-      this.#settle(request, { verdict: unknownKey, results: undefined });
+      this.#settle(request, { verdict: unknownKey, outcome: undefined });
       return [];
     });
   }
@@ -184,9 +196,17 @@ export class Verifier {
   ): Promise<void> {
     const owners = listOwners(prepared);
     const ids = [...new Set(prepared.flatMap(listCounterIds))];
+    const named = prepared.flatMap(({ caller: { userId }, pending: { name } }) =>
+      name ? [{ userId, name }] : [],
+    );
     const begun = client.query("begin");
     try {
-      const [locked] = await Promise.all([lockCounters(client, ids, { owners, skipsLocked }), begun]);
+      const [locked, earlier] = await Promise.all([
+        lockCounters(client, ids, { owners, skipsLocked }),
+        named.length > 0 ? claimNames(client, named) : [],
+        begun,
+      ]);
+      const earlierOf = new Map(named.map(({ name }, index) => [name, earlier[index]]));
       const changed = new Map<string, Set<number>>();
       for (const { id, version } of locked.changedOwners)
         changed.set(id, (changed.get(id) ?? new Set()).add(version));
@@ -195,10 +215,16 @@ export class Verifier {
         now: locked.now,
         isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
       };
-      const decided = prepared.map((request) => ({ request, decision: decideRequest(request, state) }));
+      const decided = prepared.map((unnamed) => {
+        const { name } = unnamed.pending;
+        const request = { ...unnamed, earlier: name && earlierOf.get(name) };
+        return { request, decision: decideRequest(request, state) };
+      });
       const written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
       // The commit is sent behind the update, so that the rows are locked for one round trip. If the update failed, it rolls back.
       const writes = written.length > 0 ? [writeCounters(client, written, locked.now)] : [];
+      const records = decided.flatMap(({ request, decision }) => listSpending(request, decision));
+      if (records.length > 0) writes.push(recordSpending(client, records));
       await Promise.all([...writes, client.query("commit")]);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !locked.counters.has(id) });
     } catch (error) {
@@ -208,7 +234,7 @@ export class Verifier {
   }
 
   #answer(
-    decided: readonly { readonly request: PreparedRequest; readonly decision: RequestDecision }[],
+    decided: readonly DecidedRequest[],
     { isLocked }: { readonly isLocked: (id: ReturnType<typeof listCounterIds>[number]) => boolean },
   ): void {
     const again: PendingVerification[] = [];
@@ -243,6 +269,39 @@ export class Verifier {
       process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
     }
   }
+}
+
+/**
+ * Requests with the same `Idempotency-Key` go into different batches, because one transaction can claim a name twice. Those of
+ * different users don't have to, but are rare.
+ */
+function separateRepeated(requests: readonly PendingVerification[]): {
+  readonly pending: readonly PendingVerification[];
+  readonly deferred: readonly PendingVerification[];
+} {
+  const names = new Set<string>();
+  const pending: PendingVerification[] = [];
+  const deferred: PendingVerification[] = [];
+  for (const request of requests) {
+    const name = request.name && `${request.name.path} ${request.name.key}`;
+    if (name !== undefined && names.has(name)) deferred.push(request);
+    else pending.push(request);
+    if (name !== undefined) names.add(name);
+  }
+  return { pending, deferred };
+}
+
+/** What a request with a name has spent; empty for one that has no name or verified nothing. */
+function listSpending(
+  { pending: { name }, caller: { userId }, verifications, earlier }: DecidedRequest["request"],
+  decision: RequestDecision,
+) {
+  if (!name || decision.kind !== "admitted" || decision.outcome.kind !== "verified") return [];
+  const before = earlier?.kind === "known" ? earlier.spent : [];
+  const spent = decision.outcome.results.map((result, index) =>
+    result.code === "VALID" && verifications[index] ? result.key.keyId : (before[index] ?? null),
+  );
+  return [{ userId, name, spent }];
 }
 
 function toPrepared(
@@ -292,7 +351,7 @@ function mergeCallers(
 }
 
 /** The owners of the keys of a batch, each version once. */
-function listOwners(requests: readonly KnownRequest[]): OwnerVersion[] {
+function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
   const owners = new Map<string, OwnerVersion>();
   const add = (id: string, version: number) => owners.set(`${id} ${version}`, { id, version });
   for (const { caller, targets } of requests) {
@@ -313,11 +372,11 @@ function toAnswer(
   const presented = presentedBy(caller, digest);
   switch (decision.kind) {
     case "rejected":
-      return { verdict: { ...decision, presented }, results: undefined };
+      return { verdict: { ...decision, presented }, outcome: undefined };
     case "limited":
       return {
         verdict: { kind: "limited", presented, limit: toLimitState(caller, decision.limit) },
-        results: undefined,
+        outcome: undefined,
       };
     case "admitted": {
       const { keyId, userId, restrictions, isRestricted, isFormerSecret } = caller;
@@ -329,7 +388,7 @@ function toAnswer(
           access: undefined,
           limit: decision.limit && toLimitState(caller, decision.limit),
         },
-        results: decision.results,
+        outcome: decision.outcome,
       };
     }
     default:
