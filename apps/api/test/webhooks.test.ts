@@ -244,6 +244,25 @@ describe("a failed attempt", () => {
     ]);
   });
 
+  test("ends if the server switches protocols", async () => {
+    const switching = createServer();
+    switching.on("request", ({ socket }) => {
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n");
+    });
+    await new Promise<void>((resolve) => {
+      switching.listen(0, "127.0.0.1", resolve);
+    });
+    const team = await addTeam();
+    const url = `http://127.0.0.1:${(switching.address() as AddressInfo).port}`; // It listens on a port.
+    const { path } = await addWebhook(team, { url, actions: ["workspace.renamed"] });
+    await rename(team);
+    await team.deliver();
+    switching.close();
+    expect(await listDeliveries(team, path)).toMatchObject([
+      { status: "pending", attempts: [{ error: "connection_failed", status: null }] },
+    ]);
+  });
+
   test("ends at a deadline", async () => {
     const silent = createServer(() => undefined);
     await new Promise<void>((resolve) => {

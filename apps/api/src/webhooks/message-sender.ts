@@ -103,6 +103,9 @@ async function post(url: URL, { addresses, headers, body, signal }: Post): Promi
       response.destroy();
     });
     outgoing.on("error", reject);
+    // Node closes the connection of a response that switches protocols (101), and emits neither an error nor the response.
+    // After that, the signal has no effect, so the attempt would never end.
+    outgoing.on("close", () => reject(new Error("The connection ended without a response.")));
     outgoing.end(body);
   });
 }

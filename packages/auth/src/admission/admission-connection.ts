@@ -14,6 +14,7 @@ const closeTimeoutMs = 500;
  */
 export class AdmissionConnection {
   readonly #connection: DatabaseConnection;
+  readonly #onOpen: () => void;
   readonly #backoff = new ReconnectBackoff();
   #client: pg.Client | undefined;
   #connecting: Promise<pg.Client> | undefined;
@@ -23,8 +24,10 @@ export class AdmissionConnection {
   #silentSince = 0;
   #isClosed = false;
 
-  constructor(connection: DatabaseConnection) {
+  /** @param onOpen called each time a connection has been opened, before the first statement on it. */
+  constructor(connection: DatabaseConnection, onOpen: () => void = () => undefined) {
     this.#connection = connection;
+    this.#onOpen = onOpen;
   }
 
   /** Whether a statement can be sent without waiting for a connection. */
@@ -91,6 +94,7 @@ export class AdmissionConnection {
       throw new Error("Admission was closed while it connected.");
     }
     this.#client = client;
+    this.#onOpen();
     return client;
   }
 

@@ -45,8 +45,10 @@ export class Admission {
   readonly #isolatedKeys = new Set<KeyId>();
 
   constructor(options: AdmissionOptions) {
-    this.#connection = new AdmissionConnection(options.connection);
     this.#cache = new FactsCache(options.maxCachedFacts ?? 200_000);
+    // The database may have lost its latest changes: a standby was promoted, or a backup was restored. The next changes then
+    // reuse the versions of the lost ones, and facts from before would seem current.
+    this.#connection = new AdmissionConnection(options.connection, () => this.#cache.invalidate());
     this.#onStatement = options.onStatement ?? (() => undefined);
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.#scheduler = new Scheduler<PendingRequest>(
@@ -74,12 +76,15 @@ export class Admission {
     if (!facts && !isWellFormedApiKey(token)) return Promise.resolve(malformed);
     // Rejections are never remembered: a request that remembered facts reject is looked up.
     const isAllowed = facts && decide(facts, { requirement, address }).kind === "allowed";
-    return this.#enqueue({ digest, requirement, address, facts: isAllowed ? facts : undefined });
+    const isKnown = facts ? isAllowed === true : this.#cache.has(digest);
+    return this.#enqueue({ digest, requirement, address, facts: isAllowed ? facts : undefined }, isKnown);
   }
 
   /** Whether requests can be admitted now. Runs a lookup on the database, even if the queue is full. */
   async isAvailable(): Promise<boolean> {
-    return !this.#scheduler.isClosed && (await this.#addToQueue(healthCheckRequest)).kind !== "unavailable";
+    return (
+      !this.#scheduler.isClosed && (await this.#addToQueue(healthCheckRequest, false)).kind !== "unavailable"
+    );
   }
 
   /** Finishes the batches in flight, answers "unavailable" to queued requests, and closes the connection. */
@@ -88,16 +93,19 @@ export class Admission {
     await this.#connection.close();
   }
 
-  #enqueue(request: AdmissionRequest): Promise<Verdict> {
+  #enqueue(request: AdmissionRequest, isKnown: boolean): Promise<Verdict> {
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
-    if (!this.#scheduler.hasRoom(request.facts !== undefined)) return Promise.resolve(unavailable);
-    return this.#addToQueue(request);
+    if (!this.#scheduler.hasRoom(isKnown)) return Promise.resolve(unavailable);
+    return this.#addToQueue(request, isKnown);
   }
 
-  #addToQueue({ digest, requirement, address, facts }: AdmissionRequest): Promise<Verdict> {
+  #addToQueue(
+    { digest, requirement, address, facts }: AdmissionRequest,
+    mayFillQueue: boolean,
+  ): Promise<Verdict> {
     return new Promise((answer) => {
       this.#scheduler.add({
-        mayFillQueue: facts !== undefined,
+        mayFillQueue,
         digest,
         requirement,
         address,

@@ -27,6 +27,15 @@ test("memberships start over with the next version of the owner", () => {
   expect([...(cache.get("a")?.memberships.keys() ?? [])]).toEqual(["two"]);
 });
 
+test("an invalidation hides all facts until they are read again, and memberships then start over", () => {
+  const cache = new FactsCache(10);
+  cache.set("a", factsOf("a", ["one"]));
+  cache.invalidate();
+  expect([cache.get("a"), cache.has("a")]).toEqual([undefined, true]);
+  cache.set("a", factsOf("a", ["two"]));
+  expect([...(cache.get("a")?.memberships.keys() ?? [])]).toEqual(["two"]);
+});
+
 test("the number of keys plus memberships is bounded, and the first key remembered is forgotten first", () => {
   const cache = new FactsCache(5);
   cache.set("a", factsOf("a", ["one"]));

@@ -4,6 +4,8 @@ import { haveSameVersions, type KeyFacts, type Membership } from "./decision.ts"
 /** Facts to which the memberships of further workspaces are added while the versions stay the same. */
 interface CachedFacts extends KeyFacts {
   readonly memberships: Map<WorkspaceId, Membership>;
+  /** How often the cache had been invalidated when they were added. */
+  readonly epoch: number;
 }
 
 /**
@@ -16,6 +18,8 @@ export class FactsCache {
   readonly #capacity: number;
   /** The number of keys plus the number of memberships. */
   #size = 0;
+  /** How often the cache has been invalidated. */
+  #epoch = 0;
 
   /** @param capacity the maximum number of keys plus memberships. A key takes about 400 bytes, a membership about 150. */
   constructor(capacity: number) {
@@ -23,20 +27,31 @@ export class FactsCache {
   }
 
   get(digest: string): KeyFacts | undefined {
-    return this.#facts.get(digest);
+    const facts = this.#facts.get(digest);
+    return facts?.epoch === this.#epoch ? facts : undefined;
+  }
+
+  /** Whether the key was allowed once, even if its facts are from before an invalidation. */
+  has(digest: string): boolean {
+    return this.#facts.has(digest);
+  }
+
+  /** Invalidates all facts. The next request with each key reads the key again. */
+  invalidate(): void {
+    this.#epoch += 1;
   }
 
   /** Adds the memberships to the cached facts if the versions are the same; otherwise replaces the facts. */
   set(digest: string, facts: KeyFacts): void {
     const known = this.#facts.get(digest);
-    if (known && haveSameVersions(known, facts)) {
+    if (known?.epoch === this.#epoch && haveSameVersions(known, facts)) {
       this.#size -= known.memberships.size;
       for (const [workspaceId, membership] of facts.memberships)
         known.memberships.set(workspaceId, membership);
       this.#size += known.memberships.size;
     } else {
       this.delete(digest);
-      this.#facts.set(digest, { ...facts, memberships: new Map(facts.memberships) });
+      this.#facts.set(digest, { ...facts, memberships: new Map(facts.memberships), epoch: this.#epoch });
       this.#size += 1 + facts.memberships.size;
     }
     for (const oldest of this.#facts.keys()) {

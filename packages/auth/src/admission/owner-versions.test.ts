@@ -70,6 +70,25 @@ test("a change to an owner makes a node look up that owner's keys once, and no o
   expect(await admitBoth()).toEqual([[2, 0]]);
 });
 
+test("a node remembers nothing from before a database that lost its latest changes, whose versions are reused", async () => {
+  const node = openNode();
+  const userId = await addUser();
+  const { secret } = await addKey(userId);
+  await setDisabled(userId, true);
+  await setDisabled(userId, false);
+  expect(await node.admit(secret)).toMatchObject({ kind: "admitted" });
+  // As after the promotion of a standby that had not received the last change.
+  await sql`update owner_versions set version = version - 1 where owner_id = ${userId}`.execute(
+    database.owner,
+  );
+  await sql`update users set disabled_at = clock_timestamp() where id = ${userId}`.execute(database.owner);
+  await database.setAvailable(false);
+  await database.setAvailable(true);
+  await expect.poll(() => node.isAvailable()).toBe(true);
+  await setDisabled(userId, true);
+  expect(await node.admit(secret)).toMatchObject({ kind: "rejected", reason: "user-disabled" });
+});
+
 test("the product increments the versions of an owner and of its keys, for nodes of the previous release", async () => {
   const userId = await addUser();
   await addKey(userId);
