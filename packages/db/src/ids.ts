@@ -6,6 +6,12 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 /** A user's UUIDv7, as stored in Postgres. */
 export type UserId = Branded<"user">;
+/** The UUIDv7 of a keyspace. */
+export type KeyspaceId = Branded<"keyspace">;
+/** The UUIDv7 of a key that a workspace issued. It identifies the key and is not its secret. */
+export type IssuedKeyId = Branded<"issuedKey">;
+/** The UUIDv7 of a consumer of a workspace's API. Clients use the consumer's `externalId` instead. */
+export type ConsumerId = Branded<"consumer">;
 /** A workspace's UUIDv7, as stored in Postgres. */
 export type WorkspaceId = Branded<"workspace">;
 /** An API key's UUIDv7, as stored in Postgres. It identifies the key and is not its secret. */
@@ -48,6 +54,9 @@ interface Ids {
   delivery: DeliveryId;
   instanceEvent: InstanceEventId;
   notice: NoticeId;
+  keyspace: KeyspaceId;
+  issuedKey: IssuedKeyId;
+  consumer: ConsumerId;
 }
 
 const prefixes = {
@@ -65,6 +74,9 @@ const prefixes = {
   delivery: "dlv",
   instanceEvent: "iev",
   notice: "ntc",
+  keyspace: "ks",
+  issuedKey: "ikey",
+  consumer: "csm",
 } as const satisfies Record<keyof Ids, string>;
 
 /**
