@@ -85,7 +85,7 @@ async function expectExactCounts(loads: readonly RoundRobinLoad[]): Promise<numb
   const rows = await db.selectFrom("key_counters").select(["key_id", "use_count"]).execute();
   const counted = new Map(
     rows.flatMap(({ key_id, use_count }) => {
-      const id = ids.get(key_id satisfies KeyId);
+      const id = ids.get(key_id as KeyId); // The test creates only API keys.
       return id ? [[id, use_count] as const] : [];
     }),
   );

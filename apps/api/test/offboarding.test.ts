@@ -68,22 +68,29 @@ test("the preview lists the keys that reach the workspace, and the permissions t
   expect([removal.total, removal.replacementRole]).toEqual([2, "admin"]);
   const stopped = Object.fromEntries(removal.keys.map((key) => [key.name, key.stoppedPermissions]));
   expect(stopped.Used).toContain("workspace:update");
-  expect(stopped.Reads).toEqual(["workspace:read", "members:read", "audit:read", "keys:read"]);
+  expect(stopped.Reads).toEqual(["workspace:read", "members:read", "audit:read", "api-keys:read"]);
   const demotion = await preview("member");
   expect(Object.fromEntries(demotion.keys.map((key) => [key.name, key.stoppedPermissions]))).toEqual({
-    Used: ["workspace:update", "members:manage", "audit:read", "keys:read", "keys:manage", "webhooks:manage"],
-    Reads: ["audit:read", "keys:read"],
+    Used: [
+      "workspace:update",
+      "members:manage",
+      "audit:read",
+      "api-keys:read",
+      "api-keys:manage",
+      "webhooks:manage",
+    ],
+    Reads: ["audit:read", "api-keys:read"],
   });
   expect((await preview("admin")).keys.map((key) => key.stoppedPermissions)).toEqual([[], []]);
 });
 
 type Preview = Awaited<ReturnType<Person["client"]["offboarding"]["preview"]["query"]>>;
 
-test("under /open, the preview lists the same, and a restricted key needs keys:read even for its owner", async () => {
+test("under /open, the preview lists the same, and a restricted key needs api-keys:read even for its owner", async () => {
   const { ada, grace, id } = await addTeam("member");
   const own = await addKey(grace, "Own");
   const restricted = await addKey(grace, "Restricted", { permissions: ["members:read"] });
-  const admins = await addKey(ada, "Admin's", { permissions: ["members:read", "keys:read"] });
+  const admins = await addKey(ada, "Admin's", { permissions: ["members:read", "api-keys:read"] });
   const preview = async (secret: string, userId: string, query = "") => {
     const path = `workspaces/${id}/members/${userId}/affected-api-keys${query}`;
     const response = await fetch(`${app.baseUrl}/open/${path}`, {

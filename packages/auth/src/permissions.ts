@@ -12,8 +12,8 @@ export const permissionCatalog = {
   "members:manage":
     "Invite and remove members, change their roles, and manage all invitations, and service accounts and their API keys.",
   "audit:read": "See who changed what in the workspace.",
-  "keys:read": "See every API key that can reach the workspace.",
-  "keys:manage": "Block API keys from the workspace, and set its policy for them.",
+  "api-keys:read": "See every API key that can reach the workspace.",
+  "api-keys:manage": "Block API keys from the workspace, and set its policy for them.",
   "keys:verify": "Verify issued keys.",
   "webhooks:manage": "See and manage webhooks, which send the audit log to other servers.",
 } as const;
@@ -33,8 +33,9 @@ const permissionsByRole = {
     "members:invite",
     "members:manage",
     "audit:read",
-    "keys:read",
-    "keys:manage",
+    "api-keys:read",
+    "api-keys:manage",
+    "keys:verify",
     "webhooks:manage",
   ]),
   member: new Set(["workspace:read", "members:read", "members:invite", "keys:verify"]),

@@ -6,6 +6,12 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 
 /** A user's UUIDv7, as stored in Postgres. */
 export type UserId = Branded<"user">;
+/** The UUIDv7 of a keyspace. */
+export type KeyspaceId = Branded<"keyspace">;
+/** The UUIDv7 of a key that a workspace issued. It identifies the key and is not its secret. */
+export type IssuedKeyId = Branded<"issuedKey">;
+/** The UUIDv7 of a consumer of a workspace's API. Clients use the consumer's `externalId` instead. */
+export type ConsumerId = Branded<"consumer">;
 /** A workspace's UUIDv7, as stored in Postgres. */
 export type WorkspaceId = Branded<"workspace">;
 /** An API key's UUIDv7, as stored in Postgres. It identifies the key and is not its secret. */
@@ -32,12 +38,6 @@ export type DeliveryId = Branded<"delivery">;
 export type InstanceEventId = Branded<"instanceEvent">;
 /** The UUIDv7 of a notice to a user. */
 export type NoticeId = Branded<"notice">;
-/** The UUIDv7 of a keyspace of a workspace. */
-export type KeyspaceId = Branded<"keyspace">;
-/** The UUIDv7 of a key that a keyspace issued. */
-export type IssuedKeyId = Branded<"issuedKey">;
-/** The UUIDv7 of a consumer, which clients identify by its `externalId`. */
-export type ConsumerId = Branded<"consumer">;
 
 interface Ids {
   user: UserId;
@@ -76,7 +76,7 @@ const prefixes = {
   notice: "ntc",
   keyspace: "ks",
   issuedKey: "ikey",
-  consumer: "con",
+  consumer: "csm",
 } as const satisfies Record<keyof Ids, string>;
 
 /**

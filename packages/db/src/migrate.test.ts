@@ -61,6 +61,29 @@ test("existing workspaces get an empty description, and earlier versions can sti
   ]);
 });
 
+test("API keys keep the permissions that get other names", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate(connection, { upTo: "0033-owner-versions" });
+  const userId = randomUUID();
+  await sql`insert into users (id, email, name) values (${userId}, 'ada@example.com', 'Ada')`.execute(db);
+  const stored = [["audit:read", "keys:read", "keys:manage", "members:read"], ["audit:read"], [], null];
+  for (const [index, permissions] of stored.entries()) {
+    await sql`
+      insert into api_keys (id, user_id, name, description, start, hash, permissions)
+      values (${randomUUID()}, ${userId}, ${`key ${index}`}, '', 'lk_abcdef', ${Buffer.alloc(32, index)}, ${permissions})`.execute(
+      db,
+    );
+  }
+  await migrate(connection);
+  const { rows } = await sql`select permissions from api_keys order by name`.execute(db);
+  expect(rows).toEqual([
+    { permissions: ["audit:read", "api-keys:read", "api-keys:manage", "members:read"] },
+    { permissions: ["audit:read"] },
+    { permissions: [] },
+    { permissions: null },
+  ]);
+});
+
 test("migrating again changes nothing", async () => {
   const { connection, db } = await createEmptyDatabase();
   await migrate(connection);

@@ -70,8 +70,29 @@ async function addTenant(): Promise<Tenant> {
     const key = { userId, name: "blocked", description: "", start: "lk_", hash: randomBytes(32) };
     const id = (await insertApiKey(trx, key)) as KeyId; // The user is not disabled.
     await blockKeys(trx as never, scope, { ids: [id], by: userId });
+    await addKeyspaces(trx, scope);
     return { userId, scope };
   });
+}
+
+/** Adds a keyspace with a key of a consumer that was rotated, and one that was deleted. */
+async function addKeyspaces(trx: Trx, { workspaceId }: WorkspaceScope): Promise<void> {
+  const [id, deletedId, keyId, consumerId] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+  await sql`
+    insert into keyspaces (workspace_id, id, name, prefix)
+    select ${workspaceId}, unnest(array[${id}, ${deletedId}]::uuid[]), 'Production', 'sk_live'`.execute(trx);
+  await sql`delete from keyspaces where id = ${deletedId}`.execute(trx);
+  await sql`
+    insert into consumers (workspace_id, keyspace_id, id, external_id)
+    values (${workspaceId}, ${id}, ${consumerId}, 'customer')`.execute(trx);
+  await sql`
+    insert into issued_keys (workspace_id, keyspace_id, id, consumer_id, hash, start)
+    values (${workspaceId}, ${id}, ${keyId}, ${consumerId}, ${randomBytes(32)}, 'sk_live_abcdef')`.execute(
+    trx,
+  );
+  await sql`
+    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+    values (${randomBytes(32)}, ${workspaceId}, ${id}, ${keyId}, 'sk_live_ghijkl', now())`.execute(trx);
 }
 
 /** Every table of tenant data, with the column that contains the workspace ID. */
@@ -85,6 +106,12 @@ const tables = [
   ["ownership_transfers", "workspace_id"],
   ["api_key_policies", "workspace_id"],
   ["workspace_key_access", "workspace_id"],
+  ["keyspaces", "workspace_id"],
+  ["deleted_keyspaces", "workspace_id"],
+  ["consumers", "workspace_id"],
+  ["issued_keys", "workspace_id"],
+  ["issued_key_counts", "workspace_id"],
+  ["retired_issued_secrets", "workspace_id"],
 ] as const;
 
 /** A change of each table, if one is granted, that names no row. */
@@ -96,6 +123,11 @@ const changes: Readonly<Partial<Record<(typeof tables)[number][0], string>>> = {
   webhook_deliveries: "status = 'failed'",
   api_key_policies: "version = 99",
   workspace_key_access: "blocked_at = null",
+  keyspaces: "version = 99",
+  consumers: "version = 99",
+  issued_keys: "version = 99",
+  issued_key_counts: "key_count = 99",
+  retired_issued_secrets: "good_until = now()",
 };
 
 test.each(tables)(
@@ -351,6 +383,8 @@ test("the admission role sees only the columns that decide about keys or that op
       "select name from api_keys",
       "select email from users",
       "select description from workspaces",
+      "select name from keyspaces",
+      "update issued_keys set disabled_at = null",
       "select action from audit_events",
       "select * from audit_events",
       "delete from audit_events",

@@ -11,11 +11,14 @@ import type {
 import type {
   AccountId,
   AuditEventId,
+  ConsumerId,
   DeliveryId,
   InstanceEventId,
   InvitationId,
+  IssuedKeyId,
   KeyId,
   KeyRejectionId,
+  KeyspaceId,
   NoticeId,
   PasskeyId,
   SecurityEventId,
@@ -25,7 +28,11 @@ import type {
   WorkspaceId,
 } from "./ids.ts";
 import type { InstanceAction, InstanceActorKind } from "./instance-actions.ts";
+import type { Credits, NamedLimit, Refill } from "./issued-key-settings.ts";
 import type { NoticeFacts, NoticeKind } from "./notice-kinds.ts";
+
+/** A column of JSON, which is written as text. Absent for the default. */
+type JsonColumn<Value> = ColumnType<Value, string | null | undefined, string | null>;
 
 /** A member's role in a workspace, from most to least powerful. */
 export type Role = "owner" | "admin" | "member" | "viewer";
@@ -425,6 +432,92 @@ export interface RetiredSecretTable {
   refused_address: ColumnType<string | null, never, string | null>;
 }
 
+/** A named set of keys that a workspace issues to the consumers of its own API. */
+export interface KeyspaceTable {
+  workspace_id: WorkspaceId;
+  id: KeyspaceId;
+  name: string;
+  /** Its keys start with this prefix and an underscore. */
+  prefix: string;
+  /** A label, such as `production`; empty by default. */
+  environment: Generated<string>;
+  /** The lifetime of new keys that are created without an expiry; null for no expiry. */
+  default_lifetime_days: number | null;
+  default_permissions: ColumnType<readonly string[], readonly string[] | undefined, readonly string[]>;
+  default_limits: JsonColumn<readonly NamedLimit[]>;
+  default_credits: JsonColumn<Credits | null>;
+  disabled_at: Date | null;
+  created_at: CreatedAt;
+  updated_at: Generated<Date>;
+  /** Incremented with every change to the settings. */
+  version: Generated<number>;
+}
+
+/** A deleted keyspace whose keys and consumers are not yet purged. */
+export interface DeletedKeyspaceTable {
+  id: KeyspaceId;
+  workspace_id: WorkspaceId;
+  deleted_at: CreatedAt;
+}
+
+/** Whom keys of a keyspace belong to. It is created with its first key and stays until the keyspace is deleted. */
+export interface ConsumerTable {
+  workspace_id: WorkspaceId;
+  keyspace_id: KeyspaceId;
+  id: ConsumerId;
+  external_id: string;
+  /** Limits that all keys of the consumer share. */
+  limits: JsonColumn<readonly NamedLimit[]>;
+  created_at: CreatedAt;
+  updated_at: Generated<Date>;
+  /** Incremented with every change to the limits. */
+  version: Generated<number>;
+}
+
+/** A key of a keyspace. Its balance of credits is in `key_counters`. */
+export interface IssuedKeyTable {
+  workspace_id: WorkspaceId;
+  keyspace_id: KeyspaceId;
+  id: IssuedKeyId;
+  consumer_id: ConsumerId | null;
+  /** SHA-256 of the whole secret, 32 bytes. */
+  hash: Buffer;
+  /** The first characters of the secret, by which people recognize the key. */
+  start: string;
+  name: Generated<string>;
+  meta: JsonColumn<Readonly<Record<string, unknown>>>;
+  permissions: ColumnType<readonly string[], readonly string[] | undefined, readonly string[]>;
+  limits: JsonColumn<readonly NamedLimit[]>;
+  refill: JsonColumn<Refill | null>;
+  expires_at: Date | null;
+  disabled_at: Date | null;
+  /** The IP ranges that the key may be used from, in CIDR notation; null for any address. */
+  ip_ranges: readonly string[] | null;
+  created_at: CreatedAt;
+  updated_at: Generated<Date>;
+  /** Incremented with every change to the settings, and with every rotation. */
+  version: Generated<number>;
+}
+
+/** The number of stored keys of a keyspace, including a deleted one whose keys are not yet purged. Triggers write it. */
+export interface IssuedKeyCountTable {
+  workspace_id: WorkspaceId;
+  keyspace_id: KeyspaceId;
+  key_count: ColumnType<number, never, never>;
+}
+
+/** A secret of an issued key that was replaced by another one. */
+export interface RetiredIssuedSecretTable {
+  hash: Buffer;
+  workspace_id: WorkspaceId;
+  keyspace_id: KeyspaceId;
+  key_id: IssuedKeyId;
+  start: string;
+  retired_at: CreatedAt;
+  /** When the overlap ends or ended. */
+  good_until: Date;
+}
+
 /** The number of requests with a key that had one outcome in one hour, in one workspace or in none. */
 export interface KeyUsageHourTable {
   key_id: KeyId;
@@ -524,7 +617,8 @@ export interface KeyRejectionTable {
  * expected one.
  */
 export interface KeyCounterTable {
-  key_id: KeyId;
+  /** An API key, an issued key, or a consumer, whose row has only the windows of its limits. */
+  key_id: KeyId | IssuedKeyId | ConsumerId;
   version: Generated<number>;
   use_count: Generated<number>;
   last_used_at: Date | null;
@@ -538,6 +632,12 @@ export interface KeyCounterTable {
   last_granted: number | null;
   /** True from a rotation until exactly the first use of the new secret; null otherwise. */
   has_unused_secret: boolean | null;
+  /** The balance of an issued key; null without credits. */
+  credits: number | null;
+  /** When the balance was last set or refilled. A refill that was due since then is added at the next use. */
+  credits_refilled_at: Date | null;
+  /** The windows of named limits, of an issued key or a consumer. */
+  windows: JsonColumn<unknown>;
 }
 
 /**
@@ -545,7 +645,7 @@ export interface KeyCounterTable {
  * a row, the version is 0.
  */
 export interface OwnerVersionTable {
-  owner_id: UserId;
+  owner_id: UserId | KeyspaceId | ConsumerId;
   version: number;
 }
 
@@ -577,6 +677,12 @@ export interface Database {
   former_users: FormerUserTable;
   api_key_policies: ApiKeyPolicyTable;
   workspace_key_access: WorkspaceKeyAccessTable;
+  keyspaces: KeyspaceTable;
+  deleted_keyspaces: DeletedKeyspaceTable;
+  consumers: ConsumerTable;
+  issued_keys: IssuedKeyTable;
+  issued_key_counts: IssuedKeyCountTable;
+  retired_issued_secrets: RetiredIssuedSecretTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;
   owner_versions: OwnerVersionTable;

@@ -33,7 +33,7 @@ import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 /** An edit of a policy: the members that are present replace the stored ones. */
 export type PolicyChanges = { readonly [Name in keyof ApiKeyPolicy]?: ApiKeyPolicy[Name] | undefined };
 
-const permission = "keys:manage";
+const permission = "api-keys:manage";
 const policyFields = Object.keys(defaultPolicy) as readonly (keyof ApiKeyPolicy)[]; // The object's keys.
 
 /** The policy that an edit results in. */

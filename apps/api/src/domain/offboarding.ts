@@ -38,7 +38,7 @@ export interface OffboardingPreview {
 
 /**
  * Checks that a request with an API key may preview the affected keys of a member. A restricted key can't read the
- * other keys of its owner, so it needs `keys:read` to preview its owner too.
+ * other keys of its owner, so it needs `api-keys:read` to preview its owner too.
  * @throws {AppError} FORBIDDEN
  */
 export function requirePreviewAccess(
@@ -51,7 +51,7 @@ export function requirePreviewAccess(
   memberId: UserId,
 ): void {
   if (memberId === caller.userId && !caller.isRestricted) return;
-  if (!hasPermission(caller.role, caller.restrictions, "keys:read")) throw new AppError("FORBIDDEN");
+  if (!hasPermission(caller.role, caller.restrictions, "api-keys:read")) throw new AppError("FORBIDDEN");
 }
 
 /**

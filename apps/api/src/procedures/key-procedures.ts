@@ -9,7 +9,7 @@ export const readableKeyProcedure = sessionProcedure
   .input(z.object({ id: keyId }))
   .use(async ({ ctx, input: { id }, next }) => {
     const caller = { userId: ctx.user.id, keyId: id, hasSecondFactor: ctx.hasSecondFactor };
-    const owner = await ctx.read((db) => findManagedKeyOwner(db, caller, "keys:read"));
+    const owner = await ctx.read((db) => findManagedKeyOwner(db, caller, "api-keys:read"));
     return await next({ ctx: { ...ctx, keyId: id, owner } });
   });
 

@@ -12,7 +12,7 @@ export const offboardingRouter = createRouter({
    * The member's keys that can reach this workspace, busiest first, with the permissions that each key loses if the
    * member gets the role or, without a role, is removed.
    */
-  preview: workspaceProcedure("keys:read")
+  preview: workspaceProcedure("api-keys:read")
     .input(workspaceInput({ userId, role: role.optional() }))
     .query(async ({ ctx: { read, access }, input: { userId, role } }) => {
       const { scope } = access;

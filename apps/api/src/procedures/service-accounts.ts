@@ -65,7 +65,7 @@ export const serviceAccountsRouter = createRouter({
     }),
 
   /** A page of the API keys of a service account, newest first by default. */
-  keys: workspaceProcedure("keys:read")
+  keys: workspaceProcedure("api-keys:read")
     .input(
       workspaceInput({
         userId,

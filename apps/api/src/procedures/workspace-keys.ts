@@ -24,7 +24,7 @@ const changedKeys = z.array(keyId).min(1).max(100);
 
 /** Members without the permission to see all keys see their own keys. */
 export function ownerFilter({ role, userId }: WorkspaceAccess): UserId | undefined {
-  return roleHasPermission(role, "keys:read") ? undefined : userId;
+  return roleHasPermission(role, "api-keys:read") ? undefined : userId;
 }
 
 /** The API keys that can reach a workspace. */
@@ -62,7 +62,7 @@ export const workspaceKeysRouter = createRouter({
     }),
 
   /** Blocks keys from the workspace, all or none. */
-  block: workspaceProcedure("keys:manage")
+  block: workspaceProcedure("api-keys:manage")
     .input(workspaceInput({ keyIds: changedKeys }))
     .mutation(async ({ ctx, input: { keyIds } }) => {
       await ctx.transact((trx) => blockWorkspaceKeys(trx, ctx.edit, keyIds));
@@ -70,7 +70,7 @@ export const workspaceKeysRouter = createRouter({
     }),
 
   /** Unblocks keys, all or none, and restarts their idle time. */
-  unblock: workspaceProcedure("keys:manage")
+  unblock: workspaceProcedure("api-keys:manage")
     .input(workspaceInput({ keyIds: changedKeys }))
     .mutation(async ({ ctx, input: { keyIds } }) => {
       await ctx.transact((trx) => unblockWorkspaceKeys(trx, ctx.edit, keyIds));
@@ -84,7 +84,7 @@ export const workspaceKeysRouter = createRouter({
     ),
 
   /** The keys that another policy would reject. */
-  previewPolicy: workspaceProcedure("keys:manage")
+  previewPolicy: workspaceProcedure("api-keys:manage")
     .input(workspaceInput(policyChanges))
     .query(async ({ ctx: { read, access }, input: { workspaceId: _id, ...changes } }) => {
       const { scope } = access;
@@ -98,7 +98,7 @@ export const workspaceKeysRouter = createRouter({
     }),
 
   /** `version` is the version that the user edited. */
-  changePolicy: workspaceProcedure("keys:manage")
+  changePolicy: workspaceProcedure("api-keys:manage")
     .input(workspaceInput({ ...policyChanges, version: z.int32().min(1) }))
     .mutation(async ({ ctx, input: { workspaceId: _id, version, ...changes } }) =>
       presentPolicy(

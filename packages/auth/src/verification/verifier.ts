@@ -76,9 +76,13 @@ export class Verifier {
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
 
   constructor(options: AdmissionOptions) {
-    this.#connection = new AdmissionConnection(options.connection);
     this.#maxCandidates = options.maxCachedFacts ?? 200_000;
     this.#callers = new FactsCache(this.#maxCandidates);
+    // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
+    this.#connection = new AdmissionConnection(options.connection, () => {
+      this.#callers.invalidate();
+      this.#candidates.clear();
+    });
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.#scheduler = new Scheduler<PendingVerification>(
       {
@@ -99,7 +103,7 @@ export class Verifier {
   verify(token: string, request: VerificationRequest): Promise<VerifierAnswer> {
     if (token.length !== apiKeyLength) return Promise.resolve({ verdict: malformed, outcome: undefined });
     const digest = digestKey(token);
-    const isKnown = this.#callers.get(digest) !== undefined;
+    const isKnown = this.#callers.has(digest);
     if (!isKnown && !isWellFormedApiKey(token))
       return Promise.resolve({ verdict: malformed, outcome: undefined });
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.

@@ -103,6 +103,25 @@ export async function fill(db: Db): Promise<void> {
     db,
   );
   await sql`
+    insert into keyspaces (workspace_id, id, name, prefix, default_limits, default_credits)
+    select id, id, name, 'sk_live', '[{"name": "requests"}]', '{"remaining": 5}' from users`.execute(db);
+  await sql`
+    insert into deleted_keyspaces (id, workspace_id) select gen_random_uuid(), id from workspaces`.execute(
+    db,
+  );
+  await sql`
+    insert into consumers (workspace_id, keyspace_id, id, external_id) select id, id, id, name from users`.execute(
+    db,
+  );
+  // A trigger counts them.
+  await sql`
+    insert into issued_keys (workspace_id, keyspace_id, id, consumer_id, hash, start, name, meta, ip_ranges)
+    select id, id, gen_random_uuid(), id, sha256(email::bytea), 'sk_live_abcdef', name,
+      jsonb_build_object('\', 'tab' || chr(9)), '{192.0.2.0/24}' from users`.execute(db);
+  await sql`
+    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+    select sha256(hash), workspace_id, keyspace_id, id, start, now() from issued_keys`.execute(db);
+  await sql`
     insert into api_key_policies (workspace_id, max_lifetime_days, is_expiry_required, max_idle_days, version)
     select id, 90, true, 30, 2 from users`.execute(db);
   await sql`

@@ -147,25 +147,25 @@ async function createRetiredSecrets(db: Kysely<unknown>): Promise<void> {
 async function createRefillFunction(db: Kysely<unknown>): Promise<void> {
   await sql`
     create function latest_refill(refill jsonb, until timestamptz) returns timestamptz
-    language sql stable parallel safe
-    return case refill ->> 'interval'
-      when 'daily' then date_trunc('day', until, 'UTC')
-      when 'monthly' then (
-        select max(refilled_at)
-        from generate_series(0, 1) as months_ago,
-          lateral (
-            select date_trunc('month', until at time zone 'UTC') - make_interval(months => months_ago) as first_day
-          ) as month,
-          lateral (
-            select extract(day from first_day + interval '1 month' - interval '1 day')::integer as last_day
-          ) as length,
-          lateral (
-            select (first_day + make_interval(days => least((refill ->> 'day')::integer, last_day) - 1))
-              at time zone 'UTC' as refilled_at
-          ) as refills
-        where refilled_at <= until
-      )
-    end`.execute(db);
+    language sql stable parallel safe as $body$
+      select case refill ->> 'interval'
+        when 'daily' then date_trunc('day', until, 'UTC')
+        when 'monthly' then (
+          select max(refilled_at)
+          from generate_series(0, 1) as months_ago,
+            lateral (
+              select date_trunc('month', until at time zone 'UTC') - make_interval(months => months_ago) as first_day
+            ) as month,
+            lateral (
+              select extract(day from first_day + interval '1 month' - interval '1 day')::integer as last_day
+            ) as length,
+            lateral (
+              select (first_day + make_interval(days => least((refill ->> 'day')::integer, last_day) - 1))
+                at time zone 'UTC' as refilled_at
+            ) as refills
+          where refilled_at <= until
+        )
+      end $body$`.execute(db);
 }
 
 /**
@@ -174,8 +174,8 @@ async function createRefillFunction(db: Kysely<unknown>): Promise<void> {
  * - Rows are counted in the order of the keyspaces, so that two transactions can't deadlock.
  */
 async function createTriggers(db: Kysely<unknown>, schema: string): Promise<void> {
-  const [deleted, versions, counts] = ["deleted_keyspaces", "owner_versions", "issued_key_counts"].map((name) =>
-    sql.id(schema, name),
+  const [deleted, versions, counts] = ["deleted_keyspaces", "owner_versions", "issued_key_counts"].map(
+    (name) => sql.id(schema, name),
   );
   await sql`
     create function record_deleted_keyspace() returns trigger
@@ -218,7 +218,10 @@ async function createTriggers(db: Kysely<unknown>, schema: string): Promise<void
 
 async function isolateTenants(db: Kysely<unknown>): Promise<void> {
   const tables = {
-    keyspaces: { tenant: "select, insert, update, delete", admission: "select (id, workspace_id, disabled_at)" },
+    keyspaces: {
+      tenant: "select, insert, update, delete",
+      admission: "select (id, workspace_id, disabled_at)",
+    },
     consumers: {
       tenant: "select, insert, update, delete",
       admission: "select (id, keyspace_id, external_id, limits)",
@@ -251,7 +254,7 @@ async function isolateTenants(db: Kysely<unknown>): Promise<void> {
 async function addCredits(db: Kysely<unknown>): Promise<void> {
   await sql`
     alter table key_counters
-      add column credits bigint check (credits >= 0),
+      add column credits bigint,
       add column credits_refilled_at timestamptz,
       add column windows jsonb`.execute(db);
   await sql`

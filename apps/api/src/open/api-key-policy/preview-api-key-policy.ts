@@ -14,7 +14,7 @@ export const previewApiKeyPolicy = defineEndpoint({
   summary: "Preview a policy for API keys",
   description:
     "Lists the API keys that work in the workspace now and that would be rejected if the policy were changed to these values. Parameters that you leave out keep their value. Changes nothing.",
-  access: { workspace: "keys:manage" },
+  access: { workspace: "api-keys:manage" },
   request: { params: workspaceParams, query: z.strictObject(policyQuery) },
   response: {
     status: 200,

@@ -20,7 +20,7 @@ export const updateApiKeyPolicy = defineEndpoint({
   summary: "Change the policy for API keys",
   description:
     "Takes effect on the next request, for every key that can reach the workspace. Members that you leave out keep their value. Preview the policy first to see which keys would stop working. With `If-Match`, the request is rejected if the policy has changed since you read it.",
-  access: { workspace: "keys:manage" },
+  access: { workspace: "api-keys:manage" },
   request: { params: workspaceParams, body, ifMatch: true },
   response: { status: 200, description: "The policy after the change.", schema: apiKeyPolicy, hasEtag: true },
   errors: ["PRECONDITION_FAILED"],

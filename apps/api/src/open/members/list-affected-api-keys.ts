@@ -12,7 +12,7 @@ export const listAffectedApiKeys = defineEndpoint({
   operationId: "listAffectedApiKeys",
   summary: "Preview a member's removal or new role",
   description:
-    "Lists the API keys of a member that can reach the workspace, and what each of them could no longer do if the member were removed or had the given role. Changes nothing. To preview your own membership with an unrestricted key, you need only `members:read`. In all other cases, you also need `keys:read`.",
+    "Lists the API keys of a member that can reach the workspace, and what each of them could no longer do if the member were removed or had the given role. Changes nothing. To preview your own membership with an unrestricted key, you need only `members:read`. In all other cases, you also need `api-keys:read`.",
   access: { workspace: "members:read" },
   request: {
     params: memberParams,

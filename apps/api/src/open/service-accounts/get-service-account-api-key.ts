@@ -12,7 +12,7 @@ export const getServiceAccountApiKey = defineEndpoint({
   summary: "Get an API key of a service account",
   description:
     "Returns the key without its secret, which can't be read again. Pass the `ETag` as `If-Match` when you update the key. The `ETag` doesn't cover `usageCount` and `lastUsedAt`; to read those, omit `If-None-Match`.",
-  access: { workspace: "keys:read" },
+  access: { workspace: "api-keys:read" },
   request: { params: serviceKeyParams },
   response: { ...apiKeyResponse, description: "The API key, without its secret." },
   errors: ["NOT_FOUND"],

@@ -13,7 +13,7 @@ export const listServiceAccountApiKeys = defineEndpoint({
   operationId: "listServiceAccountApiKeys",
   summary: "List the API keys of a service account",
   description: "Lists the API keys of a service account, oldest first, without their secrets.",
-  access: { workspace: "keys:read" },
+  access: { workspace: "api-keys:read" },
   request: { params: serviceAccountParams, query: keysQuery },
   response: {
     status: 200,

@@ -9,7 +9,7 @@ export const getWorkspaceApiKey = defineEndpoint({
   operationId: "getWorkspaceApiKey",
   summary: "Get an API key of a workspace",
   description: "Returns an API key that can reach a workspace.",
-  access: { workspace: "keys:read" },
+  access: { workspace: "api-keys:read" },
   request: { params: workspaceKeyParams },
   response: { status: 200, description: "The API key, without its secret.", schema: workspaceKey },
   errors: ["NOT_FOUND"],

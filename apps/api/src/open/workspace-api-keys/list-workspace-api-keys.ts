@@ -25,7 +25,7 @@ export const listWorkspaceApiKeys = defineEndpoint({
   summary: "List the API keys of a workspace",
   description:
     "Lists the API keys that can reach a workspace, oldest first: the keys of its members that aren't restricted to other workspaces, including those that are blocked or that the policy rejects.",
-  access: { workspace: "keys:read" },
+  access: { workspace: "api-keys:read" },
   request: { params: workspaceParams, query },
   response: {
     status: 200,

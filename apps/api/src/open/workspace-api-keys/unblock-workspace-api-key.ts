@@ -9,7 +9,7 @@ export const unblockWorkspaceApiKey = defineEndpoint({
   summary: "Unblock an API key in a workspace",
   description:
     "Lets a blocked key reach the workspace again, and restarts its idle time. It does the same for a key that the policy rejects because it hasn't been used for too long. Other rules of the policy still apply.",
-  access: { workspace: "keys:manage" },
+  access: { workspace: "api-keys:manage" },
   request: { params: workspaceKeyParams },
   response: { status: 204 },
   errors: ["NOT_FOUND"],

@@ -74,8 +74,8 @@ export function WorkspaceKeysPage(): ReactElement {
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
-  const canSeeAllKeys = access.can("keys:read");
-  const canManage = access.can("keys:manage");
+  const canSeeAllKeys = access.can("api-keys:read");
+  const canManage = access.can("api-keys:manage");
   const isFiltered = q !== "" || status !== undefined;
   return (
     <>

@@ -88,7 +88,7 @@ export function SettingsPage(): ReactElement {
               />
             </Section>
           )}
-          <PolicySection key={workspace.id} workspace={workspace} canManage={access.can("keys:manage")} />
+          <PolicySection key={workspace.id} workspace={workspace} canManage={access.can("api-keys:manage")} />
           {canDelete && latest && <RetentionSection workspace={latest} />}
           <Section title="Details">
             <WorkspaceDetails workspace={latest} hasFields={!canUpdate} />
