@@ -29,7 +29,7 @@ const hasNoKey = (text: string): boolean => redactKeys(text) === text;
 const containsKey = customIssue("invalid_value", "Remove the API key. Other people can read this text.");
 
 /** The part of the checks that a JSON Schema can express; the checks above are stricter. */
-const noControlsPattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
+export const noControlsPattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
 const maxLengthOf = (length: number) => [length, `Use at most ${length} characters.`] as const;
 const name = (whenEmpty: string, length: number) =>
   printable

@@ -1,10 +1,11 @@
+import { isIP } from "node:net";
 import { digestKey } from "@latchkey/auth/key-format";
 import { parsePermissionQuery } from "@latchkey/auth/permission-query";
 import type { Verification } from "@latchkey/auth/verification";
 import { decodeId } from "@latchkey/db/ids";
 import { maxLength, verificationLimits } from "@latchkey/limits";
 import { z } from "zod";
-import { workspaceId } from "./fields.ts";
+import { noControlsPattern, workspaceId } from "./fields.ts";
 import { customIssue } from "./issues.ts";
 import { shownId } from "./schemas.ts";
 
@@ -15,6 +16,7 @@ const cost = z.int().min(0).max(maxCost);
 const permissionQuery = z
   .string()
   .max(maxQueryLength)
+  .meta({ pattern: "^[A-Za-z0-9_.()\\s-]*$" })
   .transform((text, context) => {
     const query = parsePermissionQuery(text);
     if (query.kind !== "error") return query;
@@ -35,7 +37,15 @@ const keyspaceId = z
 
 /** One key to verify, and what it is verified for. */
 export const verificationRequest = z.strictObject({
-  key: z.string().min(1).max(maxKeyLength).meta({ description: "The whole key, as the consumer sent it." }),
+  key: z
+    .string()
+    .min(1)
+    .max(maxKeyLength)
+    .refine(
+      (text) => !/\p{Control}/u.test(text),
+      customIssue("invalid_characters", "Remove the control characters."),
+    )
+    .meta({ pattern: noControlsPattern, description: "The whole key, as the consumer sent it." }),
   keyspaceId: keyspaceId
     .meta({ description: "The keyspace that the key must belong to. Any that you may verify, by default." })
     .exactOptional(),
@@ -61,11 +71,15 @@ export const verificationRequest = z.strictObject({
   limits: z
     .array(
       z.strictObject({
-        name: z.string().min(1).max(maxLength.limitName),
+        name: z.string().min(1).max(maxLength.limitName).meta({ pattern: "^[a-z0-9_-]+$" }),
         cost: cost.meta({ description: "What is spent from this limit instead of `cost`." }).exactOptional(),
       }),
     )
     .max(maxLimits)
+    .refine(
+      (limits) => new Set(limits.map(({ name }) => name)).size === limits.length,
+      customIssue("invalid_value", "Name each limit once."),
+    )
     .meta({
       description:
         "Limits that apply in addition to those that always apply. The key or its consumer must have a limit with each name.",
@@ -73,8 +87,11 @@ export const verificationRequest = z.strictObject({
     })
     .default([]),
   clientIp: z
-    .union([z.ipv4(), z.ipv6()], "must be an IP address")
+    .string()
+    .max(maxLength.ipAddress)
+    .refine((text) => isIP(text) !== 0, customIssue("invalid_format", "must be an IP address"))
     .meta({
+      pattern: "^[0-9A-Fa-f:.]+$",
       description: "The IP address of the consumer. A key with IP ranges is rejected without it.",
       example: "192.0.2.7",
     })

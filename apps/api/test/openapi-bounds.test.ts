@@ -192,6 +192,8 @@ test("the examples of request bodies don't restrict or disable anything", () => 
       description: "Our SIEM.",
       actions: ["member.removed", "key.created"],
     },
+    verifyKey: { key: "acme_…", permissions: "documents.read" },
+    verifyKeys: { verifications: [{ key: "acme_…" }, { key: "acme_…", cost: 5 }] },
   });
 });
 

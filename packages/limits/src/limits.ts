@@ -79,6 +79,10 @@ export const verificationLimits = {
   maxCost: 1_000_000_000,
   /** The most limits of a key or a consumer, and the most that a verification can name. */
   maxLimits: 10,
+  /** The most permissions of a key. */
+  maxPermissions: 100,
+  /** The longest `meta` of a key, as JSON in UTF-16 code units. */
+  maxMetaLength: 4_096,
   /** The longest permission query, in UTF-16 code units: 50 of the longest permissions. */
   maxQueryLength: 7_000,
 } as const;

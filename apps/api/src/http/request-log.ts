@@ -1,4 +1,5 @@
 import type { RequestListener, ServerResponse } from "node:http";
+import type { Verdict } from "@latchkey/auth/verdict";
 import { encodeId } from "@latchkey/db/ids";
 import type { Logger } from "pino";
 import { maxBatchCost } from "../procedures/batch-costs.ts";
@@ -7,7 +8,7 @@ import { isOpenApiPath } from "./edge-rules.ts";
 import type { FindRoute } from "./open-routes.ts";
 import { readProcedureNames } from "./procedure-names.ts";
 import { requestIdOf } from "./request-id.ts";
-import type { AdmissionOutcome, ServeOpen } from "./request-listener.ts";
+import type { AdmissionOutcome, ServeOpen, UndecidedRequest } from "./request-listener.ts";
 import { readPath } from "./request-path.ts";
 
 /** Logs one line per request. Both functions wrap a handler, so that requests cost nothing extra without a log. */
@@ -32,11 +33,28 @@ export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog 
   const descriptions = new WeakMap<ServerResponse, Description>();
   return {
     wrapOpenApi: (serve) => (ctx, outcome) => {
-      descriptions.set(
-        ctx.res,
-        describeOpen(outcome, () => findRoute(ctx.method, readPath(ctx.req) ?? "")),
-      );
-      return serve(ctx, outcome);
+      const { res } = ctx;
+      if (outcome.kind !== "undecided") {
+        const find = () => findRoute(ctx.method, readPath(ctx.req) ?? "");
+        descriptions.set(res, describeOpen(outcome, find));
+        return serve(ctx, outcome);
+      }
+      const { route, admit, verify } = outcome;
+      const describe = (verdict?: Verdict) => descriptions.set(res, describeVerdict(route, verdict));
+      describe();
+      return serve(ctx, {
+        ...outcome,
+        admit: async () => {
+          const verdict = await admit();
+          describe(verdict);
+          return verdict;
+        },
+        verify: async (request) => {
+          const answer = await verify(request);
+          describe(answer.verdict);
+          return answer;
+        },
+      });
     },
     wrapListener: (listener) => (req, res) => {
       const path = readPath(req);
@@ -60,9 +78,16 @@ export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog 
   };
 }
 
-function describeOpen(outcome: AdmissionOutcome, find: () => ReturnType<FindRoute>): Description {
-  const verdict = outcome.kind === "decided" ? outcome.verdict : undefined;
-  const route = outcome.kind === "decided" ? outcome.route : find();
+function describeOpen(
+  outcome: Exclude<AdmissionOutcome, UndecidedRequest>,
+  find: () => ReturnType<FindRoute>,
+): Description {
+  return outcome.kind === "decided"
+    ? describeVerdict(outcome.route, outcome.verdict)
+    : describeVerdict(find(), undefined);
+}
+
+function describeVerdict(route: ReturnType<FindRoute>, verdict: Verdict | undefined): Description {
   const presented = verdict && "presented" in verdict ? verdict.presented : undefined;
   const { scope } = (verdict?.kind === "admitted" && verdict.access) || {};
   return {

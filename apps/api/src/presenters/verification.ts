@@ -26,18 +26,19 @@ export const verificationResult = z
     keyId: shownId("issuedKey").nullable(),
     keyspaceId: shownId("keyspace").nullable(),
     workspaceId: shownId("workspace").nullable(),
-    externalId: shownText(maxLength.externalId)
-      .nullable()
-      .meta({
-        description: "The consumer that the key was issued to; null for none.",
-        example: "customer-42",
-      }),
+    externalId: shownText(maxLength.externalId).nullable().meta({
+      description: "The consumer that the key was issued to; null for none.",
+      example: "customer-42",
+    }),
     name: shownText(maxLength.keyName).nullable().meta({ example: "Production" }),
     meta: z
       .record(z.string(), z.unknown())
       .nullable()
       .meta({ example: { plan: "pro" } }),
-    permissions: z.array(shownText(maxLength.keyPermission)).meta({ example: ["documents.read"] }),
+    permissions: z
+      .array(shownText(maxLength.keyPermission))
+      .max(verificationLimits.maxPermissions)
+      .meta({ example: ["documents.read"] }),
     expiresAt: timestamp.nullable().meta({ description: "When the key expires; null for never." }),
     credits: z
       .object({ remaining: z.int().min(0) })

@@ -1,0 +1,253 @@
+// Verification of issued keys through the open API.
+import { randomBytes } from "node:crypto";
+import { digestKey } from "@latchkey/auth/key-format";
+import { createId, decodeId, encodeId } from "@latchkey/db/ids";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createOpenClient } from "./open-client.ts";
+import { addTeam, join, type Team } from "./team.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const { send } = createOpenClient(() => app);
+
+interface IssuedKey {
+  readonly id: string;
+  readonly keyspaceId: string;
+  readonly secret: string;
+}
+
+/** Inserts a key directly, so that the tests of verification don't depend on the endpoints that issue keys. */
+async function issueKey(
+  { id }: Team,
+  {
+    limits = [],
+    credits = null,
+    permissions = [],
+    externalId,
+  }: {
+    readonly limits?: readonly object[];
+    readonly credits?: number | null;
+    readonly permissions?: readonly string[];
+    readonly externalId?: string;
+  } = {},
+): Promise<IssuedKey> {
+  const workspaceId = decodeId("workspace", id);
+  const keyspaceId = createId("keyspace");
+  const keyId = createId("issuedKey");
+  const consumerId = externalId === undefined ? null : createId("consumer");
+  const secret = `acme_${randomBytes(24).toString("hex")}`;
+  await sql`
+    insert into keyspaces (workspace_id, id, name, prefix)
+    values (${workspaceId}, ${keyspaceId}, 'API', 'acme')`.execute(app.owner);
+  if (consumerId) {
+    await sql`
+      insert into consumers (workspace_id, keyspace_id, id, external_id)
+      values (${workspaceId}, ${keyspaceId}, ${consumerId}, ${externalId})`.execute(app.owner);
+  }
+  await sql`
+    insert into issued_keys (workspace_id, keyspace_id, id, consumer_id, hash, start, name, meta, permissions, limits)
+    values (${workspaceId}, ${keyspaceId}, ${keyId}, ${consumerId}, ${Buffer.from(digestKey(secret), "base64")},
+      'acme_', 'Production', '{"plan":"pro"}', ${permissions}, ${JSON.stringify(limits)})`.execute(app.owner);
+  await sql`insert into key_counters (key_id, credits) values (${keyId}, ${credits})`.execute(app.owner);
+  return { id: encodeId("issuedKey", keyId), keyspaceId: encodeId("keyspace", keyspaceId), secret };
+}
+
+const verify = (caller: string, body: object, headers?: Readonly<Record<string, string>>) =>
+  send(caller, ["POST", "/keys/verify"], body, headers);
+
+const notFound = {
+  valid: false,
+  code: "NOT_FOUND",
+  keyId: null,
+  keyspaceId: null,
+  workspaceId: null,
+  externalId: null,
+  name: null,
+  meta: null,
+  permissions: [],
+  expiresAt: null,
+  credits: null,
+  limits: [],
+};
+
+test("describes a valid key, its credits and its limits", async () => {
+  const team = await addTeam(app);
+  const { id, keyspaceId, secret } = await issueKey(team, {
+    credits: 10,
+    permissions: ["documents.*"],
+    externalId: "customer-42",
+    limits: [
+      { name: "requests", quota: 100, windowSeconds: 60, appliesAlways: true },
+      { name: "exports", quota: 5, windowSeconds: 60, appliesAlways: false },
+    ],
+  });
+  const reply = await verify(team.owner.secret, {
+    key: secret,
+    permissions: "documents.read AND (documents.write OR admin)",
+    cost: 2,
+    limits: [{ name: "exports", cost: 1 }],
+    clientIp: "2001:db8::7",
+  });
+  expect(reply).toMatchObject({ status: 200 });
+  expect(reply.body).toEqual({
+    valid: true,
+    code: "VALID",
+    keyId: id,
+    keyspaceId,
+    workspaceId: team.id,
+    externalId: "customer-42",
+    name: "Production",
+    meta: { plan: "pro" },
+    permissions: ["documents.*"],
+    expiresAt: null,
+    credits: { remaining: 8 },
+    limits: [
+      { name: "requests", quota: 100, remaining: 98, resetsInSeconds: 60, isExceeded: false },
+      { name: "exports", quota: 5, remaining: 4, resetsInSeconds: 60, isExceeded: false },
+    ],
+  });
+});
+
+test("a batch verifies each key by itself, in order", async () => {
+  const team = await addTeam(app);
+  const { secret } = await issueKey(team, { credits: 3, permissions: ["read"] });
+  const { status, body } = await send(team.owner.secret, ["POST", "/keys/verify-batch"], {
+    verifications: [
+      { key: secret, cost: 2 },
+      { key: "acme_unknown" },
+      { key: secret, cost: 2 },
+      { key: secret, permissions: "write" },
+      { key: secret },
+    ],
+  });
+  expect(status).toBe(200);
+  expect(body.data?.map(({ code, credits }) => [code, credits])).toEqual([
+    ["VALID", { remaining: 1 }],
+    ["NOT_FOUND", null],
+    ["USAGE_EXCEEDED", { remaining: 1 }],
+    ["INSUFFICIENT_PERMISSIONS", { remaining: 1 }],
+    ["VALID", { remaining: 0 }],
+  ]);
+});
+
+test("needs keys:verify in the key's workspace, and reveals nothing without it", async () => {
+  const [team, other] = [await addTeam(app), await addTeam(app)];
+  const { secret, keyspaceId } = await issueKey(team);
+  for (const caller of [(await join(app, team, "viewer")).secret, other.owner.secret]) {
+    expect((await verify(caller, { key: secret })).body).toEqual(notFound);
+    expect((await verify(caller, { key: secret, keyspaceId, workspaceId: team.id })).body).toEqual(notFound);
+  }
+  expect((await verify(team.owner.secret, { key: "no such key" })).body).toEqual(notFound);
+  for (const caller of [team.owner, await join(app, team, "admin"), await join(app, team, "member")]) {
+    expect((await verify(caller.secret, { key: secret })).body).toMatchObject({ valid: true });
+  }
+});
+
+test("a key that may verify in one workspace can do nothing else", async () => {
+  const team = await addTeam(app);
+  const { secret } = await issueKey(team);
+  const { key: caller } = await team.owner.client.apiKeys.create.mutate({
+    name: "Gateway",
+    settings: { permissions: ["keys:verify"], workspaceIds: [team.id] },
+  });
+  expect((await verify(caller, { key: secret })).body).toMatchObject({ code: "VALID" });
+  for (const path of [team.path, `${team.path}/members`])
+    expect((await send(caller, ["GET", path])).status).toBe(403);
+});
+
+test.each([
+  [{}, "key"],
+  [{ key: "a", unknown: 1 }, "unknown"],
+  [{ key: "" }, "key"],
+  [{ key: "a".repeat(513) }, "key"],
+  [{ key: "a", cost: -1 }, "cost"],
+  [{ key: "a", cost: 1.5 }, "cost"],
+  [{ key: "a", clientIp: "localhost" }, "clientIp"],
+  [{ key: "a", keyspaceId: "ks_1" }, "keyspaceId"],
+  [{ key: "a", limits: [{ name: "a" }, { name: "a" }] }, "limits"],
+  [{ key: "a", permissions: "a AND" }, "permissions"],
+])("rejects %j", async (body, path) => {
+  const { secret } = await app.addKey();
+  const { status, body: answer } = await verify(secret, body);
+  expect(status).toBe(400);
+  expect(answer.error).toMatchObject({ code: "BAD_REQUEST", issues: [{ path }] });
+});
+
+test("names the position of an error in a permission query, and of an unknown limit", async () => {
+  const team = await addTeam(app);
+  const { secret } = await issueKey(team, { credits: 5 });
+  const { body } = await verify(team.owner.secret, { key: secret, permissions: "a AND (b OR )" });
+  expect(body.error).toMatchObject({
+    issues: [{ path: "permissions", message: "Character 13: Expected a permission." }],
+  });
+  const { body: batch } = await send(team.owner.secret, ["POST", "/keys/verify-batch"], {
+    verifications: [{ key: secret }, { key: secret, limits: [{ name: "unknown" }] }],
+  });
+  expect(batch.error).toMatchObject({
+    code: "BAD_REQUEST",
+    issues: [{ path: "verifications.1.limits.0.name", code: "not_found" }],
+  });
+  expect((await verify(team.owner.secret, { key: secret })).body).toMatchObject({
+    credits: { remaining: 4 },
+  });
+});
+
+test("authentication comes first, whatever the body is", async () => {
+  const url = `${app.baseUrl}/open/keys/verify`;
+  const post = (headers: Readonly<Record<string, string>>, body: string) =>
+    fetch(url, { method: "POST", headers: { "Content-Type": "application/json", ...headers }, body });
+  const { secret } = await app.addKey();
+  const Authorization = `Bearer ${secret}`;
+  for (const body of ["{}", "not JSON", "x".repeat(200_000)]) {
+    expect((await post({}, body)).status).toBe(401);
+    expect((await post({ Authorization: "Bearer lk_unknown" }, body)).status).toBe(403);
+  }
+  expect((await post({ Authorization }, "not JSON")).status).toBe(400);
+  expect((await post({ Authorization }, "x".repeat(200_000))).status).toBe(413);
+  expect((await post({ Authorization, "Content-Type": "text/plain" }, "{}")).status).toBe(415);
+});
+
+test("a caller over its rate limit gets 429, and spends nothing", async () => {
+  const team = await addTeam(app);
+  const { secret } = await issueKey(team, { credits: 5 });
+  const { key: caller } = await team.owner.client.apiKeys.create.mutate({
+    name: "Gateway",
+    settings: { limit: { quota: 1, windowSeconds: 3_600 } },
+  });
+  expect((await verify(caller, { key: secret })).status).toBe(200);
+  expect((await verify(caller, { key: secret })).status).toBe(429);
+  expect((await verify(team.owner.secret, { key: secret })).body).toMatchObject({
+    credits: { remaining: 3 },
+  });
+});
+
+test("a retry with the same Idempotency-Key spends nothing more", async () => {
+  const team = await addTeam(app);
+  const { secret } = await issueKey(team, { credits: 5 });
+  const headers = { "Idempotency-Key": "retry-1" };
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const { body } = await verify(team.owner.secret, { key: secret, cost: 2 }, headers);
+    expect(body).toMatchObject({ code: "VALID", credits: { remaining: 3 } });
+  }
+  expect((await verify(team.owner.secret, { key: secret, cost: 1 }, headers)).status).toBe(422);
+  expect((await verify(team.owner.secret, { key: secret }, { "Idempotency-Key": "a b" })).status).toBe(400);
+});
+
+test("the verified key is in no log and in no record", async () => {
+  const team = await addTeam(app);
+  const { secret } = await issueKey(team);
+  await verify(team.owner.secret, { key: secret }, { "Idempotency-Key": "canary" });
+  await verify(team.owner.secret, { key: secret, unknown: secret });
+  expect(app.readLog()).not.toContain(secret);
+  const { rows } = await sql`select answer::text from idempotency_records where key = 'canary'`.execute(
+    app.owner,
+  );
+  expect(rows).toHaveLength(1);
+  expect(JSON.stringify(rows)).not.toContain(secret);
+});
