@@ -37,12 +37,6 @@ function withoutApiKey(value: string): string {
   return `sha256:${createHash("sha256").update(value).digest("hex")}`;
 }
 
-/** While the first request with an `Idempotency-Key` is in progress. */
-export function nameInProgress(): AppError {
-  const message = "A request with this Idempotency-Key is still in progress";
-  return new AppError("CONFLICT", { message, retryAfterSeconds: 1 });
-}
-
 /** If an `Idempotency-Key` was used for a request with another body. */
 export function nameReused(): AppError {
   return new AppError("UNPROCESSABLE_CONTENT", {
@@ -82,7 +76,12 @@ export async function runIdempotently(
     .digest();
   const presentedHash = Buffer.from(call.principal.digest, "base64");
   return await call.transact(async (trx) => {
-    if (!(await claimIdempotencyName(trx, name))) throw nameInProgress();
+    if (!(await claimIdempotencyName(trx, name))) {
+      throw new AppError("CONFLICT", {
+        message: "A request with this Idempotency-Key is still in progress",
+        retryAfterSeconds: 1,
+      });
+    }
     const record = await findIdempotencyRecord(trx, name);
     const isRetry = record?.requestHash.equals(requestHash) === true;
     const isOwnRetry = isRetry && record.presentedHash?.equals(presentedHash) === true;

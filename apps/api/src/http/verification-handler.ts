@@ -7,7 +7,7 @@ import type { Context } from "koa";
 import { responseDeadlineMs, withinDeadline } from "./deadline.ts";
 import { requireOneHost } from "./edge-rules.ts";
 import type { Endpoint } from "./endpoint.ts";
-import { nameInProgress, nameReused, readIdempotencyKey } from "./idempotency.ts";
+import { nameReused, readIdempotencyKey } from "./idempotency.ts";
 import { hasBody, readJsonBody, rejectLargeBody } from "./json-body.ts";
 import type { Route } from "./open-routes.ts";
 import { parseQuery } from "./query.ts";
@@ -72,8 +72,6 @@ function requireVerified(
   switch (outcome.kind) {
     case "verified":
       return outcome.results;
-    case "in-progress":
-      throw nameInProgress();
     case "name-reused":
       throw nameReused();
     case "unknown-limit": {

@@ -52,7 +52,7 @@ export interface KnownRequest {
 export type EarlierRequest =
   /** The keys that it spent from, by the position of the verification; null for a verification that spent nothing. */
   | { readonly kind: "known"; readonly spent: readonly (IssuedKeyId | null)[] }
-  | { readonly kind: "in-progress" | "name-reused" };
+  | { readonly kind: "name-reused" };
 
 export type RequestDecision =
   /** Facts have changed since they were read. Nothing was spent. */
@@ -93,7 +93,7 @@ function verifyAll(
   { verifications, targets, earlier }: KnownRequest,
   state: LockedState,
 ): VerificationOutcome {
-  if (earlier && earlier.kind !== "known") return earlier;
+  if (earlier?.kind === "name-reused") return earlier;
   const unknownLimit = findUnknownLimit(verifications, targets);
   if (unknownLimit) return unknownLimit;
   const results = verifications.map((verification, index) => {

@@ -217,25 +217,12 @@ export interface NamedRequest {
   readonly name: RequestName;
 }
 
-/**
- * Claims the names of requests until the transaction ends, and finds what earlier requests with these names spent. The records
- * are read by a second statement, so that they include those of every transaction that had claimed a name.
- */
-export async function claimNames(
+/** Finds what earlier requests with these names have spent, after the counters of the requests were locked. */
+export async function findEarlier(
   client: pg.Client,
   requests: readonly NamedRequest[],
 ): Promise<readonly EarlierRequest[]> {
-  const claims = client.query<[boolean]>({
-    name: "verify-claim",
-    text: `
-      select pg_try_advisory_xact_lock(hashtextextended(name, 1))
-      from unnest($1::text[]) with ordinality as input (name, position) order by position`,
-    values: [
-      requests.map(({ userId, name: { method, path, key } }) => JSON.stringify([userId, method, path, key])),
-    ],
-    rowMode: "array",
-  });
-  const records = client.query<[hash: Buffer | null, answer: StoredSpending | null]>({
+  const { rows } = await client.query<[hash: Buffer | null, answer: StoredSpending | null]>({
     name: "verify-find-records",
     text: `
       select record.request_hash, record.answer
@@ -249,10 +236,8 @@ export async function claimNames(
     values: namesOf(requests),
     rowMode: "array",
   });
-  const [{ rows: claimed }, { rows: found }] = await Promise.all([claims, records]);
   return requests.map(({ name }, index) => {
-    if (claimed[index]?.[0] !== true) return { kind: "in-progress" };
-    const [hash, answer] = found[index] ?? [null, null];
+    const [hash, answer] = rows[index] ?? [null, null];
     if (!hash) return { kind: "known", spent: [] };
     return hash.equals(name.bodyHash)
       ? { kind: "known", spent: answer?.spent ?? [] }
@@ -265,7 +250,7 @@ interface StoredSpending {
   readonly spent: readonly (IssuedKeyId | null)[];
 }
 
-/** Records what requests with claimed names have spent. A record keeps its age, unless it had expired. */
+/** Records what requests with names have spent. A record keeps its age, unless it had expired. */
 export async function recordSpending(
   client: pg.Client,
   requests: readonly (NamedRequest & StoredSpending)[],

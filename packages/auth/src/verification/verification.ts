@@ -59,9 +59,7 @@ export type VerificationOutcome =
   | { readonly kind: "verified"; readonly results: readonly VerificationResult[] }
   /** A verification names a limit that its key doesn't have. The positions count from 0. */
   | { readonly kind: "unknown-limit"; readonly verification: number; readonly limit: number }
-  /** A request with the same idempotency name is being decided elsewhere. */
-  | { readonly kind: "in-progress" }
-  /** The idempotency name was used for a request with another body. */
+  /** An earlier request with the same name had another body. */
   | { readonly kind: "name-reused" };
 
 /** Names a request, so that it spends once, however often it is sent within 24 hours. */

@@ -4,6 +4,7 @@ import {
   createId,
   type IssuedKeyId,
   type KeyspaceId,
+  type UserId,
   type WorkspaceId,
 } from "@latchkey/db/ids";
 import type { TestDatabase } from "@latchkey/db/testing/test-database";
@@ -100,7 +101,7 @@ export function verifierKit(database: () => TestDatabase) {
       return { id, secret };
     },
     /** Increments the version of an owner of keys, as every change to the owner does. */
-    async bumpOwner(id: KeyspaceId | ConsumerId): Promise<void> {
+    async bumpOwner(id: KeyspaceId | ConsumerId | UserId): Promise<void> {
       await execute(sql`
         insert into owner_versions (owner_id, version) values (${id}, 1)
         on conflict (owner_id) do update set version = owner_versions.version + 1`);

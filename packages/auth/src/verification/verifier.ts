@@ -19,9 +19,9 @@ import type { IssuedKeyFacts } from "./issued-key-facts.ts";
 import type { LimitResult } from "./meters.ts";
 import {
   type CallerLookup,
-  claimNames,
   findCallers,
   findCandidates,
+  findEarlier,
   lockCounters,
   type OwnerVersion,
   recordSpending,
@@ -171,8 +171,7 @@ export class Verifier {
     const callers = mergeCallers(lookups, await findCallers(client, lookups));
     for (const { digest } of pending) {
       const caller = callers.get(digest);
-      if (caller && !caller.isUnusedSecret && checkKey(caller).kind === "allowed")
-        this.#callers.set(digest, caller);
+      if (caller && checkKey(caller).kind === "allowed") this.#callers.set(digest, caller);
       else this.#callers.delete(digest);
     }
     return pending.flatMap((request) => {
@@ -183,10 +182,10 @@ export class Verifier {
     });
   }
 
-  /** Remembers keys that were found. A secret is unused until its first use on any node, which doesn't change the version. */
+  /** Remembers keys that were found. A digest that no key has is looked up each time, because no row would confirm it. */
   #remember(digest: string, candidates: readonly IssuedKeyFacts[]): void {
     this.#candidates.delete(digest);
-    if (candidates.length === 0 || candidates.some(({ isUnusedSecret }) => isUnusedSecret)) return;
+    if (candidates.length === 0) return;
     this.#candidates.set(digest, candidates);
     const [oldest] = this.#candidates.keys();
     if (oldest !== undefined && this.#candidates.size > this.#maxCandidates) this.#candidates.delete(oldest);
@@ -207,7 +206,7 @@ export class Verifier {
     try {
       const [locked, earlier] = await Promise.all([
         lockCounters(client, ids, { owners, skipsLocked }),
-        named.length > 0 ? claimNames(client, named) : [],
+        named.length > 0 ? findEarlier(client, named) : [],
         begun,
       ]);
       const earlierOf = new Map(named.map(({ name }, index) => [name, earlier[index]]));
@@ -276,8 +275,8 @@ export class Verifier {
 }
 
 /**
- * Requests with the same `Idempotency-Key` go into different batches, because one transaction can claim a name twice. Those of
- * different users don't have to, but are rare.
+ * Requests with the same `Idempotency-Key` go into different batches, so that the second one finds what the first one spent.
+ * Those on other nodes wait for the same locks.
  */
 function separateRepeated(requests: readonly PendingVerification[]): {
   readonly pending: readonly PendingVerification[];
