@@ -1,8 +1,9 @@
-import { clientConfig } from "@latchkey/db/connection";
+import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { sessionSettings } from "../admission/statement.ts";
 import { lockCounters } from "./statements.ts";
 
 let database: TestDatabase;
@@ -11,8 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-async function connect(): Promise<pg.Client> {
-  const client = new pg.Client(clientConfig(database.connection, "test"));
+async function connect(options = ""): Promise<pg.Client> {
+  const client = new pg.Client({ ...clientConfig(database.connection, "test"), options });
   await client.connect();
   onTestFinished(() => client.end());
   return client;
@@ -20,7 +21,12 @@ async function connect(): Promise<pg.Client> {
 
 /** Two counters, of which another transaction has locked one, and a node that locks both and waits. */
 async function waitForCounter(held: "first" | "second") {
-  const [blocker, node, observer] = [await connect(), await connect(), await connect()];
+  const settings = sessionSettings.filter((setting) => !setting.startsWith("lock_timeout"));
+  const [blocker, node, observer] = [
+    await connect(),
+    await connect(startupOptions("latchkey_admission", settings)),
+    await connect(),
+  ];
   const prefix = held === "first" ? "1" : "2";
   const ids = ["1", "2"].map((digit) => `${prefix}0000000-0000-7000-8000-00000000000${digit}` as KeyId);
   const [first = "" as KeyId, second = "" as KeyId] = ids;

@@ -472,16 +472,23 @@ describe("faults", () => {
   test("a node uses no facts from before a database lost its latest changes, whose versions are reused", async () => {
     const node = openNode();
     const space = await addKeyspace();
+    const colleague = { caller: await addKey() };
+    await execute(sql`
+      insert into members (workspace_id, user_id, role)
+      values (${space.workspaceId}, ${colleague.caller.userId}, 'member')`);
     const [key, kept] = [await issueKey(space), await issueKey(space)];
     for (const one of [key, kept]) expect(await verify(node, space, one)).toBe("VALID");
+    expect(await verify(node, colleague, kept)).toBe("VALID");
+    await database.setAvailable(false);
+    await database.setAvailable(true);
+    // The versions stay the same, as if they had been reused.
     await execute(sql`update issued_keys set disabled_at = now() where id = ${key.id}`);
-    await database.setAvailable(false);
-    await database.setAvailable(true);
-    expect([await verify(node, space, key), await verify(node, space, kept)]).toEqual(["DISABLED", "VALID"]);
-    await execute(sql`update api_keys set disabled_at = now() where id = ${space.caller.id}`);
-    await database.setAvailable(false);
-    await database.setAvailable(true);
-    expect(await verify(node, space, kept)).toBe("rejected");
+    await execute(sql`update api_keys set disabled_at = now() where id = ${colleague.caller.id}`);
+    expect([
+      await verify(node, space, kept),
+      await verify(node, space, key),
+      await verify(node, colleague, kept),
+    ]).toEqual(["VALID", "DISABLED", "rejected"]);
   });
 
   test("a request that can't be decided by its deadline is unavailable, and the next ones are served", async () => {
