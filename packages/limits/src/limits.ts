@@ -15,6 +15,11 @@ export const maxLength = {
   keyDescription: 500,
   webhookUrl: 2_048,
   webhookDescription: 500,
+  keyspaceName: 100,
+  keyspaceEnvironment: 50,
+  keyspacePrefix: 16,
+  issuedPermission: 128,
+  limitName: 32,
   search: 100,
   /** The title of a notice, which contains at most one name. */
   noticeTitle: 200,
@@ -47,6 +52,22 @@ export const restrictionLimits = {
   maxQuota: 1_000_000_000,
   /** The longest window, in seconds: one day. */
   maxWindowSeconds: 86_400,
+} as const;
+
+/** The limits of keyspaces, issued keys and consumers. */
+export const issuedKeyLimits = {
+  /** The most permissions of a key. */
+  maxPermissions: 100,
+  /** The most named limits of a key or a consumer. */
+  maxNamedLimits: 10,
+  /** The largest quota of a named limit, in units of cost per window. */
+  maxQuota: 1_000_000_000,
+  /** The longest window of a named limit, in seconds: 30 days. */
+  maxWindowSeconds: 2_592_000,
+  /** The largest balance of credits, and the largest refill. */
+  maxCredits: 1_000_000_000_000,
+  /** 10 years. */
+  maxLifetimeDays: 3_650,
 } as const;
 
 /** The longest overlap after a rotation, in seconds: 30 days. */

@@ -17,6 +17,12 @@ import { createInvitation } from "./invitations/create-invitation.ts";
 import { listInvitations } from "./invitations/list-invitations.ts";
 import { resendInvitation } from "./invitations/resend-invitation.ts";
 import { revokeInvitation } from "./invitations/revoke-invitation.ts";
+import { createKeyspace } from "./keyspaces/create-keyspace.ts";
+import { deleteKeyspace } from "./keyspaces/delete-keyspace.ts";
+import { getKeyspace } from "./keyspaces/get-keyspace.ts";
+import { listKeyspaces } from "./keyspaces/list-keyspaces.ts";
+import { previewKeyspaceDeletion } from "./keyspaces/preview-keyspace-deletion.ts";
+import { updateKeyspace } from "./keyspaces/update-keyspace.ts";
 import { getMe } from "./me/get-me.ts";
 import { changeMemberRole } from "./members/change-member-role.ts";
 import { getMember } from "./members/get-member.ts";
@@ -103,6 +109,12 @@ export const endpoints: readonly Endpoint[] = [
   createInvitation,
   resendInvitation,
   revokeInvitation,
+  listKeyspaces,
+  createKeyspace,
+  getKeyspace,
+  updateKeyspace,
+  deleteKeyspace,
+  previewKeyspaceDeletion,
   listWebhooks,
   createWebhook,
   getWebhook,
