@@ -93,7 +93,9 @@ test("shows the permissions of each role", async () => {
   await line.waitFor();
   expect(await line.getByRole("img", { name: "Yes" }).count()).toBe(1);
   await dialogOf(ada)
-    .getByText("Can view the workspace, invite people, and manage the invitations they sent.")
+    .getByText(
+      "Can view the workspace, verify issued keys, invite people, and manage the invitations they sent.",
+    )
     .waitFor();
   await dialogOf(ada).getByText("Can view the workspace, but not change it.", { exact: true }).waitFor();
   await ada.keyboard.press("Escape");

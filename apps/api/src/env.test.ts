@@ -72,6 +72,7 @@ test("has a default for each quota", () => {
     serviceAccountsPerWorkspace: 100,
     invitationsPerWorkspace: 500,
     webhooksPerWorkspace: 10,
+    keyspacesPerWorkspace: 100,
     invitationsPerHour: 100,
     keyChangesPerHour: 2_000,
   });
@@ -82,6 +83,7 @@ test("has a default for each quota", () => {
     MAX_SERVICE_ACCOUNTS_PER_WORKSPACE: "6",
     MAX_INVITATIONS_PER_WORKSPACE: "8",
     MAX_WEBHOOKS_PER_WORKSPACE: "11",
+    MAX_KEYSPACES_PER_WORKSPACE: "12",
     MAX_INVITATIONS_PER_HOUR: "10",
     MAX_KEY_CHANGES_PER_HOUR: "9",
   };
@@ -92,6 +94,7 @@ test("has a default for each quota", () => {
     serviceAccountsPerWorkspace: 6,
     invitationsPerWorkspace: 8,
     webhooksPerWorkspace: 11,
+    keyspacesPerWorkspace: 12,
     invitationsPerHour: 10,
     keyChangesPerHour: 9,
   });

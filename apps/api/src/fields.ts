@@ -72,6 +72,17 @@ export const newPassword = z
 /** The name of a workspace. */
 export const workspaceName = name("Enter a name.", maxLength.workspaceName);
 
+/** The name of a keyspace. */
+export const keyspaceName = name("Enter a name.", maxLength.keyspaceName);
+
+/** A label in one line, which may be empty. */
+export const label = (length: number) =>
+  printable
+    .trim()
+    .refine(hasNoKey, containsKey)
+    .max(...maxLengthOf(length))
+    .meta({ pattern: noControlsPattern });
+
 /** The name of a passkey. */
 export const passkeyName = name("Enter a name.", maxLength.passkeyName);
 
@@ -127,6 +138,9 @@ export const webhookId = idOf("webhook", "must be the ID of a webhook");
 /** The ID of a delivery to a webhook. */
 export const deliveryId = idOf("delivery", "must be the ID of a delivery");
 
+/** The ID of a keyspace. */
+export const keyspaceId = idOf("keyspace", "must be the ID of a keyspace");
+
 /** The token of a link that the page sends. */
 export const linkToken = z.string().min(1).max(100);
 
@@ -136,11 +150,11 @@ export const noticeId = idOf("notice", "must be the ID of a notice");
 /** The ID of a user. */
 export const userId = idOf("user", "must be the ID of a user");
 
-/** The ID of what an audit event is about: of a user, an API key, an invitation, a webhook or a workspace. */
+/** The ID of what an audit event is about. */
 export const auditTargetId = z.string().transform((text, context): string => {
   const id = decodeTargetId(text);
   if (id) return id;
-  const message = "must be the ID of a user, an API key, an invitation, a webhook or a workspace";
+  const message = "must be the ID of a user, an API key, an invitation, a webhook, a keyspace or a workspace";
   context.addIssue({ code: "custom", ...customIssue("invalid_format", message) });
   return z.NEVER;
 });
@@ -151,6 +165,7 @@ export function decodeTargetId(text: string): string | undefined {
     decodeId("key", text) ??
     decodeId("invitation", text) ??
     decodeId("webhook", text) ??
+    decodeId("keyspace", text) ??
     decodeId("workspace", text)
   );
 }
@@ -177,7 +192,8 @@ function idOf<
     | "passkey"
     | "webhook"
     | "delivery"
-    | "notice",
+    | "notice"
+    | "keyspace",
 >(kind: Kind, message: string) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);

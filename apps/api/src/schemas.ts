@@ -84,7 +84,7 @@ export const userId = fields.userId.meta(describeIds("user"));
 
 /** The ID of an audit event's target in a query. */
 export const auditTargetId = fields.auditTargetId.meta(
-  describeIds("workspace", "webhook", "invitation", "key", "user"),
+  describeIds("workspace", "webhook", "keyspace", "invitation", "key", "user"),
 );
 
 /** The parameters of a path in a workspace. */
@@ -103,6 +103,12 @@ export const invitationParams = z.strictObject({
 export const webhookParams = z.strictObject({
   workspaceId,
   webhookId: fields.webhookId.meta({ ...describeIds("webhook"), description: "The ID of the webhook." }),
+});
+
+/** The parameters of a path to a keyspace. */
+export const keyspaceParams = z.strictObject({
+  workspaceId,
+  keyspaceId: fields.keyspaceId.meta({ ...describeIds("keyspace"), description: "The ID of the keyspace." }),
 });
 
 /** The parameters of a path to a delivery. */

@@ -2,14 +2,13 @@ import { isIP } from "node:net";
 import { digestKey } from "@latchkey/auth/key-format";
 import { parsePermissionQuery } from "@latchkey/auth/permission-query";
 import type { Verification } from "@latchkey/auth/verification";
-import { decodeId } from "@latchkey/db/ids";
-import { maxLength, verificationLimits } from "@latchkey/limits";
+import { issuedKeyLimits, maxLength, verificationLimits } from "@latchkey/limits";
 import { z } from "zod";
-import { noControlsPattern, workspaceId } from "./fields.ts";
+import { keyspaceId, noControlsPattern, workspaceId } from "./fields.ts";
 import { customIssue } from "./issues.ts";
 import { shownId } from "./schemas.ts";
 
-const { maxCost, maxLimits, maxQueryLength, maxKeyLength } = verificationLimits;
+const { maxCost, maxQueryLength, maxKeyLength } = verificationLimits;
 
 const cost = z.int().min(0).max(maxCost);
 
@@ -25,16 +24,6 @@ const permissionQuery = z
     return z.NEVER;
   });
 
-const keyspaceId = z
-  .string()
-  .transform((text, context) => {
-    const id = decodeId("keyspace", text);
-    if (id) return id;
-    context.addIssue({ code: "custom", ...customIssue("invalid_format", "must be the ID of a keyspace") });
-    return z.NEVER;
-  })
-  .meta(shownId("keyspace").meta() ?? {});
-
 /** One key to verify, and what it is verified for. */
 export const verificationRequest = z.strictObject({
   key: z
@@ -47,7 +36,10 @@ export const verificationRequest = z.strictObject({
     )
     .meta({ pattern: noControlsPattern, description: "The whole key, as the consumer sent it." }),
   keyspaceId: keyspaceId
-    .meta({ description: "The keyspace that the key must belong to. Any that you may verify, by default." })
+    .meta({
+      ...shownId("keyspace").meta(),
+      description: "The keyspace that the key must belong to. Any that you may verify, by default.",
+    })
     .exactOptional(),
   workspaceId: workspaceId
     .meta({
@@ -75,7 +67,7 @@ export const verificationRequest = z.strictObject({
         cost: cost.meta({ description: "What is spent from this limit instead of `cost`." }).exactOptional(),
       }),
     )
-    .max(maxLimits)
+    .max(issuedKeyLimits.maxNamedLimits)
     .refine(
       (limits) => new Set(limits.map(({ name }) => name)).size === limits.length,
       customIssue("invalid_value", "Name each limit once."),

@@ -68,7 +68,9 @@ test("the preview lists the keys that reach the workspace, and the permissions t
   expect([removal.total, removal.replacementRole]).toEqual([2, "admin"]);
   const stopped = Object.fromEntries(removal.keys.map((key) => [key.name, key.stoppedPermissions]));
   expect(stopped.Used).toContain("workspace:update");
-  expect(stopped.Reads).toEqual(["workspace:read", "members:read", "audit:read", "api-keys:read"]);
+  expect(stopped.Reads).toEqual([
+    ...["workspace:read", "members:read", "audit:read", "api-keys:read", "keyspaces:read", "keys:read"],
+  ]);
   const demotion = await preview("member");
   expect(Object.fromEntries(demotion.keys.map((key) => [key.name, key.stoppedPermissions]))).toEqual({
     Used: [
@@ -77,6 +79,8 @@ test("the preview lists the keys that reach the workspace, and the permissions t
       "audit:read",
       "api-keys:read",
       "api-keys:manage",
+      "keyspaces:manage",
+      "keys:manage",
       "webhooks:manage",
     ],
     Reads: ["audit:read", "api-keys:read"],

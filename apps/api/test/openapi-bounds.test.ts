@@ -187,6 +187,8 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     rotateServiceAccountApiKey: { overlapSeconds: 86_400 },
     updateApiKeyPolicy: { maxIdleDays: null },
     createInvitation: { email: "grace@example.com", role: "member" },
+    createKeyspace: { name: "Production", prefix: "sk_live", environment: "production" },
+    updateKeyspace: { name: "Production", environment: "production" },
     createWebhook: {
       url: "https://example.com/webhooks",
       description: "Our SIEM.",

@@ -6,6 +6,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey, updateKey } from "../src/domain/api-keys.ts";
+import { createKeyspace } from "../src/domain/keyspaces.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import type { Quotas } from "../src/domain/quotas.ts";
 import { createWorkspace, remove } from "../src/domain/workspaces.ts";
@@ -19,8 +20,19 @@ const quotas: Quotas = {
   serviceAccountsPerWorkspace: 3,
   invitationsPerWorkspace: 10,
   webhooksPerWorkspace: 2,
+  keyspacesPerWorkspace: 3,
   invitationsPerHour: 10,
   keyChangesPerHour: 20,
+};
+
+const newKeyspace = {
+  name: "Production",
+  prefix: "sk_live",
+  environment: "",
+  defaultLifetimeDays: null,
+  defaultPermissions: [],
+  defaultLimits: [],
+  defaultCredits: null,
 };
 
 let app: TestApp;
@@ -254,6 +266,8 @@ test.each(noticedQuotas)("gives one notice to an owner when nine tenths of %s ar
       client.invitations.create.mutate({ workspaceId, email: `${number}-${email}`, role: "viewer" }),
     webhooksPerWorkspace: () =>
       client.webhooks.create.mutate({ workspaceId, url: "https://example.com/hook" }),
+    keyspacesPerWorkspace: () =>
+      app.services.db.transaction().execute((trx) => createKeyspace(trx, edit, newKeyspace, quotas)),
   };
   const readNotices = async () =>
     (await client.notices.list.query({})).items.filter(({ kind }) => kind === "quota-nearly-reached");
@@ -278,6 +292,7 @@ const describeQuota = {
   serviceAccountsPerWorkspace: { what: "service accounts", page: "service-accounts" },
   invitationsPerWorkspace: { what: "invitations", page: "invitations" },
   webhooksPerWorkspace: { what: "webhooks", page: "webhooks" },
+  keyspacesPerWorkspace: { what: "keyspaces", page: "workspace" },
 } as const;
 
 test("50 concurrent changes make exactly the allowed changes to keys per hour, and access can still be reduced", async () => {

@@ -21,10 +21,22 @@ test("each role has exactly its documented permissions", () => {
       "audit:read",
       "api-keys:read",
       "api-keys:manage",
+      "keyspaces:read",
+      "keyspaces:manage",
+      "keys:read",
+      "keys:manage",
+      "keys:verify",
       "webhooks:manage",
     ],
-    member: ["workspace:read", "members:read", "members:invite"],
-    viewer: ["workspace:read", "members:read"],
+    member: [
+      "workspace:read",
+      "members:read",
+      "members:invite",
+      "keyspaces:read",
+      "keys:read",
+      "keys:verify",
+    ],
+    viewer: ["workspace:read", "members:read", "keyspaces:read", "keys:read"],
   });
 });
 

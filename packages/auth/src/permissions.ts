@@ -14,7 +14,11 @@ export const permissionCatalog = {
   "audit:read": "See who changed what in the workspace.",
   "api-keys:read": "See every API key that can reach the workspace.",
   "api-keys:manage": "Block API keys from the workspace, and set its policy for them.",
-  "keys:verify": "Verify issued keys.",
+  "keyspaces:read": "See the keyspaces.",
+  "keyspaces:manage": "Create, change, disable and delete keyspaces.",
+  "keys:read": "See issued keys and consumers.",
+  "keys:manage": "Issue, change, rotate and delete keys, and change consumers and credits.",
+  "keys:verify": "Verify issued keys, which spends their limits and credits.",
   "webhooks:manage": "See and manage webhooks, which send the audit log to other servers.",
 } as const;
 
@@ -35,11 +39,22 @@ const permissionsByRole = {
     "audit:read",
     "api-keys:read",
     "api-keys:manage",
+    "keyspaces:read",
+    "keyspaces:manage",
+    "keys:read",
+    "keys:manage",
     "keys:verify",
     "webhooks:manage",
   ]),
-  member: new Set(["workspace:read", "members:read", "members:invite", "keys:verify"]),
-  viewer: new Set(["workspace:read", "members:read"]),
+  member: new Set([
+    "workspace:read",
+    "members:read",
+    "members:invite",
+    "keyspaces:read",
+    "keys:read",
+    "keys:verify",
+  ]),
+  viewer: new Set(["workspace:read", "members:read", "keyspaces:read", "keys:read"]),
 } satisfies Record<Role, ReadonlySet<Permission>>;
 
 /** From most to least powerful. */
@@ -51,8 +66,8 @@ export const roles = Object.keys(permissionsByRole) as readonly Role[]; // The t
  */
 export const roleCatalog = {
   owner: "Manages everything, including deleting the workspace and transferring ownership.",
-  admin: "Manages the workspace, its members, service accounts, API keys and webhooks.",
-  member: "Can view the workspace, invite people, and manage the invitations they sent.",
+  admin: "Manages the workspace, its members, service accounts, API keys, keyspaces and webhooks.",
+  member: "Can view the workspace, verify issued keys, invite people, and manage the invitations they sent.",
   viewer: "Can view the workspace, but not change it.",
 } as const satisfies Record<Role, string>;
 

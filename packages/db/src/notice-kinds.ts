@@ -53,6 +53,7 @@ export const noticedQuotas = [
   "serviceAccountsPerWorkspace",
   "invitationsPerWorkspace",
   "webhooksPerWorkspace",
+  "keyspacesPerWorkspace",
 ] as const;
 
 /** The quotas for which there are notices that they are nearly reached. */

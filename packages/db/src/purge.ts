@@ -3,6 +3,7 @@ import { createAuditPurge } from "./audit-retention.ts";
 import { idempotencyLifetimeHours } from "./idempotency-records.ts";
 import { deviceLifetimeDays } from "./known-devices.ts";
 import { noticeLifetimeDays } from "./notices.ts";
+import { purgeDeletedKeyspaces } from "./purge-keyspaces.ts";
 import type { Database, Db } from "./schema.ts";
 import { originLifetimeDays } from "./sign-in-origins.ts";
 import { networkLifetimeDays } from "./write-key-history.ts";
@@ -62,6 +63,7 @@ export function createPurgeRules({
     auditEvents(),
     secretsOfDeletedKeys(historyDays),
     deletedKeys(historyDays),
+    { name: "deleted keyspaces", deleteBatch: purgeDeletedKeyspaces },
   ];
 }
 

@@ -15,6 +15,11 @@ export const maxLength = {
   keyDescription: 500,
   webhookUrl: 2_048,
   webhookDescription: 500,
+  keyspaceName: 100,
+  keyspaceEnvironment: 50,
+  keyspacePrefix: 16,
+  issuedPermission: 128,
+  limitName: 32,
   search: 100,
   /** The title of a notice, which contains at most one name. */
   noticeTitle: 200,
@@ -26,10 +31,6 @@ export const maxLength = {
   ipAddress: 61,
   /** The consumer of an issued key. */
   externalId: 128,
-  /** A permission of an issued key. */
-  keyPermission: 128,
-  /** The name of a limit of an issued key or consumer. */
-  limitName: 32,
   /** 45 characters of an IPv6 address, a slash, and 3 digits. */
   ipRange: 49,
   /** A name that the product defines: a permission, the outcome of a request, a changed value, a version. */
@@ -55,6 +56,24 @@ export const restrictionLimits = {
   maxWindowSeconds: 86_400,
 } as const;
 
+/** The limits of keyspaces, issued keys and consumers. */
+export const issuedKeyLimits = {
+  /** The longest `meta` of a key, as JSON in UTF-16 code units. */
+  maxMetaLength: 4_096,
+  /** The most permissions of a key. */
+  maxPermissions: 100,
+  /** The most named limits of a key or a consumer. */
+  maxNamedLimits: 10,
+  /** The largest quota of a named limit, in units of cost per window. */
+  maxQuota: 1_000_000_000,
+  /** The longest window of a named limit, in seconds: 30 days. */
+  maxWindowSeconds: 2_592_000,
+  /** The largest balance of credits, and the largest refill. */
+  maxCredits: 1_000_000_000_000,
+  /** 10 years. */
+  maxLifetimeDays: 3_650,
+} as const;
+
 /** The longest overlap after a rotation, in seconds: 30 days. */
 export const maxOverlapSeconds = 2_592_000;
 
@@ -77,12 +96,6 @@ export const verificationLimits = {
   maxKeyLength: 512,
   /** The largest cost. */
   maxCost: 1_000_000_000,
-  /** The most limits of a key or a consumer, and the most that a verification can name. */
-  maxLimits: 10,
-  /** The most permissions of a key. */
-  maxPermissions: 100,
-  /** The longest `meta` of a key, as JSON in UTF-16 code units. */
-  maxMetaLength: 4_096,
   /** The longest permission query, in UTF-16 code units: 50 of the longest permissions. */
   maxQueryLength: 7_000,
 } as const;

@@ -18,6 +18,7 @@ export interface Quotas {
   /** Invitations that nobody has accepted yet, including expired ones. */
   readonly invitationsPerWorkspace: number;
   readonly webhooksPerWorkspace: number;
+  readonly keyspacesPerWorkspace: number;
   /** Invitations that one user sends, in all workspaces, including repeated ones. */
   readonly invitationsPerHour: number;
   /** Changes to API keys by one user. Disabling, revoking and deleting are always possible. */
@@ -31,6 +32,7 @@ export const defaultQuotas: Quotas = {
   serviceAccountsPerWorkspace: 100,
   invitationsPerWorkspace: 500,
   webhooksPerWorkspace: 10,
+  keyspacesPerWorkspace: 100,
   invitationsPerHour: 100,
   keyChangesPerHour: 2_000,
 };
@@ -72,6 +74,11 @@ const quotaTexts = {
     subject: "webhooks per workspace",
     variable: "MAX_WEBHOOKS_PER_WORKSPACE",
     remedy: "Delete a webhook",
+  },
+  keyspacesPerWorkspace: {
+    subject: "keyspaces per workspace",
+    variable: "MAX_KEYSPACES_PER_WORKSPACE",
+    remedy: "Delete a keyspace that is no longer used",
   },
 } as const satisfies Record<NoticedQuota, object>;
 

@@ -29,11 +29,12 @@ import {
 } from "@latchkey/db/webhooks";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { enterToManage } from "./enter-to-manage.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
-import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
+import type { Edit } from "./workspaces.ts";
 
 const permission = "webhooks:manage";
 
@@ -107,7 +108,7 @@ export async function createWebhook(
   requireRecentAuthentication(edit.origin);
   requireTls(fields.url, options);
   const { scope, origin } = edit;
-  const workspaceTrx = await enterToManage(trx, edit);
+  const workspaceTrx = await enterToManage(trx, edit, permission);
   // The lock on the workspace prevents concurrent additions between the count and the insert.
   const quota = "webhooksPerWorkspace";
   const count = await countWebhooks(workspaceTrx, scope);
@@ -143,7 +144,7 @@ export async function changeWebhook(
   requireChange({ ...fields, isDisabled });
   if (fields.url !== undefined) requireTls(fields.url, options);
   const { scope, origin } = edit;
-  const workspaceTrx = await enterToManage(trx, edit);
+  const workspaceTrx = await enterToManage(trx, edit, permission);
   const before = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
   const isEnabled = isDisabled === false && before.disabledAt !== null;
   const changesTarget = fields.url !== undefined && fields.url !== before.url;
@@ -183,7 +184,7 @@ export async function setWebhookDisabled(
 /** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN */
 export async function deleteWebhook(trx: Trx, edit: Edit, id: WebhookId, versions: Versions): Promise<void> {
   const { scope, origin } = edit;
-  const workspaceTrx = await enterToManage(trx, edit);
+  const workspaceTrx = await enterToManage(trx, edit, permission);
   const before = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
   if (!(await deleteRow(workspaceTrx, scope, id, versions))) throw new AppError("PRECONDITION_FAILED");
   await appendAudit(workspaceTrx, scope, origin, {
@@ -208,7 +209,7 @@ export async function rotateWebhookSecret(
   requireRecentAuthentication(edit.origin);
   const { scope, origin } = edit;
   const { overlapSeconds, versions } = rotation;
-  const workspaceTrx = await enterToManage(trx, edit);
+  const workspaceTrx = await enterToManage(trx, edit, permission);
   const before = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
   if (versions && !versions.includes(before.version)) throw new AppError("PRECONDITION_FAILED");
   const secret = createSecret();
@@ -240,7 +241,7 @@ export async function reissueWebhookSecret(
 ): Promise<string | undefined> {
   if (!issued.id) return undefined;
   const { scope } = edit;
-  const workspaceTrx = await enterToManage(trx, edit);
+  const workspaceTrx = await enterToManage(trx, edit, permission);
   if (!(await lockWebhook(workspaceTrx, scope, issued.id))) return undefined;
   const [current] = await readWebhookSecrets(workspaceTrx, scope, issued.id);
   if (!current || !digestWebhookSecret(webhookSecrets.open(issued.id, current)).equals(issued.hash))
@@ -257,7 +258,7 @@ export async function reissueWebhookSecret(
  */
 export async function testWebhook(trx: Trx, edit: Edit, id: WebhookId): Promise<Delivery> {
   const { scope } = edit;
-  const workspaceTrx = await enterToManage(trx, edit);
+  const workspaceTrx = await enterToManage(trx, edit, permission);
   const webhook = (await lockWebhook(workspaceTrx, scope, id)) ?? webhookNotFound();
   requireEnabled(webhook);
   const delivery = { webhookId: id, eventId: null, action: "webhook.test" } as const;
@@ -278,7 +279,7 @@ export async function redeliver(
   path: { readonly webhookId: WebhookId; readonly id: DeliveryId },
 ): Promise<Delivery> {
   const { scope } = edit;
-  const workspaceTrx = await enterToManage(trx, edit);
+  const workspaceTrx = await enterToManage(trx, edit, permission);
   const webhook = (await lockWebhook(workspaceTrx, scope, path.webhookId)) ?? webhookNotFound();
   await getDelivery(workspaceTrx, scope, path);
   requireEnabled(webhook);
@@ -316,14 +317,6 @@ async function getDelivery(
   const delivery = await findDelivery(trx, scope, id);
   if (delivery?.webhookId === webhookId) return delivery;
   throw new AppError("NOT_FOUND", { message: "There is no such delivery." });
-}
-
-/** Enters a workspace to change its webhooks, and checks the actor under the lock. */
-async function enterToManage(trx: Trx, edit: Edit): Promise<WorkspaceTrx> {
-  const { workspaceTrx } = await enterForEdit(trx, edit, permission);
-  const requirement = { scope: edit.scope, permission } as const;
-  await requireStillActing(workspaceTrx, edit.origin, { requirement });
-  return workspaceTrx;
 }
 
 /** Standard Webhooks specifies a prefix and 24 to 64 random bytes in base64. */

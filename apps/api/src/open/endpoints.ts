@@ -19,6 +19,12 @@ import { resendInvitation } from "./invitations/resend-invitation.ts";
 import { revokeInvitation } from "./invitations/revoke-invitation.ts";
 import { verifyKey } from "./keys/verify-key.ts";
 import { verifyKeys } from "./keys/verify-keys.ts";
+import { createKeyspace } from "./keyspaces/create-keyspace.ts";
+import { deleteKeyspace } from "./keyspaces/delete-keyspace.ts";
+import { getKeyspace } from "./keyspaces/get-keyspace.ts";
+import { listKeyspaces } from "./keyspaces/list-keyspaces.ts";
+import { previewKeyspaceDeletion } from "./keyspaces/preview-keyspace-deletion.ts";
+import { updateKeyspace } from "./keyspaces/update-keyspace.ts";
 import { getMe } from "./me/get-me.ts";
 import { changeMemberRole } from "./members/change-member-role.ts";
 import { getMember } from "./members/get-member.ts";
@@ -105,6 +111,12 @@ export const endpoints: readonly Endpoint[] = [
   createInvitation,
   resendInvitation,
   revokeInvitation,
+  listKeyspaces,
+  createKeyspace,
+  getKeyspace,
+  updateKeyspace,
+  deleteKeyspace,
+  previewKeyspaceDeletion,
   listWebhooks,
   createWebhook,
   getWebhook,

@@ -42,6 +42,10 @@ const tags: Readonly<Record<string, Tag>> = {
     name: "Invitations",
     description: "Invitations to a workspace that nobody has accepted yet.",
   },
+  keyspaces: {
+    name: "Keyspaces",
+    description: "Named sets of keys that a workspace issues to the consumers of its own API.",
+  },
   webhooks: {
     name: "Webhooks",
     description:

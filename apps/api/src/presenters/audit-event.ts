@@ -4,6 +4,7 @@ import {
   encodeId,
   type InvitationId,
   type KeyId,
+  type KeyspaceId,
   type UserId,
   type WebhookId,
   type WorkspaceId,
@@ -52,14 +53,16 @@ export const auditEvent = z
       keyId: shownId("key").nullable(),
     }),
     target: z.object({
-      kind: z.enum(["workspace", "member", "key", "invitation", "webhook"]).meta({ example: "member" }),
-      id: shownId("workspace", "key", "invitation", "webhook", "user").meta({
+      kind: z
+        .enum(["workspace", "member", "key", "invitation", "webhook", "keyspace"])
+        .meta({ example: "member" }),
+      id: shownId("workspace", "key", "invitation", "webhook", "keyspace", "user").meta({
         description:
-          "The ID of the workspace, of the member's user, of the API key, of the invitation or of the webhook.",
+          "The ID of the workspace, of the member's user, of the API key, of the invitation, of the webhook or of the keyspace.",
       }),
       name: shownText(Math.max(maxLength.personName, maxLength.keyName)).nullable().meta({
         description:
-          "The current name of the user or the API key. Null for a workspace, an invitation, a webhook and a purged key.",
+          "The current name of the user or the API key. Null for a workspace, an invitation, a webhook, a keyspace and a purged key.",
         example: "Grace Hopper",
       }),
       userKind: shownUserKind.nullable().meta({ description: "Null if the target is not a user." }),
@@ -123,6 +126,8 @@ function encodeTarget({ targetKind, targetId }: AuditEvent): string {
       return encodeId("invitation", targetId as InvitationId); // The target's kind determines the type.
     case "webhook":
       return encodeId("webhook", targetId as WebhookId); // The target's kind determines the type.
+    case "keyspace":
+      return encodeId("keyspace", targetId as KeyspaceId); // The target's kind determines the type.
     default:
       return targetKind satisfies never;
   }

@@ -54,6 +54,7 @@ const quotaPages = {
   serviceAccountsPerWorkspace: "service-accounts",
   invitationsPerWorkspace: "invitations",
   webhooksPerWorkspace: "webhooks",
+  keyspacesPerWorkspace: "workspace",
 } as const;
 
 /** What a notice is about; null for what has no page, such as an invitation. */

@@ -1,8 +1,9 @@
 import type { VerificationResult } from "@latchkey/auth/verification";
 import { encodeId } from "@latchkey/db/ids";
-import { maxLength, verificationLimits } from "@latchkey/limits";
+import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { shownId, shownText, timestamp } from "../schemas.ts";
+import { shownPermissions } from "./issued-key-settings.ts";
 
 /** The result of verifying a key. */
 export const verificationResult = z
@@ -32,13 +33,10 @@ export const verificationResult = z
     }),
     name: shownText(maxLength.keyName).nullable().meta({ example: "Production" }),
     meta: z
-      .record(z.string(), z.unknown())
+      .record(z.string().max(issuedKeyLimits.maxMetaLength), z.unknown())
       .nullable()
       .meta({ example: { plan: "pro" } }),
-    permissions: z
-      .array(shownText(maxLength.keyPermission))
-      .max(verificationLimits.maxPermissions)
-      .meta({ example: ["documents.read"] }),
+    permissions: shownPermissions,
     expiresAt: timestamp.nullable().meta({ description: "When the key expires; null for never." }),
     credits: z
       .object({ remaining: z.int().min(0) })
@@ -57,7 +55,7 @@ export const verificationResult = z
           isExceeded: z.boolean().meta({ description: "Whether this limit rejected the verification." }),
         }),
       )
-      .max(verificationLimits.maxLimits * 2)
+      .max(issuedKeyLimits.maxNamedLimits * 2)
       .meta({
         description: "The limits that apply, of the key and then of its consumer, after this verification.",
       }),

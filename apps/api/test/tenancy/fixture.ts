@@ -1,6 +1,14 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
-import { createId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import {
+  createId,
+  encodeId,
+  type KeyId,
+  type KeyspaceId,
+  type UserId,
+  type WorkspaceId,
+} from "@latchkey/db/ids";
+import { insertKeyspace } from "@latchkey/db/keyspaces";
 import { insertOwnershipTransfer } from "@latchkey/db/ownership-transfers";
 import type { Trx } from "@latchkey/db/schema";
 import { insertUserWithPassword } from "@latchkey/db/users";
@@ -26,6 +34,13 @@ export interface Person {
 
 export interface FixtureWorkspace {
   readonly workspaceId: WorkspaceId;
+  /** The ID in API responses. */
+  readonly id: string;
+  readonly name: string;
+}
+
+interface FixtureKeyspace {
+  readonly keyspaceId: KeyspaceId;
   /** The ID in API responses. */
   readonly id: string;
   readonly name: string;
@@ -61,6 +76,8 @@ export interface TenantFixture {
       { readonly id: string; readonly deliveryId: string; readonly url: string }
     >
   >;
+  /** A keyspace of each workspace. Every member sees those of their workspace. */
+  readonly keyspaces: Readonly<Record<"tenant" | "otherTenant", FixtureKeyspace>>;
   /** The IDs, names and email addresses of each tenant, which no member of the other tenant can see. */
   readonly identifiers: { readonly tenant: readonly string[]; readonly otherTenant: readonly string[] };
 }
@@ -148,6 +165,10 @@ export async function createFixture({ services: { db }, owner }: TestApp): Promi
         tenant: await addWebhook(trx, tenantEdit, `https://tenant-${suffix}.example.com/`),
         otherTenant: await addWebhook(trx, otherTenantEdit, `https://other-tenant-${suffix}.example.com/`),
       };
+      const keyspaces = {
+        tenant: await addKeyspace(trx, tenantEdit, `Production ${suffix}`),
+        otherTenant: await addKeyspace(trx, otherTenantEdit, `Their production ${suffix}`),
+      };
       const addServiceAccount = async (edit: Edit, name: string): Promise<Person> => {
         const account = { name, role: "member" } as const;
         const { userId } = await createServiceAccount(trx, edit, account, defaultQuotas);
@@ -157,7 +178,8 @@ export async function createFixture({ services: { db }, owner }: TestApp): Promi
         tenant: await addServiceAccount(tenantEdit, `Deploys ${suffix}`),
         otherTenant: await addServiceAccount(otherTenantEdit, `Their deploys ${suffix}`),
       };
-      const fixture = { tenant, otherTenant, people, operator, invitations, webhooks, serviceAccounts };
+      const resources = { invitations, webhooks, keyspaces, serviceAccounts };
+      const fixture = { tenant, otherTenant, people, operator, ...resources };
       return { ...fixture, identifiers: listIdentifiers(fixture) };
     })
     .then(async (fixture) => {
@@ -239,6 +261,22 @@ async function addWebhook(trx: Trx, { scope }: Edit, url: string) {
   return { id: encodeId("webhook", id), deliveryId: encodeId("delivery", deliveryId), url };
 }
 
+async function addKeyspace(trx: Trx, { scope }: Edit, name: string): Promise<FixtureKeyspace> {
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  const keyspaceId = createId("keyspace");
+  await insertKeyspace(workspaceTrx, scope, {
+    id: keyspaceId,
+    name,
+    prefix: "sk_live",
+    environment: "",
+    defaultLifetimeDays: null,
+    defaultPermissions: [],
+    defaultLimits: [],
+    defaultCredits: null,
+  });
+  return { keyspaceId, id: encodeId("keyspace", keyspaceId), name };
+}
+
 async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<FixtureWorkspace> {
   const { id } = await createWorkspace(
     trx,
@@ -254,10 +292,11 @@ function listIdentifiers({
   people,
   invitations,
   webhooks,
+  keyspaces,
   serviceAccounts,
 }: Pick<
   TenantFixture,
-  "tenant" | "otherTenant" | "people" | "invitations" | "webhooks" | "serviceAccounts"
+  "tenant" | "otherTenant" | "people" | "invitations" | "webhooks" | "keyspaces" | "serviceAccounts"
 >): TenantFixture["identifiers"] {
   const { stranger, foreigner, removed: _removed, ...members } = people;
   const list = (workspace: FixtureWorkspace, persons: readonly Person[]): readonly string[] => [
@@ -272,11 +311,13 @@ function listIdentifiers({
       ...listInvitation(invitations.tenant),
       ...listInvitation(invitations.byMember),
       ...Object.values(webhooks.tenant),
+      ...Object.values(keyspaces.tenant),
     ],
     otherTenant: [
       ...list(otherTenant, [stranger, foreigner, serviceAccounts.otherTenant]),
       ...listInvitation(invitations.otherTenant),
       ...Object.values(webhooks.otherTenant),
+      ...Object.values(keyspaces.otherTenant),
     ],
   };
 }

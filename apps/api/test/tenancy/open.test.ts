@@ -90,6 +90,16 @@ const table = readTable(`
   revokeInvitation                        401     403       403      403     404     204    204
   revokeInvitation, of the member         401     403       403      403     204     204    204
   revokeInvitation, of another workspace  401     403       403      403     404     404    404
+  listKeyspaces                           401     403       403      200     200     200    200
+  createKeyspace                          401     403       403      403     403     201    201
+  getKeyspace                             401     403       403      200     200     200    200
+  getKeyspace, of another workspace       401     403       403      404     404     404    404
+  updateKeyspace                          401     403       403      403     403     200    200
+  updateKeyspace, of another workspace    401     403       403      403     403     404    404
+  deleteKeyspace                          401     403       403      403     403     204    204
+  deleteKeyspace, of another workspace    401     403       403      403     403     404    404
+  previewKeyspaceDeletion                 401     403       403      403     403     200    200
+  previewKeyspaceDeletion, of another     401     403       403      403     403     404    404
   listWebhooks                            401     403       403      403     403     200    200
   createWebhook                           401     403       403      403     403     201    201
   getWebhook                              401     403       403      403     403     200    200
@@ -116,6 +126,8 @@ const table = readTable(`
   listAuditEvents                         401     403       403      403     403     200    200
   exportAuditEvents                       401     403       403      403     403     200    200
   previewAuditRetention                   401     403       403      403     403     403    200
+  verifyKey                               401     200       200      200     200     200    200
+  verifyKeys                              401     200       200      200     200     200    200
 `);
 
 type Member = Exclude<Caller, "nobody">;
@@ -130,6 +142,8 @@ interface Plan {
   readonly invitationOf?: keyof TenantFixture["invitations"];
   /** The workspace of the webhook and the delivery in the path; `tenant` by default. */
   readonly webhookOf?: "tenant" | "otherTenant";
+  /** The workspace of the keyspace in the path; `tenant` by default. */
+  readonly keyspaceOf?: "tenant" | "otherTenant";
   /** The owner of the key in the path: the owner of our workspace by default, or our service account. */
   readonly keyOf?: "owner" | "serviceAccount";
   /** Whether the caller and the target have a notice each. The path has the latter's by default. */
@@ -160,6 +174,8 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: readOwnNotice,
     shows: ({ people }, caller) => [`“${people[caller].email}”`, '"isRead":true'],
   },
+  verifyKey: { body: { key: "unknown" }, shows: () => ["NOT_FOUND"] },
+  verifyKeys: { body: { verifications: [{ key: "unknown" }] }, shows: () => ["NOT_FOUND"] },
   markAllNoticesRead: { noticeOf: "caller", effect: readOwnNotice },
   listApiKeys: { shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id] : []) },
   revokeCurrentApiKey: {
@@ -243,11 +259,13 @@ const plans: Readonly<Record<string, Plan>> = {
         invitations: Array.from({ length: 2 }, () => ({ workspace_id: workspaceId })),
         webhooks: [{ workspace_id: workspaceId }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
+        keyspaces: [{ workspace_id: workspaceId }],
         // Includes the creation of the key that makes the request.
         audit_events: Array.from({ length: 14 }, () => ({ workspace_id: workspaceId })),
         ...listServiceAccountRows(serviceAccounts.tenant),
       },
       added: {
+        deleted_keyspaces: [{ workspace_id: workspaceId }],
         instance_events: [
           {
             action: "workspace.deleted",
@@ -529,6 +547,43 @@ const plans: Readonly<Record<string, Plan>> = {
   revokeInvitation: createRevocationPlan("tenant"),
   "revokeInvitation, of the member": createRevocationPlan("byMember"),
   "revokeInvitation, of another workspace": { invitationOf: "otherTenant" },
+  listKeyspaces: { shows: ({ keyspaces }) => [keyspaces.tenant.id, keyspaces.tenant.name] },
+  createKeyspace: {
+    body: { name: "Staging", prefix: "sk_test" },
+    effect: ({ tenant: { workspaceId } }, actor) => ({
+      added: {
+        keyspaces: [{ workspace_id: workspaceId, name: "Staging", prefix: "sk_test" }],
+        audit_events: [{ workspace_id: workspaceId, action: "keyspace.created", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["Staging"],
+  },
+  getKeyspace: { shows: ({ keyspaces }) => [keyspaces.tenant.id, keyspaces.tenant.name] },
+  "getKeyspace, of another workspace": { keyspaceOf: "otherTenant" },
+  updateKeyspace: {
+    body: { name: "Staging" },
+    effect: ({ tenant: { workspaceId }, keyspaces: { tenant } }, actor) => ({
+      removed: { keyspaces: [{ id: tenant.keyspaceId, name: tenant.name, version: 1 }] },
+      added: {
+        keyspaces: [{ id: tenant.keyspaceId, name: "Staging", version: 2 }],
+        audit_events: [{ workspace_id: workspaceId, action: "keyspace.changed", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["Staging"],
+  },
+  "updateKeyspace, of another workspace": { body: { name: "Staging" }, keyspaceOf: "otherTenant" },
+  deleteKeyspace: {
+    effect: ({ tenant: { workspaceId }, keyspaces: { tenant } }, actor) => ({
+      removed: { keyspaces: [{ id: tenant.keyspaceId }] },
+      added: {
+        deleted_keyspaces: [{ id: tenant.keyspaceId, workspace_id: workspaceId }],
+        audit_events: [{ workspace_id: workspaceId, action: "keyspace.deleted", ...actorColumns(actor) }],
+      },
+    }),
+  },
+  "deleteKeyspace, of another workspace": { keyspaceOf: "otherTenant" },
+  previewKeyspaceDeletion: { shows: () => ['"keyCount":0'] },
+  "previewKeyspaceDeletion, of another": { keyspaceOf: "otherTenant" },
   listWebhooks: { shows: ({ webhooks }) => [webhooks.tenant.url] },
   createWebhook: {
     body: { url: "https://example.com/new" },
@@ -830,9 +885,13 @@ async function addNotices(
   return ids[noticeOf] ?? ids.target;
 }
 
-/** The parameters of a path to a webhook or a delivery. */
-function webhookPath({ webhooks }: TenantFixture, tenant: "tenant" | "otherTenant" = "tenant") {
-  return { webhookId: webhooks[tenant].id, deliveryId: webhooks[tenant].deliveryId };
+/** The parameters of a path to a webhook or a delivery, or to a keyspace. */
+function resourcePath(
+  { webhooks, keyspaces }: TenantFixture,
+  { webhookOf = "tenant", keyspaceOf = "tenant" }: Pick<Plan, "webhookOf" | "keyspaceOf"> = {},
+) {
+  const { id: webhookId, deliveryId } = webhooks[webhookOf];
+  return { webhookId, deliveryId, keyspaceId: keyspaces[keyspaceOf].id };
 }
 
 const codes: Readonly<Record<string, string>> = { 401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND" };
@@ -851,7 +910,7 @@ describe.each(table)("$name", ({ target, name, results }) => {
       userId: plan.user?.(fixture, caller).id,
       keyId: (plan.keyOf === "serviceAccount" ? fixture.serviceKey : fixture.ownersKey).id,
       invitationId: fixture.invitations[plan.invitationOf ?? "tenant"].id,
-      ...webhookPath(fixture, plan.webhookOf),
+      ...resourcePath(fixture, plan),
     });
 
     if (plan.hasTransfer) await addOwnershipTransfer(app, fixture);
@@ -915,7 +974,7 @@ test.each(workspaceEndpoints)(
         workspaceId,
         userId: people.target.id,
         invitationId: invitations.tenant.id,
-        ...webhookPath(fixture),
+        ...resourcePath(fixture),
         keyId: ownersKey.id,
       });
       // The invalid body must not change the response: permissions are checked before the body is parsed.
@@ -967,7 +1026,7 @@ test.each(endpointsWithBody)("$operationId rejects unknown fields and changes no
     noticeId: unknownNoticeId,
     userId,
     keyId: fixture.ownersKey.id,
-    ...webhookPath(fixture),
+    ...resourcePath(fixture),
   });
   const planned = bodyOf(plan, fixture);
   const unknown = {
@@ -1002,7 +1061,7 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
     userId,
     keyId: fixture.ownersKey.id,
     invitationId: fixture.invitations.tenant.id,
-    ...webhookPath(fixture),
+    ...resourcePath(fixture),
   });
   for (const name of ["userId", "workspaceId", "keyHash", "__proto__", "api_key"]) {
     const query = `${path}?${plan.query ?? ""}&${name}=${fixture.otherTenant.id}`;

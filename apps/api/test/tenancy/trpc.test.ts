@@ -579,12 +579,14 @@ const plans: Readonly<Record<string, Plan>> = {
         invitations: Array.from({ length: 2 }, () => ({ workspace_id: workspaceId })),
         webhooks: [{ workspace_id: workspaceId }],
         webhook_deliveries: [{ workspace_id: workspaceId }],
+        keyspaces: [{ workspace_id: workspaceId }],
         audit_events: Array.from({ length: 13 }, () => ({ workspace_id: workspaceId })),
         users: [{ id: serviceAccounts.tenant.userId }],
         api_keys: [{ user_id: serviceAccounts.tenant.userId }],
         security_events: [{ user_id: serviceAccounts.tenant.userId }],
       },
       added: {
+        deleted_keyspaces: [{ workspace_id: workspaceId }],
         instance_events: [
           {
             action: "workspace.deleted",

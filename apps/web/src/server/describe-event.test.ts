@@ -61,6 +61,22 @@ test("describes why a webhook was disabled", () => {
   );
 });
 
+test("describes changes to keyspaces by name", () => {
+  const target = { kind: "keyspace", id: "ks_1", name: null, userKind: null } as const;
+  const event = { target, before: null, after: { name: "Production" } } as const;
+  expect(sentence({ ...event, action: "keyspace.created" })).toBe("created the keyspace “Production”");
+  expect(sentence({ ...event, action: "keyspace.changed" })).toBe("changed the keyspace “Production”");
+  expect(sentence({ ...event, action: "keyspace.disabled" })).toBe("disabled the keyspace “Production”");
+  expect(sentence({ ...event, action: "keyspace.enabled" })).toBe("enabled the keyspace “Production”");
+  const deleted = { target, action: "keyspace.deleted", after: null } as const;
+  expect(sentence({ ...deleted, before: { name: "Production", keys: 0 } })).toBe(
+    "deleted the keyspace “Production”",
+  );
+  expect(sentence({ ...deleted, before: { name: "Production", keys: 1_200 } })).toBe(
+    "deleted the keyspace “Production” with 1,200 keys",
+  );
+});
+
 test("describes changes to members by name", () => {
   expect(sentence({})).toBe("changed Grace’s role from member to admin");
   expect(sentence({ target: { kind: "member", id: "user_1", name: "Ada", userKind: "person" } })).toBe(

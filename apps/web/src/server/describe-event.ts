@@ -78,6 +78,16 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["resent the invitation for ", { name: text(after?.email) }];
     case "invitation.revoked":
       return ["revoked the invitation for ", { name: text(before?.email) }];
+    case "keyspace.created":
+      return ["created the keyspace ", quote(after?.name)];
+    case "keyspace.changed":
+      return ["changed the keyspace ", quote(after?.name)];
+    case "keyspace.disabled":
+      return ["disabled the keyspace ", quote(after?.name)];
+    case "keyspace.enabled":
+      return ["enabled the keyspace ", quote(after?.name)];
+    case "keyspace.deleted":
+      return ["deleted the keyspace ", quote(before?.name), ...describeIssuedKeyCount(before?.keys)];
     case "webhook.created":
       return ["created a webhook to ", { name: text(after?.host) }];
     case "webhook.changed":
@@ -110,6 +120,10 @@ function describeDisabledWebhook(after: AuditEvent["after"]): readonly Piece[] {
 
 function describeKeyCount(count: Detail): readonly Piece[] {
   return typeof count === "number" && count > 0 ? [` with ${countOf(count, "API key", "API keys")}`] : [];
+}
+
+function describeIssuedKeyCount(count: Detail): readonly Piece[] {
+  return typeof count === "number" && count > 0 ? [` with ${countOf(count, "key", "keys")}`] : [];
 }
 
 function describeInviter(name: Detail): readonly Piece[] {

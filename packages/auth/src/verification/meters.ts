@@ -13,8 +13,8 @@ export interface RateLimit {
 export interface Refill {
   readonly amount: number;
   readonly interval: "daily" | "monthly";
-  /** From 1 to 31, for `monthly`. In a shorter month, the last day. */
-  readonly day: number;
+  /** From 1 to 31, for `monthly`. In a shorter month, the last day. Null for `daily`. */
+  readonly day: number | null;
 }
 
 /** The window of a rate limit. A window starts with the first cost spent after the previous window ended. */
@@ -184,7 +184,7 @@ export function latestRefill({ interval, day }: Refill, now: number): number {
   const inMonth = (month: number): number => {
     // Day 0 of the following month is the last day of the month.
     const lastDay = new Date(Date.UTC(date.getUTCFullYear(), month + 1, 0)).getUTCDate();
-    return Date.UTC(date.getUTCFullYear(), month, Math.min(day, lastDay));
+    return Date.UTC(date.getUTCFullYear(), month, Math.min(day ?? 1, lastDay));
   };
   const thisMonth = inMonth(date.getUTCMonth());
   return thisMonth <= now ? thisMonth : inMonth(date.getUTCMonth() - 1);

@@ -1,0 +1,169 @@
+import type { Details } from "@latchkey/db/audit-actions";
+import { appendAudit } from "@latchkey/db/audit-events";
+import { createId, type KeyspaceId } from "@latchkey/db/ids";
+import {
+  countKeyspaces,
+  deleteKeyspace as deleteRow,
+  findKeyspace,
+  findLastUse,
+  insertKeyspace,
+  type Keyspace,
+  type KeyspaceFields,
+  lockKeyspace,
+  maxExaminedKeys,
+  updateKeyspace,
+} from "@latchkey/db/keyspaces";
+import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
+import type { Trx } from "@latchkey/db/schema";
+import type { Versions } from "@latchkey/db/versions";
+import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { AppError } from "@latchkey/errors";
+import { enterToManage } from "./enter-to-manage.ts";
+import { describeCredits, listLimits, listNames } from "./issued-key-details.ts";
+import { type Quotas, requireQuota } from "./quotas.ts";
+import { requireChange } from "./require-change.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
+import type { Edit } from "./workspaces.ts";
+
+const permission = "keyspaces:manage";
+
+/** @throws {AppError} NOT_FOUND */
+export async function getKeyspace(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: KeyspaceId,
+): Promise<Keyspace> {
+  return (await findKeyspace(trx, scope, id)) ?? keyspaceNotFound();
+}
+
+/**
+ * Adds a keyspace to a workspace.
+ * @throws {AppError} UNPROCESSABLE_CONTENT at the quota, FORBIDDEN.
+ */
+export async function createKeyspace(
+  trx: Trx,
+  edit: Edit,
+  fields: KeyspaceFields,
+  quotas: Quotas,
+): Promise<Keyspace> {
+  const { scope, origin } = edit;
+  const workspaceTrx = await enterToManage(trx, edit, permission);
+  // The lock on the workspace prevents concurrent additions between the count and the insert.
+  const quota = "keyspacesPerWorkspace";
+  const count = await countKeyspaces(workspaceTrx, scope);
+  requireQuota(quotas, quota, count);
+  const keyspace = await insertKeyspace(workspaceTrx, scope, { ...fields, id: createId("keyspace") });
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "keyspace.created",
+    targetId: keyspace.id,
+    after: toDetails(keyspace),
+  });
+  await addWorkspaceQuotaNotice(workspaceTrx, scope, quotas, { quota, count: count + 1 });
+  return keyspace;
+}
+
+/**
+ * Changes a keyspace. Once it is committed that the keyspace is disabled, every node rejects its keys.
+ * @throws {AppError} BAD_REQUEST without a field, NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN.
+ */
+export async function changeKeyspace(
+  trx: Trx,
+  edit: Edit,
+  id: KeyspaceId,
+  {
+    versions,
+    isDisabled,
+    ...fields
+  }: Partial<KeyspaceFields> & { readonly isDisabled?: boolean | undefined; readonly versions: Versions },
+): Promise<Keyspace> {
+  requireChange({ ...fields, isDisabled });
+  const { scope, origin } = edit;
+  const workspaceTrx = await enterToManage(trx, edit, permission);
+  const before = (await lockKeyspace(workspaceTrx, scope, id)) ?? keyspaceNotFound();
+  const after = await updateKeyspace(workspaceTrx, scope, id, { fields, isDisabled, versions });
+  if (!after) throw new AppError("PRECONDITION_FAILED");
+  const { name } = after;
+  const changed = listChanged(toDetails(before), toDetails(after));
+  if (changed.length > 0) {
+    await appendAudit(workspaceTrx, scope, origin, {
+      action: "keyspace.changed",
+      targetId: id,
+      before: pick(toDetails(before), changed),
+      after: { name, ...pick(toDetails(after), changed) },
+    });
+  }
+  if ((before.disabledAt === null) !== (after.disabledAt === null)) {
+    const action = after.disabledAt ? "keyspace.disabled" : "keyspace.enabled";
+    await appendAudit(workspaceTrx, scope, origin, { action, targetId: id, after: { name } });
+    await bumpOwnerVersions(workspaceTrx, { ownerIds: [id] });
+  }
+  return after;
+}
+
+/**
+ * Deletes a keyspace. Once this is committed, every node rejects its keys.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
+ */
+export async function deleteKeyspace(
+  trx: Trx,
+  edit: Edit,
+  id: KeyspaceId,
+  versions: Versions,
+): Promise<void> {
+  requireRecentAuthentication(edit.origin);
+  const { scope, origin } = edit;
+  const workspaceTrx = await enterToManage(trx, edit, permission);
+  const { name, prefix, keyCount } = (await lockKeyspace(workspaceTrx, scope, id)) ?? keyspaceNotFound();
+  if (!(await deleteRow(workspaceTrx, scope, id, versions))) throw new AppError("PRECONDITION_FAILED");
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "keyspace.deleted",
+    targetId: id,
+    before: { name, prefix, keys: keyCount },
+  });
+}
+
+/** What the deletion of a keyspace affects. */
+export interface KeyspaceDeletionPreview {
+  readonly keyCount: number;
+  /** When a key was last used; null for never. */
+  readonly lastUsedAt: Date | null;
+  /** Whether only the newest keys were examined for their last use, because there are more than {@link maxExaminedKeys}. */
+  readonly isPartial: boolean;
+}
+
+/** @throws {AppError} NOT_FOUND */
+export async function previewKeyspaceDeletion(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: KeyspaceId,
+): Promise<KeyspaceDeletionPreview> {
+  const { keyCount } = await getKeyspace(trx, scope, id);
+  const lastUsedAt = await findLastUse(trx, scope, id);
+  return { keyCount, lastUsedAt, isPartial: keyCount > maxExaminedKeys };
+}
+
+function toDetails(keyspace: KeyspaceFields): Details {
+  return {
+    name: keyspace.name,
+    prefix: keyspace.prefix,
+    environment: keyspace.environment,
+    defaultLifetimeDays: keyspace.defaultLifetimeDays,
+    defaultPermissions: listNames(keyspace.defaultPermissions),
+    defaultLimits: listLimits(keyspace.defaultLimits),
+    defaultCredits: describeCredits(keyspace.defaultCredits),
+  };
+}
+
+/** The names of the values that differ. */
+function listChanged(before: Details, after: Details): readonly string[] {
+  return Object.keys(after).filter((name) => before[name] !== after[name]);
+}
+
+function pick(details: Details, names: readonly string[]): Details {
+  return Object.fromEntries(names.map((name) => [name, details[name] ?? null]));
+}
+
+function keyspaceNotFound(): never {
+  throw new AppError("NOT_FOUND", { message: "There is no such keyspace." });
+}

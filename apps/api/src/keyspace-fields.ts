@@ -1,0 +1,71 @@
+import { issuedKeyLimits, maxLength } from "@latchkey/limits";
+import { z } from "zod";
+import { keyspaceName, label } from "./fields.ts";
+import { credits, issuedPermissions, namedLimits } from "./issued-key-fields.ts";
+
+const prefix = z
+  .string()
+  .min(2, "Use at least 2 characters.")
+  .max(maxLength.keyspacePrefix, `Use at most ${maxLength.keyspacePrefix} characters.`)
+  .regex(
+    /^(?!lk(?:_|$))[a-z0-9_]+$/,
+    "Use lower-case letters, digits and underscores. A prefix can’t be “lk” or start with “lk_”.",
+  )
+  .meta({
+    description:
+      "The secrets of keys that are issued or rotated from now on start with this prefix and an underscore.",
+    example: "sk_live",
+  });
+
+const environment = label(maxLength.keyspaceEnvironment).meta({
+  description: "A label, such as `production`; empty for none.",
+  example: "production",
+});
+
+const defaults = {
+  defaultLifetimeDays: z
+    .int()
+    .min(1, "Use at least 1.")
+    .max(issuedKeyLimits.maxLifetimeDays, `Use at most ${issuedKeyLimits.maxLifetimeDays} (10 years).`)
+    .nullable()
+    .meta({
+      description: "After how many days a key that is issued without an expiry expires; null for never.",
+      example: 365,
+    }),
+  defaultPermissions: issuedPermissions.meta({
+    description: "The permissions of a key that is issued without permissions.",
+  }),
+  defaultLimits: namedLimits.meta({ description: "The limits of a key that is issued without limits." }),
+  defaultCredits: credits
+    .nullable()
+    .meta({ description: "The credits of a key that is issued without credits; null for none." }),
+};
+
+/** The fields of a new keyspace. */
+export const newKeyspaceFields = {
+  name: keyspaceName.meta({ example: "Production" }),
+  prefix,
+  environment: environment.default(""),
+  defaultLifetimeDays: defaults.defaultLifetimeDays.default(null),
+  defaultPermissions: defaults.defaultPermissions.default([]),
+  defaultLimits: defaults.defaultLimits.default([]),
+  defaultCredits: defaults.defaultCredits.default(null),
+};
+
+/** The fields of an edit. Each one is optional. */
+export const keyspaceChanges = {
+  name: keyspaceName.meta({ example: "Production" }).exactOptional(),
+  prefix: prefix.exactOptional(),
+  environment: environment.exactOptional(),
+  defaultLifetimeDays: defaults.defaultLifetimeDays.exactOptional(),
+  defaultPermissions: defaults.defaultPermissions.exactOptional(),
+  defaultLimits: defaults.defaultLimits.exactOptional(),
+  defaultCredits: defaults.defaultCredits.exactOptional(),
+  isDisabled: z
+    .boolean()
+    .meta({
+      description: "If `true`, no key of the keyspace is valid until it is enabled again.",
+      example: false,
+    })
+    .exactOptional(),
+};

@@ -1,0 +1,59 @@
+import { encodeId } from "@latchkey/db/ids";
+import type { Keyspace } from "@latchkey/db/keyspaces";
+import { maxLength } from "@latchkey/limits";
+import { z } from "zod";
+import { shownId, shownText, timestamp, version } from "../schemas.ts";
+import { shownCredits, shownLimits, shownPermissions } from "./issued-key-settings.ts";
+
+/** A keyspace of a workspace. */
+export const keyspace = z
+  .object({
+    id: shownId("keyspace"),
+    name: shownText(maxLength.keyspaceName).meta({ example: "Production" }),
+    prefix: shownText(maxLength.keyspacePrefix).meta({
+      description: "The secrets of new keys start with this prefix and an underscore.",
+      example: "sk_live",
+    }),
+    environment: shownText(maxLength.keyspaceEnvironment).meta({
+      description: "A label; empty for none.",
+      example: "production",
+    }),
+    defaultLifetimeDays: z.int().nullable().meta({
+      description: "After how many days a key that is issued without an expiry expires; null for never.",
+      example: 365,
+    }),
+    defaultPermissions: shownPermissions.meta({
+      description: "The permissions of a key that is issued without permissions.",
+    }),
+    defaultLimits: shownLimits.meta({ description: "The limits of a key that is issued without limits." }),
+    defaultCredits: shownCredits
+      .nullable()
+      .meta({ description: "The credits of a key that is issued without credits; null for none." }),
+    isDisabled: z.boolean().meta({
+      description: "Whether the keyspace is disabled, so that none of its keys is valid.",
+      example: false,
+    }),
+    disabledAt: timestamp.nullable().meta({ example: null }),
+    keyCount: z.int().meta({ description: "The number of keys, whatever their status.", example: 1_250 }),
+    createdAt: timestamp,
+    version,
+  })
+  .meta({ id: "Keyspace" });
+
+export function presentKeyspace(shown: Keyspace): z.input<typeof keyspace> {
+  return {
+    id: encodeId("keyspace", shown.id),
+    name: shown.name,
+    prefix: shown.prefix,
+    environment: shown.environment,
+    defaultLifetimeDays: shown.defaultLifetimeDays,
+    defaultPermissions: [...shown.defaultPermissions],
+    defaultLimits: [...shown.defaultLimits],
+    defaultCredits: shown.defaultCredits,
+    isDisabled: shown.disabledAt !== null,
+    disabledAt: shown.disabledAt?.toISOString() ?? null,
+    keyCount: shown.keyCount,
+    createdAt: shown.createdAt.toISOString(),
+    version: shown.version,
+  };
+}
