@@ -35,7 +35,7 @@ export const invitationColumns: readonly [DataColumn<Invitation>, ...DataColumn<
   {
     id: "role",
     label: "Role",
-    minWidth: 96,
+    minWidth: 88,
     grow: 0,
     rank: 1,
     cell: ({ role }) => roleTitles[role],
@@ -61,7 +61,7 @@ export const invitationColumns: readonly [DataColumn<Invitation>, ...DataColumn<
     id: "expiresAt",
     label: "Expires",
     isTime: true,
-    minWidth: 112,
+    minWidth: 120,
     grow: 0,
     rank: 2,
     cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,
