@@ -96,6 +96,7 @@ async function listPaths(signedIn: Page): Promise<readonly string[]> {
     `${workspace}/members?q=ada`,
     `${workspace}/members?sort=-name`,
     `${workspace}/members/invitations`,
+    `${workspace}/members/invitations?status=pending`,
     `${workspace}/members/service-accounts`,
     `${workspace}/members/service-accounts/${accounts.items[0]?.userId}`,
     `${workspace}/audit`,
