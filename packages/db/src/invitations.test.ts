@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { UserId } from "./ids.ts";
 import {
@@ -146,4 +147,23 @@ test("filters by a status that depends on the inviter now, and on the roles that
     "command.admin@example.com",
     "command.viewer@example.com",
   ]);
+});
+
+test("a list of pending invitations contains none that is shown as expired, even if it expires while the list is read", async () => {
+  const scope = await addWorkspace(async () => {});
+  // One expires every tenth of a millisecond, for 200 ms.
+  await sql`
+    insert into invitations (workspace_id, id, email, role, is_emailed, expires_at)
+    select ${scope.workspaceId}, gen_random_uuid(), number || '@example.com', 'viewer', false,
+      statement_timestamp() + interval '100 ms' + number * interval '0.1 ms'
+    from generate_series(1, 2000) as number`.execute(database.owner);
+  const status = { status: "pending", grants: [] } as const;
+  const page = { sort: "email", direction: "asc", limit: 2_000, filter: { status } } as const;
+  let pending = 2_000;
+  for (let reads = 0; reads < 1_000 && pending > 0; reads += 1) {
+    const rows = await inWorkspace(database.db, scope, (trx) => listInvitations(trx, scope, page));
+    expect(rows.filter(({ isExpired }) => isExpired)).toEqual([]);
+    pending = rows.length;
+  }
+  expect(pending).toBe(0);
 });
