@@ -129,6 +129,7 @@ test("creates a reset link, by keyboard", async () => {
   await dialog().getByRole("button", { name: "Create link" }).focus();
   await ada.keyboard.press("Enter");
   await dialog().getByText(`${environment.baseUrl}/reset-password#`).waitFor();
+  await dialog().getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await dialog().getByRole("button", { name: "Done" }).click();
   await dialog().waitFor({ state: "detached" });
 });
