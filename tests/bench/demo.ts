@@ -110,6 +110,8 @@ async function listPaths(signedIn: Page): Promise<readonly string[]> {
     "/operator/users?q=ada",
     "/operator/users?sort=-email",
     "/operator/workspaces",
+    "/operator/workspaces?sort=-memberCount",
+    "/operator/workspaces?sort=-keyCount",
     "/operator/instance",
     "/operator/log",
     `/operator/log?actor=${current?.user.id}`,

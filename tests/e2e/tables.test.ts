@@ -477,4 +477,28 @@ describe("lists with more rows than the smallest page", () => {
       expect(query()).toEqual({ columns, size: "25" });
     },
   );
+
+  test("shows a workspace once if its size changes between two pages", async () => {
+    const slugs = page.getByRole("table", { name: "Workspaces" }).locator("code");
+    await open("/operator/workspaces?columns=slug,memberCount&size=10&sort=memberCount");
+    await page.getByText("10 of 11 workspaces").waitFor();
+    const firstPage = await slugs.allInnerTexts();
+    expect(firstPage).toHaveLength(10);
+    // The smallest workspace becomes the largest one, so the next page ends with it.
+    await environment.change(`
+      insert into members (workspace_id, user_id, role)
+      select workspaces.id, users.id, 'viewer' from workspaces, users
+      where '/w/' || slug = '${firstPage[0]}' and service_workspace_id is null
+      on conflict do nothing`);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.getByText("11 of 11 workspaces").waitFor();
+    const shown = await slugs.allInnerTexts();
+    expect(shown.slice(0, 10)).toEqual(firstPage);
+    expect(shown).toHaveLength(11);
+    expect(new Set(shown).size).toBe(11);
+    await page.reload();
+    await expect.poll(() => slugs.allInnerTexts()).not.toContain(firstPage[0]);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await expect.poll(async () => (await slugs.allInnerTexts()).at(-1)).toBe(firstPage[0]);
+  });
 });
