@@ -319,6 +319,39 @@ test("creates a key from a template, with every invalid field shown together", a
   ]);
 });
 
+test("opens collapsed restrictions that are invalid, and keeps them open while they are corrected", async () => {
+  const page = await openKeys("collapsed", 1);
+  const dialog = dialogOf(page);
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialog.getByLabel("Name", { exact: true }).fill("CI");
+  const toggle = dialog.getByRole("button", { name: "Restrict this key" });
+  const limit = dialog.getByLabel("Rate limit", { exact: true });
+  await toggle.click();
+  await limit.fill("0");
+  await toggle.click();
+  await limit.waitFor({ state: "detached" });
+  await dialog.getByRole("button", { name: "Create key" }).click();
+  await limit.and(page.locator(":focus")).waitFor();
+  await limit.press("End");
+  await page.keyboard.type("7");
+  await dialog.getByText("Enter a whole number").waitFor({ state: "detached" });
+  await page.keyboard.type("5");
+  await limit.and(page.locator(":focus")).waitFor();
+  await dialog.getByRole("region", { name: "Review" }).getByText("75 requests per minute").waitFor();
+});
+
+test("the review of a new key says that the date of its expiry is missing", async () => {
+  const page = await openKeys("date", 1);
+  const dialog = dialogOf(page);
+  await page.getByRole("button", { name: "New API key" }).click();
+  await dialog.getByRole("combobox", { name: "Expires" }).click();
+  await page.getByRole("option", { name: "On a date" }).click();
+  const review = dialog.getByRole("region", { name: "Review" });
+  await review.getByText("No date entered").waitFor();
+  await dialog.getByLabel("Date and time").fill("2100-03-01T09:30");
+  await review.getByText(/2100/).waitFor();
+});
+
 test("shows a banner while the server is unreachable or not ready, and loads the page again afterwards", async () => {
   const page = await openKeys("unreachable", 1);
   const ready = "**/readyz";

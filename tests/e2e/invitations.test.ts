@@ -59,9 +59,9 @@ test("invites a person from the members page, and shows the link once", async ()
   graceLink = await invite("Grace@example.com", "Admin");
   expect(graceLink).toMatch(/^http:.+\/invitation#[\w-]{43}$/);
   await dialog.getByText("Send this link to grace@example.com.").waitFor();
-  await dialog.getByRole("button", { name: "Copy link" }).waitFor();
+  await dialog.getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await dialog.getByRole("button", { name: "Invite another person" }).click();
-  await dialog.getByLabel("Email address").fill("grace@example.com");
+  await dialog.getByLabel("Email address").and(ada.locator(":focus")).fill("grace@example.com");
   await dialog.getByRole("button", { name: "Create invitation" }).click();
   await dialog.getByText("This person already has an invitation.").waitFor();
   await invite("ken@example.com");
@@ -132,6 +132,7 @@ test("revokes an invitation, and sends another one again", async () => {
   await ada.getByRole("button", { name: "Resend the invitation for linus@example.com" }).click();
   await dialogOf(ada).getByRole("button", { name: "Create a new link" }).click();
   const link = await readLink();
+  await dialogOf(ada).getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await dialogOf(ada).getByRole("button", { name: "Done" }).click();
   await linus.goto(former);
   await linus.getByRole("heading", { name: "This invitation can’t be used" }).waitFor();

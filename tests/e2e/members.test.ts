@@ -102,6 +102,26 @@ test("shows the permissions of each role", async () => {
   await dialogOf(ada).waitFor({ state: "detached" });
 });
 
+test("keeps the page while the roles load, and returns the focus after the dialog", async () => {
+  const { page } = await environment.browser.open({ storageState: await ada.context().storageState() });
+  await page.goto(addressOf("members"));
+  await row(page, "Ada Lovelace").waitFor();
+  const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route(/instance\.roles/, async (route) => {
+    await isAnswered;
+    await route.continue();
+  });
+  const link = page.getByRole("button", { name: "what each role can do" });
+  await link.focus();
+  await page.keyboard.press("Enter");
+  await dialogOf(page).getByRole("status", { name: "Loading the roles" }).waitFor();
+  expect(await row(page, "Ada Lovelace").isVisible()).toBe(true);
+  answer();
+  await dialogOf(page).getByRole("row", { name: "See the members and their roles" }).waitFor();
+  await page.keyboard.press("Escape");
+  await link.and(focused(page)).waitFor();
+});
+
 test("finds a member of the current workspace with Ctrl+K", async () => {
   await grace.goto(addressOf("members"));
   await grace.getByText("3 members", { exact: true }).waitFor();

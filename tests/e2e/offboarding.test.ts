@@ -26,6 +26,7 @@ const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
 
 const addressOf = (page: string) => `${environment.baseUrl}/w/${workspace.slug}/${page}`;
 const dialogOf = () => ada.getByRole("dialog");
+const focusOf = () => ada.locator(":focus");
 const rowOf = (name: string) => ada.getByRole("row").filter({ hasText: name });
 const statusOf = async (key: string, path = "") =>
   (await callOpen(environment.baseUrl, key, `/open/workspaces/${workspace.id}${path}`)).status;
@@ -62,14 +63,26 @@ test("the dialog shows the permissions that keys lose with a new role", async ()
   const impact = dialogOf().getByRole("region", { name: "API keys that lose access" });
   await impact.getByText("Pipeline").waitFor();
   await impact.getByText(/No longer allowed: .*audit:read/).waitFor();
+  await impact.getByText(/ uses? here in 30 days, last used (this hour|1 h ago)\./).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await impact.getByRole("button", { name: "Move to a service account" }).click();
   await expectQuestionOnEscape("Reports");
   await impact.getByRole("button", { name: "Don’t replace" }).click();
+  await impact.getByRole("button", { name: "Move to a service account" }).and(focusOf()).waitFor();
   await dialogOf().getByRole("button", { name: "Make a member" }).click();
   await dialogOf().waitFor({ state: "detached" });
   expect(await statusOf(former, "/audit-events")).toBe(403);
   expect(await statusOf(former)).toBe(200);
+});
+
+test("a member’s overview lists only their own keys, and says so", async () => {
+  await grace.goto(addressOf(""));
+  for (const name of [
+    "Your busiest API keys",
+    "Your API keys that expire within 30 days",
+    "Your unused API keys",
+  ])
+    await grace.getByRole("heading", { name, exact: true }).waitFor();
 });
 
 test("a service account takes over the integration, while the person stays", async () => {
@@ -80,12 +93,13 @@ test("a service account takes over the integration, while the person stays", asy
   await impact.getByRole("button", { name: "Move to a service account" }).focus();
   await ada.keyboard.press("Enter");
   const name = dialogOf().getByLabel("Name of the service account");
-  expect(await name.inputValue()).toBe("Integrations of Grace Hopper");
+  expect(await name.and(focusOf()).inputValue()).toBe("Integrations of Grace Hopper");
   await expectQuestionOnEscape("Deploys");
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await dialogOf().getByRole("button", { name: "Create 1 key" }).click();
   const created = dialogOf().getByRole("region", { name: "New API keys" });
   await created.getByText("The new key hasn’t been used yet.").waitFor();
+  await created.getByRole("button", { name: "Copy the key Pipeline" }).and(focusOf()).waitFor();
   secret = (await created.locator("code").first().textContent()) ?? "";
   expect(secret).toMatch(/^lk_/);
   expect(secret).not.toBe(former);

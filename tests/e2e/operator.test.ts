@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, visitor } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
 // The pages of the operator, and two people of whom one is an operator.
@@ -82,6 +83,64 @@ test("lists the workspaces of all users with their sizes, and finds them by the 
   await ada.getByText("2 workspaces").waitFor();
 });
 
+test("sorts the workspaces by people and by API keys, in the URL, also in cards", async () => {
+  const { id: adas } = await getWorkspace(ada);
+  const { id: graces } = await getWorkspace(other);
+  // Ada's workspace has more people, and Grace's has more API keys.
+  await environment.command(["member", "add", "--workspace", adas, "--user", grace, "--role", "viewer"]);
+  const { apiKeys } = proceduresOf(other);
+  const { id: keyId } = await apiKeys.create.mutate({
+    name: "Nightly build",
+    settings: { workspaceIds: [graces] },
+  });
+  const [most, fewest] = [
+    ["Ada", "Grace"],
+    ["Grace", "Ada"],
+  ] as const; // By people.
+  const names = async (role: "row" | "listitem") => {
+    const texts = await ada.getByRole(role).filter({ hasText: "’s workspace" }).allInnerTexts();
+    return texts.map((text) => text.trim().split(" ")[0]);
+  };
+  const header = (name: string) => ada.getByRole("columnheader", { name });
+  const click = (name: string) => header(name).getByRole("button").click();
+  const sorted = async (sort: string | null, order: readonly string[], role: "row" | "listitem" = "row") => {
+    await expect.poll(() => new URL(ada.url()).searchParams.get("sort")).toBe(sort);
+    await expect.poll(() => names(role)).toEqual(order);
+  };
+
+  await ada.setViewportSize({ width: 1440, height: 900 });
+  await ada.goto(`${environment.baseUrl}/operator/workspaces`);
+  await ada.getByText("2 workspaces").waitFor();
+  await click("People");
+  await sorted("memberCount", fewest);
+  await click("People");
+  await sorted("-memberCount", most);
+  await ada.reload();
+  await sorted("-memberCount", most);
+  expect(await header("People").getAttribute("aria-sort")).toBe("descending");
+  await click("API keys");
+  await sorted("keyCount", most);
+  await click("API keys");
+  await sorted("-keyCount", fewest);
+  await ada.reload();
+  await sorted("-keyCount", fewest);
+  expect(await header("API keys").getAttribute("aria-sort")).toBe("descending");
+  expect(await header("People").getAttribute("aria-sort")).toBe("none");
+  await click("API keys");
+  await sorted(null, most); // In order of creation.
+
+  await ada.setViewportSize({ width: 375, height: 800 });
+  await ada.getByRole("combobox", { name: "Sort by" }).click();
+  await ada.getByRole("option", { name: "People, fewest first" }).click();
+  await sorted("memberCount", fewest, "listitem");
+  await ada.getByRole("combobox", { name: "Sort by" }).click();
+  await ada.getByRole("option", { name: "API keys, fewest first" }).click();
+  await sorted("keyCount", most, "listitem");
+  await ada.setViewportSize({ width: 1440, height: 900 });
+  await apiKeys.delete.mutate({ id: keyId });
+  await environment.command(["member", "remove", "--workspace", adas, "--user", grace]);
+});
+
 test("shows the health of the instance", async () => {
   await ada.getByRole("link", { name: "Instance health" }).click();
   await ada.getByText("Reachable").waitFor();
@@ -129,6 +188,7 @@ test("creates a reset link, by keyboard", async () => {
   await dialog().getByRole("button", { name: "Create link" }).focus();
   await ada.keyboard.press("Enter");
   await dialog().getByText(`${environment.baseUrl}/reset-password#`).waitFor();
+  await dialog().getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await dialog().getByRole("button", { name: "Done" }).click();
   await dialog().waitFor({ state: "detached" });
 });

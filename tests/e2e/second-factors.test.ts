@@ -71,6 +71,8 @@ test("sets up an authenticator app with the keyboard, and shows recovery codes o
   await here.keyboard.press("Escape");
   await codes.getByRole("button", { name: "Done" }).click();
   await codes.waitFor({ state: "detached" });
+  // The button that opened the dialog no longer exists.
+  await here.locator("#content:focus").waitFor();
   await here.getByText("10 unused codes.").waitFor();
   await logOf(here).getByText("Set up an authenticator app and ended your other sessions").waitFor();
   await here.waitForLoadState("networkidle");

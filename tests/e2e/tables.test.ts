@@ -300,6 +300,45 @@ test("searches webhooks and filters them by status, in the URL", async () => {
   for (const { id } of items) await proceduresOf(page).webhooks.delete.mutate({ workspaceId, id });
 });
 
+test("searches invitations and filters them by status, in the URL", async () => {
+  await environment.change("update invitations set expires_at = now() where email = 'guest10@example.com'");
+  // Grace is no longer a member, so nobody can accept these invitations.
+  await environment.change(`
+    update invitations set invited_by = (select id from users where email = 'grace@example.com')
+    where email in ('guest11@example.com', 'guest12@example.com')`);
+  await open(`/w/${slug}/members/invitations`);
+  await page.getByText("10 invitations", { exact: true }).waitFor();
+  const choose = async (status: string) => {
+    await page.getByRole("combobox", { name: "Status" }).click();
+    await page.getByRole("option", { name: status }).click();
+  };
+  for (const [label, status, count, email] of [
+    ["Pending", "pending", "7 invitations", "guest13@example.com"],
+    ["Expired", "expired", "1 invitation", "guest10@example.com"],
+    ["No longer valid", "invalid", "2 invitations", "guest12@example.com"],
+  ] as const) {
+    await choose(label);
+    await page.getByText(count, { exact: true }).waitFor();
+    await rows().filter({ hasText: email }).waitFor();
+    expect(query()).toEqual({ status });
+  }
+  await page.getByRole("searchbox", { name: "Search invitations" }).fill("GUEST12");
+  await page.getByText("1 invitation", { exact: true }).waitFor();
+  await page.reload();
+  await page.getByText("1 invitation", { exact: true }).waitFor();
+  await rows().filter({ hasText: "guest12@example.com" }).getByText("No longer valid").waitFor();
+  expect(await page.getByRole("combobox", { name: "Status" }).inputValue()).toBe("No longer valid");
+  expect(await page.getByRole("searchbox", { name: "Search invitations" }).inputValue()).toBe("GUEST12");
+  expect(query()).toEqual({ status: "invalid", q: "GUEST12" });
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByRole("searchbox", { name: "Search invitations" }).fill("guest13");
+  await page.getByRole("heading", { name: "No invitation matches “guest13”" }).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByText("10 invitations", { exact: true }).waitFor();
+  expect(query()).toEqual({});
+});
+
 test("filters users by status and operator role, in the URL", async () => {
   await environment.command(["user", "disable", "linus@example.com"]);
   await open("/operator/users");
@@ -438,4 +477,28 @@ describe("lists with more rows than the smallest page", () => {
       expect(query()).toEqual({ columns, size: "25" });
     },
   );
+
+  test("shows a workspace once if its size changes between two pages", async () => {
+    const slugs = page.getByRole("table", { name: "Workspaces" }).locator("code");
+    await open("/operator/workspaces?columns=slug,memberCount&size=10&sort=memberCount");
+    await page.getByText("10 of 11 workspaces").waitFor();
+    const firstPage = await slugs.allInnerTexts();
+    expect(firstPage).toHaveLength(10);
+    // The smallest workspace becomes the largest one, so the next page ends with it.
+    await environment.change(`
+      insert into members (workspace_id, user_id, role)
+      select workspaces.id, users.id, 'viewer' from workspaces, users
+      where '/w/' || slug = '${firstPage[0]}' and service_workspace_id is null
+      on conflict do nothing`);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.getByText("11 of 11 workspaces").waitFor();
+    const shown = await slugs.allInnerTexts();
+    expect(shown.slice(0, 10)).toEqual(firstPage);
+    expect(shown).toHaveLength(11);
+    expect(new Set(shown).size).toBe(11);
+    await page.reload();
+    await expect.poll(() => slugs.allInnerTexts()).not.toContain(firstPage[0]);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await expect.poll(async () => (await slugs.allInnerTexts()).at(-1)).toBe(firstPage[0]);
+  });
 });

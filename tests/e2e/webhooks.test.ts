@@ -50,6 +50,7 @@ test("creates a webhook, which names invalid fields, and shows the secret once",
   await dialog().getByRole("button", { name: "Create webhook" }).click();
   secret = (await dialog().locator("code").textContent()) ?? "";
   expect(secret).toMatch(/^whsec_/);
+  await dialog().getByRole("button", { name: "Copy secret" }).and(page.locator(":focus")).waitFor();
   await page.keyboard.press("Escape");
   await dialog().getByText("You haven’t copied the secret").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);

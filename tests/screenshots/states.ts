@@ -39,6 +39,7 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
   for (const [name, path, text] of [
     ["workspace-keys-no-match", `w/${slug}/api-keys?q=nothing`, "No key matches"],
     ["invitations-empty", `w/${emptySlug}/members/invitations`, "No pending invitations"],
+    ["invitations-no-match", `w/${slug}/members/invitations?q=nothing`, "No invitation matches"],
     ["service-accounts-empty", `w/${emptySlug}/members/service-accounts`, "No service accounts yet"],
     ["webhooks-empty", `w/${emptySlug}/webhooks`, "No webhooks yet"],
     ["webhooks-no-match", `w/${slug}/webhooks?q=nothing`, "No webhook matches"],

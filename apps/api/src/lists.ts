@@ -32,7 +32,8 @@ const pageQuery = z.strictObject({
 
 /**
  * Creates the schema of a list's query: page size, cursor and sort order. Add filters with `extend`.
- * @param orders the sort orders; with a minus, the greatest comes first. The first one is the default.
+ * @param orders the sort orders; with a minus, the greatest comes first. The first one is the default. The name of a time
+ *   ends with `At`, the name of a number with `Count`, and any other order sorts text; cursors are validated by that.
  */
 export function listQuery<const Orders extends readonly [string, ...string[]]>(orders: Orders) {
   type Sort = Orders[number] | `-${Orders[number]}`;
@@ -116,14 +117,15 @@ const cursorSchema = z.tuple([
   z.string().refine((text) => text.isWellFormed() && !text.includes("\0")),
   z.guid(),
 ]);
-/** Microseconds since 1970. */
-const timePattern = /^-?\d{1,16}$/;
+/** A time, in microseconds since 1970, or a count. Fits in a bigint of Postgres. */
+const numberPattern = /^-?\d{1,16}$/;
 
 function decodeCursor({ cursor, sort }: ListQuery<string>): Position | undefined {
   if (cursor === undefined) return undefined;
   const { data } = cursorSchema.safeParse(parseJson(Buffer.from(cursor, "base64url").toString()));
-  const isTime = sort.endsWith("At");
-  if (data?.[0] === sort && (!isTime || timePattern.test(data[1]))) return { value: data[1], id: data[2] };
+  const isNumber = /(At|Count)$/.test(sort);
+  if (data?.[0] === sort && (!isNumber || numberPattern.test(data[1])))
+    return { value: data[1], id: data[2] };
   const message = "must be a nextCursor from this list with the same sort order";
   throw new AppError("BAD_REQUEST", { issues: [{ path: "cursor", code: "invalid_format", message }] });
 }

@@ -39,6 +39,7 @@ test("every procedure in the cost table exists", () => {
     "audit.actors",
     "audit.list",
     "audit.previewRetention",
+    "invitations.list",
     "keyHistory.evaluate",
     "keyHistory.tryOut",
     "keyHistory.usage",

@@ -118,24 +118,86 @@ test("finds workspaces by a part of the name or slug, or by the ID", async () =>
   }
 });
 
+type Query = NonNullable<Parameters<typeof operator.operator.workspaces.query>[0]>;
+
+/** Reads the pages of an order, at most ten. */
+async function readAll(sort: NonNullable<Query["sort"]>, pageSize?: Query["pageSize"]) {
+  const all: Awaited<ReturnType<typeof operator.operator.workspaces.query>>["items"] = [];
+  let cursor: string | null = null;
+  for (let pages = 0; pages < 10; pages += 1) {
+    const page: Awaited<ReturnType<typeof operator.operator.workspaces.query>> =
+      await operator.operator.workspaces.query({ sort, pageSize, ...(cursor && { cursor }) });
+    expect(page.total).toBe(await countWorkspaces());
+    all.push(...page.items);
+    cursor = page.nextCursor;
+    if (!cursor) return all;
+  }
+  throw new Error("There are more pages than expected.");
+}
+
+async function countWorkspaces(): Promise<number> {
+  const slugs = await app.owner.selectFrom("workspaces").select("slug").execute();
+  return slugs.length;
+}
+
 test("pages follow each other in each order, without a workspace that is repeated or skipped", async () => {
   await sql`
     insert into workspaces (id, slug, name)
     select gen_random_uuid(), 'w-' || n, 'Team ' || n % 7 from generate_series(1, 120) n`.execute(app.owner);
   const all = await app.owner.selectFrom("workspaces").select("slug").execute();
-  for (const sort of ["createdAt", "-createdAt", "name", "-name", "slug", "-slug"] as const) {
-    const slugs: string[] = [];
-    let cursor: string | null = null;
-    do {
-      const page: Awaited<ReturnType<typeof operator.operator.workspaces.query>> =
-        await operator.operator.workspaces.query({ sort, ...(cursor && { cursor }) });
-      expect(page.total).toBe(120);
-      slugs.push(...page.items.map(({ slug }) => slug));
-      cursor = page.nextCursor;
-    } while (cursor);
+  const orders = ["createdAt", "name", "slug", "memberCount", "keyCount"] as const;
+  for (const sort of orders.flatMap((order) => [order, `-${order}`] as const)) {
+    const slugs = (await readAll(sort)).map(({ slug }) => slug);
     expect(slugs.toSorted()).toEqual(all.map(({ slug }) => slug).sort());
   }
 });
+
+test("sorts by the number of people and of API keys, in both directions, with pages of equal sizes", async () => {
+  // The first person is a member of all workspaces, the next one of all except the first five, and so on.
+  await sql`
+    insert into workspaces (id, slug, name)
+    select gen_random_uuid(), 'w-' || n, 'Team ' || n from generate_series(0, 24) n`.execute(app.owner);
+  await sql`
+    insert into users (id, email, name)
+    select gen_random_uuid(), 'user' || n || '@example.com', n::text from generate_series(1, 4) n`.execute(
+    app.owner,
+  );
+  await sql`
+    insert into members (workspace_id, user_id, role)
+    select workspaces.id, users.id, 'member' from workspaces
+    join users on users.email like 'user%' and substr(slug, 3)::int / 5 >= users.name::int`.execute(
+    app.owner,
+  );
+  // Three keys per person.
+  await sql`
+    insert into api_keys (id, user_id, name, start, hash)
+    select gen_random_uuid(), users.id, 'Key', 'lk_' || n, sha256(convert_to(users.id || '-' || n, 'UTF8'))
+    from users, generate_series(1, 3) n where email like 'user%'`.execute(app.owner);
+  const people = [0, 1, 2, 3, 4].flatMap((size) => [size, size, size, size, size]);
+  const keys = people.map((count) => 3 * count);
+  const peopleBy = async (sort: "memberCount" | "-memberCount") =>
+    (await readAll(sort, 10)).map(({ memberCount }) => memberCount);
+  const keysBy = async (sort: "keyCount" | "-keyCount") =>
+    (await readAll(sort, 10)).map(({ keyCount }) => keyCount.count);
+  expect(await peopleBy("memberCount")).toEqual(people);
+  expect(await peopleBy("-memberCount")).toEqual(people.toReversed());
+  expect(await keysBy("keyCount")).toEqual(keys);
+  expect(await keysBy("-keyCount")).toEqual(keys.toReversed());
+
+  const { nextCursor } = await operator.operator.workspaces.query({ sort: "memberCount", pageSize: 10 });
+  for (const [sort, cursor] of [
+    ["-memberCount", nextCursor],
+    ["keyCount", nextCursor],
+    ["keyCount", encodeCursor("keyCount", "many")],
+  ] as const)
+    await expect(operator.operator.workspaces.query({ sort, cursor: cursor ?? "" })).rejects.toMatchObject({
+      data: { code: "BAD_REQUEST" },
+    });
+});
+
+function encodeCursor(sort: string, value: string): string {
+  return Buffer.from(JSON.stringify([sort, value, crypto.randomUUID()])).toString("base64url");
+}
 
 test("for anybody else, the procedure doesn't exist", async () => {
   await expect(tenant.operator.workspaces.query({})).rejects.toMatchObject({ data: { code: "NOT_FOUND" } });
@@ -185,6 +247,8 @@ test("with 1,000 workspaces and 100,000 events, the first pages and a search don
   const calls = {
     "in order of creation": {},
     "by name": { sort: "-name" },
+    "by people": { sort: "-memberCount" },
+    "by API keys": { sort: "-keyCount" },
     "a search": { search: "workspace 9" },
   } as const;
   const times: Record<string, number> = {};

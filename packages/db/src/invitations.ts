@@ -1,4 +1,5 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
+import { containsText } from "./contains-text.ts";
 import { createId, type InvitationId, type UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role } from "./schema.ts";
@@ -125,9 +126,26 @@ export const invitationOrders = {
   email: { column: "invitations.email", type: "text", id: "invitations.id" },
 } as const satisfies Record<string, Order>;
 
+/**
+ * The statuses of an invitation. `invalid`: the user who sent it is disabled, is no longer a member, or can no longer
+ * invite people with its role. Another user can send it again.
+ */
+export const invitationStatuses = ["pending", "expired", "invalid"] as const;
+export type InvitationStatus = (typeof invitationStatuses)[number];
+
+/** A status to filter by, with the rule on which it depends. */
+export interface StatusFilter {
+  readonly status: InvitationStatus;
+  /** Every pair of a member's role and a role with which this member can invite people. */
+  readonly grants: readonly { readonly inviter: Role; readonly invited: Role }[];
+}
+
 export interface InvitationFilter {
   /** The user who sent the invitation last; all invitations if it is undefined. */
-  readonly invitedBy?: UserId;
+  readonly invitedBy?: UserId | undefined;
+  /** A part of the email address, in any letter case. */
+  readonly search?: string | undefined;
+  readonly status?: StatusFilter | undefined;
 }
 
 /** Returns a page of a workspace's invitations. */
@@ -136,29 +154,48 @@ export async function listInvitations(
   scope: WorkspaceScope,
   {
     sort,
-    filter: { invitedBy } = {},
+    filter = {},
     ...page
   }: Page & { readonly sort: keyof typeof invitationOrders; readonly filter?: InvitationFilter },
 ): Promise<(Invitation & { position: string })[]> {
-  const query = selectInvitations(trx, scope).$if(invitedBy !== undefined, (all) =>
-    all.where("invitations.invited_by", "=", invitedBy ?? null),
-  );
+  const query = selectInvitations(trx, scope).where(matches(filter));
   const rows = await cutPage(query, invitationOrders[sort], page).execute();
   return rows.map(({ position, ...row }) => ({ ...toInvitation(row), position }));
 }
 
+/** Counts all matching invitations. */
 export async function countInvitations(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { invitedBy }: InvitationFilter = {},
+  filter: InvitationFilter = {},
 ): Promise<number> {
-  const { count } = await trx
-    .selectFrom("invitations")
+  const { count } = await fromInvitations(trx, scope)
     .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("workspace_id", "=", scope.workspaceId)
-    .$if(invitedBy !== undefined, (all) => all.where("invited_by", "=", invitedBy ?? null))
+    .where(matches(filter))
     .executeTakeFirstOrThrow();
   return count;
+}
+
+function matches({ invitedBy, search = "", status }: InvitationFilter): RawBuilder<boolean> {
+  const conditions = [
+    ...(invitedBy === undefined ? [] : [sql`invitations.invited_by = ${invitedBy}`]),
+    ...(search === "" ? [] : [containsText(sql`invitations.email`, search)]),
+    ...(status ? [hasStatus(status)] : []),
+  ];
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;
+}
+
+/** SQL for whether an invitation has expired, at one instant for all rows and conditions of a statement. */
+const isExpired = sql<boolean>`invitations.expires_at <= statement_timestamp()`;
+
+function hasStatus({ status, grants }: StatusFilter): RawBuilder<boolean> {
+  if (status === "expired") return isExpired;
+  const inviters = grants.map(({ inviter }) => inviter);
+  const invited = grants.map((grant) => grant.invited);
+  // The `latchkey` command, which is no user, can grant every role. A former member has no role.
+  const isValid = sql<boolean>`(users.id is null or coalesce(users.disabled_at is null
+    and (members.role, invitations.role) in (select * from unnest(${inviters}::text[], ${invited}::text[])), false))`;
+  return sql<boolean>`(not (${isExpired}) and ${isValid} = ${status === "pending"})`;
 }
 
 export async function findInvitation(
@@ -178,7 +215,8 @@ function expireAfter(lifetimeSeconds: number) {
   return sql<Date>`clock_timestamp() + make_interval(secs => ${lifetimeSeconds})`;
 }
 
-function selectInvitations(trx: WorkspaceTrx, scope: WorkspaceScope) {
+/** The invitations of a workspace, each with the user who sent it and this user's membership, if there are any. */
+function fromInvitations(trx: WorkspaceTrx, scope: WorkspaceScope) {
   return trx
     .selectFrom("invitations")
     .leftJoin("users", "users.id", "invitations.invited_by")
@@ -187,20 +225,23 @@ function selectInvitations(trx: WorkspaceTrx, scope: WorkspaceScope) {
         .onRef("members.workspace_id", "=", "invitations.workspace_id")
         .onRef("members.user_id", "=", "invitations.invited_by"),
     )
-    .select([
-      "invitations.id",
-      "invitations.email",
-      "invitations.role",
-      "invitations.is_emailed as isEmailed",
-      "invitations.created_at as createdAt",
-      "invitations.expires_at as expiresAt",
-      sql<boolean>`invitations.expires_at <= clock_timestamp()`.as("isExpired"),
-      "users.id as inviterId",
-      "users.name as inviterName",
-      (eb) => eb("users.disabled_at", "is not", null).$castTo<boolean>().as("isInviterDisabled"),
-      "members.role as inviterRole",
-    ])
     .where("invitations.workspace_id", "=", scope.workspaceId);
+}
+
+function selectInvitations(trx: WorkspaceTrx, scope: WorkspaceScope) {
+  return fromInvitations(trx, scope).select([
+    "invitations.id",
+    "invitations.email",
+    "invitations.role",
+    "invitations.is_emailed as isEmailed",
+    "invitations.created_at as createdAt",
+    "invitations.expires_at as expiresAt",
+    isExpired.as("isExpired"),
+    "users.id as inviterId",
+    "users.name as inviterName",
+    (eb) => eb("users.disabled_at", "is not", null).$castTo<boolean>().as("isInviterDisabled"),
+    "members.role as inviterRole",
+  ]);
 }
 
 function toInvitation({

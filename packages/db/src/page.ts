@@ -19,15 +19,37 @@ export interface Page {
 export interface Order {
   /** A column, with its table. */
   readonly column: string;
-  readonly type: "text" | "timestamptz";
+  readonly type: "bigint" | "text" | "timestamptz";
   /** A column of IDs, with its table. */
   readonly id: string;
 }
 
+/** How a position contains a value of each type: `write` turns a column into text, and `read` turns the text back. */
+const positionTypes: Readonly<Record<Order["type"], PositionType>> = {
+  bigint: {
+    write: (column) => sql<string>`${column}::text`,
+    read: (value) => sql`${value}::bigint`,
+  },
+  text: {
+    write: (column) => sql<string>`${column}`,
+    read: (value) => sql`${value}::text`,
+  },
+  timestamptz: {
+    write: (column) => sql<string>`(extract(epoch from ${column}) * 1000000)::bigint::text`,
+    read: (value) => sql`timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`,
+  },
+};
+
+interface PositionType {
+  readonly write: (column: RawBuilder<unknown>) => RawBuilder<string>;
+  readonly read: (value: string) => RawBuilder<unknown>;
+}
+
 /**
  * Limits a query to one page, which starts after the position where the previous page ended. Rows that are added or
- * removed between two pages therefore cause no other row to be repeated or skipped. Adds `position` to each row: the
- * exact sort value in Postgres, or for a time, microseconds since 1970.
+ * removed between two pages therefore cause no other row to be repeated or skipped. Only a row whose own sort value
+ * changes between two pages can be repeated or skipped. Adds `position` to each row: the exact sort value in Postgres, or
+ * for a time, microseconds since 1970.
  */
 export function cutPage<DB, TB extends keyof DB, Row>(
   query: SelectQueryBuilder<DB, TB, Row>,
@@ -37,12 +59,8 @@ export function cutPage<DB, TB extends keyof DB, Row>(
   const column = sql.ref(order.column);
   const id = sql.ref(order.id);
   const direction = sql.raw(page.direction);
-  const position =
-    order.type === "text"
-      ? sql<string>`${column}`
-      : sql<string>`(extract(epoch from ${column}) * 1000000)::bigint::text`;
   const sorted = query
-    .select(position.as("position"))
+    .select(positionTypes[order.type].write(column).as("position"))
     .orderBy(sql`${column} ${direction}, ${id} ${direction}`)
     .limit(page.limit);
   const cut = page.after ? sorted.where(isAfter(order, page.direction, page.after)) : sorted;
@@ -50,10 +68,7 @@ export function cutPage<DB, TB extends keyof DB, Row>(
 }
 
 function isAfter(order: Order, direction: Page["direction"], { value, id }: Position): RawBuilder<boolean> {
-  const last =
-    order.type === "text"
-      ? sql`${value}::text`
-      : sql`timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`;
+  const last = positionTypes[order.type].read(value);
   const beyond = sql.raw(direction === "asc" ? ">" : "<");
   return sql<boolean>`(${sql.ref(order.column)}, ${sql.ref(order.id)}) ${beyond} (${last}, ${id}::uuid)`;
 }

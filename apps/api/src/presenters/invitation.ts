@@ -1,5 +1,5 @@
 import { encodeId } from "@latchkey/db/ids";
-import type { Invitation } from "@latchkey/db/invitations";
+import { type Invitation, invitationStatuses } from "@latchkey/db/invitations";
 import { z } from "zod";
 import { statusOf } from "../domain/invitation-status.ts";
 import type { SentInvitation } from "../domain/invitations.ts";
@@ -12,7 +12,7 @@ export const invitation = z
     id: shownId("invitation"),
     email: shownEmail,
     role: role.meta({ example: "member" }),
-    status: z.enum(["pending", "expired", "invalid"]).meta({
+    status: z.enum(invitationStatuses).meta({
       description:
         "`invalid`: the user who sent it is disabled, has left the workspace, or can no longer grant the role. Sending an expired or invalid invitation again makes it valid.",
       example: "pending",

@@ -17,6 +17,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["audit.actors", 5],
   ["audit.list", 5],
   ["audit.previewRetention", 5],
+  ["invitations.list", 5],
   ["keyHistory.evaluate", 5],
   ["keyHistory.tryOut", 5],
   ["keyHistory.usage", 5],

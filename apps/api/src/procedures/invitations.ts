@@ -1,14 +1,15 @@
 import { roles } from "@latchkey/auth/permissions";
 import { canInviteAs } from "@latchkey/auth/restrictions";
 import { encodeId } from "@latchkey/db/ids";
-import { countInvitations, listInvitations } from "@latchkey/db/invitations";
+import { countInvitations, invitationStatuses, listInvitations } from "@latchkey/db/invitations";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { acceptInvitation, previewInvitation } from "../domain/accept-invitation.ts";
+import { filterByStatus } from "../domain/invitation-status.ts";
 import { createInvitation, resendInvitation, revokeInvitation } from "../domain/invitations.ts";
 import { managedInvitations } from "../domain/inviting-workspace.ts";
 import { requestOriginOf } from "../domain/sign-in-attempts.ts";
-import { email, invitationId, linkToken, role } from "../fields.ts";
+import { email, invitationId, linkToken, role, searchText } from "../fields.ts";
 import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import { presentInvitation, presentSentInvitation } from "../presenters/invitation.ts";
 import {
@@ -22,13 +23,25 @@ import {
 const order = listQuery(["createdAt", "email"]).shape;
 
 export const invitationsRouter = createRouter({
-  /** A page of the invitations that the user manages, their number, and the roles with which the user may invite people. */
+  /**
+   * A page of the invitations that the user manages, the number of matches, and the roles with which the user may
+   * invite people.
+   */
   list: workspaceProcedure("members:invite")
-    .input(workspaceInput({ sort: order.sort, cursor: order.cursor, pageSize: pageSize.default(50) }))
+    .input(
+      workspaceInput({
+        search: searchText.default(""),
+        status: z.enum(invitationStatuses).optional(),
+        sort: order.sort,
+        cursor: order.cursor,
+        pageSize: pageSize.default(50),
+      }),
+    )
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
       const query = { ...input, limit: input.pageSize };
-      const filter = managedInvitations(access);
+      const { search, status } = input;
+      const filter = { ...managedInvitations(access), search, status: filterByStatus(status) };
       return await read((db) =>
         inWorkspace(db, scope, async (trx) => {
           const rows = await listInvitations(trx, scope, { ...readPage(query), filter });

@@ -28,7 +28,7 @@ import { createRouter, sessionProcedure, startWithinMs } from "./trpc.ts";
 
 const pageSizeInput = pageSize.default(50);
 const userList = listQuery(["createdAt", "name", "email"]).shape;
-const workspaceList = listQuery(["createdAt", "name", "slug"]).shape;
+const workspaceList = listQuery(["createdAt", "name", "slug", "memberCount", "keyCount"]).shape;
 
 /**
  * Needs the operator role, which is checked in the database.

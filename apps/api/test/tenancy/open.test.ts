@@ -81,6 +81,7 @@ const table = readTable(`
   endOwnershipTransfer                    401     403       403      403     204     403    204
   acceptOwnership                         401     403       403      403     200     403    403
   listInvitations                         401     403       403      403     200     200    200
+  listInvitations, filtered               401     403       403      403     200     200    200
   createInvitation                        401     403       403      403     201     201    201
   createInvitation, for an admin          401     403       403      403     403     201    201
   createInvitation, for an owner          401     403       403      403     403     403    201
@@ -532,6 +533,15 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ people }) => [people.member.id, '"role":"owner"'],
   },
   listInvitations: {
+    shows: ({ invitations }, caller) => [
+      invitations.byMember.email,
+      ...(caller === "member" ? [] : [invitations.tenant.email]),
+    ],
+    hides: ({ invitations }, caller) => (caller === "member" ? [invitations.tenant.email] : []),
+  },
+  // The text is a part of the email addresses of both tenants.
+  "listInvitations, filtered": {
+    query: "search=invitee-&status=pending",
     shows: ({ invitations }, caller) => [
       invitations.byMember.email,
       ...(caller === "member" ? [] : [invitations.tenant.email]),

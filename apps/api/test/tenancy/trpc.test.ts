@@ -133,6 +133,7 @@ const table = readTable(`
   ownership.accept                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         FORBIDDEN  FORBIDDEN
   ownership.end                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         FORBIDDEN  ok
   invitations.list                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
+  invitations.list, filtered              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
   invitations.create                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
   invitations.create, an admin            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   invitations.create, an owner            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
@@ -787,6 +788,15 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   "invitations.list": {
     input: createWorkspaceInput(),
+    shows: ({ invitations }, caller) =>
+      caller === "member"
+        ? [invitations.byMember.email, '"total":1']
+        : [invitations.tenant.email, invitations.byMember.email, '"total":2'],
+    hides: ({ invitations }, caller) => (caller === "member" ? [invitations.tenant.email] : []),
+  },
+  // The text is a part of the email addresses of both tenants.
+  "invitations.list, filtered": {
+    input: createWorkspaceInput(() => ({ search: "invitee-", status: "pending" })),
     shows: ({ invitations }, caller) =>
       caller === "member"
         ? [invitations.byMember.email, '"total":1']

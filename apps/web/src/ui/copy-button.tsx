@@ -66,7 +66,13 @@ export function CopyButton({
             {outcome === "copied" ? statusTexts.copied : statusTexts.none}
           </Button>
         ) : (
-          <ActionIcon variant="subtle" color="gray" onClick={copy} aria-label={label}>
+          <ActionIcon
+            variant="subtle"
+            color="gray"
+            onClick={copy}
+            aria-label={label}
+            autoFocus={hasAutofocus}
+          >
             {icon}
           </ActionIcon>
         )}

@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 import { countOf, formatCount } from "./count.ts";
 import { describeLogCount } from "./describe-results.ts";
 import { ListTable, type ListTableProps, type LoadedList } from "./list-table.tsx";
+import { omitRepeated } from "./omit-repeated.ts";
 import { ShowMore } from "./show-more.tsx";
 import { listPageSize, pageSizes } from "./table-search.ts";
 
@@ -25,12 +26,16 @@ interface GrowingTableProps<Item> extends ListTableProps<Item> {
 /** A list to which the user adds items at the end, because its pages are read with a cursor. */
 export function GrowingTable<Item extends object>(props: GrowingTableProps<Item>): ReactElement {
   const { nouns, total, ...table } = props;
-  const { list, search, navigation } = table;
-  const { items } = list;
+  const { list, search, navigation, idOf } = table;
+  const items = list.items && omitRepeated(list.items, idOf);
   const shownCount = items?.length ?? 0;
   const logCount = describeLogCount(shownCount, list.hasMore, search, nouns);
   return (
-    <ListTable {...table} results={total === "uncounted" ? logCount : countOf(total, ...nouns)}>
+    <ListTable
+      {...table}
+      list={{ ...list, items }}
+      results={total === "uncounted" ? logCount : countOf(total, ...nouns)}
+    >
       {items && (list.hasMore || shownCount > pageSizes[0]) && (
         <ShowMore
           hasMore={list.hasMore}

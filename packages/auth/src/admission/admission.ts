@@ -41,6 +41,8 @@ export class Admission {
   readonly #scheduler: Scheduler<PendingRequest>;
   readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
+  /** How many connections were opened. */
+  #epoch = 0;
   /** Keys that the last statement did not count, because their version had changed or another transaction locked their row. */
   readonly #isolatedKeys = new Set<KeyId>();
 
@@ -48,7 +50,10 @@ export class Admission {
     this.#cache = new FactsCache(options.maxCachedFacts ?? 200_000);
     // The database may have lost its latest changes: a standby was promoted, or a backup was restored. The next changes then
     // reuse the versions of the lost ones, and facts from before would seem current.
-    this.#connection = new AdmissionConnection(options.connection, () => this.#cache.invalidate());
+    this.#connection = new AdmissionConnection(options.connection, () => {
+      this.#cache.invalidate();
+      this.#epoch += 1;
+    });
     this.#onStatement = options.onStatement ?? (() => undefined);
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.#scheduler = new Scheduler<PendingRequest>(
@@ -110,6 +115,7 @@ export class Admission {
         requirement,
         address,
         facts,
+        epoch: this.#epoch,
         arrivedAt: performance.now(),
         answer,
         wasPostponed: false,
@@ -123,6 +129,12 @@ export class Admission {
    * promise to each of them.
    */
   #execute(requests: readonly PendingRequest[]): Promise<void> | undefined {
+    // Requests may have waited for this connection with facts from before it.
+    for (const request of requests) {
+      if (request.epoch === this.#epoch) continue;
+      request.facts = undefined;
+      request.epoch = this.#epoch;
+    }
     const { known, isolated, deferred } = composeBatches(requests, this.#isolatedKeys);
     this.#scheduler.requeue(deferred);
     const hasIsolated = isolated.usageGroups.size + isolated.lookupGroups.size > 0;

@@ -32,6 +32,8 @@ export interface PendingRequest extends AdmissionRequest, PendingState {
   readonly answer: (verdict: Verdict) => void;
   /** Removed when the key's version has changed, and set when the key has been looked up. */
   facts: KeyFacts | undefined;
+  /** How many connections admission had opened when the facts were taken. Facts from an earlier connection don't count. */
+  epoch: number;
 }
 
 /** Requests with one secret of a key that a statement counts, and the facts by which they were allowed. */

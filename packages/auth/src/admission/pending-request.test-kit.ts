@@ -8,6 +8,7 @@ export function createPendingRequest(request: Partial<PendingRequest> = {}): Pen
     requirement: undefined,
     address: undefined,
     facts: validFacts,
+    epoch: 0,
     mayFillQueue: true,
     arrivedAt: 0,
     answer: () => undefined,

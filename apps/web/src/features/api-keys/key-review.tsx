@@ -53,7 +53,7 @@ export function KeyReview({
           {isInvalid("quota") || isInvalid("windowSeconds") ? "Invalid rate limit" : describeLimit(limit)}
         </dd>
         <dt>Expires</dt>
-        <dd>{describeRequestedExpiry(expiresAt)}</dd>
+        <dd>{isInvalid("expiryDate") ? "No date entered" : describeRequestedExpiry(expiresAt)}</dd>
       </dl>
     </section>
   );

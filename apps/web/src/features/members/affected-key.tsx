@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import type { AffectedKey } from "../../server/trpc.ts";
-import { formatCount } from "../../ui/count.ts";
-import { RelativeTime } from "../../ui/relative-time.tsx";
+import { countOf } from "../../ui/count.ts";
+import { LastUseHour } from "../../ui/last-use-hour.tsx";
 import classes from "./key-impact.module.css";
 
 interface KeyProps {
@@ -24,7 +24,7 @@ export function KeyUses({ apiKey }: KeyProps): ReactElement {
       {describeUses(apiKey)}
       {lastUsedAt !== null && (
         <>
-          , last <RelativeTime at={lastUsedAt} />
+          , last used <LastUseHour startsAt={lastUsedAt} thisHour="this hour" />
         </>
       )}
       .
@@ -55,5 +55,7 @@ export function isReplaceable({ expiresAt }: AffectedKey): boolean {
 }
 
 function describeUses({ recentUses }: AffectedKey): string {
-  return recentUses === 0 ? "Not used here in 30 days" : `${formatCount(recentUses)} uses here in 30 days`;
+  return recentUses === 0
+    ? "Not used here in 30 days"
+    : `${countOf(recentUses, "use", "uses")} here in 30 days`;
 }

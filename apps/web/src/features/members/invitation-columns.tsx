@@ -7,7 +7,12 @@ import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
 import classes from "./member-columns.module.css";
 
-const statusTitles = { expired: "Expired", invalid: "No longer valid" } as const;
+/** The label of each status of an invitation. */
+export const invitationStatusTitles = {
+  pending: "Pending",
+  expired: "Expired",
+  invalid: "No longer valid",
+} as const satisfies Record<Invitation["status"], string>;
 
 /** The columns of the invitations to a workspace. */
 export const invitationColumns: readonly [DataColumn<Invitation>, ...DataColumn<Invitation>[]] = [
@@ -23,14 +28,14 @@ export const invitationColumns: readonly [DataColumn<Invitation>, ...DataColumn<
         <span className={classes.name} title={email}>
           <EmailAddress address={email} />
         </span>
-        {status !== "pending" && <Tag>{statusTitles[status]}</Tag>}
+        {status !== "pending" && <Tag>{invitationStatusTitles[status]}</Tag>}
       </span>
     ),
   },
   {
     id: "role",
     label: "Role",
-    minWidth: 96,
+    minWidth: 88,
     grow: 0,
     rank: 1,
     cell: ({ role }) => roleTitles[role],
@@ -56,7 +61,7 @@ export const invitationColumns: readonly [DataColumn<Invitation>, ...DataColumn<
     id: "expiresAt",
     label: "Expires",
     isTime: true,
-    minWidth: 112,
+    minWidth: 120,
     grow: 0,
     rank: 2,
     cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,

@@ -22,7 +22,7 @@ export function InvitationLink({ invitation }: { readonly invitation: SentInvita
         until {until}. You can’t see it again.
       </p>
       <div className={classes.code}>
-        <CodeLine code={url} copyLabel="Copy link" />
+        <CodeLine code={url} copyLabel="Copy link" hasAutofocus />
       </div>
     </>
   );

@@ -10,14 +10,16 @@ import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import removalClasses from "../../ui/removal.module.css";
 import { useStable } from "../../ui/use-stable.ts";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
-import { invitationColumns } from "./invitation-columns.tsx";
+import { invitationColumns, invitationStatusTitles } from "./invitation-columns.tsx";
 import { defaultInvitationSort, type InvitationsSearch } from "./invitations-search.ts";
 import { bulkInvitations, invitationActions } from "./member-bulk-actions.tsx";
 import { useInvitations } from "./use-invitations.ts";
@@ -92,6 +94,8 @@ export function InvitationsPage(): ReactElement {
       {label}
     </Button>
   );
+  const { q, status } = search;
+  const isFiltered = q !== undefined || status !== undefined;
   return (
     <>
       <PageHeader
@@ -110,10 +114,20 @@ export function InvitationsPage(): ReactElement {
       />
       <GrowingTable
         label="Invitations"
+        searchField={{ label: "Search invitations", placeholder: "Search by email address" }}
+        filters={
+          <FilterSelect
+            label="Status"
+            anyLabel="Any status"
+            options={invitationStatusTitles}
+            value={status}
+            onChoose={(chosen) => table.change({ status: chosen })}
+          />
+        }
         list={list}
         nouns={bulkInvitations.nouns}
         total={total}
-        isFiltered={false}
+        isFiltered={isFiltered}
         failureTitle="Couldn’t load invitations"
         columns={invitationColumns}
         idOf={idOf}
@@ -134,7 +148,20 @@ export function InvitationsPage(): ReactElement {
             />
           ),
         }}
-        empty={<NoInvitations action={inviteButton("Create an invitation")} />}
+        empty={
+          isFiltered ? (
+            <NoMatch
+              noun="invitation"
+              search={q}
+              hasFilters={status !== undefined}
+              onClear={() => table.change({ q: undefined, status: undefined })}
+            >
+              Search covers email addresses.
+            </NoMatch>
+          ) : (
+            <NoInvitations action={inviteButton("Create an invitation")} />
+          )
+        }
       />
       <LazyDialog
         source={inviteDialog}

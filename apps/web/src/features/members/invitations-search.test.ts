@@ -6,7 +6,13 @@ test("parses order, columns, page size and selection", () => {
   expect(parseInvitationsSearch(search)).toEqual({ ...search, size: 10 });
 });
 
+test.each(["pending", "expired", "invalid"])("parses the search and the status %s", (status) => {
+  expect(parseInvitationsSearch({ q: "grace", status })).toEqual({ q: "grace", status });
+});
+
 test("drops what the list doesn't have, and default values", () => {
-  expect(parseInvitationsSearch({ sort: "createdAt", size: "50", q: "grace", page: "2" })).toEqual({});
+  expect(parseInvitationsSearch({ sort: "createdAt", size: "50", q: " ", page: "2" })).toEqual({});
   expect(parseInvitationsSearch({ sort: "role", size: "7", selected: "<b>" })).toEqual({});
+  for (const status of ["accepted", "toString", 1, ["pending"]])
+    expect(parseInvitationsSearch({ status })).toEqual({});
 });

@@ -46,19 +46,30 @@ export function InviteDialog(props: InviteDialogProps): ReactElement {
 
 function Invite({ workspace, grantableRoles, onClose }: InviteDialogProps): ReactElement {
   const [sent, setSent] = useState<SentInvitation>();
+  const [isAnother, setIsAnother] = useState(false);
+  const inviteAnother = () => {
+    setSent(undefined);
+    setIsAnother(true);
+  };
   if (!sent) {
     return (
-      <InviteForm workspace={workspace} grantableRoles={grantableRoles} onSent={setSent} onClose={onClose} />
+      <InviteForm
+        workspace={workspace}
+        grantableRoles={grantableRoles}
+        isAnother={isAnother}
+        onSent={setSent}
+        onClose={onClose}
+      />
     );
   }
   return (
     <>
       <InvitationLink invitation={sent} />
       <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={() => setSent(undefined)}>
+        <Button variant="default" onClick={inviteAnother}>
           Invite another person
         </Button>
-        <Button onClick={onClose} data-autofocus>
+        <Button onClick={onClose} autoFocus={sent.url === undefined}>
           Done
         </Button>
       </Group>
@@ -67,10 +78,13 @@ function Invite({ workspace, grantableRoles, onClose }: InviteDialogProps): Reac
 }
 
 interface InviteFormProps extends Omit<InviteDialogProps, "isOpen"> {
+  /** Whether the dialog is already open, so that the form itself takes the focus. */
+  readonly isAnother: boolean;
   readonly onSent: (invitation: SentInvitation) => void;
 }
 
-function InviteForm({ workspace, grantableRoles, onSent, onClose }: InviteFormProps): ReactElement {
+function InviteForm(props: InviteFormProps): ReactElement {
+  const { workspace, grantableRoles, isAnother, onSent, onClose } = props;
   const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
   const queryClient = useQueryClient();
   const form = useForm({
@@ -116,6 +130,7 @@ function InviteForm({ workspace, grantableRoles, onSent, onClose }: InviteFormPr
         type="email"
         autoComplete="off"
         data-autofocus
+        autoFocus={isAnother}
         required
         withAsterisk={false}
       />

@@ -116,14 +116,15 @@ interface ImpactProps {
 function Impact(props: ImpactProps): ReactElement {
   const { keys, omitted, isRemoval, member, canReplace, replacementRole } = props;
   const { isReplacing, failure, onReplace } = props;
-  const [isOffered, setIsOffered] = useState(false);
+  /** Undefined until the user has chosen to replace keys. */
+  const [isOffered, setIsOffered] = useState<boolean>();
   const replaceable = keys.filter(isReplaceable);
   const [selected, setSelected] = useState<ReadonlySet<string>>(
     () => new Set(replaceable.map(({ id }) => id)),
   );
   const suggestedName = `Integrations of ${member.name}`.slice(0, 100);
   const [name, setName] = useState(suggestedName);
-  useUnsavedInput(() => isOffered && name !== suggestedName);
+  useUnsavedInput(() => isOffered === true && name !== suggestedName);
   const select = (id: string, isSelected: boolean) =>
     setSelected(
       (before) => new Set(isSelected ? [...before, id] : [...before].filter((other) => other !== id)),
@@ -172,7 +173,7 @@ function Impact(props: ImpactProps): ReactElement {
             maxLength={100}
             error={isInvalid && "Enter a name."}
             onChange={({ currentTarget }) => setName(currentTarget.value)}
-            data-autofocus
+            autoFocus
           />
           <Group gap={8} justify="flex-end">
             <Button variant="default" disabled={isReplacing} onClick={() => setIsOffered(false)}>
@@ -190,7 +191,8 @@ function Impact(props: ImpactProps): ReactElement {
       ) : (
         canReplace &&
         replaceable.length > 0 && (
-          <Button variant="default" onClick={() => setIsOffered(true)}>
+          // After "Don’t replace", the button that had the focus is removed.
+          <Button variant="default" autoFocus={isOffered === false} onClick={() => setIsOffered(true)}>
             Move to a service account
           </Button>
         )

@@ -44,12 +44,17 @@ export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
         you confirm below. To wait for the switch, {isSelf ? "don’t confirm yet" : "keep the member for now"}.
       </p>
       <ul className={classes.keys}>
-        {keys.map(({ id, name: keyName, key }) => (
+        {keys.map(({ id, name: keyName, key }, index) => (
           <li key={id} className={classes.secret}>
             <span className={classes.name}>
               <bdi>{keyName}</bdi>
             </span>
-            <CodeLine code={key} copyLabel={`Copy the key ${keyName}`} onCopied={() => onCopied(id)} />
+            <CodeLine
+              code={key}
+              copyLabel={`Copy the key ${keyName}`}
+              hasAutofocus={index === 0}
+              onCopied={() => onCopied(id)}
+            />
             <span className={classes.detail} role="status">
               <Use at={lastUses.get(id) ?? null} />
             </span>

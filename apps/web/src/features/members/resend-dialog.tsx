@@ -47,7 +47,7 @@ function Resend({
       <>
         <InvitationLink invitation={resend.data} />
         <Group justify="flex-end">
-          <Button onClick={onClose} data-autofocus>
+          <Button onClick={onClose} autoFocus={resend.data.url === undefined}>
             Done
           </Button>
         </Group>

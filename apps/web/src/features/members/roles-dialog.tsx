@@ -1,7 +1,7 @@
-import { Modal } from "@mantine/core";
+import { Modal, Skeleton } from "@mantine/core";
 import { IconCheck } from "@tabler/icons-react";
 import { useSuspenseQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, Suspense } from "react";
 import { roles, roleTitles } from "../../server/roles.ts";
 import { trpc } from "../../server/trpc.ts";
 import classes from "./roles-dialog.module.css";
@@ -14,8 +14,11 @@ interface RolesDialogProps {
 export function RolesDialog({ isOpen, onClose }: RolesDialogProps): ReactElement {
   return (
     <Modal opened={isOpen} onClose={onClose} title="What each role can do" size={640}>
-      <RoleList />
-      <RoleTable />
+      {/* While the roles load, the page behind the dialog stays. */}
+      <Suspense fallback={<Skeleton h={560} role="status" aria-label="Loading the roles" />}>
+        <RoleList />
+        <RoleTable />
+      </Suspense>
       <p className={classes.note}>
         Every member can leave the workspace and manage their own API keys. A key can do what its owner’s role
         allows.

@@ -3,9 +3,11 @@ import { trpc, trpcClient } from "../../server/trpc.ts";
 import type { InvitationSort, InvitationsSearch } from "./invitations-search.ts";
 
 /** The invitations of a workspace, in pages. */
-export function useInvitations(workspaceId: string, { sort, size }: InvitationsSearch) {
+export function useInvitations(workspaceId: string, { q, status, sort, size }: InvitationsSearch) {
   const input = {
     workspaceId,
+    ...(q && { search: q }),
+    ...(status && { status }),
     ...(sort && { sort: sort as InvitationSort }), // parseTableSearch accepts no other.
     ...(size && { pageSize: size }),
   };

@@ -187,12 +187,10 @@ function ResetLinkShown({
         {describeExactly(new Date(link.expiresAt))}. You can’t see it again.
       </p>
       <div className={classes.code}>
-        <CodeLine code={link.url} copyLabel="Copy link" />
+        <CodeLine code={link.url} copyLabel="Copy link" hasAutofocus />
       </div>
       <Group justify="flex-end">
-        <Button onClick={onClose} data-autofocus>
-          Done
-        </Button>
+        <Button onClick={onClose}>Done</Button>
       </Group>
     </>
   );

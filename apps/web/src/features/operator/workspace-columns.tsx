@@ -32,6 +32,7 @@ export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataC
     {
       id: "memberCount",
       label: "People",
+      order: "memberCount",
       isNumeric: true,
       minWidth: 92,
       grow: 0,
@@ -50,6 +51,7 @@ export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataC
     {
       id: "keyCount",
       label: "API keys",
+      order: "keyCount",
       isNumeric: true,
       minWidth: 88,
       grow: 0,

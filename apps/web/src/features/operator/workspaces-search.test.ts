@@ -10,6 +10,19 @@ test("parses the search, the order, the page size and the columns, and omits def
   expect(parseWorkspacesSearch({ q: " ", sort: "createdAt", size: "50" })).toEqual({});
 });
 
-test.each([{ q: 3 }, { sort: "email" }, { sort: "toString" }])("drops the invalid search %j", (search) => {
-  expect(parseWorkspacesSearch(search)).toEqual({});
-});
+test.each(["createdAt", "name", "slug", "memberCount", "keyCount"])(
+  "parses the order by %s, in both directions",
+  (order) => {
+    const descending = { sort: `-${order}` };
+    expect(parseWorkspacesSearch(descending)).toEqual(descending);
+    const ascending = { sort: order };
+    expect(parseWorkspacesSearch(ascending)).toEqual(order === "createdAt" ? {} : ascending);
+  },
+);
+
+test.each([{ q: 3 }, { sort: "email" }, { sort: "toString" }, { sort: "auditEventCount" }])(
+  "drops the invalid search %j",
+  (search) => {
+    expect(parseWorkspacesSearch(search)).toEqual({});
+  },
+);

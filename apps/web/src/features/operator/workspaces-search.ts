@@ -1,6 +1,6 @@
 import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
 
-const orders = ["createdAt", "name", "slug"] as const;
+const orders = ["createdAt", "name", "slug", "memberCount", "keyCount"] as const;
 type WorkspaceOrder = (typeof orders)[number];
 /** What the API sorts workspaces by. */
 export type WorkspaceSort = WorkspaceOrder | `-${WorkspaceOrder}`;

@@ -25,14 +25,13 @@ interface KeyListsProps {
 /** The busiest keys of a workspace, those that expire soon, and those that are unused. */
 export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElement {
   const now = useNow();
-  const prefix = keys?.isOwn ? "Your " : "";
-  const title = (text: string) => (prefix ? prefix + text.charAt(0).toLowerCase() + text.slice(1) : text);
+  const isOwn = keys?.isOwn ?? false;
   return (
     <>
-      <Section title={title("Busiest API keys")} isBusy={!keys}>
+      <Section title={isOwn ? "Your busiest API keys" : "Busiest API keys"} isBusy={!keys}>
         <Items
           items={keys?.busiest}
-          empty={`No requests were allowed in the last ${usageRanges[range].label}.`}
+          empty={`${isOwn ? "No requests with your keys" : "No requests"} were allowed in the last ${usageRanges[range].label}.`}
           describe={(key) => ({
             id: key.id,
             name: key.isDeleted ? (
@@ -53,7 +52,7 @@ export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElem
         />
       </Section>
       <Section
-        title={title("API keys that expire within 30 days")}
+        title={isOwn ? "Your API keys that expire within 30 days" : "API keys that expire within 30 days"}
         action={<ShowAll slug={slug} status="expiring" list={keys?.expiring} />}
       >
         <Items
@@ -74,7 +73,7 @@ export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElem
         />
       </Section>
       <Section
-        title={title("Unused API keys")}
+        title={isOwn ? "Your unused API keys" : "Unused API keys"}
         action={<ShowAll slug={slug} status="unused" list={keys?.unused} />}
       >
         <Items

@@ -36,6 +36,11 @@ function showFailure(error: unknown): void {
 export function FactorsSection(): ReactElement {
   const factors = useQuery(trpc.factors.get.queryOptions());
   const [codes, setCodes] = useState<readonly string[]>();
+  const closeCodes = () => {
+    setCodes(undefined);
+    // The button that opened the dialog was replaced, so the focus moves to the page.
+    document.getElementById("content")?.focus();
+  };
   return (
     <Section title="Second factors">
       <QueryPanel query={factors} failureTitle="Couldn’t load your second factors" height={74}>
@@ -49,7 +54,7 @@ export function FactorsSection(): ReactElement {
           </ul>
         )}
       </QueryPanel>
-      <LazyDialog source={recoveryCodesDialog} props={{ codes, onClose: () => setCodes(undefined) }} />
+      <LazyDialog source={recoveryCodesDialog} props={{ codes, onClose: closeCodes }} />
     </Section>
   );
 }

@@ -22,16 +22,14 @@ export function WebhookSecret({ secret, onDone }: WebhookSecretProps): ReactElem
         shown again.
       </p>
       <div className={classes.code}>
-        <CodeLine code={secret} copyLabel="Copy secret" onCopied={() => onCopied("secret")} />
+        <CodeLine code={secret} copyLabel="Copy secret" hasAutofocus onCopied={() => onCopied("secret")} />
       </div>
       <p className={classes.words} role="alert">
         {isWarningShown &&
           "You haven’t copied the secret, and it won’t be shown again. Press Done again to close without copying it."}
       </p>
       <Group justify="flex-end">
-        <Button onClick={() => attempt(onDone)} data-autofocus>
-          Done
-        </Button>
+        <Button onClick={() => attempt(onDone)}>Done</Button>
       </Group>
     </>
   );

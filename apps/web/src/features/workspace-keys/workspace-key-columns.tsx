@@ -9,6 +9,7 @@ import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { hasKeyPage } from "../../ui/has-key-page.ts";
 import { describeStatus } from "../../ui/key-status.ts";
+import { LastUseHour } from "../../ui/last-use-hour.tsx";
 import { nameOwner } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadges } from "../../ui/status-badge.tsx";
@@ -148,14 +149,6 @@ function describeRejectionHere({
     return `Blocked by ${blocker ?? "the operator or a former member"}`;
   }
   return violation ? `Rejected by the workspace’s policy: ${violationTitles[violation]}` : undefined;
-}
-
-/** Uses in one workspace are counted by hour. */
-function LastUseHour({ startsAt }: { readonly startsAt: string }): ReactElement {
-  const now = useNow();
-  const hours = Math.floor((now.getTime() - Date.parse(startsAt)) / 3_600_000);
-  if (hours < 1) return <span title="Uses in a workspace are counted by hour">This hour</span>;
-  return <RelativeTime at={startsAt} />;
 }
 
 /** The restrictions of a key, in a few words each. */

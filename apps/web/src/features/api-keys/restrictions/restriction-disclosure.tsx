@@ -14,15 +14,16 @@ export function RestrictionDisclosure({
   readonly form: RestrictionForm;
   readonly hasOneWorkspace: boolean;
 }): ReactElement {
-  const [isOpen, { toggle }] = useDisclosure(false);
+  const [isOpen, { open, toggle }] = useDisclosure(false);
   const id = useId();
   const hasErrors = Object.keys(form.errors).some((name) => name !== "expiryDate");
-  const isShown = isOpen || hasErrors;
+  // Stays open when the errors are corrected, because the user is editing one of the fields.
+  if (hasErrors && !isOpen) open();
   return (
     <div className={classes.box}>
       <UnstyledButton
         className={classes.toggle}
-        aria-expanded={isShown}
+        aria-expanded={isOpen}
         aria-controls={id}
         onClick={toggle}
         disabled={hasErrors}
@@ -37,8 +38,8 @@ export function RestrictionDisclosure({
           </span>
         </span>
       </UnstyledButton>
-      <div id={id} className={classes.fields} hidden={!isShown}>
-        {isShown && (
+      <div id={id} className={classes.fields} hidden={!isOpen}>
+        {isOpen && (
           <RestrictionFields form={form} expiresAt={null} isExpiryHidden hasOneWorkspace={hasOneWorkspace} />
         )}
       </div>
