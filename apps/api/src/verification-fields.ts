@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { digestKey } from "@latchkey/auth/key-format";
+import { digestKey, isWellFormedApiKey } from "@latchkey/auth/key-format";
 import { parsePermissionQuery } from "@latchkey/auth/permission-query";
 import type { Verification } from "@latchkey/auth/verification";
 import { issuedKeyLimits, maxLength, verificationLimits } from "@latchkey/limits";
@@ -15,7 +15,7 @@ const cost = z.int().min(0).max(maxCost);
 const permissionQuery = z
   .string()
   .max(maxQueryLength)
-  .meta({ pattern: "^[A-Za-z0-9_.()\\s-]*$" })
+  .meta({ pattern: "^[A-Za-z0-9_:.()\\s-]*$" })
   .transform((text, context) => {
     const query = parsePermissionQuery(text);
     if (query.kind !== "error") return query;
@@ -44,7 +44,8 @@ export const verificationRequest = z.strictObject({
   workspaceId: workspaceId
     .meta({
       ...shownId("workspace").meta(),
-      description: "The workspace that the key must belong to. Any in which you may verify keys, by default.",
+      description:
+        "The workspace that the key must belong to. Any in which you may verify keys, by default. An API key (`lk_…`) is verified only with its workspace, and has there the permissions of its owner.",
     })
     .exactOptional(),
   permissions: permissionQuery
@@ -95,6 +96,7 @@ export function toVerification(request: z.output<typeof verificationRequest>): V
   const { key, keyspaceId, workspaceId, permissions, cost, limits, clientIp } = request;
   return {
     digest: digestKey(key),
+    isApiKey: isWellFormedApiKey(key),
     keyspaceId,
     workspaceId,
     permissions,

@@ -251,3 +251,28 @@ test("the verified key is in no log and in no record", async () => {
   expect(rows).toHaveLength(1);
   expect(JSON.stringify(rows)).not.toContain(secret);
 });
+
+test("an API key is verified with its workspace, and has there the permissions of its owner", async () => {
+  const [team, other] = [await addTeam(app), await addTeam(app)];
+  const viewer = await join(app, team, "viewer");
+  const permissions = "members:read";
+  const { body } = await verify(team.owner.secret, {
+    key: viewer.secret,
+    workspaceId: team.id,
+    permissions,
+  });
+  expect(body).toMatchObject({
+    valid: true,
+    keyId: expect.stringMatching(/^key_/),
+    keyspaceId: null,
+    workspaceId: team.id,
+    permissions: expect.arrayContaining(["workspace:read", "members:read"]),
+  });
+  expect((await verify(team.owner.secret, { key: viewer.secret })).body).toEqual(notFound);
+  expect((await verify(other.owner.secret, { key: viewer.secret, workspaceId: team.id })).body).toEqual(
+    notFound,
+  );
+  expect((await verify(other.owner.secret, { key: viewer.secret, workspaceId: other.id })).body).toEqual(
+    notFound,
+  );
+});

@@ -1,5 +1,5 @@
 import type { VerificationResult } from "@latchkey/auth/verification";
-import { encodeId } from "@latchkey/db/ids";
+import { encodeId, type IssuedKeyId, type KeyId } from "@latchkey/db/ids";
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { shownId, shownText, timestamp } from "../schemas.ts";
@@ -24,7 +24,7 @@ export const verificationResult = z
         description:
           "Why the key is valid or not. The checks are made in this order: `NOT_FOUND` (no such key, or you may not verify it; all other fields are null or empty), `DISABLED` (the key or its keyspace), `EXPIRED`, `FORBIDDEN` (the IP address is in none of the key's ranges), `INSUFFICIENT_PERMISSIONS`, `RATE_LIMITED`, `USAGE_EXCEEDED` (too few credits), `VALID`. Only a valid key spends anything.",
       }),
-    keyId: shownId("issuedKey").nullable(),
+    keyId: shownId("issuedKey", "key").nullable(),
     keyspaceId: shownId("keyspace").nullable(),
     workspaceId: shownId("workspace").nullable(),
     externalId: shownText(maxLength.externalId).nullable().meta({
@@ -81,8 +81,12 @@ export function presentVerification(result: VerificationResult): z.input<typeof 
   return {
     valid: code === "VALID",
     code,
-    keyId: encodeId("issuedKey", key.keyId),
-    keyspaceId: encodeId("keyspace", key.keyspaceId),
+    // An API key belongs to no keyspace.
+    keyId:
+      key.keyspaceId === null
+        ? encodeId("key", key.keyId as KeyId)
+        : encodeId("issuedKey", key.keyId as IssuedKeyId),
+    keyspaceId: key.keyspaceId && encodeId("keyspace", key.keyspaceId),
     workspaceId: encodeId("workspace", key.workspaceId),
     externalId: key.externalId,
     name: key.name,

@@ -4,8 +4,8 @@ import type { KeyFacts } from "../admission/decision.ts";
 import { membershipAs, validFacts } from "../admission/facts.test-kit.ts";
 import { createIpMatcher } from "../ip-ranges.ts";
 import { compileRestrictions } from "../restrictions.ts";
+import { apiKeyLimitName } from "./api-key-target.ts";
 import {
-  apiKeyLimitName,
   type Counter,
   type CounterId,
   decideRequest,
@@ -14,7 +14,7 @@ import {
   type KnownRequest,
   type LockedState,
 } from "./decide-verification.ts";
-import type { IssuedKeyFacts } from "./issued-key-facts.ts";
+import type { VerifiableKey } from "./issued-key-facts.ts";
 import type { MeterState } from "./meters.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
 import type { Verification, VerificationResult } from "./verification.ts";
@@ -25,13 +25,12 @@ const keyspaceId = "keyspace" as KeyspaceId;
 
 const caller: KeyFacts = { ...validFacts, memberships: new Map([[workspaceId, membershipAs("member")]]) };
 
-const issued: IssuedKeyFacts = {
+const issued: VerifiableKey = {
   keyId: "issued" as IssuedKeyId,
   workspaceId,
   keyspaceId,
   version: 1,
-  keyspaceVersion: 0,
-  isKeyspaceDisabled: false,
+  owner: { id: keyspaceId, version: 0 },
   isDisabled: false,
   isUnusedSecret: false,
   expiresAt: null,
@@ -41,12 +40,14 @@ const issued: IssuedKeyFacts = {
   permissions: ["documents.read"],
   limits: [],
   refill: null,
+  idleAt: null,
   allowsAddress: undefined,
   consumer: null,
 };
 
 const verification: Verification = {
   digest: "digest",
+  isApiKey: false,
   keyspaceId: undefined,
   workspaceId: undefined,
   permissions: undefined,
@@ -80,7 +81,7 @@ function verifyOne({
   callerFacts = caller,
   earlier,
 }: {
-  readonly facts?: Partial<IssuedKeyFacts>;
+  readonly facts?: Partial<VerifiableKey>;
   readonly request?: Partial<Verification>;
   readonly meters?: Partial<MeterState>;
   readonly callerFacts?: KeyFacts;
@@ -121,7 +122,6 @@ describe("codes", () => {
   /** What makes a key invalid, in the order of the checks. */
   const faults = [
     ["DISABLED", { facts: { isDisabled: true } }],
-    ["DISABLED", { facts: { isKeyspaceDisabled: true } }],
     ["EXPIRED", { facts: { expiresAt: now } }],
     ["FORBIDDEN", { facts: { allowsAddress: createIpMatcher(["198.51.100.0/24"]) } }],
     ["INSUFFICIENT_PERMISSIONS", { request: { permissions: parse("documents.write") } }],
@@ -383,6 +383,11 @@ describe("facts that have changed decide nothing", () => {
     [
       "the caller's expiry",
       { ...request, caller: { ...caller, validUntil: new Date(now).toISOString() } },
+      lock([counterOf(caller.keyId), counterOf(issued.keyId)]),
+    ],
+    [
+      "the key's idle time in the workspace",
+      { ...request, targets: [{ ...issued, idleAt: now }] },
       lock([counterOf(caller.keyId), counterOf(issued.keyId)]),
     ],
     [

@@ -1,6 +1,7 @@
 import type { ConsumerId, IssuedKeyId, KeyId } from "@latchkey/db/ids";
 import { decide, type KeyFacts, type Limit } from "../admission/decision.ts";
-import type { ConsumerFacts, IssuedKeyFacts } from "./issued-key-facts.ts";
+import { apiKeyLimitName } from "./api-key-target.ts";
+import type { ConsumerFacts, VerifiableKey } from "./issued-key-facts.ts";
 import {
   type Charge,
   type LimitResult,
@@ -43,16 +44,18 @@ export interface KnownRequest {
   readonly caller: KeyFacts;
   readonly verifications: readonly Verification[];
   /** The key of each verification, from {@link findTarget}; undefined if the caller may verify none with this digest. */
-  readonly targets: readonly (IssuedKeyFacts | undefined)[];
+  readonly targets: readonly (VerifiableKey | undefined)[];
   /** What is known about earlier requests with the same name; undefined for a request without a name. */
   readonly earlier: EarlierRequest | undefined;
 }
 
+/** The key that a verification has spent from; null for none. */
+export type SpentKey = IssuedKeyId | KeyId | null;
+
 /** An earlier request with the same name. */
 export type EarlierRequest =
-  /** The keys that it spent from, by the position of the verification; null for a verification that spent nothing. */
-  | { readonly kind: "known"; readonly spent: readonly (IssuedKeyId | null)[] }
-  | { readonly kind: "name-reused" };
+  /** The keys that it spent from, by the position of the verification. */
+  { readonly kind: "known"; readonly spent: readonly SpentKey[] } | { readonly kind: "name-reused" };
 
 export type RequestDecision =
   /** Facts have changed since they were read. Nothing was spent. */
@@ -120,15 +123,16 @@ function currentCounter(state: LockedState, id: CounterId, version: number): Cou
 
 /** Whether the facts of a key are current, and the caller's membership has not become idle. */
 function isCurrent(
-  { keyId, version, workspaceId, keyspaceId, keyspaceVersion, consumer }: IssuedKeyFacts,
+  { keyId, version, workspaceId, owner, idleAt, consumer }: VerifiableKey,
   { caller, state }: { readonly caller: KeyFacts; readonly state: LockedState },
 ): boolean {
-  const idleAt = caller.memberships.get(workspaceId)?.idleAt ?? null;
+  const callerIdleAt = caller.memberships.get(workspaceId)?.idleAt ?? null;
   return (
     currentCounter(state, keyId, version) !== undefined &&
-    state.isOwnerCurrent(keyspaceId, keyspaceVersion) &&
+    state.isOwnerCurrent(owner.id, owner.version) &&
     (consumer === null || isConsumerCurrent(consumer, state)) &&
-    (idleAt === null || Date.parse(idleAt) > state.now)
+    (idleAt === null || idleAt > state.now) &&
+    (callerIdleAt === null || Date.parse(callerIdleAt) > state.now)
   );
 }
 
@@ -149,9 +153,9 @@ export function findTarget(
   }: {
     readonly caller: KeyFacts;
     readonly address: string | undefined;
-    readonly candidates: readonly IssuedKeyFacts[];
+    readonly candidates: readonly VerifiableKey[];
   },
-): IssuedKeyFacts | undefined {
+): VerifiableKey | undefined {
   return candidates.find((facts) => {
     if (keyspaceId !== undefined && facts.keyspaceId !== keyspaceId) return false;
     if (workspaceId !== undefined && facts.workspaceId !== workspaceId) return false;
@@ -171,9 +175,6 @@ export function listCounterIds({ caller, targets }: Pick<KnownRequest, "caller" 
   ];
 }
 
-/** The name of the only limit of an API key. */
-export const apiKeyLimitName = "";
-
 function spendCallerLimit(counter: Counter, { quota, windowSeconds }: Limit, now: number): LimitResult {
   const limit = { name: apiKeyLimitName, quota, windowSeconds, appliesAlways: true };
   const charge = { state: counter.meters, limits: [{ limit, cost: 1 }], credits: undefined };
@@ -191,7 +192,7 @@ function addUse(counter: Counter, { isUnusedSecret }: { readonly isUnusedSecret:
 /** The first limit that a verification names and neither its key nor the key's consumer has. */
 function findUnknownLimit(
   verifications: readonly Verification[],
-  keys: readonly (IssuedKeyFacts | undefined)[],
+  keys: readonly (VerifiableKey | undefined)[],
 ): VerificationOutcome | undefined {
   for (const [verification, { limits }] of verifications.entries()) {
     const facts = keys[verification];
@@ -208,7 +209,7 @@ const notFound = { code: "NOT_FOUND" } as const satisfies VerificationResult;
 /** Checks a key and, if it is valid, spends the costs of the verification. */
 function verify(
   verification: Verification,
-  { facts, state }: { readonly facts: IssuedKeyFacts | undefined; readonly state: LockedState },
+  { facts, state }: { readonly facts: VerifiableKey | undefined; readonly state: LockedState },
 ): VerificationResult {
   const counter = facts && state.counters.get(facts.keyId);
   if (!facts || !counter) return notFound;
@@ -228,14 +229,14 @@ function verify(
     if (cost > 0) addUse(counter, facts);
   }
   const { limits, remainingCredits } = spending;
-  return { code, key: describeKey(facts), limits, remainingCredits };
+  return { code, key: describeKey(facts), limits: limits.map(describeLimit), remainingCredits };
 }
 
 const codes = { spent: "VALID", "rate-limited": "RATE_LIMITED", "usage-exceeded": "USAGE_EXCEEDED" } as const;
 
 /** Why a key is invalid, whatever its meters allow; undefined if it is valid. */
-function checkKey(facts: IssuedKeyFacts, { permissions, clientAddress }: Verification, now: number) {
-  if (facts.isDisabled || facts.isKeyspaceDisabled) return "DISABLED";
+function checkKey(facts: VerifiableKey, { permissions, clientAddress }: Verification, now: number) {
+  if (facts.isDisabled) return "DISABLED";
   if (facts.expiresAt !== null && facts.expiresAt <= now) return "EXPIRED";
   const { allowsAddress } = facts;
   if (allowsAddress && (clientAddress === undefined || !allowsAddress(clientAddress))) return "FORBIDDEN";
@@ -245,7 +246,7 @@ function checkKey(facts: IssuedKeyFacts, { permissions, clientAddress }: Verific
 
 /** The meters of the key and of its consumer that the verification is charged to. */
 function listCharges(
-  facts: IssuedKeyFacts,
+  facts: VerifiableKey,
   { cost, limits }: Verification,
   [own, shared]: readonly Counter[],
 ): Charge[] {
@@ -275,7 +276,11 @@ function applySpending(counters: readonly Counter[], { states }: Spending): void
   }
 }
 
-function describeKey(facts: IssuedKeyFacts): VerifiedKey {
+function describeLimit(limit: LimitResult): LimitResult {
+  return limit.name === apiKeyLimitName ? { ...limit, name: "key" } : limit;
+}
+
+function describeKey(facts: VerifiableKey): VerifiedKey {
   const { keyId, keyspaceId, workspaceId, consumer, name, meta, permissions, expiresAt } = facts;
   return {
     keyId,

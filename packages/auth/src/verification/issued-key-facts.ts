@@ -1,17 +1,26 @@
-import type { ConsumerId, IssuedKeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
+import type { ConsumerId, IssuedKeyId, KeyId, KeyspaceId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { createIpMatcher } from "../ip-ranges.ts";
 import type { RateLimit, Refill } from "./meters.ts";
 
-/** Everything that decides whether an issued key is valid, as stored in the database at one instant. */
-export interface IssuedKeyFacts {
-  readonly keyId: IssuedKeyId;
+/** The user or keyspace that a key belongs to. */
+export interface OwnerVersion {
+  readonly id: UserId | KeyspaceId | ConsumerId;
+  /** Changes with every change to the owner that affects the verification of its keys. */
+  readonly version: number;
+}
+
+/**
+ * Everything that decides whether a key is valid in a workspace, as stored in the database at one instant. An issued key
+ * belongs to one workspace; an API key has other facts in each workspace that it can reach.
+ */
+export interface VerifiableKey {
+  readonly keyId: IssuedKeyId | KeyId;
   readonly workspaceId: WorkspaceId;
-  readonly keyspaceId: KeyspaceId;
+  /** Null for an API key. */
+  readonly keyspaceId: KeyspaceId | null;
   /** Changes with every change to the key that affects its verification. */
   readonly version: number;
-  /** Changes with every change to the keyspace that affects the verification of its keys. */
-  readonly keyspaceVersion: number;
-  readonly isKeyspaceDisabled: boolean;
+  readonly owner: OwnerVersion;
   readonly isDisabled: boolean;
   /** Whether the presented secret is new after a rotation and no verification has used it. */
   readonly isUnusedSecret: boolean;
@@ -19,11 +28,14 @@ export interface IssuedKeyFacts {
   readonly expiresAt: number | null;
   /** When the overlap of the presented old secret ends, in milliseconds since the epoch; null for the current secret. */
   readonly overlapEndsAt: number | null;
-  readonly name: string;
-  readonly meta: Readonly<Record<string, unknown>>;
+  /** Null for an API key, like the next field. */
+  readonly name: string | null;
+  readonly meta: Readonly<Record<string, unknown>> | null;
   readonly permissions: readonly string[];
   readonly limits: readonly RateLimit[];
   readonly refill: Refill | null;
+  /** When the key becomes idle in the workspace, in milliseconds since the epoch; null for never. */
+  readonly idleAt: number | null;
   /** Whether an IP address is in one of the key's ranges; undefined for a key without ranges. */
   readonly allowsAddress: ((address: string) => boolean) | undefined;
   readonly consumer: ConsumerFacts | null;
@@ -61,9 +73,11 @@ export const findIssuedKeys = `
       'workspaceId', key.workspace_id,
       'keyspaceId', key.keyspace_id,
       'version', counter.version,
-      'keyspaceVersion', coalesce((select version from owner_versions where owner_id = key.keyspace_id), 0),
-      'isKeyspaceDisabled', keyspace.disabled_at is not null,
-      'isDisabled', key.disabled_at is not null,
+      'owner', json_build_object(
+        'id', key.keyspace_id,
+        'version', coalesce((select version from owner_versions where owner_id = key.keyspace_id), 0)
+      ),
+      'isDisabled', key.disabled_at is not null or keyspace.disabled_at is not null,
       'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
       'expiresAt', extract(epoch from key.expires_at) * 1000,
       'overlapEndsAt', case when key.good_until = '-infinity' then 0
@@ -89,10 +103,10 @@ export const findIssuedKeys = `
   ) candidate`;
 
 /** An element of {@link findIssuedKeys}. */
-export type StoredIssuedKey = Omit<IssuedKeyFacts, "allowsAddress"> & {
+export type StoredIssuedKey = Omit<VerifiableKey, "allowsAddress" | "idleAt"> & {
   readonly ipRanges: readonly string[] | null;
 };
 
-export function toIssuedKeyFacts({ ipRanges, ...facts }: StoredIssuedKey): IssuedKeyFacts {
-  return { ...facts, allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined };
+export function toVerifiableKey({ ipRanges, ...facts }: StoredIssuedKey): VerifiableKey {
+  return { ...facts, idleAt: null, allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined };
 }

@@ -14,7 +14,8 @@ export interface QueryError {
   readonly message: string;
 }
 
-const permissionForm = /^[a-z0-9_-]+(?:\.[a-z0-9_-]+)*$/;
+/** Permissions of API keys contain colons, such as `members:read`. */
+const permissionForm = /^[a-z0-9_:-]+(?:\.[a-z0-9_:-]+)*$/;
 /** Parentheses, words, and characters that are part of neither. */
 const tokenForm = /[()]|[^\s()]+/g;
 
@@ -83,7 +84,7 @@ class QueryParser {
         position,
         isKeyword
           ? "Expected a permission."
-          : "Expected a permission: lower-case letters, digits, hyphens and underscores, separated by periods.",
+          : "Expected a permission: lower-case letters, digits, hyphens, underscores and colons, separated by periods.",
       );
     }
     this.#termCount += 1;

@@ -1,14 +1,16 @@
 import { idempotencyLifetimeHours } from "@latchkey/db/idempotency-records";
-import type { IssuedKeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import type { KeyFacts } from "../admission/decision.ts";
 import { factsAsJson, keyOfSecret, type StoredFacts, toKeyFacts } from "../admission/stored-facts.ts";
-import { apiKeyLimitName, type Counter, type CounterId, type EarlierRequest } from "./decide-verification.ts";
+import { apiKeyLimitName } from "./api-key-target.ts";
+import type { Counter, CounterId, EarlierRequest, SpentKey } from "./decide-verification.ts";
 import {
   findIssuedKeys,
-  type IssuedKeyFacts,
+  type OwnerVersion,
   type StoredIssuedKey,
-  toIssuedKeyFacts,
+  toVerifiableKey,
+  type VerifiableKey,
 } from "./issued-key-facts.ts";
 import type { MeterState, Window } from "./meters.ts";
 import type { RequestName } from "./verification.ts";
@@ -17,7 +19,7 @@ import type { RequestName } from "./verification.ts";
 export async function findCandidates(
   client: pg.Client,
   digests: readonly string[],
-): Promise<readonly (readonly IssuedKeyFacts[])[]> {
+): Promise<readonly (readonly VerifiableKey[])[]> {
   const { rows } = await client.query<[readonly StoredIssuedKey[] | null]>({
     name: "verify-find-issued-keys",
     text: `
@@ -27,23 +29,23 @@ export async function findCandidates(
     values: [digests.map((digest) => Buffer.from(digest, "base64"))],
     rowMode: "array",
   });
-  return rows.map(([found]) => (found ?? []).map(toIssuedKeyFacts));
+  return rows.map(([found]) => (found ?? []).map(toVerifiableKey));
 }
 
 /** An API key to look up, and the workspace in which its user's role is needed. */
-export interface CallerLookup {
+export interface ApiKeyLookup {
   readonly digest: string;
   readonly workspaceId: WorkspaceId | undefined;
 }
 
-/** Finds the API keys that callers presented; undefined for a digest that no key has. */
-export async function findCallers(
+/** Finds API keys; undefined for a digest that no key has. */
+export async function findApiKeys(
   client: pg.Client,
-  lookups: readonly CallerLookup[],
+  lookups: readonly ApiKeyLookup[],
 ): Promise<readonly (KeyFacts | undefined)[]> {
   const found: (KeyFacts | undefined)[] = lookups.map(() => undefined);
   const { rows } = await client.query<[number, StoredFacts]>({
-    name: "verify-find-callers",
+    name: "verify-find-api-keys",
     text: `
       select lookup.position::integer, ${factsAsJson}
       from unnest($1::bytea[], $2::uuid[]) with ordinality as lookup (hash, workspace_id, position)
@@ -59,12 +61,6 @@ export async function findCallers(
   for (const [position, facts] of rows)
     found[position - 1] = toKeyFacts(facts, lookups[position - 1]?.workspaceId);
   return found;
-}
-
-/** An owner of keys, with the version of the facts that were read. */
-export interface OwnerVersion {
-  readonly id: string;
-  readonly version: number;
 }
 
 /**
@@ -247,7 +243,7 @@ export async function findEarlier(
 
 /** What a record holds of a request that verified keys: the keys that it spent from, by verification. */
 interface StoredSpending {
-  readonly spent: readonly (IssuedKeyId | null)[];
+  readonly spent: readonly SpentKey[];
 }
 
 /** Records what requests with names have spent. A record keeps its age, unless it had expired. */

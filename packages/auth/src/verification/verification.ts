@@ -1,4 +1,4 @@
-import type { IssuedKeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
+import type { IssuedKeyId, KeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
 import type { LimitResult } from "./meters.ts";
 import type { PermissionQuery } from "./permission-query.ts";
 
@@ -6,6 +6,8 @@ import type { PermissionQuery } from "./permission-query.ts";
 export interface Verification {
   /** SHA-256 of the whole key, in base64. */
   readonly digest: string;
+  /** Whether the key has the form of an API key, which is verified only in the workspace that the request names. */
+  readonly isApiKey: boolean;
   /** The keyspace that the key must belong to; undefined for any. */
   readonly keyspaceId: KeyspaceId | undefined;
   /** The workspace that the key must belong to; undefined for any. */
@@ -44,12 +46,13 @@ export type VerificationResult =
 
 /** A key that the caller may verify. */
 export interface VerifiedKey {
-  readonly keyId: IssuedKeyId;
-  readonly keyspaceId: KeyspaceId;
+  readonly keyId: IssuedKeyId | KeyId;
+  /** Null for an API key, like `name` and `meta`. */
+  readonly keyspaceId: KeyspaceId | null;
   readonly workspaceId: WorkspaceId;
   readonly externalId: string | null;
-  readonly name: string;
-  readonly meta: Readonly<Record<string, unknown>>;
+  readonly name: string | null;
+  readonly meta: Readonly<Record<string, unknown>> | null;
   readonly permissions: readonly string[];
   readonly expiresAt: Date | null;
 }

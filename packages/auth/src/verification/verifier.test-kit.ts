@@ -12,7 +12,7 @@ import { type RawBuilder, sql } from "kysely";
 import { onTestFinished } from "vitest";
 import { admissionKit, type TestKey } from "../admission/admission.test-kit.ts";
 import type { AdmissionOptions } from "../admission/options.ts";
-import { digestKey } from "../key-format.ts";
+import { digestKey, isWellFormedApiKey } from "../key-format.ts";
 import type { RateLimit, Refill } from "./meters.ts";
 import type { Verification } from "./verification.ts";
 import { Verifier, type VerifierAnswer } from "./verifier.ts";
@@ -121,6 +121,7 @@ export function verificationOf(
 ): Verification {
   return {
     digest: digestKey(secret),
+    isApiKey: isWellFormedApiKey(secret),
     keyspaceId: undefined,
     workspaceId: undefined,
     permissions: undefined,

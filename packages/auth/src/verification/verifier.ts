@@ -8,6 +8,7 @@ import type { AdmissionOptions } from "../admission/options.ts";
 import { type PendingState, Scheduler } from "../admission/scheduler.ts";
 import type { LimitState, Verdict } from "../admission/verdict.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
+import { toApiKeyTarget } from "./api-key-target.ts";
 import {
   decideRequest,
   findTarget,
@@ -15,15 +16,14 @@ import {
   listCounterIds,
   type RequestDecision,
 } from "./decide-verification.ts";
-import type { IssuedKeyFacts } from "./issued-key-facts.ts";
+import type { OwnerVersion, VerifiableKey } from "./issued-key-facts.ts";
 import type { LimitResult } from "./meters.ts";
 import {
-  type CallerLookup,
-  findCallers,
+  type ApiKeyLookup,
+  findApiKeys,
   findCandidates,
   findEarlier,
   lockCounters,
-  type OwnerVersion,
   recordSpending,
   writeCounters,
 } from "./statements.ts";
@@ -69,19 +69,19 @@ interface DecidedRequest {
  */
 export class Verifier {
   readonly #connection: AdmissionConnection;
-  readonly #callers: FactsCache;
-  readonly #candidates: Map<string, readonly IssuedKeyFacts[]> = new Map();
-  readonly #maxCandidates: number;
+  readonly #apiKeys: FactsCache;
+  readonly #issuedKeys: Map<string, readonly VerifiableKey[]> = new Map();
+  readonly #maxIssuedKeys: number;
   readonly #scheduler: Scheduler<PendingVerification>;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
 
   constructor(options: AdmissionOptions) {
-    this.#maxCandidates = options.maxCachedFacts ?? 200_000;
-    this.#callers = new FactsCache(this.#maxCandidates);
+    this.#maxIssuedKeys = options.maxCachedFacts ?? 200_000;
+    this.#apiKeys = new FactsCache(this.#maxIssuedKeys);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
     this.#connection = new AdmissionConnection(options.connection, () => {
-      this.#callers.invalidate();
-      this.#candidates.clear();
+      this.#apiKeys.invalidate();
+      this.#issuedKeys.clear();
     });
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.#scheduler = new Scheduler<PendingVerification>(
@@ -103,7 +103,7 @@ export class Verifier {
   verify(token: string, request: VerificationRequest): Promise<VerifierAnswer> {
     if (token.length !== apiKeyLength) return Promise.resolve({ verdict: malformed, outcome: undefined });
     const digest = digestKey(token);
-    const isKnown = this.#callers.has(digest);
+    const isKnown = this.#apiKeys.has(digest);
     if (!isKnown && !isWellFormedApiKey(token))
       return Promise.resolve({ verdict: malformed, outcome: undefined });
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
@@ -150,8 +150,7 @@ export class Verifier {
     const prepared: PreparedRequest[] = [];
     const incomplete: PendingVerification[] = [];
     for (const request of pending) {
-      const caller = this.#callers.get(request.digest);
-      const known = caller && toPrepared(request, caller, (digest) => this.#candidates.get(digest) ?? []);
+      const known = toPrepared(request, { apiKeys: this.#apiKeys, issuedKeys: this.#issuedKeys });
       // Only keys that were found are remembered: the others are looked up after each request has arrived.
       if (known?.targets.every((facts) => facts !== undefined)) prepared.push(known);
       else incomplete.push(request);
@@ -161,34 +160,32 @@ export class Verifier {
   }
 
   async #lookUp(client: pg.Client, pending: readonly PendingVerification[]): Promise<PreparedRequest[]> {
-    const digests = [
-      ...new Set(pending.flatMap(({ verifications }) => verifications.map(({ digest }) => digest))),
-    ];
+    const verifications = pending.flatMap((request) => request.verifications);
+    const digests = [...new Set(verifications.flatMap(({ digest, isApiKey }) => (isApiKey ? [] : [digest])))];
     const found = digests.length > 0 ? await findCandidates(client, digests) : [];
-    const candidatesOf = new Map(digests.map((digest, index) => [digest, found[index] ?? []]));
-    for (const [digest, candidates] of candidatesOf) this.#remember(digest, candidates);
-    const lookups = pending.flatMap((request) => listLookups(request, candidatesOf));
-    const callers = mergeCallers(lookups, await findCallers(client, lookups));
-    for (const { digest } of pending) {
-      const caller = callers.get(digest);
-      if (caller && checkKey(caller).kind === "allowed") this.#callers.set(digest, caller);
-      else this.#callers.delete(digest);
+    const issuedKeys = new Map(digests.map((digest, index) => [digest, found[index] ?? []]));
+    for (const [digest, candidates] of issuedKeys) this.#remember(digest, candidates);
+    const lookups = pending.flatMap((request) => listLookups(request, issuedKeys));
+    const apiKeys = mergeFacts(lookups, await findApiKeys(client, lookups));
+    for (const { digest } of lookups) {
+      const facts = apiKeys.get(digest);
+      if (facts && checkKey(facts).kind === "allowed") this.#apiKeys.set(digest, facts);
+      else this.#apiKeys.delete(digest);
     }
     return pending.flatMap((request) => {
-      const caller = callers.get(request.digest);
-      if (caller) return [toPrepared(request, caller, (digest) => candidatesOf.get(digest) ?? [])];
-      this.#settle(request, { verdict: unknownKey, outcome: undefined });
-      return [];
+      const prepared = toPrepared(request, { apiKeys, issuedKeys });
+      if (!prepared) this.#settle(request, { verdict: unknownKey, outcome: undefined });
+      return prepared ?? [];
     });
   }
 
   /** Remembers keys that were found. A digest that no key has is looked up each time, because no row would confirm it. */
-  #remember(digest: string, candidates: readonly IssuedKeyFacts[]): void {
-    this.#candidates.delete(digest);
+  #remember(digest: string, candidates: readonly VerifiableKey[]): void {
+    this.#issuedKeys.delete(digest);
     if (candidates.length === 0) return;
-    this.#candidates.set(digest, candidates);
-    const [oldest] = this.#candidates.keys();
-    if (oldest !== undefined && this.#candidates.size > this.#maxCandidates) this.#candidates.delete(oldest);
+    this.#issuedKeys.set(digest, candidates);
+    const [oldest] = this.#issuedKeys.keys();
+    if (oldest !== undefined && this.#issuedKeys.size > this.#maxIssuedKeys) this.#issuedKeys.delete(oldest);
   }
 
   /** Locks the counters of a batch, decides its requests, writes what they spent, and answers after the commit. */
@@ -256,8 +253,8 @@ export class Verifier {
   }
 
   #forget({ digest, verifications }: PendingVerification): void {
-    this.#callers.delete(digest);
-    for (const verification of verifications) this.#candidates.delete(verification.digest);
+    this.#apiKeys.delete(digest);
+    for (const verification of verifications) this.#issuedKeys.delete(verification.digest);
   }
 
   #settle(request: PendingVerification, answer: VerifierAnswer): void {
@@ -307,62 +304,79 @@ function listSpending(
   return [{ userId, name, spent }];
 }
 
-function toPrepared(
-  pending: PendingVerification,
-  caller: KeyFacts,
-  candidatesOf: (digest: string) => readonly IssuedKeyFacts[],
-): PreparedRequest {
-  const { address, verifications } = pending;
+/** The facts about keys, by the digests of their secrets. */
+interface KnownKeys {
+  readonly apiKeys: { readonly get: (digest: string) => KeyFacts | undefined };
+  readonly issuedKeys: { readonly get: (digest: string) => readonly VerifiableKey[] | undefined };
+}
+
+/** Finds the keys that a request is about; undefined if the caller's key is unknown. */
+function toPrepared(pending: PendingVerification, known: KnownKeys): PreparedRequest | undefined {
+  const { digest, address, verifications } = pending;
+  const caller = known.apiKeys.get(digest);
+  if (!caller) return undefined;
   const targets = verifications.map((verification) =>
-    findTarget(verification, { caller, address, candidates: candidatesOf(verification.digest) }),
+    findTarget(verification, { caller, address, candidates: listCandidates(verification, known) }),
   );
   return { pending, address, caller, verifications, targets };
 }
 
-/** The caller's key, with its membership in each workspace of a key that it may want to verify. */
-function listLookups(
-  { digest, verifications }: PendingVerification,
-  candidatesOf: ReadonlyMap<string, readonly IssuedKeyFacts[]>,
-): CallerLookup[] {
-  const workspaceIds = new Set(
-    verifications.flatMap((verification) =>
-      (candidatesOf.get(verification.digest) ?? []).map(({ workspaceId }) => workspaceId),
-    ),
-  );
-  return workspaceIds.size > 0
-    ? [...workspaceIds].map((workspaceId) => ({ digest, workspaceId }))
-    : [{ digest, workspaceId: undefined }];
+/** The keys that a verification can mean. An API key is verified only in a workspace that the request names. */
+function listCandidates(
+  { digest, isApiKey, workspaceId }: Verification,
+  { apiKeys, issuedKeys }: KnownKeys,
+): readonly VerifiableKey[] {
+  if (!isApiKey) return issuedKeys.get(digest) ?? [];
+  const facts = workspaceId && apiKeys.get(digest);
+  const target = facts && toApiKeyTarget(facts, workspaceId);
+  return target ? [target] : [];
 }
 
-/** Adds up the memberships of each caller. */
-function mergeCallers(
-  lookups: readonly CallerLookup[],
+/** The caller's key and the API keys to verify, each with its membership in every workspace that the request may be about. */
+function listLookups(
+  { digest: callerDigest, verifications }: PendingVerification,
+  issuedKeys: ReadonlyMap<string, readonly VerifiableKey[]>,
+): ApiKeyLookup[] {
+  const lookups: ApiKeyLookup[] = [];
+  for (const { digest, isApiKey, workspaceId } of verifications) {
+    if (isApiKey && workspaceId) lookups.push({ digest, workspaceId }, { digest: callerDigest, workspaceId });
+    for (const key of issuedKeys.get(digest) ?? [])
+      lookups.push({ digest: callerDigest, workspaceId: key.workspaceId });
+  }
+  if (!lookups.some(({ digest }) => digest === callerDigest))
+    lookups.push({ digest: callerDigest, workspaceId: undefined });
+  return lookups;
+}
+
+/** Adds up the memberships of each API key. */
+function mergeFacts(
+  lookups: readonly ApiKeyLookup[],
   found: readonly (KeyFacts | undefined)[],
 ): ReadonlyMap<string, KeyFacts> {
-  const callers = new Map<string, KeyFacts>();
+  const merged = new Map<string, KeyFacts>();
   for (const [index, { digest }] of lookups.entries()) {
     const facts = found[index];
     if (!facts) continue;
-    const known = callers.get(digest);
+    const known = merged.get(digest);
     const memberships =
       known && haveSameVersions(known, facts)
         ? new Map([...known.memberships, ...facts.memberships])
         : facts.memberships;
-    callers.set(digest, { ...facts, memberships });
+    merged.set(digest, { ...facts, memberships });
   }
-  return callers;
+  return merged;
 }
 
 /** The owners of the keys of a batch, each version once. */
 function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
   const owners = new Map<string, OwnerVersion>();
-  const add = (id: string, version: number) => owners.set(`${id} ${version}`, { id, version });
+  const add = ({ id, version }: OwnerVersion) => owners.set(`${id} ${version}`, { id, version });
   for (const { caller, targets } of requests) {
-    add(caller.userId, caller.ownerVersion);
+    add({ id: caller.userId, version: caller.ownerVersion });
     for (const facts of targets) {
       if (!facts) continue;
-      add(facts.keyspaceId, facts.keyspaceVersion);
-      if (facts.consumer) add(facts.consumer.id, facts.consumer.version);
+      add(facts.owner);
+      if (facts.consumer) add(facts.consumer);
     }
   }
   return [...owners.values()];

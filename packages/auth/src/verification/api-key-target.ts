@@ -1,0 +1,45 @@
+import type { WorkspaceId } from "@latchkey/db/ids";
+import type { KeyFacts } from "../admission/decision.ts";
+import { listPermissions } from "../permissions.ts";
+import { allowsAddress, allowsPermission, allowsWorkspace } from "../restrictions.ts";
+import type { VerifiableKey } from "./issued-key-facts.ts";
+
+/** The name of the only limit of an API key, which its counter stores in columns of its own. */
+export const apiKeyLimitName = "";
+
+/**
+ * An API key as a key to verify in a workspace: its permissions are those that it has there. Undefined if it doesn't reach the
+ * workspace, or the presented secret is no longer one of its secrets.
+ */
+export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): VerifiableKey | undefined {
+  const { restrictions, limit, userId, ownerVersion, isFormerSecret } = facts;
+  const membership = facts.memberships.get(workspaceId);
+  if (facts.isDeleted || facts.hasOverlapEnded || !membership || !allowsWorkspace(restrictions, workspaceId))
+    return undefined;
+  const validUntil = toTime(facts.validUntil);
+  return {
+    keyId: facts.keyId,
+    workspaceId,
+    keyspaceId: null,
+    version: facts.version,
+    owner: { id: userId, version: ownerVersion },
+    isDisabled:
+      facts.isDisabled || facts.isUserDisabled || membership.isBlocked || membership.violation !== null,
+    isUnusedSecret: facts.isUnusedSecret,
+    expiresAt: validUntil,
+    overlapEndsAt: isFormerSecret ? validUntil : null,
+    name: null,
+    meta: null,
+    permissions: listPermissions(membership.role).filter((name) => allowsPermission(restrictions, name)),
+    limits: limit ? [{ name: apiKeyLimitName, ...limit, appliesAlways: true }] : [],
+    refill: null,
+    idleAt: toTime(membership.idleAt),
+    allowsAddress: restrictions && ((address) => allowsAddress(restrictions, address)),
+    consumer: null,
+  };
+}
+
+/** Converts a time of facts to milliseconds since the epoch. */
+function toTime(text: string | null): number | null {
+  return text === null ? null : Date.parse(text);
+}
