@@ -1,7 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Admission } from "@latchkey/auth/admission";
 import type { Verdict } from "@latchkey/auth/verdict";
-import type { VerificationRequest, Verifier, VerifierAnswer } from "@latchkey/auth/verifier";
+import type { VerificationRequest } from "@latchkey/auth/verification";
+import type { Verifier, VerifierAnswer } from "@latchkey/auth/verifier";
 import type { AppError } from "@latchkey/errors";
 import type Koa from "koa";
 import type { Context } from "koa";

@@ -1,7 +1,10 @@
 import { createHash } from "node:crypto";
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
-import type { VerificationOutcome, VerificationResult } from "@latchkey/auth/verification";
-import type { VerificationRequest } from "@latchkey/auth/verifier";
+import type {
+  VerificationOutcome,
+  VerificationRequest,
+  VerificationResult,
+} from "@latchkey/auth/verification";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
 import { responseDeadlineMs, withinDeadline } from "./deadline.ts";

@@ -2,7 +2,7 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import type { KeyFacts } from "../admission/decision.ts";
 import { listPermissions } from "../permissions.ts";
 import { allowsAddress, allowsPermission, allowsWorkspace } from "../restrictions.ts";
-import type { VerifiableKey } from "./issued-key-facts.ts";
+import type { VerifiableKey } from "./verifiable-key.ts";
 
 /** The name of the only limit of an API key, which its counter stores in columns of its own. */
 export const apiKeyLimitName = "";

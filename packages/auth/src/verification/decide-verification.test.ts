@@ -14,9 +14,9 @@ import {
   type KnownRequest,
   type LockedState,
 } from "./decide-verification.ts";
-import type { VerifiableKey } from "./issued-key-facts.ts";
 import type { MeterState } from "./meters.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
+import type { VerifiableKey } from "./verifiable-key.ts";
 import type { Verification, VerificationResult } from "./verification.ts";
 
 const now = Date.UTC(2026, 4, 15, 12);

@@ -1,7 +1,6 @@
 import type { ConsumerId, IssuedKeyId, KeyId } from "@latchkey/db/ids";
 import { decide, type KeyFacts, type Limit } from "../admission/decision.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
-import type { ConsumerFacts, VerifiableKey } from "./issued-key-facts.ts";
 import {
   type Charge,
   type LimitResult,
@@ -11,6 +10,7 @@ import {
   spend,
 } from "./meters.ts";
 import { satisfies } from "./permission-query.ts";
+import type { ConsumerFacts, VerifiableKey } from "./verifiable-key.ts";
 import type { Verification, VerificationOutcome, VerificationResult, VerifiedKey } from "./verification.ts";
 
 /** The ID of a row of `key_counters`. */

@@ -5,14 +5,14 @@ import type { KeyFacts } from "../admission/decision.ts";
 import { factsAsJson, keyOfSecret, type StoredFacts, toKeyFacts } from "../admission/stored-facts.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
 import type { Counter, CounterId, EarlierRequest, SpentKey } from "./decide-verification.ts";
+import type { MeterState, Window } from "./meters.ts";
 import {
   findIssuedKeys,
   type OwnerVersion,
   type StoredIssuedKey,
   toVerifiableKey,
   type VerifiableKey,
-} from "./issued-key-facts.ts";
-import type { MeterState, Window } from "./meters.ts";
+} from "./verifiable-key.ts";
 import type { RequestName } from "./verification.ts";
 
 /** Finds the keys of each digest, oldest first; an empty list for a digest that no key has. */

@@ -74,3 +74,12 @@ export interface RequestName {
   /** SHA-256 of the body. */
   readonly bodyHash: Buffer;
 }
+
+/** A request that verifies keys. */
+export interface VerificationRequest {
+  /** The caller's IP address; undefined if it is not known. */
+  readonly address: string | undefined;
+  readonly verifications: readonly Verification[];
+  /** Undefined for a request that spends each time it is sent. */
+  readonly name: RequestName | undefined;
+}

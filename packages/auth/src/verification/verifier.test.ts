@@ -371,7 +371,7 @@ describe("a change applies to the next request on every node", () => {
 });
 
 /** Serves a crowd on a busy machine too: what is tested is the count and not the deadline. */
-const patient = { deadlineMs: 60_000 };
+const patient = { deadlineMs: 60_000, maxWaiting: 10_000 };
 
 describe("exact", () => {
   test("credits of 1,000 allow exactly 1,000 of 5,000 concurrent requests on two nodes", async () => {

@@ -2,32 +2,22 @@ import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import { AdmissionConnection } from "../admission/admission-connection.ts";
 import { malformed, presentedBy, unavailable, unknownKey } from "../admission/answer.ts";
-import { checkKey, haveSameVersions, type KeyFacts } from "../admission/decision.ts";
-import { FactsCache } from "../admission/facts-cache.ts";
+import type { KeyFacts } from "../admission/decision.ts";
 import type { AdmissionOptions } from "../admission/options.ts";
 import { type PendingState, Scheduler } from "../admission/scheduler.ts";
 import type { LimitState, Verdict } from "../admission/verdict.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
-import { toApiKeyTarget } from "./api-key-target.ts";
 import {
   decideRequest,
-  findTarget,
   type KnownRequest,
   listCounterIds,
   type RequestDecision,
 } from "./decide-verification.ts";
-import type { OwnerVersion, VerifiableKey } from "./issued-key-facts.ts";
+import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
 import type { LimitResult } from "./meters.ts";
-import {
-  type ApiKeyLookup,
-  findApiKeys,
-  findCandidates,
-  findEarlier,
-  lockCounters,
-  recordSpending,
-  writeCounters,
-} from "./statements.ts";
-import type { RequestName, Verification, VerificationOutcome } from "./verification.ts";
+import { findEarlier, lockCounters, recordSpending, writeCounters } from "./statements.ts";
+import type { OwnerVersion } from "./verifiable-key.ts";
+import type { VerificationOutcome, VerificationRequest } from "./verification.ts";
 
 /** The verdict on the caller and, if it was admitted, the results of its verifications. */
 export interface VerifierAnswer {
@@ -36,29 +26,21 @@ export interface VerifierAnswer {
   readonly outcome: VerificationOutcome | undefined;
 }
 
-/** A request that verifies keys. */
-export interface VerificationRequest {
-  /** The caller's IP address; undefined if it is not known. */
-  readonly address: string | undefined;
-  readonly verifications: readonly Verification[];
-  /** Undefined for a request that spends each time it is sent. */
-  readonly name: RequestName | undefined;
-}
-
 interface PendingVerification extends PendingState, VerificationRequest {
+  /** SHA-256 of the caller's key, in base64. */
   readonly digest: string;
   readonly answer: (answer: VerifierAnswer) => void;
 }
 
-/** A request of a batch, with the facts by which it is decided. */
-interface PreparedRequest extends Omit<KnownRequest, "earlier"> {
-  readonly pending: PendingVerification;
-}
+type PreparedRequest = FoundRequest<PendingVerification>;
 
 interface DecidedRequest {
   readonly request: PreparedRequest & KnownRequest;
   readonly decision: RequestDecision;
 }
+
+/** The most pending requests. Each can hold the verifications of a large body. */
+const maxPending = 2_000;
 
 /**
  * Admits requests that verify issued keys. The use of the caller's key and the costs of the verified keys are counted in one
@@ -69,20 +51,14 @@ interface DecidedRequest {
  */
 export class Verifier {
   readonly #connection: AdmissionConnection;
-  readonly #apiKeys: FactsCache;
-  readonly #issuedKeys: Map<string, readonly VerifiableKey[]> = new Map();
-  readonly #maxIssuedKeys: number;
+  readonly #keys: KeyDirectory<PendingVerification>;
   readonly #scheduler: Scheduler<PendingVerification>;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
 
   constructor(options: AdmissionOptions) {
-    this.#maxIssuedKeys = options.maxCachedFacts ?? 200_000;
-    this.#apiKeys = new FactsCache(this.#maxIssuedKeys);
+    this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
-    this.#connection = new AdmissionConnection(options.connection, () => {
-      this.#apiKeys.invalidate();
-      this.#issuedKeys.clear();
-    });
+    this.#connection = new AdmissionConnection(options.connection, () => this.#keys.invalidate());
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.#scheduler = new Scheduler<PendingVerification>(
       {
@@ -92,7 +68,11 @@ export class Verifier {
         report: (error) => this.#reportFailure(error),
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
-      { deadlineMs: options.deadlineMs ?? 1_500, maxPending: options.maxWaiting ?? 10_000, maxInFlight: 1 },
+      {
+        deadlineMs: options.deadlineMs ?? 1_500,
+        maxPending: options.maxWaiting ?? maxPending,
+        maxInFlight: 1,
+      },
     );
   }
 
@@ -103,7 +83,7 @@ export class Verifier {
   verify(token: string, request: VerificationRequest): Promise<VerifierAnswer> {
     if (token.length !== apiKeyLength) return Promise.resolve({ verdict: malformed, outcome: undefined });
     const digest = digestKey(token);
-    const isKnown = this.#apiKeys.has(digest);
+    const isKnown = this.#keys.hasApiKey(digest);
     if (!isKnown && !isWellFormedApiKey(token))
       return Promise.resolve({ verdict: malformed, outcome: undefined });
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
@@ -129,63 +109,21 @@ export class Verifier {
   }
 
   async #execute(requests: readonly PendingVerification[]): Promise<void> {
-    const { pending, deferred } = separateRepeated(requests.filter(({ isAnswered }) => !isAnswered));
+    const { pending, deferred } = chooseBatch(requests.filter(({ isAnswered }) => !isAnswered));
     this.#scheduler.requeue(deferred);
     if (pending.length === 0) return;
     await this.#connection.use(async (client) => {
-      const prepared = await this.#prepare(client, pending);
-      if (prepared.length === 0) return;
+      const { found, unknown } = await this.#keys.find(client, pending);
+      for (const request of unknown) this.#settle(request, { verdict: unknownKey, outcome: undefined });
+      if (found.length === 0) return;
       try {
-        await this.#spend(client, prepared, { skipsLocked: false });
+        await this.#spend(client, found, { skipsLocked: false });
       } catch (error) {
         if (!isDefiniteAbort(error)) throw error;
         // Nothing was spent and no request was answered, so the batch can be decided past the locked rows.
-        await this.#spend(client, prepared, { skipsLocked: true });
+        await this.#spend(client, found, { skipsLocked: true });
       }
     });
-  }
-
-  /** Finds the facts of each request. Rejects requests whose key is unknown, and returns the others. */
-  async #prepare(client: pg.Client, pending: readonly PendingVerification[]): Promise<PreparedRequest[]> {
-    const prepared: PreparedRequest[] = [];
-    const incomplete: PendingVerification[] = [];
-    for (const request of pending) {
-      const known = toPrepared(request, { apiKeys: this.#apiKeys, issuedKeys: this.#issuedKeys });
-      // Only keys that were found are remembered: the others are looked up after each request has arrived.
-      if (known?.targets.every((facts) => facts !== undefined)) prepared.push(known);
-      else incomplete.push(request);
-    }
-    if (incomplete.length > 0) prepared.push(...(await this.#lookUp(client, incomplete)));
-    return prepared;
-  }
-
-  async #lookUp(client: pg.Client, pending: readonly PendingVerification[]): Promise<PreparedRequest[]> {
-    const verifications = pending.flatMap((request) => request.verifications);
-    const digests = [...new Set(verifications.flatMap(({ digest, isApiKey }) => (isApiKey ? [] : [digest])))];
-    const found = digests.length > 0 ? await findCandidates(client, digests) : [];
-    const issuedKeys = new Map(digests.map((digest, index) => [digest, found[index] ?? []]));
-    for (const [digest, candidates] of issuedKeys) this.#remember(digest, candidates);
-    const lookups = pending.flatMap((request) => listLookups(request, issuedKeys));
-    const apiKeys = mergeFacts(lookups, await findApiKeys(client, lookups));
-    for (const { digest } of lookups) {
-      const facts = apiKeys.get(digest);
-      if (facts && checkKey(facts).kind === "allowed") this.#apiKeys.set(digest, facts);
-      else this.#apiKeys.delete(digest);
-    }
-    return pending.flatMap((request) => {
-      const prepared = toPrepared(request, { apiKeys, issuedKeys });
-      if (!prepared) this.#settle(request, { verdict: unknownKey, outcome: undefined });
-      return prepared ?? [];
-    });
-  }
-
-  /** Remembers keys that were found. A digest that no key has is looked up each time, because no row would confirm it. */
-  #remember(digest: string, candidates: readonly VerifiableKey[]): void {
-    this.#issuedKeys.delete(digest);
-    if (candidates.length === 0) return;
-    this.#issuedKeys.set(digest, candidates);
-    const [oldest] = this.#issuedKeys.keys();
-    if (oldest !== undefined && this.#issuedKeys.size > this.#maxIssuedKeys) this.#issuedKeys.delete(oldest);
   }
 
   /** Locks the counters of a batch, decides its requests, writes what they spent, and answers after the commit. */
@@ -244,17 +182,12 @@ export class Verifier {
       if (decision.kind !== "outdated") this.#settle(pending, toAnswer(request, decision));
       else if (listCounterIds(request).some(isLocked)) postponed.push(pending);
       else {
-        this.#forget(pending);
+        this.#keys.forget(pending);
         again.push(pending);
       }
     }
     this.#scheduler.requeue(again.filter(({ isAnswered }) => !isAnswered));
     if (postponed.length > 0) this.#scheduler.postpone(postponed);
-  }
-
-  #forget({ digest, verifications }: PendingVerification): void {
-    this.#apiKeys.delete(digest);
-    for (const verification of verifications) this.#issuedKeys.delete(verification.digest);
   }
 
   #settle(request: PendingVerification, answer: VerifierAnswer): void {
@@ -271,26 +204,6 @@ export class Verifier {
   }
 }
 
-/**
- * Requests with the same `Idempotency-Key` go into different batches, so that the second one finds what the first one spent.
- * Those on other nodes wait for the same locks.
- */
-function separateRepeated(requests: readonly PendingVerification[]): {
-  readonly pending: readonly PendingVerification[];
-  readonly deferred: readonly PendingVerification[];
-} {
-  const names = new Set<string>();
-  const pending: PendingVerification[] = [];
-  const deferred: PendingVerification[] = [];
-  for (const request of requests) {
-    const name = request.name && `${request.name.path} ${request.name.key}`;
-    if (name !== undefined && names.has(name)) deferred.push(request);
-    else pending.push(request);
-    if (name !== undefined) names.add(name);
-  }
-  return { pending, deferred };
-}
-
 /** What a request with a name has spent; empty for one that has no name or verified nothing. */
 function listSpending(
   { pending: { name }, caller: { userId }, verifications, earlier }: DecidedRequest["request"],
@@ -302,69 +215,6 @@ function listSpending(
     result.code === "VALID" && verifications[index] ? result.key.keyId : (before[index] ?? null),
   );
   return [{ userId, name, spent }];
-}
-
-/** The facts about keys, by the digests of their secrets. */
-interface KnownKeys {
-  readonly apiKeys: { readonly get: (digest: string) => KeyFacts | undefined };
-  readonly issuedKeys: { readonly get: (digest: string) => readonly VerifiableKey[] | undefined };
-}
-
-/** Finds the keys that a request is about; undefined if the caller's key is unknown. */
-function toPrepared(pending: PendingVerification, known: KnownKeys): PreparedRequest | undefined {
-  const { digest, address, verifications } = pending;
-  const caller = known.apiKeys.get(digest);
-  if (!caller) return undefined;
-  const targets = verifications.map((verification) =>
-    findTarget(verification, { caller, address, candidates: listCandidates(verification, known) }),
-  );
-  return { pending, address, caller, verifications, targets };
-}
-
-/** The keys that a verification can mean. An API key is verified only in a workspace that the request names. */
-function listCandidates(
-  { digest, isApiKey, workspaceId }: Verification,
-  { apiKeys, issuedKeys }: KnownKeys,
-): readonly VerifiableKey[] {
-  if (!isApiKey) return issuedKeys.get(digest) ?? [];
-  const facts = workspaceId && apiKeys.get(digest);
-  const target = facts && toApiKeyTarget(facts, workspaceId);
-  return target ? [target] : [];
-}
-
-/** The caller's key and the API keys to verify, each with its membership in every workspace that the request may be about. */
-function listLookups(
-  { digest: callerDigest, verifications }: PendingVerification,
-  issuedKeys: ReadonlyMap<string, readonly VerifiableKey[]>,
-): ApiKeyLookup[] {
-  const lookups: ApiKeyLookup[] = [];
-  for (const { digest, isApiKey, workspaceId } of verifications) {
-    if (isApiKey && workspaceId) lookups.push({ digest, workspaceId }, { digest: callerDigest, workspaceId });
-    for (const key of issuedKeys.get(digest) ?? [])
-      lookups.push({ digest: callerDigest, workspaceId: key.workspaceId });
-  }
-  if (!lookups.some(({ digest }) => digest === callerDigest))
-    lookups.push({ digest: callerDigest, workspaceId: undefined });
-  return lookups;
-}
-
-/** Adds up the memberships of each API key. */
-function mergeFacts(
-  lookups: readonly ApiKeyLookup[],
-  found: readonly (KeyFacts | undefined)[],
-): ReadonlyMap<string, KeyFacts> {
-  const merged = new Map<string, KeyFacts>();
-  for (const [index, { digest }] of lookups.entries()) {
-    const facts = found[index];
-    if (!facts) continue;
-    const known = merged.get(digest);
-    const memberships =
-      known && haveSameVersions(known, facts)
-        ? new Map([...known.memberships, ...facts.memberships])
-        : facts.memberships;
-    merged.set(digest, { ...facts, memberships });
-  }
-  return merged;
 }
 
 /** The owners of the keys of a batch, each version once. */

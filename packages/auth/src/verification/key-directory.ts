@@ -1,0 +1,175 @@
+import type pg from "pg";
+import { checkKey, haveSameVersions, type KeyFacts } from "../admission/decision.ts";
+import { FactsCache } from "../admission/facts-cache.ts";
+import { toApiKeyTarget } from "./api-key-target.ts";
+import { findTarget, type KnownRequest } from "./decide-verification.ts";
+import { type ApiKeyLookup, findApiKeys, findCandidates } from "./statements.ts";
+import type { VerifiableKey } from "./verifiable-key.ts";
+import type { Verification } from "./verification.ts";
+
+/** The keys that a request presents. */
+export interface RequestedKeys {
+  /** SHA-256 of the caller's key, in base64. */
+  readonly digest: string;
+  /** The caller's IP address; undefined if it is not known. */
+  readonly address: string | undefined;
+  readonly verifications: readonly Verification[];
+}
+
+/** A request with the facts about its keys. */
+export interface FoundRequest<Request> extends Omit<KnownRequest, "earlier"> {
+  readonly pending: Request;
+}
+
+/**
+ * Finds the facts about the keys of requests, and remembers those of keys that were found. Remembered facts alone decide
+ * nothing: the versions are compared with the locked rows. That no key was found is never remembered, because no row would
+ * confirm it. When a part of the directory is full, the key that was added first is removed first.
+ */
+export class KeyDirectory<Request extends RequestedKeys> {
+  readonly #apiKeys: FactsCache;
+  /** The keys of each digest, oldest first. */
+  readonly #issuedKeys = new Map<string, readonly VerifiableKey[]>();
+  readonly #capacity: number;
+
+  /** @param capacity the most API keys with their memberships, and the most digests of issued keys. */
+  constructor(capacity: number) {
+    this.#apiKeys = new FactsCache(capacity);
+    this.#capacity = capacity;
+  }
+
+  /** Whether the API key was allowed once. */
+  hasApiKey(digest: string): boolean {
+    return this.#apiKeys.has(digest);
+  }
+
+  /** Invalidates all facts. */
+  invalidate(): void {
+    this.#apiKeys.invalidate();
+    this.#issuedKeys.clear();
+  }
+
+  /** Forgets the facts about the keys of a request, because some of them have changed. */
+  forget({ digest, verifications }: RequestedKeys): void {
+    this.#apiKeys.delete(digest);
+    for (const verification of verifications) {
+      this.#apiKeys.delete(verification.digest);
+      this.#issuedKeys.delete(verification.digest);
+    }
+  }
+
+  /** Finds the keys of requests. `unknown` are those whose caller's key doesn't exist. @throws what the driver throws. */
+  async find(
+    client: pg.Client,
+    requests: readonly Request[],
+  ): Promise<{ readonly found: readonly FoundRequest<Request>[]; readonly unknown: readonly Request[] }> {
+    const remembered = { apiKeys: this.#apiKeys, issuedKeys: this.#issuedKeys };
+    const found: FoundRequest<Request>[] = [];
+    const incomplete: Request[] = [];
+    for (const request of requests) {
+      const known = findKeys(request, remembered);
+      if (known?.targets.every((facts) => facts !== undefined)) found.push(known);
+      else incomplete.push(request);
+    }
+    if (incomplete.length === 0) return { found, unknown: [] };
+    const read = await this.#read(client, incomplete);
+    const unknown: Request[] = [];
+    for (const request of incomplete) {
+      const known = findKeys(request, read);
+      if (known) found.push(known);
+      else unknown.push(request);
+    }
+    return { found, unknown };
+  }
+
+  /** Reads the facts about all keys of requests, and remembers them. */
+  async #read(client: pg.Client, requests: readonly Request[]): Promise<KnownKeys> {
+    const verifications = requests.flatMap((request) => request.verifications);
+    const digests = [...new Set(verifications.flatMap(({ digest, isApiKey }) => (isApiKey ? [] : [digest])))];
+    const candidates = digests.length > 0 ? await findCandidates(client, digests) : [];
+    const issuedKeys = new Map(digests.map((digest, index) => [digest, candidates[index] ?? []]));
+    for (const [digest, keys] of issuedKeys) this.#remember(digest, keys);
+    const lookups = requests.flatMap((request) => listLookups(request, issuedKeys));
+    const apiKeys = mergeFacts(lookups, await findApiKeys(client, lookups));
+    for (const { digest } of lookups) {
+      const facts = apiKeys.get(digest);
+      if (facts && checkKey(facts).kind === "allowed") this.#apiKeys.set(digest, facts);
+      else this.#apiKeys.delete(digest);
+    }
+    return { apiKeys, issuedKeys };
+  }
+
+  #remember(digest: string, keys: readonly VerifiableKey[]): void {
+    this.#issuedKeys.delete(digest);
+    if (keys.length === 0) return;
+    this.#issuedKeys.set(digest, keys);
+    const [oldest] = this.#issuedKeys.keys();
+    if (oldest !== undefined && this.#issuedKeys.size > this.#capacity) this.#issuedKeys.delete(oldest);
+  }
+}
+
+/** The facts about keys, by the digests of their secrets. */
+interface KnownKeys {
+  readonly apiKeys: { readonly get: (digest: string) => KeyFacts | undefined };
+  readonly issuedKeys: { readonly get: (digest: string) => readonly VerifiableKey[] | undefined };
+}
+
+/** Finds the keys that a request is about; undefined if the caller's key is unknown. */
+function findKeys<Request extends RequestedKeys>(
+  pending: Request,
+  known: KnownKeys,
+): FoundRequest<Request> | undefined {
+  const { digest, address, verifications } = pending;
+  const caller = known.apiKeys.get(digest);
+  if (!caller) return undefined;
+  const targets = verifications.map((verification) =>
+    findTarget(verification, { caller, address, candidates: listCandidates(verification, known) }),
+  );
+  return { pending, address, caller, verifications, targets };
+}
+
+/** The keys that a verification can mean. An API key is verified only in a workspace that the request names. */
+function listCandidates(
+  { digest, isApiKey, workspaceId }: Verification,
+  { apiKeys, issuedKeys }: KnownKeys,
+): readonly VerifiableKey[] {
+  if (!isApiKey) return issuedKeys.get(digest) ?? [];
+  const facts = workspaceId && apiKeys.get(digest);
+  const target = facts && toApiKeyTarget(facts, workspaceId);
+  return target ? [target] : [];
+}
+
+/** The caller's key and the API keys to verify, each with its membership in every workspace that the request may be about. */
+function listLookups(
+  { digest: callerDigest, verifications }: RequestedKeys,
+  issuedKeys: ReadonlyMap<string, readonly VerifiableKey[]>,
+): ApiKeyLookup[] {
+  const lookups: ApiKeyLookup[] = [];
+  for (const { digest, isApiKey, workspaceId } of verifications) {
+    if (isApiKey && workspaceId) lookups.push({ digest, workspaceId }, { digest: callerDigest, workspaceId });
+    for (const key of issuedKeys.get(digest) ?? [])
+      lookups.push({ digest: callerDigest, workspaceId: key.workspaceId });
+  }
+  if (!lookups.some(({ digest }) => digest === callerDigest))
+    lookups.push({ digest: callerDigest, workspaceId: undefined });
+  return lookups;
+}
+
+/** Adds up the memberships of each API key. */
+function mergeFacts(
+  lookups: readonly ApiKeyLookup[],
+  found: readonly (KeyFacts | undefined)[],
+): ReadonlyMap<string, KeyFacts> {
+  const merged = new Map<string, KeyFacts>();
+  for (const [index, { digest }] of lookups.entries()) {
+    const facts = found[index];
+    if (!facts) continue;
+    const known = merged.get(digest);
+    const memberships =
+      known && haveSameVersions(known, facts)
+        ? new Map([...known.memberships, ...facts.memberships])
+        : facts.memberships;
+    merged.set(digest, { ...facts, memberships });
+  }
+  return merged;
+}
