@@ -221,7 +221,7 @@ export const sessionSettings = [
   "lock_timeout=100",
   "statement_timeout=1400",
   // Ends the transaction of a node that stopped after it had locked counters.
-  "idle_in_transaction_session_timeout=1000",
+  "idle_in_transaction_session_timeout=900",
 ] as const;
 
 /** Counts a batch with the cheapest statement that fits it. @throws what the driver throws. */

@@ -7,6 +7,7 @@ import type { AdmissionOptions } from "../admission/options.ts";
 import { type PendingState, Scheduler } from "../admission/scheduler.ts";
 import type { LimitState, Verdict } from "../admission/verdict.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
+import { chooseBatch } from "./choose-batch.ts";
 import {
   decideRequest,
   type KnownRequest,
