@@ -18,6 +18,9 @@ export const maxLength = {
   keyspaceName: 100,
   keyspaceEnvironment: 50,
   keyspacePrefix: 16,
+  issuedKeyName: 100,
+  externalId: 128,
+  metaName: 128,
   issuedPermission: 128,
   limitName: 32,
   search: 100,
@@ -68,6 +71,14 @@ export const issuedKeyLimits = {
   maxCredits: 1_000_000_000_000,
   /** 10 years. */
   maxLifetimeDays: 3_650,
+  /** The most IP ranges of a key. */
+  maxIpRanges: 100,
+  /** The longest `meta` of a key, in bytes of JSON. */
+  maxMetaBytes: 4_096,
+  /** How deep objects and lists in `meta` can be nested. */
+  maxMetaDepth: 5,
+  /** The most keys of one consumer, so that one request can change all of them. */
+  maxKeysPerConsumer: 1_000,
 } as const;
 
 /** The longest overlap after a rotation, in seconds: 30 days. */
