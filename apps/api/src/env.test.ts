@@ -73,6 +73,7 @@ test("has a default for each quota", () => {
     invitationsPerWorkspace: 500,
     webhooksPerWorkspace: 10,
     keyspacesPerWorkspace: 100,
+    issuedKeysPerWorkspace: 1_000_000,
     invitationsPerHour: 100,
     keyChangesPerHour: 2_000,
   });
@@ -84,6 +85,7 @@ test("has a default for each quota", () => {
     MAX_INVITATIONS_PER_WORKSPACE: "8",
     MAX_WEBHOOKS_PER_WORKSPACE: "11",
     MAX_KEYSPACES_PER_WORKSPACE: "12",
+    MAX_ISSUED_KEYS_PER_WORKSPACE: "13",
     MAX_INVITATIONS_PER_HOUR: "10",
     MAX_KEY_CHANGES_PER_HOUR: "9",
   };
@@ -95,6 +97,7 @@ test("has a default for each quota", () => {
     invitationsPerWorkspace: 8,
     webhooksPerWorkspace: 11,
     keyspacesPerWorkspace: 12,
+    issuedKeysPerWorkspace: 13,
     invitationsPerHour: 10,
     keyChangesPerHour: 9,
   });

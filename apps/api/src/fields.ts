@@ -12,7 +12,7 @@ const hiddenCharacters = customIssue("invalid_characters", "Remove the invisible
 // Postgres can't store U+0000, lone surrogates aren't valid Unicode, and a single line has no control characters.
 // Characters that change the writing direction would also affect the text next to a name. Joiners are allowed,
 // because emoji need them.
-const printable = z
+export const printable = z
   .string()
   .refine(
     (text) => text.isWellFormed() && !/[\p{Control}\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/u.test(text),
@@ -141,6 +141,9 @@ export const deliveryId = idOf("delivery", "must be the ID of a delivery");
 /** The ID of a keyspace. */
 export const keyspaceId = idOf("keyspace", "must be the ID of a keyspace");
 
+/** The ID of an issued key. */
+export const issuedKeyId = idOf("issuedKey", "must be the ID of an issued key");
+
 /** The token of a link that the page sends. */
 export const linkToken = z.string().min(1).max(100);
 
@@ -154,7 +157,8 @@ export const userId = idOf("user", "must be the ID of a user");
 export const auditTargetId = z.string().transform((text, context): string => {
   const id = decodeTargetId(text);
   if (id) return id;
-  const message = "must be the ID of a user, an API key, an invitation, a webhook, a keyspace or a workspace";
+  const message =
+    "must be the ID of a user, an API key, an invitation, a webhook, a keyspace, an issued key or a workspace";
   context.addIssue({ code: "custom", ...customIssue("invalid_format", message) });
   return z.NEVER;
 });
@@ -166,6 +170,7 @@ export function decodeTargetId(text: string): string | undefined {
     decodeId("invitation", text) ??
     decodeId("webhook", text) ??
     decodeId("keyspace", text) ??
+    decodeId("issuedKey", text) ??
     decodeId("workspace", text)
   );
 }
@@ -193,7 +198,8 @@ function idOf<
     | "webhook"
     | "delivery"
     | "notice"
-    | "keyspace",
+    | "keyspace"
+    | "issuedKey",
 >(kind: Kind, message: string) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);

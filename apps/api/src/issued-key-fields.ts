@@ -1,20 +1,24 @@
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import { z } from "zod";
+import { instant, label, noControlsPattern, printable } from "./fields.ts";
 import { customIssue } from "./issues.ts";
+import { keySettings } from "./key-fields.ts";
 
 const { maxPermissions, maxNamedLimits, maxQuota, maxWindowSeconds, maxCredits } = issuedKeyLimits;
+const { maxMetaBytes, maxMetaDepth } = issuedKeyLimits;
 
 const permissionPattern = /^(?:\*|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?:\.\*)?)$/;
 
+/** One permission of an issued key. */
+export const issuedPermission = z
+  .string()
+  .max(maxLength.issuedPermission, `Use at most ${maxLength.issuedPermission} characters.`)
+  .regex(permissionPattern, "Enter a permission such as documents.read, documents.* or *.")
+  .meta({ example: "documents.read" });
+
 /** The permissions of an issued key. The workspace's own API chooses their names. */
 export const issuedPermissions = z
-  .array(
-    z
-      .string()
-      .max(maxLength.issuedPermission, `Use at most ${maxLength.issuedPermission} characters.`)
-      .regex(permissionPattern, "Enter a permission such as documents.read, documents.* or *.")
-      .meta({ example: "documents.read" }),
-  )
+  .array(issuedPermission)
   .max(maxPermissions, `Include at most ${maxPermissions} permissions.`)
   .transform((names) => [...new Set(names)]);
 
@@ -81,3 +85,95 @@ export const credits = z.strictObject({
     .default(null)
     .meta({ description: "When the balance is refilled; null for never." }),
 });
+
+/** Whom an issued key belongs to, as the workspace's own system identifies it. */
+export const externalId = printable
+  .min(1, "Enter an external ID.")
+  .max(maxLength.externalId, `Use at most ${maxLength.externalId} characters.`)
+  .refine((text) => text.trim() === text, customIssue("invalid_characters", "Remove the spaces around it."))
+  .meta({ pattern: noControlsPattern, example: "customer_42" });
+
+/** Data of the workspace's own. Postgres can't store U+0000 in JSON. Every body with incomplete characters is rejected. */
+const meta = z
+  .record(
+    z
+      .string()
+      .min(1, "Enter a name.")
+      .max(maxLength.metaName, `Use at most ${maxLength.metaName} characters.`)
+      .meta({ pattern: noControlsPattern }),
+    z.unknown(),
+  )
+  .refine(
+    (value) => isStorable(value, maxMetaDepth),
+    customIssue(
+      "invalid_value",
+      `Nest objects and lists at most ${maxMetaDepth} levels deep, and use no U+0000.`,
+    ),
+  )
+  .refine(
+    (value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetaBytes,
+    customIssue("too_long", `Use at most ${maxMetaBytes} bytes of JSON.`),
+  )
+  .meta({
+    description: `Data of your own, up to ${maxMetaBytes} bytes of JSON, which a verification returns. It is in no log.`,
+    example: { plan: "pro" },
+  });
+
+function isStorable(value: unknown, levels: number): boolean {
+  if (typeof value === "string") return !value.includes("\0");
+  if (typeof value !== "object" || value === null) return true;
+  return (
+    levels > 0 &&
+    Object.entries(value).every(([name, member]) => !name.includes("\0") && isStorable(member, levels - 1))
+  );
+}
+
+const settings = {
+  name: label(maxLength.issuedKeyName).meta({ description: "Empty for none.", example: "Acme" }),
+  externalId: externalId.nullable().meta({
+    description: "The consumer that the key belongs to, who is created with the first key; null for none.",
+    example: "customer_42",
+  }),
+  meta,
+  permissions: issuedPermissions.meta({
+    description: "What the key allows in your API, such as `documents.read`, `documents.*` or `*`.",
+  }),
+  limits: namedLimits.meta({ description: "The rate limits of the key." }),
+  credits: credits
+    .nullable()
+    .meta({ description: "How much the key can still be used; null for no credits." }),
+  expiresAt: instant
+    .meta({ example: "2027-03-01T09:30:00Z" })
+    .nullable()
+    .meta({ description: "When the key expires, in the future; null for never." }),
+  isDisabled: z
+    .boolean()
+    .meta({ description: "Whether the key is not valid until it is enabled.", example: false }),
+  ipRanges: keySettings.ipRanges,
+};
+
+/** The fields of a new issued key. The keyspace has defaults for those that may be left out without a default here. */
+export const newIssuedKeyFields = {
+  name: settings.name.default(""),
+  externalId: settings.externalId.default(null),
+  meta: settings.meta.default({}),
+  permissions: settings.permissions.exactOptional(),
+  limits: settings.limits.exactOptional(),
+  credits: settings.credits.exactOptional(),
+  expiresAt: settings.expiresAt.exactOptional(),
+  isDisabled: settings.isDisabled.default(false),
+  ipRanges: settings.ipRanges,
+};
+
+/** The fields of an edit. Each one is optional. */
+export const issuedKeyChanges = {
+  name: settings.name.exactOptional(),
+  externalId: settings.externalId.exactOptional(),
+  meta: settings.meta.exactOptional(),
+  permissions: settings.permissions.exactOptional(),
+  limits: settings.limits.exactOptional(),
+  credits: settings.credits.exactOptional(),
+  expiresAt: settings.expiresAt.exactOptional(),
+  isDisabled: settings.isDisabled.exactOptional(),
+  ipRanges: settings.ipRanges,
+};

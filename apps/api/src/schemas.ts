@@ -84,7 +84,7 @@ export const userId = fields.userId.meta(describeIds("user"));
 
 /** The ID of an audit event's target in a query. */
 export const auditTargetId = fields.auditTargetId.meta(
-  describeIds("workspace", "webhook", "keyspace", "invitation", "key", "user"),
+  describeIds("workspace", "webhook", "keyspace", "issuedKey", "invitation", "key", "user"),
 );
 
 /** The parameters of a path in a workspace. */
@@ -109,6 +109,14 @@ export const webhookParams = z.strictObject({
 export const keyspaceParams = z.strictObject({
   workspaceId,
   keyspaceId: fields.keyspaceId.meta({ ...describeIds("keyspace"), description: "The ID of the keyspace." }),
+});
+
+/** The parameters of a path to an issued key. */
+export const issuedKeyParams = keyspaceParams.extend({
+  issuedKeyId: fields.issuedKeyId.meta({
+    ...describeIds("issuedKey"),
+    description: "The ID of the issued key.",
+  }),
 });
 
 /** The parameters of a path to a delivery. */

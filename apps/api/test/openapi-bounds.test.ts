@@ -189,6 +189,9 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     createInvitation: { email: "grace@example.com", role: "member" },
     createKeyspace: { name: "Production", prefix: "sk_live", environment: "production" },
     updateKeyspace: { name: "Production", environment: "production" },
+    createIssuedKey: { name: "Acme", externalId: "customer_42", meta: { plan: "pro" } },
+    updateIssuedKey: { name: "Acme", meta: { plan: "enterprise" } },
+    rotateIssuedKey: { overlapSeconds: 86_400 },
     createWebhook: {
       url: "https://example.com/webhooks",
       description: "Our SIEM.",

@@ -1,11 +1,19 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { decodeId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import {
+  decodeId,
+  encodeId,
+  type KeyId,
+  type KeyspaceId,
+  type UserId,
+  type WorkspaceId,
+} from "@latchkey/db/ids";
 import { noticedQuotas } from "@latchkey/db/notice-kinds";
 import { AppError } from "@latchkey/errors";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey, updateKey } from "../src/domain/api-keys.ts";
+import { createIssuedKey } from "../src/domain/issued-keys.ts";
 import { createKeyspace } from "../src/domain/keyspaces.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import type { Quotas } from "../src/domain/quotas.ts";
@@ -21,6 +29,7 @@ const quotas: Quotas = {
   invitationsPerWorkspace: 10,
   webhooksPerWorkspace: 2,
   keyspacesPerWorkspace: 3,
+  issuedKeysPerWorkspace: 4,
   invitationsPerHour: 10,
   keyChangesPerHour: 20,
 };
@@ -253,6 +262,7 @@ test.each(noticedQuotas)("gives one notice to an owner when nine tenths of %s ar
     scope: openAsOperator(decodeId("workspace", workspaceId) as WorkspaceId),
     origin: commandOrigin,
   };
+  let keyspaceId = "" as KeyspaceId; // Set by the first of the keys.
   const add: Readonly<Record<typeof quota, (number: number) => Promise<unknown>>> = {
     keysPerUser: () => addKey(userId),
     workspacesPerUser: () => addWorkspace(userId),
@@ -268,6 +278,12 @@ test.each(noticedQuotas)("gives one notice to an owner when nine tenths of %s ar
       client.webhooks.create.mutate({ workspaceId, url: "https://example.com/hook" }),
     keyspacesPerWorkspace: () =>
       app.services.db.transaction().execute((trx) => createKeyspace(trx, edit, newKeyspace, quotas)),
+    issuedKeysPerWorkspace: async (number) => {
+      await app.services.db.transaction().execute(async (trx) => {
+        if (number === 1) ({ id: keyspaceId } = await createKeyspace(trx, edit, newKeyspace, quotas));
+        await createIssuedKey(trx, edit, { keyspaceId }, quotas);
+      });
+    },
   };
   const readNotices = async () =>
     (await client.notices.list.query({})).items.filter(({ kind }) => kind === "quota-nearly-reached");
@@ -293,6 +309,7 @@ const describeQuota = {
   invitationsPerWorkspace: { what: "invitations", page: "invitations" },
   webhooksPerWorkspace: { what: "webhooks", page: "webhooks" },
   keyspacesPerWorkspace: { what: "keyspaces", page: "workspace" },
+  issuedKeysPerWorkspace: { what: "issued keys", page: "workspace" },
 } as const;
 
 test("50 concurrent changes make exactly the allowed changes to keys per hour, and access can still be reduced", async () => {

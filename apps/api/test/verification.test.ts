@@ -276,3 +276,45 @@ test("an API key is verified with its workspace, and has there the permissions o
     notFound,
   );
 });
+
+test("a key that the API issued is verified, and every change to it applies to the next verification", async () => {
+  const team = await addTeam(app);
+  const call = (request: readonly [method: string, path: string], body?: object) =>
+    send(team.owner.secret, [request[0], `${team.path}/keyspaces${request[1]}`], body);
+  const { body: keyspace } = await call(["POST", ""], { name: "Production", prefix: "sk_live" });
+  const path = `/${keyspace.id}/keys`;
+  const { body: key } = await call(["POST", path], {
+    name: "Acme",
+    externalId: "customer-42",
+    credits: { remaining: 10 },
+    permissions: ["documents.read"],
+  });
+  const verifyIssued = async (secret = key.key) =>
+    (await verify(team.owner.secret, { key: secret, permissions: "documents.read" })).body;
+  expect(await verifyIssued()).toMatchObject({
+    code: "VALID",
+    keyId: key.id,
+    keyspaceId: keyspace.id,
+    externalId: "customer-42",
+    name: "Acme",
+    credits: { remaining: 9 },
+  });
+  expect((await call(["GET", `${path}/${key.id}`])).body).toMatchObject({
+    usageCount: 1,
+    credits: { remaining: 9 },
+  });
+  await call(["PATCH", `${path}/${key.id}`], { isDisabled: true });
+  expect(await verifyIssued()).toMatchObject({ code: "DISABLED" });
+  await call(["PATCH", `${path}/${key.id}`], { isDisabled: false, permissions: ["documents.write"] });
+  expect(await verifyIssued()).toMatchObject({ code: "INSUFFICIENT_PERMISSIONS" });
+  await call(["PATCH", `${path}/${key.id}`], { permissions: ["*"] });
+  const { body: rotated } = await call(["POST", `${path}/${key.id}/rotate`], { overlapSeconds: 0 });
+  expect(await verifyIssued()).toMatchObject({ code: "NOT_FOUND" });
+  expect(await verifyIssued(rotated.key)).toMatchObject({ code: "VALID" });
+  await call(["PATCH", `/${keyspace.id}`], { isDisabled: true });
+  expect(await verifyIssued(rotated.key)).toMatchObject({ code: "DISABLED" });
+  await call(["PATCH", `/${keyspace.id}`], { isDisabled: false });
+  expect(await verifyIssued(rotated.key)).toMatchObject({ code: "VALID" });
+  expect((await call(["DELETE", `${path}/${key.id}`])).status).toBe(204);
+  expect(await verifyIssued(rotated.key)).toMatchObject({ code: "NOT_FOUND" });
+});

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { apiKeyLength, createApiKey, digestKey, isWellFormedApiKey } from "./key-format.ts";
+import { apiKeyLength, createApiKey, createIssuedKey, digestKey, isWellFormedApiKey } from "./key-format.ts";
 
 test("a new key has the prefix, 30 random characters and a checksum, and is well-formed", () => {
   for (let count = 0; count < 1_000; count += 1) {
@@ -11,6 +11,19 @@ test("a new key has the prefix, 30 random characters and a checksum, and is well
     expect(hash.toString("base64")).toBe(digestKey(secret));
     expect(isWellFormedApiKey(secret)).toBe(true);
   }
+});
+
+test("an issued key has the prefix of its keyspace, and is never well-formed as an API key", () => {
+  for (const prefix of ["sk_live", "l_k", "lka", "__", "0".repeat(16)]) {
+    const { secret, start, hash } = createIssuedKey(prefix);
+    expect(secret).toMatch(new RegExp(`^${prefix}_[0-9A-Za-z]{36}$`));
+    expect(start).toBe(secret.slice(0, prefix.length + 7));
+    expect(hash.toString("base64")).toBe(digestKey(secret));
+    expect(isWellFormedApiKey(secret)).toBe(false);
+  }
+  // The checksum covers the prefix, as for API keys.
+  const fixed = () => Buffer.alloc(30);
+  expect(createIssuedKey("lk", fixed)).toEqual(createApiKey(fixed));
 });
 
 test("all characters are equally likely", () => {

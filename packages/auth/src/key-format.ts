@@ -12,25 +12,38 @@ const checksumLength = 6;
 export const apiKeyLength = apiKeyPrefix.length + randomLength + checksumLength;
 const apiKeyForm = /^lk_[0-9A-Za-z]{36}$/;
 /** The prefix and 6 characters are enough for users to distinguish their keys. 142 random bits remain secret. */
-export const apiKeyStartLength = apiKeyPrefix.length + 6;
+const startLength = 6;
+export const apiKeyStartLength = apiKeyPrefix.length + startLength;
 
 /** A new key. Its secret is never available again. */
 export interface NewKey {
   /** Prefix, 30 random characters of base62 (178 bits), and 6 characters of base62 CRC-32 of all before. */
   readonly secret: string;
-  /** The first 9 characters of the secret, by which people recognize the key. */
+  /** The prefix and 6 more characters of the secret, by which people recognize the key. */
   readonly start: string;
   /** The digest that is stored; see {@link digestKey}. */
   readonly hash: Buffer;
 }
 
-/** Creates a key with the system's source of randomness, or with the given one. */
+/** Creates an API key with the system's source of randomness, or with the given one. */
 export function createApiKey(randomness: (size: number) => Buffer = randomBytes): NewKey {
-  const body = apiKeyPrefix + randomBase62(randomLength, randomness);
+  return createKey(apiKeyPrefix, randomness);
+}
+
+/**
+ * Creates an issued key, with the prefix of its keyspace and an underscore. The prefix is never `lk` and never starts with
+ * `lk_`, so that an issued key can't be taken for an API key.
+ */
+export function createIssuedKey(prefix: string, randomness: (size: number) => Buffer = randomBytes): NewKey {
+  return createKey(`${prefix}_`, randomness);
+}
+
+function createKey(prefix: string, randomness: (size: number) => Buffer): NewKey {
+  const body = prefix + randomBase62(randomLength, randomness);
   const secret = body + checksum(body);
   return {
     secret,
-    start: secret.slice(0, apiKeyStartLength),
+    start: secret.slice(0, prefix.length + startLength),
     hash: Buffer.from(digestKey(secret), "base64"),
   };
 }

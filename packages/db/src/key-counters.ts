@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
-import type { KeyId, UserId, WorkspaceId } from "./ids.ts";
+import type { ConsumerId, KeyId, UserId, WorkspaceId } from "./ids.ts";
 import type { Trx } from "./schema.ts";
 
-/** Inserts the row that counts the uses of a new key, with version 1 and no uses. */
-export async function insertKeyCounter(trx: Trx, keyId: KeyId): Promise<void> {
+/** Inserts the row that counts the uses of a new key or consumer, with version 1 and no uses. */
+export async function insertKeyCounter(trx: Trx, keyId: KeyId | ConsumerId): Promise<void> {
   await trx.insertInto("key_counters").values({ key_id: keyId }).execute();
 }
 

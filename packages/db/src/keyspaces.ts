@@ -147,6 +147,15 @@ export async function lockKeyspace(
   return await selectKeyspace(trx, scope, id).forNoKeyUpdate().executeTakeFirst();
 }
 
+/** Locks a keyspace against deletion until the transaction ends, but not against other changes. */
+export async function lockKeyspaceAgainstDeletion(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: KeyspaceId,
+): Promise<Keyspace | undefined> {
+  return await selectKeyspace(trx, scope, id).forKeyShare().executeTakeFirst();
+}
+
 function selectKeyspace(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope, id: KeyspaceId) {
   return trx
     .selectFrom("keyspaces")

@@ -54,6 +54,7 @@ export const noticedQuotas = [
   "invitationsPerWorkspace",
   "webhooksPerWorkspace",
   "keyspacesPerWorkspace",
+  "issuedKeysPerWorkspace",
 ] as const;
 
 /** The quotas for which there are notices that they are nearly reached. */

@@ -18,6 +18,9 @@ export const maxLength = {
   keyspaceName: 100,
   keyspaceEnvironment: 50,
   keyspacePrefix: 16,
+  issuedKeyName: 100,
+  externalId: 128,
+  metaName: 128,
   issuedPermission: 128,
   limitName: 32,
   search: 100,
@@ -29,8 +32,6 @@ export const maxLength = {
   requestId: 128,
   /** 45 characters of an IPv6 address, a percent sign, and 15 characters of a network interface. */
   ipAddress: 61,
-  /** The consumer of an issued key. */
-  externalId: 128,
   /** 45 characters of an IPv6 address, a slash, and 3 digits. */
   ipRange: 49,
   /** A name that the product defines: a permission, the outcome of a request, a changed value, a version. */
@@ -58,8 +59,6 @@ export const restrictionLimits = {
 
 /** The limits of keyspaces, issued keys and consumers. */
 export const issuedKeyLimits = {
-  /** The longest `meta` of a key, as JSON in UTF-16 code units. */
-  maxMetaLength: 4_096,
   /** The most permissions of a key. */
   maxPermissions: 100,
   /** The most named limits of a key or a consumer. */
@@ -72,6 +71,14 @@ export const issuedKeyLimits = {
   maxCredits: 1_000_000_000_000,
   /** 10 years. */
   maxLifetimeDays: 3_650,
+  /** The most IP ranges of a key. */
+  maxIpRanges: 100,
+  /** The longest `meta` of a key, in bytes of JSON. */
+  maxMetaBytes: 4_096,
+  /** How deep objects and lists in `meta` can be nested. */
+  maxMetaDepth: 5,
+  /** The most keys of one consumer, so that one request can change all of them. */
+  maxKeysPerConsumer: 1_000,
 } as const;
 
 /** The longest overlap after a rotation, in seconds: 30 days. */

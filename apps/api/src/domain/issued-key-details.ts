@@ -1,10 +1,16 @@
-import type { Credits, NamedLimit } from "@latchkey/db/issued-key-settings";
+import type { Details } from "@latchkey/db/audit-actions";
+import type { Credits, IssuedKeySettings, NamedLimit } from "@latchkey/db/issued-key-settings";
 
 // Settings of issued keys as values of audit events, which are short texts.
 
-/** Permissions or other names, separated by commas; null for none. */
+/** The most names in one value. */
+const maxNames = 10;
+
+/** Permissions or other names, separated by commas; null for none. Ends with the number of omitted names. */
 export function listNames(names: readonly string[]): string | null {
-  return names.length === 0 ? null : names.join(", ");
+  if (names.length === 0) return null;
+  const omitted = names.length - maxNames;
+  return [...names.slice(0, maxNames), ...(omitted > 0 ? [`${omitted} more`] : [])].join(", ");
 }
 
 /** Limits such as `requests 100/60s, exports 5/3600s when named`; null for none. */
@@ -23,4 +29,52 @@ export function describeCredits(credits: Credits | null): string | null {
   if (!refill) return String(remaining);
   const day = refill.day === null ? "" : ` on day ${refill.day}`;
   return `${remaining}, refilled to ${refill.amount} ${refill.interval}${day}`;
+}
+
+/** A key with its consumer and credits. */
+type DescribedKey = IssuedKeySettings & {
+  readonly externalId: string | null;
+  readonly remainingCredits: number | null;
+};
+
+/** What an audit event says about a key: never its secret, nor `meta`, which can contain anything. */
+export function describeIssuedKey(key: DescribedKey): Details {
+  const { name, permissions, limits, expiresAt, ipRanges, externalId } = key;
+  return {
+    name,
+    externalId,
+    permissions: listNames(permissions),
+    limits: listLimits(limits),
+    credits: describeCredits(toCredits(key)),
+    expiresAt: expiresAt?.toISOString() ?? null,
+    ipRanges: ipRanges && listNames(ipRanges),
+  };
+}
+
+/** The credits of a key; null for none. */
+export function toCredits(key: Pick<DescribedKey, "remainingCredits" | "refill">): Credits | null {
+  return key.remainingCredits === null ? null : { remaining: key.remainingCredits, refill: key.refill };
+}
+
+/**
+ * What an audit event says about an edit: the values that differ. `isMetaChanged` stands for the data itself.
+ * @param hasNewCredits whether the edit set the credits. Otherwise, only uses and refills changed the balance.
+ */
+export function describeIssuedEdit(
+  before: DescribedKey,
+  after: DescribedKey,
+  { hasNewCredits }: { readonly hasNewCredits: boolean },
+): { readonly before: Details; readonly after: Details } | undefined {
+  const [former, current] = [describeIssuedKey(before), describeIssuedKey(after)];
+  const isMetaChanged = JSON.stringify(before.meta) !== JSON.stringify(after.meta);
+  const isChanged: Readonly<Record<string, boolean>> = {
+    // The texts can be equal although omitted items differ.
+    permissions: JSON.stringify(before.permissions) !== JSON.stringify(after.permissions),
+    ipRanges: JSON.stringify(before.ipRanges) !== JSON.stringify(after.ipRanges),
+    credits: hasNewCredits && former.credits !== current.credits,
+  };
+  const names = Object.keys(current).filter((name) => isChanged[name] ?? former[name] !== current[name]);
+  if (names.length === 0 && !isMetaChanged) return undefined;
+  const pick = (details: Details) => Object.fromEntries(names.map((name) => [name, details[name] ?? null]));
+  return { before: pick(former), after: { ...pick(current), ...(isMetaChanged && { isMetaChanged }) } };
 }

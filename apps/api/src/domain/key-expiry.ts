@@ -12,22 +12,31 @@ export type RequestedSettings = Partial<Omit<KeySettings, "expiresAt">> & {
 };
 
 /**
- * Resolves the expiry of settings to a time.
- *
- * Uses the database's clock because admission expires keys by that clock. Otherwise, a node whose clock is an hour off
- * would reject future times or accept past ones.
- *
+ * Resolves the expiry of settings to a time, by {@link resolveExpiryTime}.
  * @throws {AppError} BAD_REQUEST if the key would already be expired.
  */
 export async function resolveExpiry(
   trx: Trx,
   { expiresAt, ...settings }: RequestedSettings,
 ): Promise<Partial<KeySettings>> {
-  if (expiresAt === undefined) return settings;
-  if (expiresAt === null) return { ...settings, expiresAt };
+  return expiresAt === undefined
+    ? settings
+    : { ...settings, expiresAt: await resolveExpiryTime(trx, expiresAt) };
+}
+
+/**
+ * Resolves an expiry to a time.
+ *
+ * Uses the database's clock because admission expires keys by that clock. Otherwise, a node whose clock is an hour off
+ * would reject future times or accept past ones.
+ *
+ * @throws {AppError} BAD_REQUEST if the key would already be expired.
+ */
+export async function resolveExpiryTime(trx: Trx, expiry: Expiry): Promise<Date | null> {
+  if (expiry === null) return null;
   const now = await readClock(trx);
-  const time = expiresAt instanceof Date ? expiresAt : new Date(now.getTime() + expiresAt.inSeconds * 1_000);
-  if (time > now) return { ...settings, expiresAt: time };
+  const time = expiry instanceof Date ? expiry : new Date(now.getTime() + expiry.inSeconds * 1_000);
+  if (time > now) return time;
   const issue = { path: "expiresAt", code: "not_in_future", message: "Enter a future date." } as const;
   throw new AppError("BAD_REQUEST", { issues: [issue] });
 }

@@ -164,6 +164,6 @@ function pick(details: Details, names: readonly string[]): Details {
   return Object.fromEntries(names.map((name) => [name, details[name] ?? null]));
 }
 
-function keyspaceNotFound(): never {
+export function keyspaceNotFound(): never {
   throw new AppError("NOT_FOUND", { message: "There is no such keyspace." });
 }

@@ -85,6 +85,7 @@ const quotaTexts: Readonly<Record<NoticedQuota, { readonly subject: string; read
   },
   invitationsPerWorkspace: { subject: "invitations", remedy: "Revoke invitations that are no longer needed" },
   webhooksPerWorkspace: { subject: "webhooks", remedy: "Delete webhooks that are no longer used" },
+  issuedKeysPerWorkspace: { subject: "issued keys", remedy: "Delete keys that are no longer used" },
   keyspacesPerWorkspace: { subject: "keyspaces", remedy: "Delete keyspaces that are no longer used" },
 };
 

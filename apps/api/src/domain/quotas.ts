@@ -5,6 +5,7 @@ import type { Trx } from "@latchkey/db/schema";
 import type { Workspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { type Message, writeMessage } from "@latchkey/errors/message";
+import { issuedKeyLimits } from "@latchkey/limits";
 
 /** The quotas of each user and each workspace. Lowering a quota deletes nothing. */
 export interface Quotas {
@@ -19,6 +20,8 @@ export interface Quotas {
   readonly invitationsPerWorkspace: number;
   readonly webhooksPerWorkspace: number;
   readonly keyspacesPerWorkspace: number;
+  /** Keys of all keyspaces, including deleted keyspaces that are not yet purged. */
+  readonly issuedKeysPerWorkspace: number;
   /** Invitations that one user sends, in all workspaces, including repeated ones. */
   readonly invitationsPerHour: number;
   /** Changes to API keys by one user. Disabling, revoking and deleting are always possible. */
@@ -33,6 +36,7 @@ export const defaultQuotas: Quotas = {
   invitationsPerWorkspace: 500,
   webhooksPerWorkspace: 10,
   keyspacesPerWorkspace: 100,
+  issuedKeysPerWorkspace: 1_000_000,
   invitationsPerHour: 100,
   keyChangesPerHour: 2_000,
 };
@@ -80,6 +84,11 @@ const quotaTexts = {
     variable: "MAX_KEYSPACES_PER_WORKSPACE",
     remedy: "Delete a keyspace that is no longer used",
   },
+  issuedKeysPerWorkspace: {
+    subject: "issued keys per workspace",
+    variable: "MAX_ISSUED_KEYS_PER_WORKSPACE",
+    remedy: "Delete keys that are no longer used",
+  },
 } as const satisfies Record<NoticedQuota, object>;
 
 /**
@@ -106,6 +115,21 @@ export function requireInvitationsPerMember(count: number): void {
   if (count < maxInvitationsPerMember) return;
   throw quotaExceeded([
     `You have ${maxInvitationsPerMember} invitations to this workspace that nobody has accepted yet. Without the permission to manage members, you can’t have more. Revoke one, or ask an owner or admin to invite people.`,
+  ]);
+}
+
+/**
+ * Checks that a consumer can have one more key, as {@link requireQuota}. The maximum lets one request change all keys of a
+ * consumer.
+ * @throws {AppError} UNPROCESSABLE_CONTENT with an issue `quota_exceeded`.
+ */
+export function requireKeysPerConsumer(count: number): void {
+  const max = issuedKeyLimits.maxKeysPerConsumer;
+  if (count < max) return;
+  throw quotaExceeded([
+    "This consumer has ",
+    { count: max },
+    " keys, which is the maximum. Delete keys that are no longer used.",
   ]);
 }
 

@@ -17,6 +17,12 @@ import { createInvitation } from "./invitations/create-invitation.ts";
 import { listInvitations } from "./invitations/list-invitations.ts";
 import { resendInvitation } from "./invitations/resend-invitation.ts";
 import { revokeInvitation } from "./invitations/revoke-invitation.ts";
+import { createIssuedKey } from "./issued-keys/create-issued-key.ts";
+import { deleteIssuedKey } from "./issued-keys/delete-issued-key.ts";
+import { getIssuedKey } from "./issued-keys/get-issued-key.ts";
+import { listIssuedKeys } from "./issued-keys/list-issued-keys.ts";
+import { rotateIssuedKey } from "./issued-keys/rotate-issued-key.ts";
+import { updateIssuedKey } from "./issued-keys/update-issued-key.ts";
 import { verifyKey } from "./keys/verify-key.ts";
 import { verifyKeys } from "./keys/verify-keys.ts";
 import { createKeyspace } from "./keyspaces/create-keyspace.ts";
@@ -117,6 +123,12 @@ export const endpoints: readonly Endpoint[] = [
   updateKeyspace,
   deleteKeyspace,
   previewKeyspaceDeletion,
+  listIssuedKeys,
+  createIssuedKey,
+  getIssuedKey,
+  updateIssuedKey,
+  deleteIssuedKey,
+  rotateIssuedKey,
   listWebhooks,
   createWebhook,
   getWebhook,

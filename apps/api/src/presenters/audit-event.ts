@@ -3,6 +3,7 @@ import type { AuditEvent } from "@latchkey/db/audit-events";
 import {
   encodeId,
   type InvitationId,
+  type IssuedKeyId,
   type KeyId,
   type KeyspaceId,
   type UserId,
@@ -54,15 +55,15 @@ export const auditEvent = z
     }),
     target: z.object({
       kind: z
-        .enum(["workspace", "member", "key", "invitation", "webhook", "keyspace"])
+        .enum(["workspace", "member", "key", "invitation", "webhook", "keyspace", "issued-key"])
         .meta({ example: "member" }),
-      id: shownId("workspace", "key", "invitation", "webhook", "keyspace", "user").meta({
+      id: shownId("workspace", "key", "invitation", "webhook", "keyspace", "issuedKey", "user").meta({
         description:
-          "The ID of the workspace, of the member's user, of the API key, of the invitation, of the webhook or of the keyspace.",
+          "The ID of the workspace, of the member's user, of the API key, of the invitation, of the webhook, of the keyspace or of the issued key.",
       }),
       name: shownText(Math.max(maxLength.personName, maxLength.keyName)).nullable().meta({
         description:
-          "The current name of the user or the API key. Null for a workspace, an invitation, a webhook, a keyspace and a purged key.",
+          "The current name of the user or the API key. Null for a workspace, an invitation, a webhook, a keyspace, an issued key and a purged key.",
         example: "Grace Hopper",
       }),
       userKind: shownUserKind.nullable().meta({ description: "Null if the target is not a user." }),
@@ -128,6 +129,8 @@ function encodeTarget({ targetKind, targetId }: AuditEvent): string {
       return encodeId("webhook", targetId as WebhookId); // The target's kind determines the type.
     case "keyspace":
       return encodeId("keyspace", targetId as KeyspaceId); // The target's kind determines the type.
+    case "issued-key":
+      return encodeId("issuedKey", targetId as IssuedKeyId); // The target's kind determines the type.
     default:
       return targetKind satisfies never;
   }

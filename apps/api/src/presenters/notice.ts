@@ -55,6 +55,7 @@ const quotaPages = {
   invitationsPerWorkspace: "invitations",
   webhooksPerWorkspace: "webhooks",
   keyspacesPerWorkspace: "workspace",
+  issuedKeysPerWorkspace: "workspace",
 } as const;
 
 /** What a notice is about; null for what has no page, such as an invitation. */

@@ -31,9 +31,9 @@ export const verificationResult = z
       description: "The consumer that the key was issued to; null for none.",
       example: "customer-42",
     }),
-    name: shownText(maxLength.keyName).nullable().meta({ example: "Production" }),
+    name: shownText(maxLength.issuedKeyName).nullable().meta({ example: "Production" }),
     meta: z
-      .record(z.string().max(issuedKeyLimits.maxMetaLength), z.unknown())
+      .record(shownText(maxLength.metaName), z.unknown())
       .nullable()
       .meta({ example: { plan: "pro" } }),
     permissions: shownPermissions,

@@ -1,13 +1,17 @@
+import { createIssuedKey as createSecret } from "@latchkey/auth/key-format";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
+import { findOrCreateConsumer } from "@latchkey/db/consumers";
 import {
   createId,
   encodeId,
+  type IssuedKeyId,
   type KeyId,
   type KeyspaceId,
   type UserId,
   type WorkspaceId,
 } from "@latchkey/db/ids";
+import { insertIssuedKey } from "@latchkey/db/issued-key-changes";
 import { insertKeyspace } from "@latchkey/db/keyspaces";
 import { insertOwnershipTransfer } from "@latchkey/db/ownership-transfers";
 import type { Trx } from "@latchkey/db/schema";
@@ -46,6 +50,14 @@ interface FixtureKeyspace {
   readonly name: string;
 }
 
+interface FixtureIssuedKey {
+  readonly issuedKeyId: IssuedKeyId;
+  /** The ID in API responses. */
+  readonly id: string;
+  readonly name: string;
+  readonly externalId: string;
+}
+
 /** Two workspaces without a common member, in the state that each test case starts from. */
 export interface TenantFixture {
   readonly tenant: FixtureWorkspace;
@@ -78,6 +90,8 @@ export interface TenantFixture {
   >;
   /** A keyspace of each workspace. Every member sees those of their workspace. */
   readonly keyspaces: Readonly<Record<"tenant" | "otherTenant", FixtureKeyspace>>;
+  /** An issued key in the keyspace of each workspace. Every member sees those of their workspace. */
+  readonly issuedKeys: Readonly<Record<"tenant" | "otherTenant", FixtureIssuedKey>>;
   /** The IDs, names and email addresses of each tenant, which no member of the other tenant can see. */
   readonly identifiers: { readonly tenant: readonly string[]; readonly otherTenant: readonly string[] };
 }
@@ -111,8 +125,8 @@ export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
 /** Creates a fixture instead of all rows that exist. */
 export async function createFixture({ services: { db }, owner }: TestApp): Promise<TenantFixture> {
   // Most rows belong to a workspace or a user, and are deleted with it.
-  for (const table of ["workspaces", "users", "former_users", "verifications", "instance_events"] as const)
-    await owner.deleteFrom(table).execute();
+  const others = ["former_users", "verifications", "instance_events", "issued_keys", "consumers"] as const;
+  for (const table of ["workspaces", "users", ...others] as const) await owner.deleteFrom(table).execute();
   const suffix = crypto.randomUUID().slice(0, 8);
   return await db
     .transaction()
@@ -169,6 +183,10 @@ export async function createFixture({ services: { db }, owner }: TestApp): Promi
         tenant: await addKeyspace(trx, tenantEdit, `Production ${suffix}`),
         otherTenant: await addKeyspace(trx, otherTenantEdit, `Their production ${suffix}`),
       };
+      const issuedKeys = {
+        tenant: await addIssuedKey(trx, tenantEdit, keyspaces.tenant, `Acme ${suffix}`),
+        otherTenant: await addIssuedKey(trx, otherTenantEdit, keyspaces.otherTenant, `Their Acme ${suffix}`),
+      };
       const addServiceAccount = async (edit: Edit, name: string): Promise<Person> => {
         const account = { name, role: "member" } as const;
         const { userId } = await createServiceAccount(trx, edit, account, defaultQuotas);
@@ -178,7 +196,7 @@ export async function createFixture({ services: { db }, owner }: TestApp): Promi
         tenant: await addServiceAccount(tenantEdit, `Deploys ${suffix}`),
         otherTenant: await addServiceAccount(otherTenantEdit, `Their deploys ${suffix}`),
       };
-      const resources = { invitations, webhooks, keyspaces, serviceAccounts };
+      const resources = { invitations, webhooks, keyspaces, issuedKeys, serviceAccounts };
       const fixture = { tenant, otherTenant, people, operator, ...resources };
       return { ...fixture, identifiers: listIdentifiers(fixture) };
     })
@@ -277,6 +295,32 @@ async function addKeyspace(trx: Trx, { scope }: Edit, name: string): Promise<Fix
   return { keyspaceId, id: encodeId("keyspace", keyspaceId), name };
 }
 
+/** Adds a key with a consumer, without an audit event. */
+async function addIssuedKey(
+  trx: Trx,
+  { scope }: Edit,
+  { keyspaceId }: FixtureKeyspace,
+  name: string,
+): Promise<FixtureIssuedKey> {
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  const externalId = `Consumer of ${name}`;
+  const consumerId = await findOrCreateConsumer(workspaceTrx, scope, { keyspaceId, externalId });
+  const { start, hash } = createSecret("sk_live");
+  const settings = {
+    name,
+    meta: {},
+    permissions: [],
+    limits: [],
+    refill: null,
+    expiresAt: null,
+    isDisabled: false,
+    ipRanges: null,
+  };
+  const key = { keyspaceId, consumerId, start, hash, settings, remainingCredits: null };
+  const issuedKeyId = await insertIssuedKey(workspaceTrx, scope, key);
+  return { issuedKeyId, id: encodeId("issuedKey", issuedKeyId), name, externalId };
+}
+
 async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<FixtureWorkspace> {
   const { id } = await createWorkspace(
     trx,
@@ -293,10 +337,18 @@ function listIdentifiers({
   invitations,
   webhooks,
   keyspaces,
+  issuedKeys,
   serviceAccounts,
 }: Pick<
   TenantFixture,
-  "tenant" | "otherTenant" | "people" | "invitations" | "webhooks" | "keyspaces" | "serviceAccounts"
+  | "tenant"
+  | "otherTenant"
+  | "people"
+  | "invitations"
+  | "webhooks"
+  | "keyspaces"
+  | "issuedKeys"
+  | "serviceAccounts"
 >): TenantFixture["identifiers"] {
   const { stranger, foreigner, removed: _removed, ...members } = people;
   const list = (workspace: FixtureWorkspace, persons: readonly Person[]): readonly string[] => [
@@ -312,12 +364,14 @@ function listIdentifiers({
       ...listInvitation(invitations.byMember),
       ...Object.values(webhooks.tenant),
       ...Object.values(keyspaces.tenant),
+      ...Object.values(issuedKeys.tenant),
     ],
     otherTenant: [
       ...list(otherTenant, [stranger, foreigner, serviceAccounts.otherTenant]),
       ...listInvitation(invitations.otherTenant),
       ...Object.values(webhooks.otherTenant),
       ...Object.values(keyspaces.otherTenant),
+      ...Object.values(issuedKeys.otherTenant),
     ],
   };
 }

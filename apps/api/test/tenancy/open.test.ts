@@ -101,6 +101,22 @@ const table = readTable(`
   deleteKeyspace, of another workspace    401     403       403      403     403     404    404
   previewKeyspaceDeletion                 401     403       403      403     403     200    200
   previewKeyspaceDeletion, of another     401     403       403      403     403     404    404
+  listIssuedKeys                          401     403       403      200     200     200    200
+  listIssuedKeys, of another workspace    401     403       403      404     404     404    404
+  createIssuedKey                         401     403       403      403     403     201    201
+  createIssuedKey, of another workspace   401     403       403      403     403     404    404
+  getIssuedKey                            401     403       403      200     200     200    200
+  getIssuedKey, of another workspace      401     403       403      404     404     404    404
+  getIssuedKey, of another keyspace       401     403       403      404     404     404    404
+  updateIssuedKey                         401     403       403      403     403     200    200
+  updateIssuedKey, of another workspace   401     403       403      403     403     404    404
+  updateIssuedKey, of another keyspace    401     403       403      403     403     404    404
+  deleteIssuedKey                         401     403       403      403     403     204    204
+  deleteIssuedKey, of another workspace   401     403       403      403     403     404    404
+  deleteIssuedKey, of another keyspace    401     403       403      403     403     404    404
+  rotateIssuedKey                         401     403       403      403     403     200    200
+  rotateIssuedKey, of another workspace   401     403       403      403     403     404    404
+  rotateIssuedKey, of another keyspace    401     403       403      403     403     404    404
   listWebhooks                            401     403       403      403     403     200    200
   createWebhook                           401     403       403      403     403     201    201
   getWebhook                              401     403       403      403     403     200    200
@@ -145,6 +161,8 @@ interface Plan {
   readonly webhookOf?: "tenant" | "otherTenant";
   /** The workspace of the keyspace in the path; `tenant` by default. */
   readonly keyspaceOf?: "tenant" | "otherTenant";
+  /** The workspace of the issued key in the path; `tenant` by default. */
+  readonly issuedKeyOf?: "tenant" | "otherTenant";
   /** The owner of the key in the path: the owner of our workspace by default, or our service account. */
   readonly keyOf?: "owner" | "serviceAccount";
   /** Whether the caller and the target have a notice each. The path has the latter's by default. */
@@ -592,8 +610,65 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
   },
   "deleteKeyspace, of another workspace": { keyspaceOf: "otherTenant" },
-  previewKeyspaceDeletion: { shows: () => ['"keyCount":0'] },
+  previewKeyspaceDeletion: { shows: () => ['"keyCount":1'] },
   "previewKeyspaceDeletion, of another": { keyspaceOf: "otherTenant" },
+  listIssuedKeys: { shows: ({ issuedKeys }) => [issuedKeys.tenant.id, issuedKeys.tenant.externalId] },
+  "listIssuedKeys, of another workspace": { keyspaceOf: "otherTenant" },
+  createIssuedKey: {
+    body: { name: "Globex", externalId: "globex" },
+    effect: ({ tenant: { workspaceId }, keyspaces: { tenant } }, actor) => ({
+      removed: { issued_key_counts: [{ keyspace_id: tenant.keyspaceId, key_count: 1 }] },
+      added: {
+        issued_keys: [{ workspace_id: workspaceId, keyspace_id: tenant.keyspaceId, name: "Globex" }],
+        consumers: [{ workspace_id: workspaceId, keyspace_id: tenant.keyspaceId, external_id: "globex" }],
+        issued_key_counts: [{ keyspace_id: tenant.keyspaceId, key_count: 2 }],
+        audit_events: [{ workspace_id: workspaceId, action: "issued-key.created", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["Globex", '"key":"sk_live_'],
+  },
+  "createIssuedKey, of another workspace": { keyspaceOf: "otherTenant", body: { name: "Globex" } },
+  getIssuedKey: { shows: ({ issuedKeys }) => [issuedKeys.tenant.id, issuedKeys.tenant.externalId] },
+  "getIssuedKey, of another workspace": { keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+  "getIssuedKey, of another keyspace": { issuedKeyOf: "otherTenant" },
+  updateIssuedKey: {
+    body: { name: "Globex" },
+    effect: (fixture, actor) => changeIssuedKey(fixture, actor, "issued-key.changed"),
+    shows: () => ["Globex"],
+  },
+  "updateIssuedKey, of another workspace": {
+    ...{ keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+    body: { name: "Globex" },
+  },
+  "updateIssuedKey, of another keyspace": { issuedKeyOf: "otherTenant", body: { name: "Globex" } },
+  deleteIssuedKey: {
+    effect: ({ tenant: { workspaceId }, keyspaces, issuedKeys: { tenant } }, actor) => ({
+      removed: {
+        issued_keys: [{ id: tenant.issuedKeyId }],
+        issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 1 }],
+      },
+      added: {
+        issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 0 }],
+        audit_events: [{ workspace_id: workspaceId, action: "issued-key.deleted", ...actorColumns(actor) }],
+      },
+    }),
+  },
+  "deleteIssuedKey, of another workspace": { keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+  "deleteIssuedKey, of another keyspace": { issuedKeyOf: "otherTenant" },
+  rotateIssuedKey: {
+    body: { overlapSeconds: 60 },
+    effect: (fixture, actor) => {
+      const effect = changeIssuedKey(fixture, actor, "issued-key.rotated");
+      const { issuedKeyId } = fixture.issuedKeys.tenant;
+      return { ...effect, added: { ...effect.added, retired_issued_secrets: [{ key_id: issuedKeyId }] } };
+    },
+    shows: () => ['"key":"sk_live_'],
+  },
+  "rotateIssuedKey, of another workspace": {
+    ...{ keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+    body: { overlapSeconds: 60 },
+  },
+  "rotateIssuedKey, of another keyspace": { issuedKeyOf: "otherTenant", body: { overlapSeconds: 60 } },
   listWebhooks: { shows: ({ webhooks }) => [webhooks.tenant.url] },
   createWebhook: {
     body: { url: "https://example.com/new" },
@@ -789,6 +864,21 @@ function createInvitationPlan(role: string): Plan {
   };
 }
 
+function changeIssuedKey(
+  { tenant: { workspaceId }, issuedKeys }: TenantFixture,
+  actor: Person,
+  action: string,
+): Effect {
+  const { issuedKeyId } = issuedKeys.tenant;
+  return {
+    removed: { issued_keys: [{ id: issuedKeyId, version: 1 }] },
+    added: {
+      issued_keys: [{ id: issuedKeyId, version: 2 }],
+      audit_events: [{ workspace_id: workspaceId, action, target_id: issuedKeyId, ...actorColumns(actor) }],
+    },
+  };
+}
+
 function changeWebhook(
   { tenant: { workspaceId }, webhooks }: TenantFixture,
   actor: Person,
@@ -895,13 +985,18 @@ async function addNotices(
   return ids[noticeOf] ?? ids.target;
 }
 
-/** The parameters of a path to a webhook or a delivery, or to a keyspace. */
+/** The parameters of a path to a webhook or a delivery, or to a keyspace or an issued key. */
 function resourcePath(
-  { webhooks, keyspaces }: TenantFixture,
-  { webhookOf = "tenant", keyspaceOf = "tenant" }: Pick<Plan, "webhookOf" | "keyspaceOf"> = {},
+  { webhooks, keyspaces, issuedKeys }: TenantFixture,
+  {
+    webhookOf = "tenant",
+    keyspaceOf = "tenant",
+    issuedKeyOf = "tenant",
+  }: Pick<Plan, "webhookOf" | "keyspaceOf" | "issuedKeyOf"> = {},
 ) {
   const { id: webhookId, deliveryId } = webhooks[webhookOf];
-  return { webhookId, deliveryId, keyspaceId: keyspaces[keyspaceOf].id };
+  const issuedKeyId = issuedKeys[issuedKeyOf].id;
+  return { webhookId, deliveryId, keyspaceId: keyspaces[keyspaceOf].id, issuedKeyId };
 }
 
 const codes: Readonly<Record<string, string>> = { 401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND" };

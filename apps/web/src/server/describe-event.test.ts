@@ -77,6 +77,28 @@ test("describes changes to keyspaces by name", () => {
   );
 });
 
+test("describes changes to issued keys by name, or by their first characters", () => {
+  const target = { kind: "issued-key", id: "ikey_1", name: null, userKind: null } as const;
+  const after = { name: "Acme", start: "sk_live_abcdef" };
+  const event = { target, before: null, after } as const;
+  expect(sentence({ ...event, action: "issued-key.created" })).toBe("issued the key “Acme”");
+  const nameless = { ...event, after: { ...after, name: "" } };
+  expect(sentence({ ...nameless, action: "issued-key.changed" })).toBe(
+    "changed the issued key “sk_live_abcdef”",
+  );
+  expect(sentence({ ...event, action: "issued-key.disabled" })).toBe("disabled the issued key “Acme”");
+  expect(sentence({ ...event, action: "issued-key.enabled" })).toBe("enabled the issued key “Acme”");
+  expect(sentence({ ...event, action: "issued-key.rotated", after: { ...after, overlapSeconds: 0 } })).toBe(
+    "rotated the issued key “Acme”; the old secret was revoked",
+  );
+  expect(sentence({ ...event, action: "issued-key.secret-reissued" })).toBe(
+    "replaced the unused secret of the issued key “Acme”",
+  );
+  expect(sentence({ target, action: "issued-key.deleted", before: after, after: null })).toBe(
+    "deleted the issued key “Acme”",
+  );
+});
+
 test("describes changes to members by name", () => {
   expect(sentence({})).toBe("changed Grace’s role from member to admin");
   expect(sentence({ target: { kind: "member", id: "user_1", name: "Ada", userKind: "person" } })).toBe(

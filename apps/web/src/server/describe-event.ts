@@ -88,6 +88,20 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["enabled the keyspace ", quote(after?.name)];
     case "keyspace.deleted":
       return ["deleted the keyspace ", quote(before?.name), ...describeIssuedKeyCount(before?.keys)];
+    case "issued-key.created":
+      return ["issued the key ", issuedKey(after)];
+    case "issued-key.changed":
+      return ["changed the issued key ", issuedKey(after)];
+    case "issued-key.disabled":
+      return ["disabled the issued key ", issuedKey(after)];
+    case "issued-key.enabled":
+      return ["enabled the issued key ", issuedKey(after)];
+    case "issued-key.rotated":
+      return ["rotated the issued key ", issuedKey(after), describeOverlap(after?.overlapSeconds)];
+    case "issued-key.secret-reissued":
+      return ["replaced the unused secret of the issued key ", issuedKey(after)];
+    case "issued-key.deleted":
+      return ["deleted the issued key ", issuedKey(before)];
     case "webhook.created":
       return ["created a webhook to ", { name: text(after?.host) }];
     case "webhook.changed":
@@ -120,6 +134,11 @@ function describeDisabledWebhook(after: AuditEvent["after"]): readonly Piece[] {
 
 function describeKeyCount(count: Detail): readonly Piece[] {
   return typeof count === "number" && count > 0 ? [` with ${countOf(count, "API key", "API keys")}`] : [];
+}
+
+/** An issued key by its name, or if it has none, by its first characters. */
+function issuedKey(details: AuditEvent["after"]): Piece {
+  return quote(details?.name === "" ? details.start : details?.name);
 }
 
 function describeIssuedKeyCount(count: Detail): readonly Piece[] {

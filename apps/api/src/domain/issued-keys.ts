@@ -1,0 +1,288 @@
+import { createIssuedKey as createSecret } from "@latchkey/auth/key-format";
+import { appendAudit } from "@latchkey/db/audit-events";
+import { countConsumerKeys, findOrCreateConsumer } from "@latchkey/db/consumers";
+import type { ConsumerId, IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
+import {
+  deleteIssuedKeys,
+  finishKeyChange,
+  insertIssuedKey,
+  lockIssuedKey,
+  replaceUnusedIssuedSecret,
+  rotateIssuedKey,
+  updateIssuedKey,
+} from "@latchkey/db/issued-key-changes";
+import type { Credits, IssuedKeySettings } from "@latchkey/db/issued-key-settings";
+import { countIssuedKeys, findIssuedKey, type IssuedKey, type IssuedKeyPath } from "@latchkey/db/issued-keys";
+import { type Keyspace, lockKeyspaceAgainstDeletion } from "@latchkey/db/keyspaces";
+import { withSavepoint } from "@latchkey/db/savepoint";
+import type { Trx } from "@latchkey/db/schema";
+import type { Versions } from "@latchkey/db/versions";
+import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { AppError } from "@latchkey/errors";
+import { issuedKeyLimits } from "@latchkey/limits";
+import { enterToManage } from "./enter-to-manage.ts";
+import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
+import { resolveExpiryTime } from "./key-expiry.ts";
+import { getKeyspace, keyspaceNotFound } from "./keyspaces.ts";
+import { type Quotas, requireKeysPerConsumer, requireQuota } from "./quotas.ts";
+import { requireChange } from "./require-change.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
+import type { Edit } from "./workspaces.ts";
+
+const permission = "keys:manage";
+
+/** An issued key and its secret, which only the result of a creation or rotation has. */
+export interface IssuedKeyWithSecret {
+  readonly issuedKey: IssuedKey;
+  readonly secret: string;
+}
+
+/** What a caller sets on a key. Absent settings of a new key are those of its keyspace. */
+export type IssuedKeyRequest = Partial<Omit<IssuedKeySettings, "refill">> & {
+  /** Null for no credits. */
+  readonly credits?: Credits | null;
+  /** The consumer that the key belongs to; null for none. */
+  readonly externalId?: string | null;
+};
+
+/** @throws {AppError} NOT_FOUND */
+export async function getIssuedKey(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  path: IssuedKeyPath,
+): Promise<IssuedKey> {
+  await getKeyspace(trx, scope, path.keyspaceId);
+  return (await findIssuedKey(trx, scope, path)) ?? keyNotFound();
+}
+
+/**
+ * Issues a key. The secret is only in the result; the database has its hash.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past; UNPROCESSABLE_CONTENT at a quota.
+ */
+export async function createIssuedKey(
+  trx: Trx,
+  edit: Edit,
+  { keyspaceId, ...request }: IssuedKeyRequest & { readonly keyspaceId: KeyspaceId },
+  quotas: Quotas,
+): Promise<IssuedKeyWithSecret> {
+  requireRecentAuthentication(edit.origin);
+  const { scope, origin } = edit;
+  const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, keyspaceId);
+  // The lock on the workspace prevents concurrent additions between the counts and the insert.
+  const quota = "issuedKeysPerWorkspace";
+  const count = await countIssuedKeys(workspaceTrx, scope);
+  requireQuota(quotas, quota, count);
+  const { settings, remainingCredits } = await resolveSettings(trx, keyspace, request);
+  const { externalId = null } = request;
+  const consumerId = await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId });
+  const { secret, start, hash } = createSecret(keyspace.prefix);
+  const key = { keyspaceId, consumerId, start, hash, settings, remainingCredits };
+  const id = await insertIssuedKey(workspaceTrx, scope, key);
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "issued-key.created",
+    targetId: id,
+    after: { start, ...describeIssuedKey({ ...settings, externalId, remainingCredits }) },
+  });
+  await addWorkspaceQuotaNotice(workspaceTrx, scope, quotas, { quota, count: count + 1 });
+  return { issuedKey: await getIssuedKey(workspaceTrx, scope, { keyspaceId, id }), secret };
+}
+
+/** The settings of a new key, with the defaults of its keyspace. @throws {AppError} BAD_REQUEST */
+async function resolveSettings(
+  trx: Trx,
+  keyspace: Keyspace,
+  request: IssuedKeyRequest,
+): Promise<{ readonly settings: IssuedKeySettings; readonly remainingCredits: number | null }> {
+  const { defaultLifetimeDays } = keyspace;
+  const lifetime = defaultLifetimeDays === null ? null : { inSeconds: defaultLifetimeDays * 86_400 };
+  const requested = request.expiresAt === undefined ? lifetime : request.expiresAt;
+  const expiresAt = await resolveExpiryTime(trx, requested);
+  const credits = request.credits === undefined ? keyspace.defaultCredits : request.credits;
+  const settings = {
+    name: request.name ?? "",
+    meta: request.meta ?? {},
+    permissions: request.permissions ?? keyspace.defaultPermissions,
+    limits: request.limits ?? keyspace.defaultLimits,
+    refill: credits?.refill ?? null,
+    expiresAt,
+    isDisabled: request.isDisabled ?? false,
+    ipRanges: request.ipRanges ?? null,
+  };
+  return { settings, remainingCredits: credits?.remaining ?? null };
+}
+
+/**
+ * Finds or creates the consumer that a key will belong to; null for none.
+ * @throws {AppError} UNPROCESSABLE_CONTENT if the consumer has the most keys that it can have.
+ */
+async function resolveConsumer(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { keyspaceId, externalId }: { readonly keyspaceId: KeyspaceId; readonly externalId: string | null },
+): Promise<ConsumerId | null> {
+  if (externalId === null) return null;
+  const id = await findOrCreateConsumer(trx, scope, { keyspaceId, externalId });
+  requireKeysPerConsumer(await countConsumerKeys(trx, scope, id, issuedKeyLimits.maxKeysPerConsumer));
+  return id;
+}
+
+/**
+ * Changes a key. Once this is committed, every node applies the new settings.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN; BAD_REQUEST for an expiry in the past, or an edit without
+ *   changes; UNPROCESSABLE_CONTENT if the new consumer has the most keys that it can have.
+ */
+export async function changeIssuedKey(
+  trx: Trx,
+  edit: Edit,
+  path: IssuedKeyPath,
+  { versions, credits, externalId, ...request }: IssuedKeyRequest & { readonly versions: Versions },
+): Promise<IssuedKey> {
+  requireChange({ ...request, credits, externalId });
+  const { scope, origin } = edit;
+  const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
+  const before = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
+  const { keyspaceId, id } = path;
+  const settings = {
+    ...request,
+    ...(request.expiresAt === undefined
+      ? {}
+      : { expiresAt: await resolveExpiryTime(trx, request.expiresAt) }),
+    ...(credits === undefined ? {} : { refill: credits?.refill ?? null }),
+  };
+  const consumerId =
+    externalId === undefined || externalId === before.externalId
+      ? undefined
+      : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId });
+  await updateIssuedKey(workspaceTrx, scope, id, { settings, consumerId, versions });
+  const remainingCredits = credits === undefined ? undefined : (credits?.remaining ?? null);
+  const stored = await getIssuedKey(workspaceTrx, scope, path);
+  const after = remainingCredits === undefined ? stored : { ...stored, remainingCredits };
+  const { name, start } = after;
+  const target = { targetId: id } as const;
+  const hasNewCredits = remainingCredits !== undefined;
+  const change = describeIssuedEdit(before, after, { hasNewCredits });
+  if (change) {
+    const values = { before: change.before, after: { name, start, ...change.after } };
+    await appendAudit(workspaceTrx, scope, origin, { ...target, ...values, action: "issued-key.changed" });
+  }
+  if (before.isDisabled !== after.isDisabled) {
+    const action = after.isDisabled ? "issued-key.disabled" : "issued-key.enabled";
+    await appendAudit(workspaceTrx, scope, origin, { ...target, action, after: { name, start } });
+  }
+  await finishKeyChange(workspaceTrx, id, { remainingCredits });
+  // Read again, because the status depends on the balance.
+  return await getIssuedKey(workspaceTrx, scope, path);
+}
+
+/**
+ * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
+ */
+export async function rotateKey(
+  trx: Trx,
+  edit: Edit,
+  path: IssuedKeyPath,
+  { overlapSeconds, versions }: { readonly overlapSeconds: number; readonly versions: Versions },
+): Promise<IssuedKeyWithSecret> {
+  requireRecentAuthentication(edit.origin);
+  const { scope, origin } = edit;
+  const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, path.keyspaceId);
+  const { name } = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
+  const { secret, start, hash } = createSecret(keyspace.prefix);
+  await rotateIssuedKey(workspaceTrx, scope, path.id, { start, hash, overlapSeconds });
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "issued-key.rotated",
+    targetId: path.id,
+    after: { name, start, overlapSeconds },
+  });
+  const issuedKey = await getIssuedKey(workspaceTrx, scope, path);
+  await finishKeyChange(workspaceTrx, path.id, { hasNewSecret: true });
+  return { issuedKey, secret };
+}
+
+/**
+ * Replaces the secret that the creation or a rotation of a key issued, for a repeated request. The overlap of old secrets
+ * doesn't change.
+ * @param issued.hash SHA-256 of the secret to replace.
+ * @returns undefined if that secret was used or is no longer the current one, or the key was deleted.
+ * @throws {AppError} FORBIDDEN
+ */
+export async function reissueIssuedSecret(
+  trx: Trx,
+  edit: Edit,
+  issued: { readonly keyspaceId: KeyspaceId; readonly id: IssuedKeyId | undefined; readonly hash: Buffer },
+): Promise<string | undefined> {
+  const { scope, origin } = edit;
+  const { keyspaceId, id, hash: issuedHash } = issued;
+  const workspaceTrx = await enterToManage(trx, edit, permission);
+  const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, scope, keyspaceId);
+  if (!keyspace || !id) return undefined;
+  const key = await lockIssuedKey(workspaceTrx, scope, { keyspaceId, id });
+  if (!key) return undefined;
+  const { secret, start, hash } = createSecret(keyspace.prefix);
+  return await withSavepoint(trx, async () => {
+    const after = { name: key.name, start };
+    await appendAudit(workspaceTrx, scope, origin, {
+      action: "issued-key.secret-reissued",
+      targetId: id,
+      after,
+    });
+    // Runs last, because admission waits for the row that it locks.
+    const isReplaced = await replaceUnusedIssuedSecret(
+      workspaceTrx,
+      scope,
+      { id, issuedHash },
+      { start, hash },
+    );
+    return isReplaced ? secret : undefined;
+  });
+}
+
+/**
+ * Deletes a key. Once this is committed, no node accepts it.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
+ */
+export async function deleteIssuedKey(
+  trx: Trx,
+  edit: Edit,
+  path: IssuedKeyPath,
+  versions: Versions,
+): Promise<void> {
+  const { scope, origin } = edit;
+  const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
+  const { name, start, externalId } = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "issued-key.deleted",
+    targetId: path.id,
+    before: { name, start, externalId },
+  });
+  await deleteIssuedKeys(workspaceTrx, scope, [path.id]);
+}
+
+/** Enters a workspace to change keys of a keyspace, and locks the keyspace against deletion. */
+async function enterKeyspace(
+  trx: Trx,
+  edit: Edit,
+  id: KeyspaceId,
+): Promise<{ readonly workspaceTrx: WorkspaceTrx; readonly keyspace: Keyspace }> {
+  const workspaceTrx = await enterToManage(trx, edit, permission);
+  const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, edit.scope, id);
+  return { workspaceTrx, keyspace: keyspace ?? keyspaceNotFound() };
+}
+
+/** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED */
+async function lockAtVersion(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { versions, ...path }: IssuedKeyPath & { readonly versions: Versions },
+): Promise<IssuedKey> {
+  const key = (await lockIssuedKey(trx, scope, path)) ?? keyNotFound();
+  // The version of a locked key can't change.
+  if (versions && !versions.includes(key.version)) throw new AppError("PRECONDITION_FAILED");
+  return key;
+}
+
+function keyNotFound(): never {
+  throw new AppError("NOT_FOUND", { message: "There is no such issued key." });
+}

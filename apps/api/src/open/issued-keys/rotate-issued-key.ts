@@ -1,0 +1,37 @@
+import { reissueIssuedSecret, rotateKey } from "../../domain/issued-keys.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { rotation } from "../../presenters/api-key.ts";
+import { issuedKeyWithSecret, presentIssuedKeyWithSecret } from "../../presenters/issued-key.ts";
+import { issuedKeyParams } from "../../schemas.ts";
+
+export const rotateIssuedKey = defineEndpoint({
+  method: "POST",
+  path: "/workspaces/:workspaceId/keyspaces/:keyspaceId/keys/:issuedKeyId/rotate",
+  operationId: "rotateIssuedKey",
+  summary: "Rotate an issued key",
+  description:
+    "Replaces the secret of the key and keeps everything else. The new secret has the current prefix of the keyspace. The old secret stays valid for the overlap, so that the consumer can replace it without an outage. If the response is lost, send the request again with the same `Idempotency-Key`. If the new secret was never used, you get another new secret.",
+  access: { workspace: "keys:manage" },
+  request: { params: issuedKeyParams, ifMatch: true, body: rotation },
+  response: {
+    status: 200,
+    description: "The issued key and its new secret, which is returned only once.",
+    schema: issuedKeyWithSecret,
+  },
+  secret: {
+    member: "key",
+    reissue: ({ params: { keyspaceId, issuedKeyId: id } }, { access: { scope }, origin }, { trx, hash }) =>
+      reissueIssuedSecret(trx, { scope, origin }, { keyspaceId, id, hash }),
+  },
+  errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
+  handle: async (
+    { params: { keyspaceId, issuedKeyId: id }, body: { overlapSeconds } },
+    { transact, access: { scope }, origin, ifMatch },
+  ) => {
+    const rotation = { overlapSeconds, versions: ifMatch };
+    const edit = { scope, origin };
+    return presentIssuedKeyWithSecret(
+      await transact((trx) => rotateKey(trx, edit, { keyspaceId, id }, rotation)),
+    );
+  },
+});
