@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { AuditAction } from "./audit-actions.ts";
 import { type AuditEventId, createId, type DeliveryId, type WebhookId } from "./ids.ts";
-import { addQueuedJobs } from "./jobs/add-job.ts";
+import { addQueuedJobs, moveQueuedJob } from "./jobs/add-job.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { DeliveryAttempt, DeliveryStatus } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -127,6 +127,16 @@ async function addDeliveryJobs(
 ): Promise<void> {
   const jobs = ids.map((id) => ({ key: id, payload: { workspaceId, deliveryId: id } }));
   await addQueuedJobs(trx, "deliver-to-webhook", jobs, { maxAttempts: maxJobAttempts, queue: webhookId });
+}
+
+/** Moves the running job of a delivery to the worker for slow webhooks. */
+export async function moveToSlowDeliveries(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { id: deliveryId, webhookId, attemptCount }: Delivery,
+): Promise<void> {
+  const options = { key: deliveryId, maxAttempts: maxJobAttempts, queue: webhookId, attempts: attemptCount };
+  await moveQueuedJob(trx, "deliver-to-slow-webhook", { workspaceId, deliveryId }, options);
 }
 
 export const deliveryOrders = {
