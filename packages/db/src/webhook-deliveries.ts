@@ -52,21 +52,20 @@ const columns = [
   "webhook_deliveries.created_at as createdAt",
 ] as const;
 
-/**
- * Adds a delivery of each event to each webhook that is enabled and gets events of its action, by two statements per
- * webhook.
- */
+/** A webhook that is enabled. */
+export interface ReceivingWebhook {
+  readonly id: WebhookId;
+  /** The actions whose events are sent; null for all. */
+  readonly actions: readonly AuditAction[] | null;
+}
+
+/** Adds a delivery of each event to each webhook that gets events of its action, by two statements per webhook. */
 export async function addDeliveries(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   events: readonly { readonly id: AuditEventId; readonly action: AuditAction }[],
+  webhooks: readonly ReceivingWebhook[],
 ): Promise<void> {
-  const webhooks = await trx
-    .selectFrom("webhooks")
-    .select(["id", "actions"])
-    .where("workspace_id", "=", scope.workspaceId)
-    .where("disabled_at", "is", null)
-    .execute();
   for (const { id: webhookId, actions } of webhooks) {
     const deliveries = events
       .filter(({ action }) => !actions || actions.includes(action))
