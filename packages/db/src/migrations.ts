@@ -30,6 +30,7 @@ import * as systemActor from "./migrations/0030-system-actor.ts";
 import * as instanceSettings from "./migrations/0031-instance-settings.ts";
 import * as addQueuedJobs from "./migrations/0032-add-queued-jobs.ts";
 import * as ownerVersions from "./migrations/0033-owner-versions.ts";
+import * as slowWebhooks from "./migrations/0036-slow-webhooks.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -76,4 +77,5 @@ export const migrations: Migrations = {
   "0031-instance-settings": instanceSettings,
   "0032-add-queued-jobs": addQueuedJobs,
   "0033-owner-versions": ownerVersions,
+  "0036-slow-webhooks": slowWebhooks,
 };
