@@ -68,6 +68,7 @@ test("has a default for each quota", () => {
   expect(readEnv({}).quotas).toEqual({
     keysPerUser: 1_000,
     workspacesPerUser: 100,
+    membershipsPerUser: 200,
     membersPerWorkspace: 1_000,
     serviceAccountsPerWorkspace: 100,
     invitationsPerWorkspace: 500,
@@ -80,6 +81,7 @@ test("has a default for each quota", () => {
   const variables = {
     MAX_KEYS_PER_USER: "100000",
     MAX_WORKSPACES_PER_USER: "1",
+    MAX_MEMBERSHIPS_PER_USER: "2",
     MAX_MEMBERS_PER_WORKSPACE: "7",
     MAX_SERVICE_ACCOUNTS_PER_WORKSPACE: "6",
     MAX_INVITATIONS_PER_WORKSPACE: "8",
@@ -92,6 +94,7 @@ test("has a default for each quota", () => {
   expect(readEnv(variables).quotas).toEqual({
     keysPerUser: 100_000,
     workspacesPerUser: 1,
+    membershipsPerUser: 2,
     membersPerWorkspace: 7,
     serviceAccountsPerWorkspace: 6,
     invitationsPerWorkspace: 8,

@@ -155,6 +155,7 @@ const schema = z.object({
   MAX_SIGN_UPS_PER_HOUR: optional(quota),
   MAX_KEYS_PER_USER: maxStored,
   MAX_WORKSPACES_PER_USER: maxStored,
+  MAX_MEMBERSHIPS_PER_USER: maxStored,
   MAX_MEMBERS_PER_WORKSPACE: maxStored,
   MAX_SERVICE_ACCOUNTS_PER_WORKSPACE: maxStored,
   MAX_INVITATIONS_PER_WORKSPACE: maxStored,
@@ -204,6 +205,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     quotas: {
       keysPerUser: data.MAX_KEYS_PER_USER ?? defaultQuotas.keysPerUser,
       workspacesPerUser: data.MAX_WORKSPACES_PER_USER ?? defaultQuotas.workspacesPerUser,
+      membershipsPerUser: data.MAX_MEMBERSHIPS_PER_USER ?? defaultQuotas.membershipsPerUser,
       membersPerWorkspace: data.MAX_MEMBERS_PER_WORKSPACE ?? defaultQuotas.membersPerWorkspace,
       serviceAccountsPerWorkspace:
         data.MAX_SERVICE_ACCOUNTS_PER_WORKSPACE ?? defaultQuotas.serviceAccountsPerWorkspace,

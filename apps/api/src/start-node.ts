@@ -14,16 +14,15 @@ import { Verifier } from "@latchkey/auth/verifier";
 import { recordRegistration } from "@latchkey/db/instance-events";
 import { recordEmailSetting } from "@latchkey/db/instance-settings";
 import { JobWorker } from "@latchkey/db/job-worker";
-import { findNotices } from "@latchkey/db/notice-sources";
 import { Purger } from "@latchkey/db/purger";
 import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
 import { createAccountLog } from "./account-log.ts";
 import { createApp } from "./app.ts";
 import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
+import { startBackgroundJobs } from "./background-jobs.ts";
 import { baseUrlOf } from "./base-url.ts";
 import { createLogger } from "./create-logger.ts";
-import { addInvitationNotice } from "./domain/invitation-jobs.ts";
 import { createOpenidProvider } from "./domain/openid-provider.ts";
 import { describeInstance } from "./domain/services.ts";
 import { type Env, projectRoot } from "./env.ts";
@@ -37,7 +36,6 @@ import { prepareDatabase } from "./prepare-database.ts";
 import type { ReadyFacts } from "./ready-message.ts";
 import { version } from "./version.ts";
 import { createMessageSender } from "./webhooks/message-sender.ts";
-import { createWebhookTasks, DeliveryFailedError } from "./webhooks/webhook-tasks.ts";
 
 /**
  * How long a stopping node reports itself as not ready before it stops listening, and how long requests in flight
@@ -45,9 +43,6 @@ import { createWebhookTasks, DeliveryFailedError } from "./webhooks/webhook-task
  */
 const noticeMs = 250;
 const drainMs = 10_000;
-
-/** How many messages a node sends to webhooks at the same time, at most one per webhook. */
-const deliveryConcurrency = 20;
 
 /** How long closing a pool's connections may take, in milliseconds. */
 const poolCloseTimeoutMs = 1_000;
@@ -158,25 +153,14 @@ export async function startNode(
     });
     stack.defer(() => worker.close());
   }
-  const deliveries = new JobWorker({
+  const workers = startBackgroundJobs({
     connection: prepared.connection,
-    tasks: {
-      ...createWebhookTasks({
-        db,
-        secrets: services.webhookSecrets,
-        send: createMessageSender({ isAllowedAddress: createIpMatcher(env.webhookNetworks) }),
-      }),
-      "find-notices": () => findNotices(db),
-      "notice-invitation": (invitation) => addInvitationNotice(db, invitation),
-    },
-    everyMinute: ["find-notices"],
-    concurrency: deliveryConcurrency,
-    onFailure: (error, job) => {
-      // A delivery that failed is in the log of its webhook, which its workspace sees.
-      if (!(error instanceof DeliveryFailedError)) events.reportFailure("jobs", error, `${job} failed`);
-    },
+    db,
+    secrets: services.webhookSecrets,
+    send: createMessageSender({ isAllowedAddress: createIpMatcher(env.webhookNetworks) }),
+    onFailure: (error, job) => events.reportFailure("jobs", error, `${job} failed`),
   });
-  stack.defer(() => deliveries.close());
+  for (const worker of workers) stack.defer(() => worker.close());
   let isDraining = false;
   const app = await createApp({
     services,

@@ -395,6 +395,35 @@ test("a member can't be invited, and an email address can't be invited twice", a
   );
 });
 
+test("one email address gets ten emails with invitations per hour, and beyond that, the inviter gets the link", async () => {
+  const emailing = await startTestApp({ sendsEmail: true });
+  try {
+    const [first, second] = [await addTeam(emailing), await addTeam(emailing)];
+    const email = newEmail();
+    const invite = ({ id: workspaceId, owner }: Team, to: string) =>
+      owner.client.invitations.create.mutate({ workspaceId, email: to, role: "viewer" });
+    const { id, url } = await invite(first, email);
+    const urls = [url];
+    for (let count = 1; count < 10; count += 1) {
+      urls.push((await first.owner.client.invitations.resend.mutate({ workspaceId: first.id, id })).url);
+    }
+    expect(urls).toEqual(Array.from({ length: 10 }, () => undefined));
+    // The limit is per recipient, whoever invites.
+    const token = tokenOf((await invite(second, email.toUpperCase())).url);
+    expect(await openClient(emailing.baseUrl).client.invitations.preview.mutate({ token })).toMatchObject({
+      email,
+      hasAccount: null,
+    });
+    expect((await invite(second, newEmail())).url).toBeUndefined();
+    // Attempts beyond the limit don't extend it.
+    await sql`update throttle_buckets set full_at = full_at - interval '6 minutes'`.execute(emailing.owner);
+    const resent = await first.owner.client.invitations.resend.mutate({ workspaceId: first.id, id });
+    expect(resent.url).toBeUndefined();
+  } finally {
+    await emailing.close();
+  }
+});
+
 test("quotas limit the invitations of a workspace, those of a user per hour, and what the invitee may own", async () => {
   const small = await startTestApp({
     quotas: {

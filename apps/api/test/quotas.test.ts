@@ -24,6 +24,7 @@ import { openClient } from "./trpc-client.ts";
 const quotas: Quotas = {
   keysPerUser: 5,
   workspacesPerUser: 4,
+  membershipsPerUser: 100,
   membersPerWorkspace: 6,
   serviceAccountsPerWorkspace: 3,
   invitationsPerWorkspace: 10,
@@ -230,6 +231,55 @@ test("concurrent creations of workspaces and promotions to owner give a user exa
     db.transaction().execute((trx) => addMember(trx, editOf(workspace.id), { userId, role }, quotas));
   await expect(add("owner")).rejects.toSatisfy(isQuotaExceeded);
   expect(await add("admin")).toMatchObject({ role: "admin" });
+});
+
+test("concurrent creations, additions and accepted invitations give a user exactly the quota of memberships", async () => {
+  const limited = await startTestApp({ quotas: { membershipsPerUser: 3 } });
+  try {
+    const { db, quotas: limits } = limited.services;
+    const { email, userId } = await limited.addUser(); // With a first workspace.
+    const { client } = openClient(limited.baseUrl);
+    await client.session.signIn.mutate({ email, password });
+    const invite = async () => {
+      const inviter = await limited.addUser();
+      const { client: inviting } = openClient(limited.baseUrl);
+      await inviting.session.signIn.mutate({ email: inviter.email, password });
+      const workspaceId = (await inviting.session.current.query())?.workspaces[0]?.id ?? "";
+      const { url } = await inviting.invitations.create.mutate({ workspaceId, email, role: "viewer" });
+      return String(url).split("#")[1] ?? "";
+    };
+    const tokens = [await invite(), await invite(), await invite()];
+    const others = await Promise.all(
+      [1, 2, 3].map(async (number) => {
+        const { userId: ownerId } = await limited.addUser();
+        const fields = { name: `Other ${number}`, ownerId, origin: commandOrigin };
+        return await db.transaction().execute((trx) => createWorkspace(trx, fields, limits));
+      }),
+    );
+    const outcomes = await Promise.allSettled([
+      ...tokens.map((token) => client.invitations.accept.mutate({ token })),
+      ...others.map(({ id }) => {
+        const edit = { scope: openAsOperator(id), origin: commandOrigin };
+        return db.transaction().execute((trx) => addMember(trx, edit, { userId, role: "viewer" }, limits));
+      }),
+      ...[1, 2, 3].map((number) => client.workspaces.create.mutate({ name: `Own ${number}` })),
+    ]);
+    const failures = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
+    expect(failures).toHaveLength(outcomes.length - 2);
+    const message =
+      "The quota for workspaces that one user is a member of (3) is reached. Leave a workspace, or ask the operator to raise MAX_MEMBERSHIPS_PER_USER.";
+    for (const failure of failures) expect(failure.message).toBe(message);
+
+    // An invitation that was rejected stays valid.
+    const rejected = tokens.find((_, index) => outcomes[index]?.status === "rejected") ?? "";
+    await sql`
+      delete from members where (workspace_id, user_id) in (
+        select workspace_id, user_id from members where user_id = ${userId} order by created_at desc limit 1
+      )`.execute(limited.owner);
+    expect(await client.invitations.accept.mutate({ token: rejected })).toMatchObject({ role: "viewer" });
+  } finally {
+    await limited.close();
+  }
 });
 
 test("50 concurrent additions to a workspace add exactly the quota of members", async () => {

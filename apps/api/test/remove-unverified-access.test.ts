@@ -82,7 +82,7 @@ test("deletes as many keys in as many workspaces as the quotas allow, with few s
       await removeUnverifiedAccess(trx, userId, origin);
     }),
   );
-  expect(statements).toBeLessThan(5 * workspaces.length);
+  expect(statements).toBeLessThan(3 * workspaces.length);
 
   const { rows: audited } = await sql<{ workspaceId: WorkspaceId; count: number }>`
     select workspace_id as "workspaceId", count(distinct target_id)::int as count from audit_events

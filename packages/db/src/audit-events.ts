@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import {
   type Actor,
   type AuditAction,
@@ -15,7 +15,7 @@ import { appendInstanceEvent, type NewInstanceEvent } from "./instance-events.ts
 import { addNotices } from "./notices.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import { selectUserKind, type UserKind } from "./user-kind.ts";
-import { addDeliveries } from "./webhook-deliveries.ts";
+import { addDeliveries, type ReceivingWebhook } from "./webhook-deliveries.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 export interface AuditEvent {
@@ -54,45 +54,86 @@ export async function appendAudit(
   origin: AuditOrigin,
   change: Change,
 ): Promise<void> {
-  await appendAuditEvents(trx, scope, origin, [change]);
+  await appendChanges(trx, scope, origin, {
+    changes: [change],
+    workspace: sql`select ${scope.workspaceId}::uuid as id`,
+  });
 }
 
-/** Records any number of changes with one statement, like {@link appendAudit}. */
+/**
+ * Records any number of changes with one statement, like {@link appendAudit}. Prevents the deletion of the workspace until
+ * the transaction ends, or does nothing if it was already deleted.
+ */
 export async function appendAuditEvents(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   origin: AuditOrigin,
   changes: readonly Change[],
 ): Promise<void> {
+  const workspace = sql`select id from workspaces where id = ${scope.workspaceId} for key share`;
+  await appendChanges(trx, scope, origin, { changes, workspace });
+}
+
+interface AppendedChanges {
+  readonly changes: readonly Change[];
+  /** A query with one row, the ID of the workspace, or none if nothing is to be inserted. */
+  readonly workspace: RawBuilder<unknown>;
+}
+
+async function appendChanges(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  origin: AuditOrigin,
+  { changes, workspace }: AppendedChanges,
+): Promise<void> {
   const events = changes.map((change) => ({ ...change, id: createId("auditEvent") }));
-  await insertAuditEvents(trx, scope, origin, events);
-  await addDeliveries(trx, scope, events);
+  const { isInserted, webhooks } = await insertAuditEvents(trx, origin, { events, workspace });
+  if (!isInserted) return;
+  await addDeliveries(trx, scope, events, webhooks);
   for (const event of events) {
     if (event.action === "member.role-changed") await addRoleNotice(trx, scope, origin, event);
     await recordForOperators(trx, scope, origin, event);
   }
 }
 
+/**
+ * Inserts events, and reads the webhooks that are enabled by the same statement, because a change to a key does this once
+ * per workspace that the key can reach.
+ */
 async function insertAuditEvents(
   trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
   { actor, address, requestId }: AuditOrigin,
-  events: readonly (Change & { readonly id: AuditEventId })[],
-): Promise<void> {
+  {
+    events,
+    workspace,
+  }: Pick<AppendedChanges, "workspace"> & {
+    readonly events: readonly (Change & { readonly id: AuditEventId })[];
+  },
+): Promise<{ readonly isInserted: boolean; readonly webhooks: readonly ReceivingWebhook[] }> {
   const actorUserId = "userId" in actor ? actor.userId : null;
   const actorKeyId = actor.kind === "key" ? actor.keyId : null;
-  await sql`
-    insert into audit_events (workspace_id, id, action, actor_kind, actor_user_id, actor_key_id, target_kind, target_id,
-      before, after, address, request_id)
-    select ${workspaceId}, event.id, event.action, ${actor.kind}, ${actorUserId}::uuid, ${actorKeyId}::uuid,
-      event.target_kind, event.target_id, event.before, event.after, ${address}, ${requestId}
-    from unnest(
+  const { rows } = await sql<{ id: WebhookId | null; actions: readonly AuditAction[] | null }>`
+    with workspace as materialized (${workspace}),
+    inserted as (
+      insert into audit_events (workspace_id, id, action, actor_kind, actor_user_id, actor_key_id, target_kind, target_id,
+        before, after, address, request_id)
+      select workspace.id, event.id, event.action, ${actor.kind}, ${actorUserId}::uuid, ${actorKeyId}::uuid,
+        event.target_kind, event.target_id, event.before, event.after, ${address}, ${requestId}
+      from workspace cross join unnest(
       ${events.map(({ id }) => id)}::uuid[], ${events.map(({ action }) => action)}::text[],
       ${events.map(({ action }) => auditActions[action])}::text[],
       ${events.map(({ targetId }) => targetId)}::uuid[],
       ${events.map(({ before }) => before && JSON.stringify(before))}::jsonb[],
       ${events.map(({ after }) => after && JSON.stringify(after))}::jsonb[]
-    ) as event (id, action, target_kind, target_id, before, after)`.execute(trx);
+      ) as event (id, action, target_kind, target_id, before, after)
+    )
+    -- One row without a webhook if there is none, and no row at all if the workspace was deleted.
+    select webhooks.id, webhooks.actions
+    from workspace left join webhooks on webhooks.workspace_id = workspace.id and webhooks.disabled_at is null`.execute(
+    trx,
+  );
+  const webhooks = rows.flatMap(({ id, actions }) => (id ? [{ id, actions }] : []));
+  return { isInserted: rows.length > 0, webhooks };
 }
 
 /** Adds a change by an operator to the instance log. */

@@ -291,6 +291,16 @@ export async function lockUserAgainstDeletion(trx: Trx, userId: UserId): Promise
   await trx.selectFrom("users").select("id").where("id", "=", userId).forKeyShare().execute();
 }
 
+/** Counts the workspaces that a user is a member of. */
+export async function countMemberships(trx: UserTrx, userId: UserId): Promise<number> {
+  const { count } = await trx
+    .selectFrom("members")
+    .select((eb) => eb.fn.countAll<number>().as("count"))
+    .where("user_id", "=", userId)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
 /** Lists the workspaces that a user owns. */
 export async function listOwnedWorkspaces(trx: UserTrx, userId: UserId): Promise<WorkspaceId[]> {
   const rows = await trx

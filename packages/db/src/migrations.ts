@@ -32,6 +32,7 @@ import * as addQueuedJobs from "./migrations/0032-add-queued-jobs.ts";
 import * as ownerVersions from "./migrations/0033-owner-versions.ts";
 import * as keyspaces from "./migrations/0034-keyspaces.ts";
 import * as verification from "./migrations/0035-verification.ts";
+import * as slowWebhooks from "./migrations/0036-slow-webhooks.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -80,4 +81,5 @@ export const migrations: Migrations = {
   "0033-owner-versions": ownerVersions,
   "0034-keyspaces": keyspaces,
   "0035-verification": verification,
+  "0036-slow-webhooks": slowWebhooks,
 };

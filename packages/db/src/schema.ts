@@ -244,6 +244,8 @@ export interface WebhookTable {
   disabled_reason: DisabledReason | null;
   /** When the first attempt since the last successful one failed; null if the last one succeeded. */
   failing_since: Date | null;
+  /** Until when its messages are sent apart from those of fast webhooks; null if it was never slow. */
+  slow_until: Date | null;
   created_at: CreatedAt;
   /** Incremented with every change to the settings. */
   version: Generated<number>;

@@ -353,6 +353,8 @@ export const functions: Readonly<Record<string, string>> = {
     "001f38757143c5fdc523ce0443d669d091f2153734a7df7de5784d558fafff69",
   "latest_refill(jsonb,timestamp with time zone)":
     "804ce87708c0fb20151391d3cf3c26b14cc59e2fb993081ebfdfa9129848b23d",
+  "move_queued_job(text,json,text,integer,text,integer)":
+    "304ada2c78428538a468cba34bdbff8942cf5fda005a25d55b24c2eaa0e2d9a6",
   "name_first_user_operator()": "3b8ec86c1bd1208b0baf05a21ae7bbd9ec2bbe2f668a1899665f39174e68d99b",
   "named_user()": "ee9bf7796943630841b244a580a1eca01eb9f3643af1910fb54340c75e398766",
   "named_workspace()": "77161644bb223eaf4eb311c6958d4cc21c52826e0ed17db9c90908b94dd95b1a",

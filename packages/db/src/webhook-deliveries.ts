@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { AuditAction } from "./audit-actions.ts";
 import { type AuditEventId, createId, type DeliveryId, type WebhookId } from "./ids.ts";
-import { addQueuedJobs } from "./jobs/add-job.ts";
+import { addQueuedJobs, moveQueuedJob } from "./jobs/add-job.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { DeliveryAttempt, DeliveryStatus } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -52,21 +52,20 @@ const columns = [
   "webhook_deliveries.created_at as createdAt",
 ] as const;
 
-/**
- * Adds a delivery of each event to each webhook that is enabled and gets events of its action, by two statements per
- * webhook.
- */
+/** A webhook that is enabled. */
+export interface ReceivingWebhook {
+  readonly id: WebhookId;
+  /** The actions whose events are sent; null for all. */
+  readonly actions: readonly AuditAction[] | null;
+}
+
+/** Adds a delivery of each event to each webhook that gets events of its action, by two statements per webhook. */
 export async function addDeliveries(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   events: readonly { readonly id: AuditEventId; readonly action: AuditAction }[],
+  webhooks: readonly ReceivingWebhook[],
 ): Promise<void> {
-  const webhooks = await trx
-    .selectFrom("webhooks")
-    .select(["id", "actions"])
-    .where("workspace_id", "=", scope.workspaceId)
-    .where("disabled_at", "is", null)
-    .execute();
   for (const { id: webhookId, actions } of webhooks) {
     const deliveries = events
       .filter(({ action }) => !actions || actions.includes(action))
@@ -127,6 +126,16 @@ async function addDeliveryJobs(
 ): Promise<void> {
   const jobs = ids.map((id) => ({ key: id, payload: { workspaceId, deliveryId: id } }));
   await addQueuedJobs(trx, "deliver-to-webhook", jobs, { maxAttempts: maxJobAttempts, queue: webhookId });
+}
+
+/** Moves the running job of a delivery to the worker for slow webhooks. */
+export async function moveToSlowDeliveries(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { id: deliveryId, webhookId, attemptCount }: Delivery,
+): Promise<void> {
+  const options = { key: deliveryId, maxAttempts: maxJobAttempts, queue: webhookId, attempts: attemptCount };
+  await moveQueuedJob(trx, "deliver-to-slow-webhook", { workspaceId, deliveryId }, options);
 }
 
 export const deliveryOrders = {

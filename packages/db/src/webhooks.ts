@@ -22,6 +22,8 @@ export interface Webhook extends WebhookFields {
   readonly disabledReason: DisabledReason | null;
   /** When the first attempt since the last successful one failed; null if the last one succeeded. */
   readonly failingSince: Date | null;
+  /** Whether an attempt in the last hour was slow. */
+  readonly isSlow: boolean;
   /** When the overlap of the old secret ends; null if there is none, or it has ended. */
   readonly formerSecretExpiresAt: Date | null;
   readonly createdAt: Date;
@@ -36,6 +38,7 @@ const columns = [
   "webhooks.disabled_at as disabledAt",
   "webhooks.disabled_reason as disabledReason",
   "webhooks.failing_since as failingSince",
+  sql<boolean>`coalesce(webhooks.slow_until > clock_timestamp(), false)`.as("isSlow"),
   sql<Date | null>`case when webhooks.former_secret_expires_at > clock_timestamp()
     then webhooks.former_secret_expires_at end`.as("formerSecretExpiresAt"),
   "webhooks.created_at as createdAt",
@@ -241,6 +244,23 @@ export async function replaceWebhookSecret(
     .where("id", "=", id)
     .returning(columns)
     .executeTakeFirstOrThrow();
+}
+
+/** Until how long after a slow attempt a webhook counts as slow, in minutes. */
+const slowMinutes = 60;
+
+/** Records that an attempt was slow. Not a change to the settings, so the version stays. */
+export async function recordSlowAttempt(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+): Promise<void> {
+  await trx
+    .updateTable("webhooks")
+    .set({ slow_until: sql<Date>`clock_timestamp() + make_interval(mins => ${slowMinutes})` })
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .execute();
 }
 
 /** After how many days without a successful attempt a webhook is disabled. */

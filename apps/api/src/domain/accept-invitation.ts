@@ -15,7 +15,7 @@ import { endInvitation } from "./end-invitation.ts";
 import { invitationPurpose } from "./invitation-link.ts";
 import { statusOf } from "./invitation-status.ts";
 import { digestLinkToken } from "./link-token.ts";
-import { requireMemberQuota, requireOwnershipQuota } from "./members.ts";
+import { requireMemberQuota, requireMembershipQuota, requireOwnershipQuota } from "./members.ts";
 import type { Quotas } from "./quotas.ts";
 import { getWorkspace, requireStillActing } from "./workspaces.ts";
 
@@ -75,6 +75,7 @@ export async function acceptInvitation(
   }
   await endInvitation(workspaceTrx, scope, id);
   await requireMemberQuota(workspaceTrx, scope, quotas);
+  await requireMembershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (role === "owner") await requireOwnershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (invitation.isEmailed) await markVerified(workspaceTrx, userId, origin);
   const after = { role, invitedBy: inviter?.name ?? null };

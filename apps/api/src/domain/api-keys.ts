@@ -331,7 +331,6 @@ function requireStillManageable(acting: ActingKey | undefined, id: KeyId): void 
     throw new AppError("FORBIDDEN");
 }
 
-/** @throws {AppError} UNPROCESSABLE_CONTENT */
 /**
  * @throws {AppError} UNPROCESSABLE_CONTENT if the edit expands the key's access and may not, and the errors of
  *   {@link requireRecentAuthentication} if it may.

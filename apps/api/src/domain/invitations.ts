@@ -16,7 +16,7 @@ import {
 import { isMember } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
-import { consumeToken } from "@latchkey/db/throttle-buckets";
+import { consumeToken, returnTokens } from "@latchkey/db/throttle-buckets";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
@@ -68,7 +68,8 @@ export async function createInvitation(
   await deleteOldInvitations(workspaceTrx, scope);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
-  const sending = { invitedBy, isEmailed: options.sendsEmail, lifetimeSeconds };
+  const isEmailed = options.sendsEmail && (await consumeEmailRate(workspaceTrx, email));
+  const sending = { invitedBy, isEmailed, lifetimeSeconds };
   const id = await insertInvitation(workspaceTrx, scope, { email, role, ...sending });
   if (!id) {
     const other = await findInvitation(workspaceTrx, scope, { email });
@@ -89,7 +90,7 @@ export async function createInvitation(
   await addWorkspaceQuotaNotice(workspaceTrx, scope, options.quotas, { quota, count });
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.created", targetId: id, after });
-  const sent = await sendInvitation(workspaceTrx, scope, id, options);
+  const sent = await sendInvitation(workspaceTrx, scope, id, options.baseUrl);
   await addNoticeJob(workspaceTrx, scope, id);
   return sent;
 }
@@ -120,11 +121,12 @@ export async function resendInvitation(
   await consumeInvitationRate(workspaceTrx, origin, options.quotas);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
-  const sending = { invitedBy, isEmailed: options.sendsEmail, lifetimeSeconds };
+  const isEmailed = options.sendsEmail && (await consumeEmailRate(workspaceTrx, email));
+  const sending = { invitedBy, isEmailed, lifetimeSeconds };
   await renewInvitation(workspaceTrx, scope, id, sending);
   const after = { email, role };
   await appendAudit(workspaceTrx, scope, origin, { action: "invitation.resent", targetId: id, after });
-  return await sendInvitation(workspaceTrx, scope, id, options);
+  return await sendInvitation(workspaceTrx, scope, id, options.baseUrl);
 }
 
 /**
@@ -204,19 +206,34 @@ function inviterOf({ actor }: Origin): UserId | null {
   return actor.kind === "command" ? null : actor.userId;
 }
 
-/** Makes the old link invalid, and returns a new one or adds the job that emails it. */
+/** Makes the old link invalid, and adds the job that emails a new one, or returns it if the invitation isn't emailed. */
 async function sendInvitation(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   id: InvitationId,
-  { baseUrl, sendsEmail }: InvitationOptions,
+  baseUrl: string,
 ): Promise<SentInvitation> {
   const invitation = await getInvitation(trx, scope, id);
-  if (!sendsEmail) return { invitation, url: await replaceInvitationLink(trx, scope, id, baseUrl) };
+  if (!invitation.isEmailed) return { invitation, url: await replaceInvitationLink(trx, scope, id, baseUrl) };
   await deleteVerifications(trx, { purpose: invitationPurpose, subject: invitationSubject(scope, id) });
   const payload = { workspaceId: scope.workspaceId, invitationId: id };
   await addJob(trx, "send-invitation", payload, { key: `invitation ${id}`, maxAttempts: 15 });
   return { invitation, url: undefined };
+}
+
+/** How many invitations are emailed to one email address per hour, by all inviters together. */
+const maxEmailsPerHour = 10;
+
+/**
+ * Whether an invitation may be emailed: many accounts together could flood a mailbox. Beyond the limit, the inviter gets the
+ * link, so that nobody can prevent other workspaces from inviting this person.
+ */
+async function consumeEmailRate(trx: Trx, email: string): Promise<boolean> {
+  const digest = createHash("sha256").update(`invitations to ${email}`).digest();
+  const bucket = { digest, capacity: maxEmailsPerHour, refillSeconds: 3_600 / maxEmailsPerHour };
+  if ((await consumeToken(trx, bucket)) === 0) return true;
+  await returnTokens(trx, [bucket]);
+  return false;
 }
 
 /** @throws {AppError} TOO_MANY_REQUESTS, so that no one can send email to an unlimited number of people. */

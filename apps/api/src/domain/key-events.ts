@@ -7,7 +7,6 @@ import { defaultSettings, type KeySettings, type SettingName, settingNames } fro
 import type { Trx } from "@latchkey/db/schema";
 import { appendSecurityEvents, findKeyChangeWait } from "@latchkey/db/security-events";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
-import { lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import type { Quotas } from "./quotas.ts";
 
@@ -109,8 +108,8 @@ export async function recordKeyEvents(
 
 /**
  * Records one event for each of several keys of one user, like {@link recordKeyEvents}. Executes the same number of
- * statements for any number of events: one that inserts into the security log, and one per workspace that inserts into
- * its audit log. Row-level security allows no statement that inserts into several workspaces.
+ * statements for any number of events: one that inserts into the security log, and two per workspace, which enter it and
+ * insert into its audit log. Row-level security allows no statement that inserts into several workspaces.
  */
 export async function recordEventsOfKeys(
   trx: Trx,
@@ -133,7 +132,6 @@ export async function recordEventsOfKeys(
   for (const scope of await openReachedWorkspaces(trx, { ownerId: userId, workspaceIds })) {
     const { workspaceId } = scope;
     const workspaceTrx = await enterWorkspace(trx, scope);
-    if (!(await lockWorkspaceAgainstDeletion(workspaceTrx, scope))) continue;
     const reaching = changes.filter((change) =>
       change.reach.some((ids) => ids?.includes(workspaceId) ?? true),
     );

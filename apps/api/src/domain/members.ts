@@ -5,6 +5,7 @@ import type { UserId } from "@latchkey/db/ids";
 import { deleteInvitation } from "@latchkey/db/invitations";
 import {
   countMembers,
+  countMemberships,
   deleteMember,
   findMember,
   hasOtherOwner,
@@ -143,6 +144,7 @@ export async function addMember(
     throw new AppError("CONFLICT", { message: "This user is already a member." });
   }
   await requireMemberQuota(workspaceTrx, scope, quotas);
+  await requireMembershipQuota(workspaceTrx, { scope, userId }, quotas);
   if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
   await appendAudit(workspaceTrx, scope, origin, {
     action: "member.added",
@@ -186,6 +188,22 @@ export async function requireMemberQuota(
   const count = await countMembers(trx, scope, { kind: "person" });
   requireQuota(quotas, quota, count - 1);
   await addWorkspaceQuotaNotice(trx, scope, quotas, { quota, count });
+}
+
+/**
+ * Checks that a new member is a member of no more workspaces than the quota allows, because a change to a key runs
+ * statements for each of them. The user is locked, so a membership that they get concurrently is either counted here or
+ * counts this one.
+ * @throws {AppError} UNPROCESSABLE_CONTENT
+ */
+export async function requireMembershipQuota(
+  trx: Trx,
+  { scope, userId }: { readonly scope: WorkspaceScope; readonly userId: UserId },
+  quotas: Quotas,
+): Promise<void> {
+  const count = await countMemberships(await enterAsUser(trx, userId), userId);
+  await enterWorkspace(trx, scope);
+  requireQuota(quotas, "membershipsPerUser", count - 1);
 }
 
 /**

@@ -13,6 +13,8 @@ export interface Quotas {
   readonly keysPerUser: number;
   /** Workspaces that the user owns. */
   readonly workspacesPerUser: number;
+  /** Workspaces that the user is a member of, including those that the user owns. */
+  readonly membershipsPerUser: number;
   /** People; service accounts have their own quota. */
   readonly membersPerWorkspace: number;
   readonly serviceAccountsPerWorkspace: number;
@@ -31,6 +33,7 @@ export interface Quotas {
 export const defaultQuotas: Quotas = {
   keysPerUser: 1_000,
   workspacesPerUser: 100,
+  membershipsPerUser: 200,
   membersPerWorkspace: 1_000,
   serviceAccountsPerWorkspace: 100,
   invitationsPerWorkspace: 500,
@@ -58,6 +61,11 @@ const quotaTexts = {
     subject: "workspaces owned by one user",
     variable: "MAX_WORKSPACES_PER_USER",
     remedy: "Delete a workspace that is no longer used",
+  },
+  membershipsPerUser: {
+    subject: "workspaces that one user is a member of",
+    variable: "MAX_MEMBERSHIPS_PER_USER",
+    remedy: "Leave a workspace",
   },
   membersPerWorkspace: {
     subject: "members per workspace",
@@ -89,7 +97,10 @@ const quotaTexts = {
     variable: "MAX_ISSUED_KEYS_PER_WORKSPACE",
     remedy: "Delete keys that are no longer used",
   },
-} as const satisfies Record<NoticedQuota, object>;
+} as const satisfies Record<StoredQuota, object>;
+
+/** The quotas of what is stored. Earlier versions, which may run at the same time, can't show a notice about memberships. */
+type StoredQuota = NoticedQuota | "membershipsPerUser";
 
 /**
  * Checks that a quota allows one more. The caller must hold a lock that prevents concurrent additions between the
@@ -97,7 +108,7 @@ const quotaTexts = {
  * @throws {AppError} UNPROCESSABLE_CONTENT with an issue `quota_exceeded`. Not 429, which clients retry automatically,
  *   nor 403, which gives no reason.
  */
-export function requireQuota(quotas: Quotas, name: NoticedQuota, count: number): void {
+export function requireQuota(quotas: Quotas, name: StoredQuota, count: number): void {
   if (count < quotas[name]) return;
   const { subject, variable, remedy } = quotaTexts[name];
   throw quotaExceeded([

@@ -9,9 +9,10 @@ import {
   deleteOldDeliveries,
   failDelivery,
   findDelivery,
+  moveToSlowDeliveries,
   recordAttempt,
 } from "@latchkey/db/webhook-deliveries";
-import { findWebhook, readWebhookSecrets, recordOutcome } from "@latchkey/db/webhooks";
+import { findWebhook, readWebhookSecrets, recordOutcome, recordSlowAttempt } from "@latchkey/db/webhooks";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
 
@@ -27,11 +28,18 @@ export interface DueDelivery {
   readonly secrets: readonly string[];
 }
 
-/** Returns undefined if there is nothing to send: the delivery has ended, or its webhook was disabled or deleted. */
+/** An attempt that takes longer is slow, in milliseconds. One that times out is slow too. */
+export const slowAttemptMs = 1_000;
+
+/**
+ * Returns undefined if there is nothing to send: the delivery has ended, or its webhook was disabled or deleted.
+ * @param options.acceptsSlow whether messages of slow webhooks may be sent now; otherwise, moves their jobs to the worker
+ *   that sends them, and returns undefined.
+ */
 export async function prepareDelivery(
   db: Db,
   { workspaceId, deliveryId: id }: Job,
-  secrets: SealedSecrets,
+  { secrets, acceptsSlow }: { readonly secrets: SealedSecrets; readonly acceptsSlow: boolean },
 ): Promise<DueDelivery | undefined> {
   const scope = openAsOperator(workspaceId);
   return await inWorkspace(db, scope, async (trx) => {
@@ -44,6 +52,10 @@ export async function prepareDelivery(
     // The event may have been purged since.
     if (webhook.disabledAt || (delivery.eventId && !event) || !signingSecrets) {
       await failDelivery(trx, scope, id);
+      return undefined;
+    }
+    if (webhook.isSlow && !acceptsSlow) {
+      await moveToSlowDeliveries(trx, scope, delivery);
       return undefined;
     }
     return { delivery, event, url: webhook.url, secrets: signingSecrets };
@@ -83,6 +95,7 @@ export async function recordDelivery(
     if (!(await lockWorkspaceAgainstDeletion(trx, scope))) return undefined;
     const delivery = await findDelivery(trx, scope, id);
     if (!delivery) return undefined;
+    if (attempt.durationMs > slowAttemptMs) await recordSlowAttempt(trx, scope, delivery.webhookId);
     const outcome = isSuccess ? "succeeded" : isGone ? "gone" : "failed";
     const isDisabled = await recordOutcome(trx, scope, delivery.webhookId, outcome);
     if (isDisabled) await recordDisabling(trx, scope, delivery.webhookId);

@@ -16,7 +16,13 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import type { KeySettings } from "@latchkey/db/key-settings";
-import { countMembers, listOwnedWorkspaces, listWorkspaceIds, lockUsers } from "@latchkey/db/members";
+import {
+  countMembers,
+  countMemberships,
+  listOwnedWorkspaces,
+  listWorkspaceIds,
+  lockUsers,
+} from "@latchkey/db/members";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { lockLiveSession } from "@latchkey/db/sessions";
@@ -73,8 +79,10 @@ export async function createWorkspace(
   // The lock on the owner serializes their creations, so that each one counts the others.
   await requireStillActing(trx, origin, { others: [ownerId], requirement: "unrestricted" });
   if ((await findKeyOwner(trx, ownerId))?.kind !== "person") throw new AppError("FORBIDDEN"); // Service accounts own nothing.
-  const owned = await listOwnedWorkspaces(await enterAsUser(trx, ownerId), ownerId);
+  const userTrx = await enterAsUser(trx, ownerId);
+  const owned = await listOwnedWorkspaces(userTrx, ownerId);
   requireQuota(quotas, "workspacesPerUser", owned.length);
+  requireQuota(quotas, "membershipsPerUser", await countMemberships(userTrx, ownerId));
   let slug = createSlug(fields.name);
   for (let attempt = 1; attempt <= slugAttempts; attempt += 1) {
     const inserted = await insertWorkspace(trx, { ...fields, slug, ownerId });

@@ -1,6 +1,6 @@
 import type { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
-import type { JobTasks } from "@latchkey/db/job";
+import type { JobPayloads, JobTasks } from "@latchkey/db/job";
 import type { Db } from "@latchkey/db/schema";
 import { type DueDelivery, prepareDelivery, recordDelivery } from "../domain/webhook-deliveries.ts";
 import { presentAuditEvent } from "../presenters/audit-event.ts";
@@ -22,16 +22,18 @@ export function createWebhookTasks({
   db,
   secrets,
   send,
-}: WebhookTasksOptions): Pick<JobTasks, "deliver-to-webhook"> {
+}: WebhookTasksOptions): Pick<JobTasks, "deliver-to-webhook" | "deliver-to-slow-webhook"> {
+  const deliver = async (job: JobPayloads["deliver-to-webhook"], acceptsSlow: boolean): Promise<void> => {
+    const due = await prepareDelivery(db, job, { secrets, acceptsSlow });
+    if (!due) return;
+    // Outside of a transaction, because a receiver may take ten seconds.
+    const attempt = await send(composeMessage(due, job.workspaceId));
+    const status = await recordDelivery(db, job, attempt);
+    if (status === "pending") throw new DeliveryFailedError("The message was not delivered.");
+  };
   return {
-    async "deliver-to-webhook"(job) {
-      const due = await prepareDelivery(db, job, secrets);
-      if (!due) return;
-      // Outside of a transaction, because a receiver may take ten seconds.
-      const attempt = await send(composeMessage(due, job.workspaceId));
-      const status = await recordDelivery(db, job, attempt);
-      if (status === "pending") throw new DeliveryFailedError("The message was not delivered.");
-    },
+    "deliver-to-webhook": (job) => deliver(job, false),
+    "deliver-to-slow-webhook": (job) => deliver(job, true),
   };
 }
 

@@ -1,3 +1,4 @@
+import { migrations } from "../migrations.ts";
 import { BackupError } from "./backup-error.ts";
 import { type BackupTable, backupTables } from "./backup-tables.ts";
 
@@ -37,15 +38,30 @@ export function parseHeader(line: string): BackupHeader {
   const header = parseJson(line);
   if (!isObject(header) || header.format !== formatName)
     throw new BackupError("damaged-file", "It is not a backup made by `latchkey backup`.");
-  if (header.version === formatVersion) {
-    if (!isHeader(header)) throw damagedFileError("its header is not valid");
-    // A later version can add tables without changing the format.
-    if (hasKnownTables(header)) return header;
-  }
-  throw new BackupError(
-    "newer-version",
-    `It was made by a newer version of Latchkey (${header.product}), whose backups this version can't read.`,
-  );
+  if (header.version !== formatVersion)
+    throw newerVersionError(
+      `in the format ${header.version}, while this version reads the format ${formatVersion}`,
+    );
+  if (!isHeader(header)) throw damagedFileError("its header is not valid");
+  // A later version can add tables without changing the format.
+  if (hasKnownTables(header)) return header;
+  const newer = header.migrations.filter(({ name }) => !(name in migrations)).map(({ name }) => name);
+  if (newer.length > 0) throw newerMigrationsError(newer);
+  const tables = header.tables.filter(({ name }) => !isBackupTable(name)).map(({ name }) => name);
+  throw newerVersionError(`with tables that this version doesn't have (${tables.join(", ")})`);
+}
+
+/**
+ * The product's number may be the same in both versions, so the error names the migrations.
+ * @param names the migrations that this version doesn't have.
+ */
+export function newerMigrationsError(names: readonly string[]): BackupError {
+  return newerVersionError(`with migrations that this version doesn't have (${names.join(", ")})`);
+}
+
+function newerVersionError(what: string): BackupError {
+  const message = `The backup was made by a newer version of Latchkey, ${what}. Restore it with the version that made it, or a newer one.`;
+  return new BackupError("newer-version", message);
 }
 
 /** The longest name of a migration, a table or a column, in characters. */

@@ -182,7 +182,7 @@ test("rejects a backup of a newer schema, and a database that a newer version mi
   await expect(restore(target, backup)).rejects.toMatchObject({
     kind: "newer-version",
     message:
-      "The backup was made by a newer version of Latchkey (1.2.3-test, with the migration 9001-newer); restore it with that version.",
+      "The backup was made by a newer version of Latchkey, with migrations that this version doesn't have (9001-newer). Restore it with the version that made it, or a newer one.",
   });
   expect(await listTables(target.superuser)).toEqual([]);
 });
@@ -307,7 +307,8 @@ test("names the newer version whose backup has a table that this version doesn't
   const backup = reseal(Buffer.from(text), (body) => body);
   await expect(readBackup(inChunks(backup, 65_536))).rejects.toMatchObject({
     kind: "newer-version",
-    message: "It was made by a newer version of Latchkey (9.9.9), whose backups this version can't read.",
+    message:
+      "The backup was made by a newer version of Latchkey, with tables that this version doesn't have (invoices). Restore it with the version that made it, or a newer one.",
   });
 });
 

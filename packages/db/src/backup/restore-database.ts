@@ -9,7 +9,7 @@ import { readHistory } from "../migration-history.ts";
 import { type Migrations, migrations } from "../migrations.ts";
 import type { Db } from "../schema.ts";
 import { BackupError } from "./backup-error.ts";
-import { type BackupHeader, damagedFileError } from "./backup-format.ts";
+import { type BackupHeader, damagedFileError, newerMigrationsError } from "./backup-format.ts";
 import { type BackupSession, openBackupSession } from "./backup-session.ts";
 import { disposableTables } from "./backup-tables.ts";
 import { findBackupTables } from "./find-backup-tables.ts";
@@ -71,13 +71,8 @@ export async function restoreDatabase(
  */
 function selectMigrations(header: BackupHeader, known: Migrations): Migrations {
   const names = header.migrations.map(({ name }) => name);
-  const newer = names.find((name) => !(name in known));
-  if (newer !== undefined) {
-    throw new BackupError(
-      "newer-version",
-      `The backup was made by a newer version of Latchkey (${header.product}, with the migration ${newer}); restore it with that version.`,
-    );
-  }
+  const newer = names.filter((name) => !(name in known));
+  if (newer.length > 0) throw newerMigrationsError(newer);
   // Every version applies its migrations in order, without gaps.
   const newest = names.toSorted().at(-1) ?? "";
   const hasGap = Object.keys(known).some((name) => name < newest && !names.includes(name));

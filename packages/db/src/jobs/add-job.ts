@@ -26,6 +26,23 @@ export async function addJob<Name extends JobName>(
 }
 
 /**
+ * Moves the job that calls this function to another task, after the transaction is committed. Adding a job with the
+ * same key to the same queue lets the running job end, and the queue prevents the new job from starting before that.
+ * @param options.attempts how many attempts failed so far, which determines the pause after the next one.
+ */
+export async function moveQueuedJob<Name extends JobName>(
+  trx: Trx,
+  name: Name,
+  payload: JobPayloads[Name],
+  { key, maxAttempts, queue, attempts }: JobOptions & { readonly queue: string; readonly attempts: number },
+): Promise<void> {
+  await sql`
+    select move_queued_job(
+      ${name}::text, ${JSON.stringify(payload)}::json, ${key}::text, ${maxAttempts}::integer, ${queue}::text,
+      ${attempts}::integer)`.execute(trx);
+}
+
+/**
  * Adds jobs, as {@link addJob}, by one statement.
  * @param options.queue no two jobs of one queue run at the same time, on all nodes.
  */

@@ -118,6 +118,31 @@ test("all attempts of a job have the same ID, and every job has a different ID",
   expect(ids[2]).not.toBe(ids[0]);
 });
 
+test("a worker that is closed waits until the jobs that are running are completed", async () => {
+  const { promise: end, resolve: endJobs } = Promise.withResolvers<void>();
+  const started = vi.fn();
+  const emails = Array.from({ length: 6 }, (_, number) => `user-${number}`);
+  const worker = new JobWorker({
+    connection: database.connection,
+    tasks: {
+      "send-reset-link": async () => {
+        started();
+        await end;
+      },
+    },
+    onFailure: vi.fn(),
+    // Most jobs wait for a connection to complete.
+    connections: 2,
+    concurrency: emails.length,
+  });
+  for (const email of emails) await add(email);
+  await expect.poll(() => started).toHaveBeenCalledTimes(emails.length);
+  const closed = worker.close();
+  endJobs();
+  await closed;
+  expect(await readJobs()).toEqual([]);
+});
+
 test("a job replaces one with the same key that hasn't started", async () => {
   await add("first", { key: "same" });
   await add("second", { key: "same" });

@@ -10,6 +10,11 @@ export interface JobWorkerOptions {
   readonly tasks: Partial<JobTasks>;
   /** How many jobs run at the same time; 2 by default. */
   readonly concurrency?: number;
+  /**
+   * How many connections the worker has: one listens for new jobs, and the others fetch and complete jobs. A job holds none
+   * of them while it runs. At least 2; 3 by default.
+   */
+  readonly connections?: number;
   /** Jobs that are added at the start of every minute, by one of the nodes. Their payloads are empty. */
   readonly everyMinute?: readonly JobName[];
   /** Called with each failure of a job, which is tried again later. */
@@ -18,8 +23,6 @@ export interface JobWorkerOptions {
   readonly pollEveryMs?: number;
 }
 
-/** A listener for new jobs, and two connections to fetch and complete jobs. */
-const maxConnections = 3;
 /** How long `close` waits for jobs that are running, in milliseconds. They run again elsewhere if they don't end. */
 const closeWithinMs = 5_000;
 /** How long `close` waits while no job is running, in milliseconds: for Postgres, which may not respond. */
@@ -48,7 +51,7 @@ export class JobWorker {
     this.#options = options;
     this.#pool = new pg.Pool({
       ...clientConfig(options.connection, "latchkey jobs"),
-      max: maxConnections,
+      max: options.connections ?? 3,
       statement_timeout: 5_000,
       idle_in_transaction_session_timeout: 10_000,
     });
@@ -83,6 +86,9 @@ export class JobWorker {
             })),
           ),
           concurrency: this.#options.concurrency ?? 2,
+          // Without batches, the library neither waits for the statement that completes a job, so that `close` could end the
+          // pool before it, nor handles its failure. Zero completes a job immediately.
+          preset: { worker: { completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
           pollInterval: this.#options.pollEveryMs ?? 2_000,
           noHandleSignals: true, // `close` stops the worker.
           logger: new Logger(() => () => undefined), // Failures are reported by the tasks.

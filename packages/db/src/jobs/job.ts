@@ -43,11 +43,18 @@ export interface JobPayloads {
   };
   /** Creates the notices that follow from what was recorded. Added every minute, on one node. */
   readonly "find-notices": object;
-  /** A worker of its own runs these jobs, so that slow receivers delay no email. */
-  readonly "deliver-to-webhook": {
-    readonly workspaceId: WorkspaceId;
-    readonly deliveryId: DeliveryId;
-  };
+  /** A worker of its own runs these jobs, so that receivers delay no email and no notice. */
+  readonly "deliver-to-webhook": WebhookJob;
+  /**
+   * Another worker runs these jobs, so that slow receivers delay only each other. A job gets here when it runs as
+   * `deliver-to-webhook` while its webhook is slow.
+   */
+  readonly "deliver-to-slow-webhook": WebhookJob;
+}
+
+interface WebhookJob {
+  readonly workspaceId: WorkspaceId;
+  readonly deliveryId: DeliveryId;
 }
 
 export type JobName = keyof JobPayloads;
