@@ -143,7 +143,9 @@ test("the invitations of a member who became a viewer are invalid, and they mana
 test("a key restricted to inviting people manages its owner's invitations, and a key that manages members manages all invitations", async () => {
   const { id, owner, member } = await addTeam();
   const path = `/open/workspaces/${id}/invitations`;
-  const reading = ["members:read", "workspace:read"] as const;
+  // A key can't grant a permission that it lacks.
+  const ofMembers = ["keyspaces:read", "keys:read", "keys:verify"] as const;
+  const reading = ["members:read", "workspace:read", ...ofMembers] as const;
   const invite = async (userId: UserId, permissions: readonly Permission[]) => {
     const key = { userId, name: "key", description: "", settings: { permissions }, origin: commandOrigin };
     const { db, quotas } = app.services;
