@@ -65,10 +65,10 @@ test("the dialog shows the permissions that keys lose with a new role", async ()
   await impact.getByText(/No longer allowed: .*audit:read/).waitFor();
   await impact.getByText(/ uses? here in 30 days, last used (this hour|1 h ago)\./).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
-  await impact.getByRole("button", { name: "Move to a service account" }).click();
+  await impact.getByRole("button", { name: "Replace with service account keys" }).click();
   await expectQuestionOnEscape("Reports");
   await impact.getByRole("button", { name: "Don’t replace" }).click();
-  await impact.getByRole("button", { name: "Move to a service account" }).and(focusOf()).waitFor();
+  await impact.getByRole("button", { name: "Replace with service account keys" }).and(focusOf()).waitFor();
   await dialogOf().getByRole("button", { name: "Make a member" }).click();
   await dialogOf().waitFor({ state: "detached" });
   expect(await statusOf(former, "/audit-events")).toBe(403);
@@ -90,10 +90,10 @@ test("a service account takes over the integration, while the person stays", asy
   const impact = dialogOf().getByRole("region", { name: "API keys that lose access" });
   await impact.getByText("1 API key loses access to this workspace:").waitFor();
   await impact.getByText("All of its requests here are rejected.").waitFor();
-  await impact.getByRole("button", { name: "Move to a service account" }).focus();
+  await impact.getByRole("button", { name: "Replace with service account keys" }).focus();
   await ada.keyboard.press("Enter");
   const name = dialogOf().getByLabel("Name of the service account");
-  expect(await name.and(focusOf()).inputValue()).toBe("Integrations of Grace Hopper");
+  expect(await name.and(focusOf()).inputValue()).toBe("Grace Hopper’s integrations");
   await expectQuestionOnEscape("Deploys");
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await dialogOf().getByRole("button", { name: "Create 1 key" }).click();

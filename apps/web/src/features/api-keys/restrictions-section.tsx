@@ -45,7 +45,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
       action={
         !isEditing && (
           <Button ref={editButton} variant="default" onClick={() => void setEditing(true)}>
-            Change
+            Edit restrictions
           </Button>
         )
       }

@@ -48,7 +48,10 @@ export function SecondFactorForm({ factors, onSession, onRestart }: SecondFactor
       <CodeField
         {...form.getInputProps("code")}
         key={form.key("code")}
-        {...(!factors.hasTotp && { label: "Recovery code", description: "If you have lost your passkey." })}
+        {...(!factors.hasTotp && {
+          label: "Recovery code",
+          description: "Use one if you lost your passkey.",
+        })}
         autoFocus
       />
       <BusyButton type="submit" loading={enter.isPending}>

@@ -26,7 +26,7 @@ export function WebhookSecret({ secret, onDone }: WebhookSecretProps): ReactElem
       </div>
       <p className={classes.words} role="alert">
         {isWarningShown &&
-          "You haven’t copied the secret, and it won’t be shown again. Press Done again to close without copying it."}
+          "You haven’t copied the secret, and it won’t be shown again. To close without copying it, select Done."}
       </p>
       <Group justify="flex-end">
         <Button onClick={() => attempt(onDone)}>Done</Button>
