@@ -125,7 +125,7 @@ test("creates a key that is restricted from its first request", async () => {
 
 test("saves an edit only if the key still has the version that was shown, and otherwise shows the current one", async () => {
   const { page, id } = await openKey("conflict");
-  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
   await dialogOf(page).getByLabel("Name", { exact: true }).fill("Mine");
   await proceduresOf(page).apiKeys.update.mutate({ id, version: 1, name: "Theirs" });
   await dialogOf(page).getByRole("button", { name: "Save" }).click();

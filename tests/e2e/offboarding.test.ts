@@ -63,7 +63,7 @@ test("the dialog shows the permissions that keys lose with a new role", async ()
   const impact = dialogOf().getByRole("region", { name: "API keys that lose access" });
   await impact.getByText("Pipeline").waitFor();
   await impact.getByText(/No longer allowed: .*audit:read/).waitFor();
-  await impact.getByText(/ uses? here in 30 days, last used (this hour|1 h ago)\./).waitFor();
+  await impact.getByText(/ uses? here in 30 days, last used (this hour|in the last 2 hours)\./).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await impact.getByRole("button", { name: "Replace with service account keys" }).click();
   await expectQuestionOnEscape("Reports");

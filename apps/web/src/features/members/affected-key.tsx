@@ -24,7 +24,7 @@ export function KeyUses({ apiKey }: KeyProps): ReactElement {
       {describeUses(apiKey)}
       {lastUsedAt !== null && (
         <>
-          , last used <LastUseHour startsAt={lastUsedAt} thisHour="this hour" />
+          , last used <LastUseHour startsAt={lastUsedAt} />
         </>
       )}
       .
