@@ -175,7 +175,7 @@ test("the former owner sees which API keys lose access, and leaves", async () =>
     await ada.getByRole("button", { name: "Leave the workspace" }).click();
     await dialog.getByText("1 API key loses access to this workspace:").waitFor();
     await dialog.getByText("Reports").waitFor();
-    await dialog.getByText("All of its requests here are rejected.").waitFor();
+    await dialog.getByText(/all of (its|their) requests here are rejected:$/).waitFor();
   };
   await openDialog();
   await dialog.getByRole("button", { name: "Replace with service account keys" }).click();

@@ -89,7 +89,7 @@ test("a service account takes over the integration, while the person stays", asy
   await rowOf("Grace Hopper").getByRole("button", { name: "Remove Grace Hopper" }).click();
   const impact = dialogOf().getByRole("region", { name: "API keys that lose access" });
   await impact.getByText("1 API key loses access to this workspace:").waitFor();
-  await impact.getByText("All of its requests here are rejected.").waitFor();
+  await impact.getByText(/all of (its|their) requests here are rejected:$/).waitFor();
   await impact.getByRole("button", { name: "Replace with service account keys" }).focus();
   await ada.keyboard.press("Enter");
   const name = dialogOf().getByLabel("Name of the service account");

@@ -135,7 +135,9 @@ function Impact(props: ImpactProps): ReactElement {
     <section className={classes.impact} aria-label="API keys that lose access">
       <p className={classes.title}>
         {countOf(keys.length, "API key loses", "API keys lose")}{" "}
-        {isRemoval ? "access to this workspace" : "permissions in this workspace"}:
+        {isRemoval
+          ? `access to this workspace, and all of ${keys.length === 1 ? "its" : "their"} requests here are rejected:`
+          : "permissions in this workspace:"}
       </p>
       <ul className={classes.keys}>
         {keys.map((key) => (

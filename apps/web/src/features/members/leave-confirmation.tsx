@@ -54,6 +54,7 @@ export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
         onReplaced={() => setIsReplaced(true)}
       />
       <ConfirmActions
+        isSticky
         action="Leave workspace"
         {...(isReplaced && { cancelLabel })}
         failure={leave.error ? describeFailure(leave.error) : undefined}

@@ -134,6 +134,7 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
         />
       )}
       <ConfirmActions
+        isSticky
         action={member.kind === "person" ? "Remove member" : "Delete service account"}
         {...(isReplaced && { cancelLabel })}
         failure={remove.error ? describeFailure(remove.error) : undefined}

@@ -107,6 +107,7 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
         <OfferOwnership workspaceId={workspace.id} member={member} onOffered={onClose} />
       )}
       <ConfirmActions
+        isSticky
         action={isSelf ? `Become ${withArticle(role)}` : `Make ${withArticle(role)}`}
         failure={change.error ? describeRejectedChange(change.error) : undefined}
         isBusy={change.isPending}
