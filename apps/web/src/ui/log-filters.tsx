@@ -37,6 +37,7 @@ export function LogFilters({ search, onChange, action, actor, target }: LogFilte
       <Select
         label={action.label}
         searchable
+        maxDropdownHeight={360}
         data={[{ value: anyAction, label: `Any ${action.label.toLowerCase()}` }, ...actions]}
         value={search.action ?? anyAction}
         nothingFoundMessage="No event matches"
