@@ -32,7 +32,12 @@ export function SecondFactorForm({ factors, onSession, onRestart }: SecondFactor
     trpc.session.enterCode.mutationOptions({
       meta: { isSignIn: true },
       onSuccess: onSession,
-      onError: (error) => showIssues(form, error),
+      onError: (error) => {
+        showIssues(form, error);
+        const field = form.getInputNode<HTMLInputElement>("code");
+        field?.focus();
+        field?.select(); // The next code replaces the wrong one.
+      },
     }),
   );
   const failure = enter.error ? describeFailure(enter.error) : undefined;
