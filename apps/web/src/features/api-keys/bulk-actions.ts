@@ -12,6 +12,7 @@ export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
     consequence: "Requests with the selected keys are rejected immediately, until you enable the keys again.",
     isDangerous: true,
     appliesTo: ({ isDisabled }) => !isDisabled,
+    skipped: "already disabled",
     run: ({ id }) => trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: true } }),
   },
   {
@@ -20,6 +21,7 @@ export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
     consequence: "Requests with the selected keys are allowed again immediately, with the same restrictions.",
     isDangerous: false,
     appliesTo: ({ isDisabled }) => isDisabled,
+    skipped: "not disabled",
     // The dialog has asked for confirmation. Without `mayWiden`, the API rejects a change that expands access.
     run: ({ id }) =>
       trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: false }, mayWiden: true }),
