@@ -55,7 +55,7 @@ test("invites a person from the members page, and shows the link once", async ()
   await ada.getByRole("option", { name: /^Viewer/ }).click();
   await dialog.getByText("Can view the workspace, but not change it.").waitFor();
   await dialog.getByRole("button", { name: "Create invitation" }).click();
-  await dialog.getByText("Enter an email address, for example name@example.com.").waitFor();
+  await dialog.getByText("Enter an email address, such as ada@example.com.").waitFor();
   graceLink = await invite("Grace@example.com", "Admin");
   expect(graceLink).toMatch(/^http:.+\/invitation#[\w-]{43}$/);
   await dialog.getByText("Send this link to grace@example.com.").waitFor();
