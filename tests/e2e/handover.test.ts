@@ -173,15 +173,16 @@ test("the former owner sees which API keys lose access, and leaves", async () =>
   const dialog = ada.getByRole("dialog");
   const openDialog = async () => {
     await ada.getByRole("button", { name: "Leave the workspace" }).click();
-    await dialog.getByText("1 API key loses access to this workspace:").waitFor();
+    await dialog
+      .getByText("1 API key loses access to this workspace, and all of its requests here are rejected:")
+      .waitFor();
     await dialog.getByText("Reports").waitFor();
-    await dialog.getByText(/all of (its|their) requests here are rejected:$/).waitFor();
   };
   await openDialog();
   await dialog.getByRole("button", { name: "Replace with service account keys" }).click();
   await dialog.getByLabel("Name of the service account").fill("Reporting");
   await dialog.getByRole("button", { name: "Create 1 key" }).click();
-  await dialog.getByText("To wait for the switch, don’t confirm yet.").waitFor();
+  await dialog.getByText("To give integrations time to switch, select Stay for now.").waitFor();
   await dialog.getByRole("button", { name: "Copy the key Reports" }).click();
   await dialog.getByRole("button", { name: "Stay for now" }).click();
   await dialog.waitFor({ state: "detached" });

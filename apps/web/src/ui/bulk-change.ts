@@ -66,7 +66,9 @@ export function toChange<Item>(
     names: items.map(nameOf),
     description: [
       ...(skipped && skippedCount > 0
-        ? [`${countOf(skippedCount, `other selected ${nouns[0]} is`, `other selected ${nouns[1]} are`)} ${skipped}.`]
+        ? [
+            `${countOf(skippedCount, `other selected ${nouns[0]} is`, `other selected ${nouns[1]} are`)} ${skipped}.`,
+          ]
         : []),
       ...(describe ? [describe(items)] : []),
     ].join(" "),

@@ -28,7 +28,8 @@ export function PasskeySignIn({ isSecondFactor, onSession }: PasskeySignInProps)
     if (!isSecondFactor || passkeyOrigin === null || passkeyOrigin === window.location.origin) return null;
     return (
       <p className={classes.other}>
-        Your passkeys work at <a href={`${passkeyOrigin}/sign-in`}>{passkeyOrigin}</a>. Sign in there to use one.
+        Your passkeys work at <a href={`${passkeyOrigin}/sign-in`}>{passkeyOrigin}</a>. Sign in there to use
+        one.
       </p>
     );
   }

@@ -34,9 +34,8 @@ export function SecondFactorForm({ factors, onSession, onRestart }: SecondFactor
       onSuccess: onSession,
       onError: (error) => {
         showIssues(form, error);
-        const field = form.getInputNode<HTMLInputElement>("code");
-        field?.focus();
-        field?.select(); // The next code replaces the wrong one.
+        const field = form.getInputNode("code");
+        if (field instanceof HTMLInputElement) field.select(); // The next code replaces the wrong one.
       },
     }),
   );
