@@ -200,7 +200,11 @@ test("explains a rejected request by its ID, on the key's page and in the search
   await page.waitForURL(`**/account/requests/${requestId}`);
   // The explanation links to the setting that would allow the request.
   await page.getByRole("link", { name: "Change the IP ranges" }).click();
-  await page.getByRole("form", { name: "Restrictions" }).getByLabel("IP ranges").waitFor();
+  await page
+    .getByRole("form", { name: "Restrictions" })
+    .getByLabel("IP ranges")
+    .and(page.locator(":focus"))
+    .waitFor();
   await look(requestId);
   await page.getByText(reason).waitFor();
   await page.getByText("GET /open/me").waitFor();
