@@ -50,7 +50,7 @@ export function WebhookPage(): ReactElement {
   return (
     <>
       <PageHeader
-        title="Webhook"
+        title={webhook ? new URL(webhook.url).host : "Webhook"}
         explanation={
           webhook?.description ? <bdi>{webhook.description}</bdi> : "Receives events of the audit log."
         }
