@@ -278,7 +278,8 @@ describe("a restricted key", () => {
         role: "viewer",
       })
       .execute();
-    const key = await addKey({ permissions: ["members:manage", "members:read", "workspace:read"] }, userId);
+    const ofMembers = ["members:read", "workspace:read", "keyspaces:read", "keys:read", "keys:verify"];
+    const key = await addKey({ permissions: ["members:manage", ...ofMembers] }, userId);
     const give = (secret: string, role: string) =>
       send(secret, `PATCH /workspaces/${workspace}/members/${encodeId("user", guest.userId)}`, {
         body: { role },

@@ -230,13 +230,14 @@ test("admins manage the keys of service accounts, and nobody gets more permissio
 });
 
 test("a key that can't grant the role of a service account can't change or delete it", async () => {
+  const ofMembers = ["members:read", "workspace:read", "keyspaces:read", "keys:read", "keys:verify"] as const;
   const team = await addTeam(app);
   const { userId } = await addServiceAccount(team, "admin");
   const { client, secret } = team.owner;
   const [key] = (await client.apiKeys.list.query({})).items;
   await client.apiKeys.update.mutate({
     id: key?.id ?? "",
-    settings: { permissions: ["members:manage", "members:read", "workspace:read"] },
+    settings: { permissions: ["members:manage", ...ofMembers] },
   });
   const path = `${team.path}/service-accounts`;
   expect((await send(secret, ["POST", path], { name: "Admin", role: "admin" })).status).toBe(403);

@@ -193,8 +193,6 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: readOwnNotice,
     shows: ({ people }, caller) => [`“${people[caller].email}”`, '"isRead":true'],
   },
-  verifyKey: { body: { key: "unknown" }, shows: () => ["NOT_FOUND"] },
-  verifyKeys: { body: { verifications: [{ key: "unknown" }] }, shows: () => ["NOT_FOUND"] },
   markAllNoticesRead: { noticeOf: "caller", effect: readOwnNotice },
   listApiKeys: { shows: ({ ownersKey }, caller) => (caller === "owner" ? [ownersKey.id] : []) },
   revokeCurrentApiKey: {
@@ -768,6 +766,8 @@ const plans: Readonly<Record<string, Plan>> = {
     showsKeys: true,
   },
   previewAuditRetention: { query: "days=30", shows: () => ['"count":0'] },
+  verifyKey: { body: { key: "unknown" }, shows: () => ["NOT_FOUND"] },
+  verifyKeys: { body: { verifications: [{ key: "unknown" }] }, shows: () => ["NOT_FOUND"] },
 };
 
 function readOwnNotice(_fixture: TenantFixture, { userId }: Person): Effect {
