@@ -48,7 +48,7 @@ test("invites a person from the members page, and shows the link once", async ()
   await ada.getByRole("button", { name: "Invite member" }).click();
   const dialog = dialogOf(ada);
   const role = dialog.getByRole("combobox", { name: "Role" });
-  await dialog.getByText("Can view the workspace, invite people").waitFor();
+  await dialog.getByText("Can view the workspace, verify issued keys, invite people").waitFor();
   await role.click();
   await ada.getByRole("option", { name: "Viewer Can view the workspace, but not change it." }).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);

@@ -27,6 +27,8 @@ beforeAll(async () => {
     invitationId: encodeId("invitation", createId("invitation")),
     webhookId: encodeId("webhook", createId("webhook")),
     deliveryId: encodeId("delivery", createId("delivery")),
+    keyspaceId: encodeId("keyspace", createId("keyspace")),
+    issuedKeyId: encodeId("issuedKey", createId("issuedKey")),
   };
 });
 afterAll(() => app.close());
