@@ -160,7 +160,10 @@ export async function startNode(
     send: createMessageSender({ isAllowedAddress: createIpMatcher(env.webhookNetworks) }),
     onFailure: (error, job) => events.reportFailure("jobs", error, `${job} failed`),
   });
-  for (const worker of workers) stack.defer(() => worker.close());
+  // At the same time, because each may wait for its jobs.
+  stack.defer(async () => {
+    await Promise.all(workers.map((worker) => worker.close()));
+  });
   let isDraining = false;
   const app = await createApp({
     services,

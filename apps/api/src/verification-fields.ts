@@ -5,6 +5,7 @@ import type { Verification } from "@latchkey/auth/verification";
 import { issuedKeyLimits, maxLength, verificationLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { keyspaceId, noControlsPattern, workspaceId } from "./fields.ts";
+import { unmapIpv4 } from "./http/client-address.ts";
 import { customIssue } from "./issues.ts";
 import { shownId } from "./schemas.ts";
 
@@ -102,6 +103,6 @@ export function toVerification(request: z.output<typeof verificationRequest>): V
     permissions,
     cost,
     limits: limits.map(({ name, cost }) => ({ name, cost })),
-    clientAddress: clientIp,
+    clientAddress: unmapIpv4(clientIp),
   };
 }

@@ -61,7 +61,8 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     consumers: "select (external_id, id, keyspace_id, limits)",
     deleted_keyspaces: "select",
     issued_keys: "select",
-    idempotency_records: "select, insert, update",
+    idempotency_records:
+      "insert (answer, key, method, path, request_hash, status, user_id), select (answer, created_at, key, method, path, request_hash, user_id), update (answer, created_at, request_hash, status)",
     key_addresses: allRows,
     key_counters:
       "select, update (credits, credits_refilled_at, has_unused_secret, last_granted, last_used_at, use_count, window_ends_at, window_spent, windows)",

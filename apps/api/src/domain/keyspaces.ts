@@ -84,7 +84,7 @@ export async function changeKeyspace(
   const after = await updateKeyspace(workspaceTrx, scope, id, { fields, isDisabled, versions });
   if (!after) throw new AppError("PRECONDITION_FAILED");
   const { name } = after;
-  const changed = listChanged(toDetails(before), toDetails(after));
+  const changed = listChanged(before, after);
   if (changed.length > 0) {
     await appendAudit(workspaceTrx, scope, origin, {
       action: "keyspace.changed",
@@ -155,9 +155,11 @@ function toDetails(keyspace: KeyspaceFields): Details {
   };
 }
 
-/** The names of the values that differ. */
-function listChanged(before: Details, after: Details): readonly string[] {
-  return Object.keys(after).filter((name) => before[name] !== after[name]);
+/** The names of the values that differ. Their texts in events can be equal although omitted items differ. */
+function listChanged(before: KeyspaceFields, after: KeyspaceFields): readonly string[] {
+  const textOf = (fields: KeyspaceFields, name: string) =>
+    JSON.stringify((fields as unknown as Record<string, unknown>)[name]); // The names are those of the fields.
+  return Object.keys(toDetails(after)).filter((name) => textOf(before, name) !== textOf(after, name));
 }
 
 function pick(details: Details, names: readonly string[]): Details {

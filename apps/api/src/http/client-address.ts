@@ -38,7 +38,8 @@ function withoutPort(hop: string): string {
   return ipv4 ?? ipv6 ?? hop;
 }
 
-function unmapIpv4(address: string | undefined): string | undefined {
+/** Returns the IPv4 address of an IPv4-mapped IPv6 address; returns any other text unchanged. */
+export function unmapIpv4<Address extends string | undefined>(address: Address): string | Address {
   // Few addresses begin with `:` or `0`. All others need no parsing.
   return address?.startsWith(":") || address?.startsWith("0") ? readMapping(address) : address;
 }

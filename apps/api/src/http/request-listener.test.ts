@@ -17,7 +17,10 @@ const gate = {
       return token === "rejected" ? Promise.reject(new Error("a bug in admission")) : admission.admit(token);
     },
   },
-  verifier: { verify: () => Promise.reject(new Error("No request verifies keys.")) },
+  verifier: {
+    recognizes: () => Promise.reject(new Error("No request verifies keys.")),
+    verify: () => Promise.reject(new Error("No request verifies keys.")),
+  },
   isTrustedProxy: () => false,
   findRoute(_method: string, path: string) {
     events.push("asked");

@@ -35,6 +35,8 @@ export interface DecidedRequest {
 export interface UndecidedRequest extends Omit<DecidedRequest, "kind" | "route" | "verdict"> {
   readonly kind: "undecided";
   readonly route: Route;
+  /** Whether the key exists. A body is read only then. */
+  readonly recognizes: () => Promise<boolean>;
   /** Admits the request without verifying anything. */
   readonly admit: () => Promise<Verdict>;
   /** Admits the request, and verifies keys in the same transaction. */
@@ -52,7 +54,7 @@ export type AdmissionOutcome =
 export interface AdmissionGate {
   readonly findRoute: FindRoute;
   readonly admission: Pick<Admission, "admit">;
-  readonly verifier: Pick<Verifier, "verify">;
+  readonly verifier: Pick<Verifier, "recognizes" | "verify">;
   /** Whether the `X-Forwarded-For` header of this IP address is trusted. */
   readonly isTrustedProxy: (ipAddress: string) => boolean;
 }
@@ -151,7 +153,8 @@ function admitRequest(
     if ("endpoint" in route && route.endpoint.verifies) {
       const admit = () => admission.admit(token, undefined, address);
       const verify: UndecidedRequest["verify"] = (request) => verifier.verify(token, { ...request, address });
-      onOutcome({ kind: "undecided", route, path, address, arrivedAt, admit, verify });
+      const recognizes = () => verifier.recognizes(token);
+      onOutcome({ kind: "undecided", route, path, address, arrivedAt, recognizes, admit, verify });
       return;
     }
     admission

@@ -5,6 +5,7 @@ import type {
   VerificationRequest,
   VerificationResult,
 } from "@latchkey/auth/verification";
+import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
 import { responseDeadlineMs, withinDeadline } from "./deadline.ts";
@@ -23,18 +24,23 @@ import { requireAdmitted } from "./require-admitted.ts";
 export function verificationHandler(
   recorder: Pick<UsageRecorder, "record">,
 ): (ctx: Context, request: UndecidedRequest) => Promise<Reply> {
-  return async (ctx, { route, path, address, admit, verify }) => {
+  return async (ctx, { route, path, address, recognizes, admit, verify }) => {
     const { method, requestId } = ctx;
-    const request = await parseRequest(ctx, route);
-    // Authentication comes first: an invalid request gets its error only if its key is valid.
+    // Authentication comes first: the body of an unknown caller is not read, and an invalid request gets its error only if its
+    // key is valid.
+    const request = (await recognizes()) ? await parseRequest(ctx, route) : undefined;
     const { verdict, outcome } =
-      request instanceof AppError
+      request === undefined || request instanceof AppError
         ? { verdict: await admit(), outcome: undefined }
         : await withinDeadline(responseDeadlineMs, verify(request));
-    recorder.record(verdict, { workspaceId: undefined, address, method, path, requestId });
+    // A workspace counts the use as one of its own, so that a key that only verifies doesn't become idle there.
+    for (const workspaceId of workspacesOf(outcome))
+      recorder.record(verdict, { workspaceId, address, method, path, requestId });
     if ("limit" in verdict) ctx.limit = verdict.limit;
     requireAdmitted(verdict);
     if (request instanceof AppError) throw request;
+    // The key was created after it was looked up, or the database didn't answer then.
+    if (request === undefined) throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1 });
     const { verifies, response } = route.endpoint;
     if (!outcome || !verifies) throw new Error("An admitted request has no outcome.");
     return jsonReply(requestId, {
@@ -50,6 +56,7 @@ async function parseRequest(
   ctx: Context,
   { endpoint: { verifies }, params }: Route,
 ): Promise<Omit<VerificationRequest, "address"> | AppError> {
+  if (!verifies) throw new Error("This endpoint verifies no keys.");
   try {
     requireOneHost(ctx.req);
     rejectLargeBody(ctx);
@@ -58,13 +65,26 @@ async function parseRequest(
     const body = hasBody(ctx.req) ? await readJsonBody(ctx) : {};
     const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest();
     return {
-      verifications: verifies?.parse({ params, query, body }) ?? [],
-      name: key === undefined ? undefined : { method: ctx.method, path: ctx.path, key, bodyHash },
+      verifications: verifies.parse({ params, query, body }),
+      // A client can use the key that it verifies as the name, so the name is never stored as it is.
+      name:
+        key === undefined ? undefined : { method: ctx.method, path: ctx.path, key: hashed(key), bodyHash },
     };
   } catch (error) {
     if (error instanceof AppError) return error;
     throw error;
   }
+}
+
+function hashed(text: string): string {
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+}
+
+/** The workspaces of the keys that were found; none of them if no key was. */
+function workspacesOf(outcome: VerificationOutcome | undefined): readonly (WorkspaceId | undefined)[] {
+  if (outcome?.kind !== "verified") return [undefined];
+  const found = outcome.results.flatMap((result) => ("key" in result ? [result.key.workspaceId] : []));
+  return found.length > 0 ? [...new Set(found)] : [undefined];
 }
 
 /** @throws {AppError} BAD_REQUEST for a limit that the key doesn't have, and the errors of an `Idempotency-Key`. */

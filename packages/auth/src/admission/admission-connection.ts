@@ -9,8 +9,9 @@ const connectTimeoutMs = 1_000;
 const closeTimeoutMs = 500;
 
 /**
- * Admission's own connection to Postgres, opened on first use and again after a failure. Statements are pipelined on this
- * one connection, each in its own transaction, so there is no pool.
+ * Admission's own connection to Postgres, opened on first use and again after a failure. Admission
+ * pipelines statements on this one connection, each in its own transaction, so there is no pool. The verifier has one of its
+ * own, with one transaction at a time.
  */
 export class AdmissionConnection {
   readonly #connection: DatabaseConnection;
@@ -52,6 +53,11 @@ export class AdmissionConnection {
       this.#inFlight -= 1;
       this.#silentSince = performance.now();
     }
+  }
+
+  /** Notes that a result has arrived, between the statements of one use. */
+  noteProgress(): void {
+    this.#silentSince = performance.now();
   }
 
   /**

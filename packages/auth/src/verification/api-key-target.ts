@@ -17,6 +17,7 @@ export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): Verif
   if (facts.isDeleted || facts.hasOverlapEnded || !membership || !allowsWorkspace(restrictions, workspaceId))
     return undefined;
   const validUntil = toTime(facts.validUntil);
+  const permissions = listPermissions(membership.role).filter((name) => allowsPermission(restrictions, name));
   return {
     keyId: facts.keyId,
     workspaceId,
@@ -30,11 +31,15 @@ export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): Verif
     overlapEndsAt: isFormerSecret ? validUntil : null,
     name: null,
     meta: null,
-    permissions: listPermissions(membership.role).filter((name) => allowsPermission(restrictions, name)),
+    permissions,
+    grantedPermissions: new Set(permissions),
     limits: limit ? [{ name: apiKeyLimitName, ...limit, appliesAlways: true }] : [],
     refill: null,
-    idleAt: toTime(membership.idleAt),
-    allowsAddress: restrictions && ((address) => allowsAddress(restrictions, address)),
+    // A key that is already idle or expired is rejected by these facts, so that they stay current.
+    idleAt: membership.violation !== null || facts.isExpired ? null : toTime(membership.idleAt),
+    allowsAddress: restrictions?.some((rule) => rule.allowsAddress)
+      ? (address) => allowsAddress(restrictions, address)
+      : undefined,
     consumer: null,
   };
 }

@@ -38,6 +38,7 @@ const issued: VerifiableKey = {
   name: "Acme",
   meta: { plan: "pro" },
   permissions: ["documents.read"],
+  grantedPermissions: new Set(["documents.read"]),
   limits: [],
   refill: null,
   idleAt: null,
@@ -214,6 +215,7 @@ describe("spending", () => {
     const { decision, own } = verifyOne({ meters: balanceOf(0), request: { cost: 0 } });
     expect(resultOf(decision)).toMatchObject({ code: "VALID", remainingCredits: 0 });
     expect(own.uses).toBe(0);
+    expect(verifyOne({ facts: { isUnusedSecret: true }, request: { cost: 0 } }).own.isSecretUsed).toBe(true);
   });
 
   test("requests of a batch are charged in order, and a cost that does not fit leaves the rest to later ones", () => {
@@ -326,6 +328,22 @@ describe("the caller", () => {
     const { decision, own } = verifyOne({ callerFacts: { ...caller, isDisabled: true } });
     expect(decision).toEqual({ kind: "rejected", reason: "disabled" });
     expect(own.isChanged).toBe(false);
+  });
+});
+
+test("a caller that had expired when its facts were read is rejected, and one that expires later is outdated", () => {
+  const validUntil = new Date(now).toISOString();
+  const state = lock([counterOf(caller.keyId)]);
+  const request = { address: undefined, verifications: [], targets: [], earlier: undefined };
+  const expired = { ...caller, validUntil, isExpired: true };
+  expect(decideRequest({ ...request, caller: expired }, state)).toEqual({
+    kind: "rejected",
+    reason: "expired",
+  });
+  const former = { ...caller, validUntil, isFormerSecret: true, hasOverlapEnded: true };
+  expect(decideRequest({ ...request, caller: former }, state)).toMatchObject({ reason: "rotated-out" });
+  expect(decideRequest({ ...request, caller: { ...caller, validUntil } }, state)).toEqual({
+    kind: "outdated",
   });
 });
 

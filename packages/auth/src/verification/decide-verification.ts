@@ -78,18 +78,23 @@ export type RequestDecision =
  * arrival. Pure apart from the counters that it changes.
  */
 export function decideRequest(request: KnownRequest, state: LockedState): RequestDecision {
-  const { caller, targets } = request;
+  const { caller } = request;
+  // An old secret whose overlap has ended belongs to no key any more.
+  const targets = request.targets.map((facts) =>
+    facts && facts.overlapEndsAt !== null && facts.overlapEndsAt <= state.now ? undefined : facts,
+  );
   const counter = currentCounter(state, caller.keyId, caller.version);
   if (!counter || !state.isOwnerCurrent(caller.userId, caller.ownerVersion)) return outdated;
-  if (caller.validUntil !== null && Date.parse(caller.validUntil) <= state.now) return outdated;
   const decision = decide(caller, { requirement: undefined, address: request.address });
   if (decision.kind === "rejected") return decision;
+  // It has expired since the facts were read, which then reject it.
+  if (caller.validUntil !== null && Date.parse(caller.validUntil) <= state.now) return outdated;
   // All facts are checked before anything is spent, because an outdated request is decided again.
   if (!targets.every((facts) => !facts || isCurrent(facts, { caller, state }))) return outdated;
   const limit = caller.limit ? spendCallerLimit(counter, caller.limit, state.now) : undefined;
   if (limit?.isExceeded) return { kind: "limited", limit };
   addUse(counter, caller);
-  return { kind: "admitted", limit, outcome: verifyAll(request, state) };
+  return { kind: "admitted", limit, outcome: verifyAll({ ...request, targets }, state) };
 }
 
 function verifyAll(
@@ -186,7 +191,12 @@ function spendCallerLimit(counter: Counter, { quota, windowSeconds }: Limit, now
 function addUse(counter: Counter, { isUnusedSecret }: { readonly isUnusedSecret: boolean }): void {
   counter.uses += 1;
   counter.isChanged = true;
-  if (isUnusedSecret) counter.isSecretUsed = true;
+  if (isUnusedSecret) markSecretUsed(counter);
+}
+
+function markSecretUsed(counter: Counter): void {
+  counter.isSecretUsed = true;
+  counter.isChanged = true;
 }
 
 /** The first limit that a verification names and neither its key nor the key's consumer has. */
@@ -213,8 +223,6 @@ function verify(
 ): VerificationResult {
   const counter = facts && state.counters.get(facts.keyId);
   if (!facts || !counter) return notFound;
-  // An old secret whose overlap has ended belongs to no key any more.
-  if (facts.overlapEndsAt !== null && facts.overlapEndsAt <= state.now) return notFound;
   const rejection = checkKey(facts, verification, state.now);
   const consumerCounter = facts.consumer?.limits.length ? state.counters.get(facts.consumer.id) : undefined;
   const counters = consumerCounter ? [counter, consumerCounter] : [counter];
@@ -225,8 +233,9 @@ function verify(
   const code = rejection ?? codes[spending.outcome];
   if (code === "VALID") {
     applySpending(counters, spending);
-    // A cost of 0 is a check and not a use.
+    // A cost of 0 is a check and not a use, but the consumer has the secret.
     if (cost > 0) addUse(counter, facts);
+    else if (facts.isUnusedSecret) markSecretUsed(counter);
   }
   const { limits, remainingCredits } = spending;
   return { code, key: describeKey(facts), limits: limits.map(describeLimit), remainingCredits };
@@ -240,7 +249,7 @@ function checkKey(facts: VerifiableKey, { permissions, clientAddress }: Verifica
   if (facts.expiresAt !== null && facts.expiresAt <= now) return "EXPIRED";
   const { allowsAddress } = facts;
   if (allowsAddress && (clientAddress === undefined || !allowsAddress(clientAddress))) return "FORBIDDEN";
-  if (permissions && !satisfies(facts.permissions, permissions)) return "INSUFFICIENT_PERMISSIONS";
+  if (permissions && !satisfies(facts.grantedPermissions, permissions)) return "INSUFFICIENT_PERMISSIONS";
   return undefined;
 }
 

@@ -1,5 +1,6 @@
+import type { WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
-import { checkKey, haveSameVersions, type KeyFacts } from "../admission/decision.ts";
+import { checkKey, haveSameVersions, type KeyFacts, type Membership } from "../admission/decision.ts";
 import { FactsCache } from "../admission/facts-cache.ts";
 import { toApiKeyTarget } from "./api-key-target.ts";
 import { findTarget, type KnownRequest } from "./decide-verification.ts";
@@ -30,12 +31,12 @@ export class KeyDirectory<Request extends RequestedKeys> {
   readonly #apiKeys: FactsCache;
   /** The keys of each digest, oldest first. */
   readonly #issuedKeys = new Map<string, readonly VerifiableKey[]>();
-  readonly #capacity: number;
+  /** The approximate size of the issued keys, in bytes. */
+  #issuedBytes = 0;
 
-  /** @param capacity the most API keys with their memberships, and the most digests of issued keys. */
+  /** @param capacity the most API keys with their memberships. Issued keys have a limit in bytes. */
   constructor(capacity: number) {
     this.#apiKeys = new FactsCache(capacity);
-    this.#capacity = capacity;
   }
 
   /** Whether the API key was allowed once. */
@@ -47,6 +48,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
   invalidate(): void {
     this.#apiKeys.invalidate();
     this.#issuedKeys.clear();
+    this.#issuedBytes = 0;
   }
 
   /** Forgets the facts about the keys of a request, because some of them have changed. */
@@ -54,7 +56,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
     this.#apiKeys.delete(digest);
     for (const verification of verifications) {
       this.#apiKeys.delete(verification.digest);
-      this.#issuedKeys.delete(verification.digest);
+      this.#forgetIssued(verification.digest);
     }
   }
 
@@ -82,30 +84,70 @@ export class KeyDirectory<Request extends RequestedKeys> {
     return { found, unknown };
   }
 
-  /** Reads the facts about all keys of requests, and remembers them. */
+  /**
+   * Reads the facts about all keys of requests, and remembers them. The callers' keys come first, so that a forged one costs one
+   * lookup, whatever its request contains.
+   */
   async #read(client: pg.Client, requests: readonly Request[]): Promise<KnownKeys> {
-    const verifications = requests.flatMap((request) => request.verifications);
+    const callers = await this.#readApiKeys(
+      client,
+      requests.map(({ digest }) => ({ digest, workspaceId: undefined })),
+    );
+    const known = requests.filter(({ digest }) => callers.has(digest));
+    const verifications = known.flatMap((request) => request.verifications);
     const digests = [...new Set(verifications.flatMap(({ digest, isApiKey }) => (isApiKey ? [] : [digest])))];
     const candidates = digests.length > 0 ? await findCandidates(client, digests) : [];
     const issuedKeys = new Map(digests.map((digest, index) => [digest, candidates[index] ?? []]));
     for (const [digest, keys] of issuedKeys) this.#remember(digest, keys);
-    const lookups = requests.flatMap((request) => listLookups(request, issuedKeys));
+    const lookups = known.flatMap((request) => listLookups(request, issuedKeys));
+    const inWorkspaces = lookups.length > 0 ? await this.#readApiKeys(client, lookups) : callers;
+    return { apiKeys: new Map([...callers, ...inWorkspaces]), issuedKeys };
+  }
+
+  async #readApiKeys(
+    client: pg.Client,
+    requested: readonly ApiKeyLookup[],
+  ): Promise<ReadonlyMap<string, KeyFacts>> {
+    const lookups = [
+      ...new Map(requested.map((lookup) => [`${lookup.digest} ${lookup.workspaceId}`, lookup])).values(),
+    ];
     const apiKeys = mergeFacts(lookups, await findApiKeys(client, lookups));
     for (const { digest } of lookups) {
       const facts = apiKeys.get(digest);
       if (facts && checkKey(facts).kind === "allowed") this.#apiKeys.set(digest, facts);
       else this.#apiKeys.delete(digest);
     }
-    return { apiKeys, issuedKeys };
+    return apiKeys;
   }
 
   #remember(digest: string, keys: readonly VerifiableKey[]): void {
-    this.#issuedKeys.delete(digest);
+    this.#forgetIssued(digest);
     if (keys.length === 0) return;
     this.#issuedKeys.set(digest, keys);
-    const [oldest] = this.#issuedKeys.keys();
-    if (oldest !== undefined && this.#issuedKeys.size > this.#capacity) this.#issuedKeys.delete(oldest);
+    this.#issuedBytes += sizeOf(keys);
+    for (const oldest of this.#issuedKeys.keys()) {
+      if (this.#issuedBytes <= maxIssuedBytes) return;
+      this.#forgetIssued(oldest);
+    }
   }
+
+  #forgetIssued(digest: string): void {
+    const keys = this.#issuedKeys.get(digest);
+    if (!keys) return;
+    this.#issuedBytes -= sizeOf(keys);
+    this.#issuedKeys.delete(digest);
+  }
+}
+
+/** The most memory for the facts about issued keys, in bytes: about 100,000 keys without data of their own. */
+const maxIssuedBytes = 100 * 1024 * 1024;
+
+/** The approximate size of facts about keys, in bytes. A key's own data can be much larger than the rest. */
+function sizeOf(keys: readonly VerifiableKey[]): number {
+  let size = 0;
+  for (const { meta, permissions, limits, consumer } of keys)
+    size += 1_000 + 2 * JSON.stringify([meta, permissions, limits, consumer]).length;
+  return size;
 }
 
 /** The facts about keys, by the digests of their secrets. */
@@ -150,8 +192,6 @@ function listLookups(
     for (const key of issuedKeys.get(digest) ?? [])
       lookups.push({ digest: callerDigest, workspaceId: key.workspaceId });
   }
-  if (!lookups.some(({ digest }) => digest === callerDigest))
-    lookups.push({ digest: callerDigest, workspaceId: undefined });
   return lookups;
 }
 
@@ -160,16 +200,15 @@ function mergeFacts(
   lookups: readonly ApiKeyLookup[],
   found: readonly (KeyFacts | undefined)[],
 ): ReadonlyMap<string, KeyFacts> {
-  const merged = new Map<string, KeyFacts>();
+  const merged = new Map<string, KeyFacts & { readonly memberships: Map<WorkspaceId, Membership> }>();
   for (const [index, { digest }] of lookups.entries()) {
     const facts = found[index];
     if (!facts) continue;
     const known = merged.get(digest);
-    const memberships =
-      known && haveSameVersions(known, facts)
-        ? new Map([...known.memberships, ...facts.memberships])
-        : facts.memberships;
-    merged.set(digest, { ...facts, memberships });
+    if (known && haveSameVersions(known, facts))
+      for (const [workspaceId, membership] of facts.memberships)
+        known.memberships.set(workspaceId, membership);
+    else merged.set(digest, { ...facts, memberships: new Map(facts.memberships) });
   }
   return merged;
 }

@@ -134,15 +134,20 @@ function group(kind: "and" | "or", operands: readonly PermissionQuery[]): Permis
   return only && operands.length === 1 ? only : { kind, operands };
 }
 
-/** Whether permissions, which can be wildcards such as `documents.*` and `*`, satisfy a query. */
-export function satisfies(permissions: readonly string[], query: PermissionQuery): boolean {
-  if (query.kind === "permission") return permissions.some((held) => grants(held, query.name));
+/**
+ * Whether permissions, which can be wildcards such as `documents.*` and `*`, satisfy a query. The time depends on the query and
+ * not on the number of permissions.
+ */
+export function satisfies(permissions: ReadonlySet<string>, query: PermissionQuery): boolean {
+  if (query.kind === "permission") return grants(permissions, query.name);
   const isSatisfied = (operand: PermissionQuery): boolean => satisfies(permissions, operand);
   return query.kind === "and" ? query.operands.every(isSatisfied) : query.operands.some(isSatisfied);
 }
 
-/** Whether a permission of a key grants one of a query. `documents.*` grants `documents.read`, but not `documents`. */
-function grants(held: string, name: string): boolean {
-  if (held === "*" || held === name) return true;
-  return held.endsWith(".*") && name.startsWith(held.slice(0, -1));
+/** Whether permissions include one of a query. `documents.*` includes `documents.read`, but not `documents`. */
+function grants(permissions: ReadonlySet<string>, name: string): boolean {
+  if (permissions.has(name) || permissions.has("*")) return true;
+  for (let end = name.indexOf("."); end >= 0; end = name.indexOf(".", end + 1))
+    if (permissions.has(`${name.slice(0, end)}.*`)) return true;
+  return false;
 }

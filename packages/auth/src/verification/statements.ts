@@ -104,7 +104,7 @@ type CounterRow = readonly [
 /** The windows of an issued key or consumer: when each ends, in milliseconds since the epoch, and what was spent. */
 type StoredWindows = Readonly<Record<string, readonly [endsAt: number, spent: number]>>;
 
-/** The counters that a batch is decided by, locked until the transaction ends. */
+/** The counters used to decide a batch, locked until the transaction ends. */
 export interface LockedCounters {
   /** A missing one doesn't exist, or is locked by another transaction and was skipped. */
   readonly counters: ReadonlyMap<CounterId, Counter>;

@@ -32,6 +32,8 @@ export interface VerifiableKey {
   readonly name: string | null;
   readonly meta: Readonly<Record<string, unknown>> | null;
   readonly permissions: readonly string[];
+  /** The same permissions, for permission queries. */
+  readonly grantedPermissions: ReadonlySet<string>;
   readonly limits: readonly RateLimit[];
   readonly refill: Refill | null;
   /** When the key becomes idle in the workspace, in milliseconds since the epoch; null for never. */
@@ -103,10 +105,15 @@ export const findIssuedKeys = `
   ) candidate`;
 
 /** An element of {@link findIssuedKeys}. */
-export type StoredIssuedKey = Omit<VerifiableKey, "allowsAddress" | "idleAt"> & {
+export type StoredIssuedKey = Omit<VerifiableKey, "allowsAddress" | "idleAt" | "grantedPermissions"> & {
   readonly ipRanges: readonly string[] | null;
 };
 
 export function toVerifiableKey({ ipRanges, ...facts }: StoredIssuedKey): VerifiableKey {
-  return { ...facts, idleAt: null, allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined };
+  return {
+    ...facts,
+    grantedPermissions: new Set(facts.permissions),
+    idleAt: null,
+    allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined,
+  };
 }

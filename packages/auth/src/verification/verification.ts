@@ -57,7 +57,7 @@ export interface VerifiedKey {
   readonly expiresAt: Date | null;
 }
 
-/** What became of the verifications of an admitted request. Only `verified` has spent anything. */
+/** The outcome of the verifications of an admitted request. Only `verified` has spent anything. */
 export type VerificationOutcome =
   | { readonly kind: "verified"; readonly results: readonly VerificationResult[] }
   /** A verification names a limit that its key doesn't have. The positions count from 0. */

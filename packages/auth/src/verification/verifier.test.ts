@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import { digestKey } from "../key-format.ts";
+import { createApiKey, digestKey } from "../key-format.ts";
 import type { RateLimit } from "./meters.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
 import {
@@ -40,6 +40,9 @@ const hourly = (quota: number, name = "requests", appliesAlways = true): RateLim
   windowSeconds: 3_600,
   appliesAlways,
 });
+
+/** Serves a crowd on a busy machine too: what is tested is the count and not the deadline. */
+const patient = { deadlineMs: 60_000, maxWaiting: 10_000 };
 
 /** Verifies one key with one request, and returns its code. */
 async function verify(
@@ -99,7 +102,7 @@ describe("one request", () => {
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 1 });
   });
 
-  test("with a key that is none is rejected without a query, and an unknown one after a lookup", async () => {
+  test("with a malformed key is rejected without a query, and an unknown one after a lookup", async () => {
     const failing = openNode({ connection: { connectionString: "postgres://nobody@127.0.0.1:1/none" } });
     const request = { address: undefined, name: undefined, verifications: [] };
     expect((await failing.verify("lk_typo", request)).verdict).toMatchObject({ reason: "malformed" });
@@ -111,6 +114,43 @@ describe("one request", () => {
       kind: "rejected",
       reason: "unknown",
     });
+  });
+
+  test("with an expired key is rejected, before and after the node remembers it", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    const key = await issueKey(space);
+    await execute(sql`
+      update api_keys set expires_at = clock_timestamp() + interval '300 ms' where id = ${space.caller.id}`);
+    expect(await verify(node, space, key)).toBe("VALID");
+    await expect.poll(() => verify(node, space, key)).toBe("rejected");
+    expect(await verify(openNode(), space, key)).toBe("rejected");
+  });
+
+  test("is recognized by its key, without counting a use", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    expect([
+      await node.recognizes(space.caller.secret),
+      await node.recognizes(space.caller.secret),
+      await node.recognizes(createApiKey().secret),
+      await node.recognizes("lk_typo"),
+    ]).toEqual([true, true, false, false]);
+    expect(await readCounter(space.caller.id)).toMatchObject({ uses: 0 });
+  });
+
+  test("waits only if its caller has fewer than 10,000 verifications pending", async () => {
+    const node = openNode(patient);
+    const space = await addKeyspace();
+    const key = await issueKey(space);
+    const verifications = Array.from({ length: 100 }, () => verificationOf(key));
+    const request = { address: undefined, name: undefined, verifications };
+    const answers = await Promise.all(
+      Array.from({ length: 110 }, () => node.verify(space.caller.secret, request)),
+    );
+    expect(answers.filter(({ verdict }) => verdict.kind === "unavailable")).toHaveLength(10);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 10_000 });
+    expect(await verify(node, space, key)).toBe("VALID");
   });
 
   test("marks the first use of the caller's new secret and of the key's", async () => {
@@ -228,6 +268,30 @@ describe("an API key", () => {
       "RATE_LIMITED",
     ]);
     expect(await readCounter(target.id)).toMatchObject({ uses: 2 });
+  });
+
+  test("that is restricted to permissions needs no IP address of the consumer", async () => {
+    const node = openNode();
+    const space = await addKeyspace({ role: "admin" });
+    const target = await addKey(space.caller.userId);
+    await execute(sql`update api_keys set permissions = '{members:read}' where id = ${target.id}`);
+    expect(await verify(node, space, target, { workspaceId: space.workspaceId })).toBe("VALID");
+  });
+
+  test("that the policy of the workspace rejects is disabled", async () => {
+    const node = openNode();
+    const space = await addKeyspace({ role: "admin" });
+    const target = { caller: await addKey() };
+    await execute(sql`
+      insert into members (workspace_id, user_id, role) values (${space.workspaceId}, ${target.caller.userId}, 'viewer')`);
+    await execute(sql`
+      insert into api_key_policies (workspace_id, max_idle_days) values (${space.workspaceId}, 30)`);
+    for (const id of [target.caller.id])
+      await execute(sql`update api_keys set created_at = now() - interval '31 days' where id = ${id}`);
+    await execute(
+      sql`update members set created_at = now() - interval '31 days' where user_id = ${target.caller.userId}`,
+    );
+    expect(await verify(node, space, target.caller, { workspaceId: space.workspaceId })).toBe("DISABLED");
   });
 
   test("follows every change on every node", async () => {
@@ -369,9 +433,6 @@ describe("a change applies to the next request on every node", () => {
     await expect.poll(() => verify(node, space, key)).toBe("EXPIRED");
   });
 });
-
-/** Serves a crowd on a busy machine too: what is tested is the count and not the deadline. */
-const patient = { deadlineMs: 60_000, maxWaiting: 10_000 };
 
 describe("exact", () => {
   test("credits of 1,000 allow exactly 1,000 of 5,000 concurrent requests on two nodes", async () => {

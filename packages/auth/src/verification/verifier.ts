@@ -13,10 +13,11 @@ import {
   type KnownRequest,
   listCounterIds,
   type RequestDecision,
+  type SpentKey,
 } from "./decide-verification.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
 import type { LimitResult } from "./meters.ts";
-import { findEarlier, lockCounters, recordSpending, writeCounters } from "./statements.ts";
+import { findEarlier, lockCounters, type NamedRequest, recordSpending, writeCounters } from "./statements.ts";
 import type { OwnerVersion } from "./verifiable-key.ts";
 import type { VerificationOutcome, VerificationRequest } from "./verification.ts";
 
@@ -30,8 +31,15 @@ export interface VerifierAnswer {
 interface PendingVerification extends PendingState, VerificationRequest {
   /** SHA-256 of the caller's key, in base64. */
   readonly digest: string;
+  /** Whether it only finds the caller's key: it is answered without being counted. */
+  readonly isProbe: boolean;
   readonly answer: (answer: VerifierAnswer) => void;
+  /** Whether its facts had changed when it was decided. */
+  wasOutdated: boolean;
 }
+
+/** The answer to a probe whose key exists. */
+const recognized: VerifierAnswer = { verdict: unavailable, outcome: undefined };
 
 type PreparedRequest = FoundRequest<PendingVerification>;
 
@@ -40,8 +48,13 @@ interface DecidedRequest {
   readonly decision: RequestDecision;
 }
 
-/** The most pending requests. Each can hold the verifications of a large body. */
+/** The most pending requests. */
 const maxPending = 2_000;
+/**
+ * The most pending verifications of one API key, so that its requests neither fill the memory nor keep those of others waiting
+ * past their deadline.
+ */
+const maxPendingOfCaller = 10_000;
 
 /**
  * Admits requests that verify issued keys. The use of the caller's key and the costs of the verified keys are counted in one
@@ -55,6 +68,8 @@ export class Verifier {
   readonly #keys: KeyDirectory<PendingVerification>;
   readonly #scheduler: Scheduler<PendingVerification>;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
+  /** How many verifications each caller has pending, by the digest of its key. */
+  readonly #pendingOfCaller = new Map<string, number>();
 
   constructor(options: AdmissionOptions) {
     this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
@@ -78,26 +93,54 @@ export class Verifier {
   }
 
   /**
+   * Whether a token is a key that the database knows, which is read without counting a use. Callers read the body of a request
+   * only then, so that a forged key costs one lookup.
+   */
+  async recognizes(token: string): Promise<boolean> {
+    if (token.length !== apiKeyLength) return false;
+    const digest = digestKey(token);
+    if (this.#keys.hasApiKey(digest)) return true;
+    if (!isWellFormedApiKey(token)) return false;
+    const probe = { address: undefined, verifications: [], name: undefined };
+    const { verdict } = await this.#enqueue(digest, probe, true);
+    return verdict.kind !== "rejected";
+  }
+
+  /**
    * Admits a request with this token, and verifies keys for it. A rejected or rate limited caller spends nothing. The token
    * may be any string that a caller sent.
    */
   verify(token: string, request: VerificationRequest): Promise<VerifierAnswer> {
     if (token.length !== apiKeyLength) return Promise.resolve({ verdict: malformed, outcome: undefined });
     const digest = digestKey(token);
-    const isKnown = this.#keys.hasApiKey(digest);
-    if (!isKnown && !isWellFormedApiKey(token))
+    if (!this.#keys.hasApiKey(digest) && !isWellFormedApiKey(token))
       return Promise.resolve({ verdict: malformed, outcome: undefined });
+    return this.#enqueue(digest, request, false);
+  }
+
+  #enqueue(digest: string, request: VerificationRequest, isProbe: boolean): Promise<VerifierAnswer> {
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
-    if (!this.#scheduler.hasRoom(isKnown))
+    const isKnown = this.#keys.hasApiKey(digest);
+    const count = request.verifications.length;
+    const ofCaller = this.#pendingOfCaller.get(digest) ?? 0;
+    if (!this.#scheduler.hasRoom(isKnown) || ofCaller + count > maxPendingOfCaller)
       return Promise.resolve({ verdict: unavailable, outcome: undefined });
+    this.#pendingOfCaller.set(digest, ofCaller + count);
     return new Promise((answer) => {
       this.#scheduler.add({
         ...request,
         digest,
-        answer,
+        isProbe,
+        answer: (verdict) => {
+          const left = (this.#pendingOfCaller.get(digest) ?? 0) - count;
+          if (left > 0) this.#pendingOfCaller.set(digest, left);
+          else this.#pendingOfCaller.delete(digest);
+          answer(verdict);
+        },
         mayFillQueue: isKnown,
         arrivedAt: performance.now(),
         wasPostponed: false,
+        wasOutdated: false,
         isAnswered: false,
       });
     });
@@ -110,19 +153,22 @@ export class Verifier {
   }
 
   async #execute(requests: readonly PendingVerification[]): Promise<void> {
-    const { pending, deferred } = chooseBatch(requests.filter(({ isAnswered }) => !isAnswered));
+    const { chosen, deferred } = chooseBatch(requests.filter(({ isAnswered }) => !isAnswered));
     this.#scheduler.requeue(deferred);
-    if (pending.length === 0) return;
+    if (chosen.length === 0) return;
     await this.#connection.use(async (client) => {
-      const { found, unknown } = await this.#keys.find(client, pending);
+      const { found, unknown } = await this.#keys.find(client, chosen);
+      this.#connection.noteProgress();
       for (const request of unknown) this.#settle(request, { verdict: unknownKey, outcome: undefined });
-      if (found.length === 0) return;
+      for (const { pending } of found) if (pending.isProbe) this.#settle(pending, recognized);
+      const decidable = () => found.filter(({ pending }) => !pending.isAnswered);
       try {
-        await this.#spend(client, found, { skipsLocked: false });
+        await this.#spend(client, decidable(), { skipsLocked: false });
       } catch (error) {
         if (!isDefiniteAbort(error)) throw error;
+        this.#connection.noteProgress();
         // Nothing was spent and no request was answered, so the batch can be decided past the locked rows.
-        await this.#spend(client, found, { skipsLocked: true });
+        await this.#spend(client, decidable(), { skipsLocked: true });
       }
     });
   }
@@ -133,6 +179,7 @@ export class Verifier {
     prepared: readonly PreparedRequest[],
     { skipsLocked }: { readonly skipsLocked: boolean },
   ): Promise<void> {
+    if (prepared.length === 0) return;
     const owners = listOwners(prepared);
     const ids = [...new Set(prepared.flatMap(listCounterIds))];
     const named = prepared.flatMap(({ caller: { userId }, pending: { name } }) =>
@@ -145,7 +192,9 @@ export class Verifier {
         named.length > 0 ? findEarlier(client, named) : [],
         begun,
       ]);
-      const earlierOf = new Map(named.map(({ name }, index) => [name, earlier[index]]));
+      this.#connection.noteProgress();
+      // Requests with one name are decided in order, each by what the ones before it have spent.
+      const earlierOf = new Map(named.map((request, index) => [nameOf(request), earlier[index]]));
       const changed = new Map<string, Set<number>>();
       for (const { id, version } of locked.changedOwners)
         changed.set(id, (changed.get(id) ?? new Set()).add(version));
@@ -154,16 +203,23 @@ export class Verifier {
         now: locked.now,
         isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
       };
+      const records = new Map<string, NamedRequest & { readonly spent: readonly SpentKey[] }>();
       const decided = prepared.map((unnamed) => {
-        const { name } = unnamed.pending;
-        const request = { ...unnamed, earlier: name && earlierOf.get(name) };
-        return { request, decision: decideRequest(request, state) };
+        const { caller, pending } = unnamed;
+        const name = pending.name && { userId: caller.userId, name: pending.name };
+        const request = { ...unnamed, earlier: name && earlierOf.get(nameOf(name)) };
+        const decision = decideRequest(request, state);
+        const spent = name && listSpent(request, decision);
+        if (name && spent) {
+          earlierOf.set(nameOf(name), { kind: "known", spent });
+          records.set(nameOf(name), { ...name, spent });
+        }
+        return { request, decision };
       });
       const written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
       // The commit is sent behind the update, so that the rows are locked for one round trip. If the update failed, it rolls back.
       const writes = written.length > 0 ? [writeCounters(client, written, locked.now)] : [];
-      const records = decided.flatMap(({ request, decision }) => listSpending(request, decision));
-      if (records.length > 0) writes.push(recordSpending(client, records));
+      if (records.size > 0) writes.push(recordSpending(client, [...records.values()]));
       await Promise.all([...writes, client.query("commit")]);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !locked.counters.has(id) });
     } catch (error) {
@@ -181,10 +237,13 @@ export class Verifier {
     for (const { request, decision } of decided) {
       const { pending } = request;
       if (decision.kind !== "outdated") this.#settle(pending, toAnswer(request, decision));
-      else if (listCounterIds(request).some(isLocked)) postponed.push(pending);
       else {
         this.#keys.forget(pending);
-        again.push(pending);
+        // A counter that is missing while locked ones are skipped may also have been deleted. Facts that are outdated twice
+        // change often, and must not keep the database busy.
+        if (listCounterIds(request).some(isLocked) || pending.wasOutdated) postponed.push(pending);
+        else again.push(pending);
+        pending.wasOutdated = true;
       }
     }
     this.#scheduler.requeue(again.filter(({ isAnswered }) => !isAnswered));
@@ -205,17 +264,21 @@ export class Verifier {
   }
 }
 
-/** What a request with a name has spent; empty for one that has no name or verified nothing. */
-function listSpending(
-  { pending: { name }, caller: { userId }, verifications, earlier }: DecidedRequest["request"],
+/** Identifies a request with an `Idempotency-Key`, with its body: the same key with another body is another request. */
+function nameOf({ userId, name: { method, path, key, bodyHash } }: NamedRequest): string {
+  return JSON.stringify([userId, method, path, key, bodyHash.toString("base64")]);
+}
+
+/** What a request has spent, with what earlier ones with the same name have spent; undefined if it verified nothing. */
+function listSpent(
+  { earlier }: DecidedRequest["request"],
   decision: RequestDecision,
-) {
-  if (!name || decision.kind !== "admitted" || decision.outcome.kind !== "verified") return [];
+): readonly SpentKey[] | undefined {
+  if (decision.kind !== "admitted" || decision.outcome.kind !== "verified") return undefined;
   const before = earlier?.kind === "known" ? earlier.spent : [];
-  const spent = decision.outcome.results.map((result, index) =>
-    result.code === "VALID" && verifications[index] ? result.key.keyId : (before[index] ?? null),
+  return decision.outcome.results.map((result, index) =>
+    result.code === "VALID" ? result.key.keyId : (before[index] ?? null),
   );
-  return [{ userId, name, spent }];
 }
 
 /** The owners of the keys of a batch, each version once. */

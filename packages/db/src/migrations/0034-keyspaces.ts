@@ -6,6 +6,7 @@ import { type Kysely, sql } from "kysely";
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ schema: string }>`select current_schema()::text as schema`.execute(db);
+  await renamePermissions(db);
   await createKeyspaces(db);
   await createConsumers(db);
   await createIssuedKeys(db);
@@ -14,7 +15,6 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await createTriggers(db, rows[0]?.schema ?? "public");
   await isolateTenants(db);
   await addCredits(db);
-  await renamePermissions(db);
 }
 
 /** No prefix is `lk` or starts with `lk_`, because no other key may look like an API key. */
@@ -250,7 +250,10 @@ async function isolateTenants(db: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** The balance of an issued key, and the windows of several limits, of issued keys and of consumers. */
+/**
+ * The balance of an issued key, and the windows of several limits, of issued keys and of consumers. Last, because admission
+ * waits from here until the end of the migration.
+ */
 async function addCredits(db: Kysely<unknown>): Promise<void> {
   await sql`
     alter table key_counters
@@ -262,7 +265,6 @@ async function addCredits(db: Kysely<unknown>): Promise<void> {
     to latchkey_tenant, latchkey_admission`.execute(db);
 }
 
-/** Last, because the changed rows stay locked until the end of the migration. */
 async function renamePermissions(db: Kysely<unknown>): Promise<void> {
   await sql`
     update api_keys set permissions =
