@@ -239,13 +239,14 @@ test("a retry with the same Idempotency-Key spends nothing more", async () => {
   expect((await verify(team.owner.secret, { key: secret }, { "Idempotency-Key": "a b" })).status).toBe(400);
 });
 
-test("the verified key is in no log and in no record", async () => {
+test("the verified key is in no log and in no record, even if it is used as the Idempotency-Key", async () => {
   const team = await addTeam(app);
   const { secret } = await issueKey(team);
-  await verify(team.owner.secret, { key: secret }, { "Idempotency-Key": "canary" });
+  expect((await verify(team.owner.secret, { key: secret }, { "Idempotency-Key": secret })).status).toBe(200);
   await verify(team.owner.secret, { key: secret, unknown: secret });
   expect(app.readLog()).not.toContain(secret);
-  const { rows } = await sql`select answer::text from idempotency_records where key = 'canary'`.execute(
+  const { rows } = await sql`
+    select key, answer::text from idempotency_records where user_id = ${team.owner.userId}`.execute(
     app.owner,
   );
   expect(rows).toHaveLength(1);
@@ -317,4 +318,38 @@ test("a key that the API issued is verified, and every change to it applies to t
   expect(await verifyIssued(rotated.key)).toMatchObject({ code: "VALID" });
   expect((await call(["DELETE", `${path}/${key.id}`])).status).toBe(204);
   expect(await verifyIssued(rotated.key)).toMatchObject({ code: "NOT_FOUND" });
+});
+
+test("a key that only verifies is used in the workspace of the verified keys", async () => {
+  const team = await addTeam(app);
+  const { secret } = await issueKey(team);
+  const { id, key: caller } = await team.owner.client.apiKeys.create.mutate({
+    name: "Gateway",
+    settings: { permissions: ["keys:verify"] },
+  });
+  await verify(caller, { key: secret });
+  const readUses = async () => {
+    const { rows } = await sql<{ count: number }>`
+      select count::integer from key_usage_hours
+      where key_id = ${decodeId("key", id)} and workspace_id = ${decodeId("workspace", team.id)} and outcome = 'admitted'`.execute(
+      app.owner,
+    );
+    return rows.map(({ count }) => count);
+  };
+  await expect.poll(readUses).toEqual([1]);
+});
+
+test("an IPv4-mapped IP address of a consumer is in the ranges of its IPv4 address", async () => {
+  const team = await addTeam(app);
+  const { secret, id } = await issueKey(team);
+  await sql`
+    update issued_keys set ip_ranges = '{192.0.2.0/24}' where id = ${decodeId("issuedKey", id)}`.execute(
+    app.owner,
+  );
+  expect((await verify(team.owner.secret, { key: secret, clientIp: "::ffff:192.0.2.7" })).body.code).toBe(
+    "VALID",
+  );
+  expect((await verify(team.owner.secret, { key: secret, clientIp: "::ffff:198.51.100.7" })).body.code).toBe(
+    "FORBIDDEN",
+  );
 });

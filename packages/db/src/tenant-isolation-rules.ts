@@ -62,7 +62,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     deleted_keyspaces: "select",
     issued_keys: "select",
     idempotency_records:
-      "insert (answer, key, method, path, request_hash, status, user_id), select (answer, created_at, key, method, path, request_hash, user_id), update (answer, created_at, request_hash, status)",
+      "insert (answer, key, method, path, request_hash, status, user_id), select (answer, created_at, key, method, path, request_hash, status, user_id), update (answer, created_at, request_hash, status)",
     key_addresses: allRows,
     key_counters:
       "select, update (credits, credits_refilled_at, has_unused_secret, last_granted, last_used_at, use_count, window_ends_at, window_spent, windows)",
