@@ -106,6 +106,8 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "listServiceAccounts",
     "listServiceAccountApiKeys",
     "listInvitations",
+    "listKeyspaces",
+    "listIssuedKeys",
     "listWebhooks",
     "listWebhookDeliveries",
     "listWorkspaceApiKeys",
