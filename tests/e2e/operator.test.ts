@@ -103,6 +103,8 @@ test("sorts the workspaces by people and by API keys, in the URL, also in cards"
   };
   const header = (name: string) => ada.getByRole("columnheader", { name });
   const click = (name: string) => header(name).getByRole("button").click();
+  const isClipped = (name: string) =>
+    header(name).evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
   const sorted = async (sort: string | null, order: readonly string[], role: "row" | "listitem" = "row") => {
     await expect.poll(() => new URL(ada.url()).searchParams.get("sort")).toBe(sort);
     await expect.poll(() => names(role)).toEqual(order);
@@ -118,6 +120,7 @@ test("sorts the workspaces by people and by API keys, in the URL, also in cards"
   await ada.reload();
   await sorted("-memberCount", most);
   expect(await header("People").getAttribute("aria-sort")).toBe("descending");
+  expect(await isClipped("People")).toBe(false);
   await click("API keys");
   await sorted("keyCount", most);
   await click("API keys");
@@ -125,6 +128,7 @@ test("sorts the workspaces by people and by API keys, in the URL, also in cards"
   await ada.reload();
   await sorted("-keyCount", fewest);
   expect(await header("API keys").getAttribute("aria-sort")).toBe("descending");
+  expect(await isClipped("API keys")).toBe(false);
   expect(await header("People").getAttribute("aria-sort")).toBe("none");
   await click("API keys");
   await sorted(null, most); // In order of creation.

@@ -62,6 +62,20 @@ test("keeps the columns and the order of members in the URL", async () => {
   expect(await header("Email address").count()).toBe(0);
 });
 
+test("shows the email address of a member below the name if its column doesn’t fit and wasn’t hidden", async () => {
+  const email = page.getByRole("table").getByText("grace@example.com");
+  const isBelowName = () => email.evaluate((element) => element.closest("th") !== null);
+  await open(`/w/${slug}/members`);
+  await header("Email address").waitFor();
+  expect(await isBelowName()).toBe(false);
+  await page.setViewportSize({ width: 768, height: 900 });
+  await header("Email address").waitFor({ state: "detached" });
+  expect(await isBelowName()).toBe(true);
+  await toggleColumn("Email address");
+  await email.waitFor({ state: "detached" });
+  await page.setViewportSize({ width: 1440, height: 900 });
+});
+
 test("removes selected members together, but not the user, with the reason", async () => {
   const grace = await environment.browser.open();
   const data = { email: "grace@example.com", password: visitor.password };

@@ -91,7 +91,17 @@ test("the overview lists keys that need attention and recent changes, and its ch
   await items("Unused API keys").filter({ hasText: "Forgotten" }).getByText("Never used here").waitFor();
   expect(await items("Unused API keys").count()).toBe(1);
   await items("Recent activity").filter({ hasText: "Rotating" }).first().waitFor();
-  await items("Busiest API keys").filter({ hasText: "Deploy" }).getByText("1 use").waitFor();
+  const busiest = items("Busiest API keys").filter({ hasText: "Deploy" });
+  await busiest.getByText("1 use").waitFor();
+  await page.setViewportSize({ width: 230, height: 800 });
+  const [name, count, item] = await Promise.all(
+    [busiest.locator("div"), busiest.getByText("1 use"), busiest].map((part) => part.boundingBox()),
+  );
+  if (!name || !count || !item) throw new Error("The key isn't shown.");
+  // Even below the name, the count is on the right, in front of the padding.
+  expect(count.y).toBeGreaterThanOrEqual(name.y + name.height);
+  expect(item.x + item.width - count.x - count.width).toBeCloseTo(16, 0);
+  await page.setViewportSize({ width: 1280, height: 800 });
   const sum = "by outcome, 1 allowed, 0 rate limited, 1 rejected";
   await page.getByRole("img", { name: `Requests in the last 24 hours ${sum}` }).waitFor();
   const reasons = page.getByRole("heading", { name: "Rejected requests by reason" }).locator("..");

@@ -11,5 +11,7 @@ export interface DataColumn<Item> extends ColumnLayout {
   readonly isTime?: boolean;
   /** Whether the column takes a whole line of a card. */
   readonly isWide?: boolean;
+  /** Whether the cell becomes a second line of the first column if the column doesn't fit. */
+  readonly isFoldable?: boolean;
   readonly cell: (item: Item) => ReactNode;
 }

@@ -9,7 +9,7 @@ import { CardPlaceholder, RowCard } from "./row-card.tsx";
 import { SortHeader } from "./sort-header.tsx";
 import { SortSelect } from "./sort-select.tsx";
 import tableClasses from "./table.module.css";
-import { fitColumns, isCards } from "./table-layout.ts";
+import { chooseColumns, fitColumns, isCards } from "./table-layout.ts";
 import { TableRow } from "./table-row.tsx";
 import { useDataTable } from "./use-data-table.ts";
 import { useWidth } from "./use-width.ts";
@@ -36,6 +36,9 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
   }));
   const shown = fitColumns(layouts, chosen, width, fixed);
   const visible = columns.filter(({ id }) => shown.has(id));
+  const secondLine = chooseColumns(columns, chosen).find(
+    ({ id, isFoldable }) => isFoldable && !shown.has(id),
+  );
   const { table, rows } = useDataTable(props);
   const isBusy = !items || isStale;
   // Until the width is measured, the list would render all rows as cards and replace them before
@@ -67,7 +70,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
         aria-label={label}
         aria-busy={isBusy}
         data-stale={isStale || undefined}
-        data-tall={props.isTall}
+        data-tall={props.isTall || secondLine !== undefined || undefined}
       >
         <colgroup>
           {selection && <col style={{ width: selectionWidth }} />}
@@ -120,7 +123,13 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
         <tbody>
           {items
             ? rows.map((row) => (
-                <TableRow key={row.id} row={row} columns={visible} {...rowProps(props, row.id)} />
+                <TableRow
+                  key={row.id}
+                  row={row}
+                  columns={visible}
+                  secondLine={secondLine}
+                  {...rowProps(props, row.id)}
+                />
               ))
             : placeholderWidths.map((cell) => (
                 <tr key={cell}>

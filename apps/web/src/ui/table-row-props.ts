@@ -7,6 +7,8 @@ import type { tableFeatures } from "./use-data-table.ts";
 export interface RowProps<Item extends object> {
   readonly row: Row<typeof tableFeatures, Item>;
   readonly columns: readonly DataColumn<Item>[];
+  /** The column whose cell is the second line of the first column; absent in cards. */
+  readonly secondLine?: DataColumn<Item> | undefined;
   readonly isSelected: boolean;
   /** The name of the item for screen readers; absent if rows can't be selected. */
   readonly nameOf: ((item: Item) => string) | undefined;
@@ -25,6 +27,7 @@ export function isSameRow<Item extends object>(before: RowProps<Item>, after: Ro
     before.onOpen === after.onOpen &&
     before.actions === after.actions &&
     before.note === after.note &&
+    before.secondLine === after.secondLine &&
     before.columns.length === after.columns.length &&
     before.columns.every((column, index) => column === after.columns[index])
   );

@@ -7,7 +7,7 @@ import { isSameRow, openUnlessOnControl, type RowProps } from "./table-row-props
 export const TableRow = memo(TableRowBody, isSameRow) as typeof TableRowBody;
 
 function TableRowBody<Item extends object>(props: RowProps<Item>): ReactElement {
-  const { row, columns, isSelected, nameOf, onOpen, actions, note } = props;
+  const { row, columns, secondLine, isSelected, nameOf, onOpen, actions, note } = props;
   const item = row.original;
   const details = note?.(item);
   return (
@@ -26,6 +26,7 @@ function TableRowBody<Item extends object>(props: RowProps<Item>): ReactElement 
           index === 0 ? (
             <th key={id} scope="row">
               {cell(item)}
+              {secondLine && <span className={classes.secondLine}>{secondLine.cell(item)}</span>}
             </th>
           ) : (
             <td key={id} data-numeric={isNumeric || undefined}>

@@ -42,6 +42,7 @@ export function memberColumns({
       order: "email",
       minWidth: 180,
       isWide: true,
+      isFoldable: true,
       grow: 2,
       rank: 2,
       cell: ({ email }) =>
