@@ -15,6 +15,10 @@ const bulkModules = /\/src\/ui\/bulk-(bar|change)\./;
 /** Modules of the logs and the recent activity, in one file, because the security page is at its limit of requests. */
 const eventModules =
   /\/src\/(features\/security\/(describe-device|use-factors-changed)|server\/(describe-event|(security-)?action-titles)|ui\/(log-filters|id-filter|day-filter|use-typed-text))\./;
+/** What only some pages and dialogs show: options with help texts, and why a policy rejects a key. */
+const choiceModules = /\/src\/ui\/choice\./;
+const violationModules = /\/src\/ui\/describe-violation\./;
+const chartModules = /\/src\/ui\/(\w+-chart|usage-buckets)\./;
 /** The filters of the two logs with events of several people. */
 const personFilterModules = /\/src\/ui\/(person-select|use-person-search)\./;
 /** Libraries that set up second factors. */
@@ -43,10 +47,18 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|bulk-dialog|chart|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands/.test(
+    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands/.test(
       path,
     ) &&
-    ![tableModules, bulkModules, eventModules, personFilterModules].some((modules) => modules.test(path))
+    ![
+      tableModules,
+      bulkModules,
+      eventModules,
+      personFilterModules,
+      choiceModules,
+      violationModules,
+      chartModules,
+    ].some((modules) => modules.test(path))
   );
 }
 
@@ -85,7 +97,9 @@ export default defineConfig({
               name: "session",
               test: /features\/session\/(session-frame|link-failure|email-field|openid-sign-in|passkey-sign-in|second-factor-form|use-complete-sign-in)|\/src\/(ui\/(secret-field|field-rules|code-field)|server\/passkey-support)\./,
             },
-            { name: "charts", test: /\/src\/ui\/\w+-chart\./ },
+            { name: "charts", test: chartModules },
+            { name: "choice", test: choiceModules },
+            { name: "violations", test: violationModules },
             {
               name: "key-page",
               test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/(describe-restrictions|lifetimes))/,
@@ -93,7 +107,7 @@ export default defineConfig({
             { name: "try-it", test: /features\/api-keys\/try-it\/(try-it|verdict)\./ },
             {
               name: "key-forms",
-              test: /features\/api-keys\/(restrictions\/restriction|key-conflict)|ui\/choice/,
+              test: /features\/api-keys\/(restrictions\/restriction|key-conflict)/,
             },
           ],
         },

@@ -5,7 +5,7 @@ import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// Policies for API keys and blocked keys that the command sets; a running server applies them immediately.
+// API key policies and blocked keys that the command sets; a running server applies them immediately.
 
 const email = "ada@example.com";
 

@@ -168,7 +168,7 @@ async function visitKeyPage(page: Page, check: (pageName: string) => Promise<voi
     .or(page.getByText("Rejected", { exact: true }))
     .first()
     .waitFor();
-  await page.getByRole("button", { name: "Change" }).click();
+  await page.getByRole("button", { name: "Edit restrictions" }).click();
   await check("a key's page with its restrictions to be changed and a verdict");
   await page.getByRole("checkbox", { name: "Read only" }).uncheck();
   await page.getByRole("button", { name: "Save restrictions" }).click();

@@ -36,7 +36,7 @@ const logOf = (page: Page) => page.getByRole("table", { name: "Security log" });
 test("changes the name, which the header and members see immediately", async () => {
   await here.goto(`${environment.baseUrl}/account/profile`);
   // Without email, nobody can verify an email address.
-  await here.getByText("Ask the operator of this instance to change it.").waitFor();
+  await here.getByText("The operator of this instance can change it with latchkey user email.").waitFor();
   await here.waitForLoadState("networkidle");
   expect(await here.getByText("Unverified").count()).toBe(0);
   await here.getByLabel("Name").fill("  ");

@@ -48,6 +48,9 @@ test("filters by action, person, target and day, in the URL", async () => {
   await page.goto(address);
   await status("3 events");
   await page.getByRole("combobox", { name: "Action" }).click();
+  const actions = page.getByRole("listbox", { name: "Action" });
+  await actions.waitFor();
+  expect((await actions.boundingBox())?.width).toBeGreaterThanOrEqual(250);
   await page.getByRole("option", { name: "Workspace renamed" }).click();
   await status("1 event");
   expect(new URL(page.url()).search).toBe("?action=workspace.renamed");

@@ -34,7 +34,7 @@ function linkIn(text: string): string {
 
 test("emails an invitation, without showing its link to the inviter", async () => {
   await ada.goto(`${environment.baseUrl}/w/${workspace.slug}/members`);
-  await ada.getByRole("button", { name: "Invite a person" }).click();
+  await ada.getByRole("button", { name: "Invite member" }).click();
   const dialog = ada.getByRole("dialog");
   await dialog.getByLabel("Email address").fill(email);
   await dialog.getByRole("button", { name: "Send invitation" }).click();
@@ -57,7 +57,7 @@ test("the link of an emailed invitation offers to sign in to an existing account
     visitor.password,
   );
   await ada.goto(`${environment.baseUrl}/w/${workspace.slug}/members`);
-  await ada.getByRole("button", { name: "Invite a person" }).click();
+  await ada.getByRole("button", { name: "Invite member" }).click();
   const dialog = ada.getByRole("dialog");
   await dialog.getByLabel("Email address").fill(invited);
   await dialog.getByRole("button", { name: "Send invitation" }).click();

@@ -125,7 +125,7 @@ test("asks before Done discards a key that was not copied; copying the curl comm
   const done = dialog.getByRole("button", { name: "Done" });
   await create();
   await done.click();
-  await dialog.getByText("Press Done again to close without copying it.").waitFor();
+  await dialog.getByText("To close without copying it, select Done.").waitFor();
   await done.click();
   await dialog.waitFor({ state: "detached" });
   await create();

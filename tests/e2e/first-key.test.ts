@@ -34,7 +34,7 @@ test("shows under each field what is missing, and the minimum length of a passwo
   await mainPassword().fill("too short");
   await page.getByRole("button", { name: "Create account" }).click();
   await page.getByText("Enter your name.").waitFor();
-  await page.getByText("Enter an email address, for example name@example.com.").waitFor();
+  await page.getByText("Enter an email address, such as ada@example.com.").waitFor();
   await page.getByText("Use at least 12 characters. You entered 9.").waitFor();
 });
 

@@ -101,7 +101,7 @@ test("the member sees the offer on the overview and the members page, and declin
   const small = await openOnPhone(grace);
   await small.goto(addressOf());
   await noticeOf(small).getByRole("button", { name: "Accept ownership" }).click();
-  await small.getByRole("dialog", { name: /^Become the owner of/ }).waitFor();
+  await small.getByRole("dialog", { name: /^Become an owner of/ }).waitFor();
   expect(await findProblems(small)).toBeUndefined();
   await small.keyboard.press("Escape");
   await small.getByRole("dialog").waitFor({ state: "detached" });
@@ -117,9 +117,9 @@ test("the member sees the offer on the overview and the members page, and declin
   await grace.goto(addressOf("/members"));
   await noticeOf(grace).getByRole("button", { name: "Accept ownership" }).focus();
   await grace.keyboard.press("Enter");
-  const dialog = grace.getByRole("dialog", { name: /^Become the owner of/ });
+  const dialog = grace.getByRole("dialog", { name: /^Become an owner of/ });
   await dialog.getByText("becomes an admin.").waitFor();
-  await dialog.getByRole("button", { name: "Become the owner" }).focus();
+  await dialog.getByRole("button", { name: "Become an owner" }).focus();
   await grace.keyboard.press("Enter");
   await grace.getByText(/^You are now an owner of/).waitFor();
   await noticeOf(grace).waitFor({ state: "detached" });
@@ -158,7 +158,7 @@ test("the former owner sees which API keys lose access with a lower role", async
   const impact = dialog.getByRole("region", { name: "API keys that lose access" });
   await impact.getByText("Reports").waitFor();
   await impact.getByText(/No longer allowed: .*audit:read/).waitFor();
-  await impact.getByRole("button", { name: "Move to a service account" }).waitFor();
+  await impact.getByRole("button", { name: "Replace with service account keys" }).waitFor();
   await ada.waitForLoadState("networkidle");
   expect(await findProblems(ada)).toBeUndefined();
   await dialog.getByRole("button", { name: "Cancel" }).click();
@@ -173,15 +173,16 @@ test("the former owner sees which API keys lose access, and leaves", async () =>
   const dialog = ada.getByRole("dialog");
   const openDialog = async () => {
     await ada.getByRole("button", { name: "Leave the workspace" }).click();
-    await dialog.getByText("1 API key loses access to this workspace:").waitFor();
+    await dialog
+      .getByText("1 API key loses access to this workspace, and all of its requests here are rejected:")
+      .waitFor();
     await dialog.getByText("Reports").waitFor();
-    await dialog.getByText("All of its requests here are rejected.").waitFor();
   };
   await openDialog();
-  await dialog.getByRole("button", { name: "Move to a service account" }).click();
+  await dialog.getByRole("button", { name: "Replace with service account keys" }).click();
   await dialog.getByLabel("Name of the service account").fill("Reporting");
   await dialog.getByRole("button", { name: "Create 1 key" }).click();
-  await dialog.getByText("To wait for the switch, don’t confirm yet.").waitFor();
+  await dialog.getByText("To give integrations time to switch, select Stay for now.").waitFor();
   await dialog.getByRole("button", { name: "Copy the key Reports" }).click();
   await dialog.getByRole("button", { name: "Stay for now" }).click();
   await dialog.waitFor({ state: "detached" });

@@ -45,7 +45,7 @@ async function readLink(): Promise<string> {
 
 test("invites a person from the members page, and shows the link once", async () => {
   await ada.goto(addressOf("members"));
-  await ada.getByRole("button", { name: "Invite a person" }).click();
+  await ada.getByRole("button", { name: "Invite member" }).click();
   const dialog = dialogOf(ada);
   const role = dialog.getByRole("combobox", { name: "Role" });
   await dialog.getByText("Can view the workspace, invite people").waitFor();
@@ -55,19 +55,19 @@ test("invites a person from the members page, and shows the link once", async ()
   await ada.getByRole("option", { name: /^Viewer/ }).click();
   await dialog.getByText("Can view the workspace, but not change it.").waitFor();
   await dialog.getByRole("button", { name: "Create invitation" }).click();
-  await dialog.getByText("Enter an email address, for example name@example.com.").waitFor();
+  await dialog.getByText("Enter an email address, such as ada@example.com.").waitFor();
   graceLink = await invite("Grace@example.com", "Admin");
   expect(graceLink).toMatch(/^http:.+\/invitation#[\w-]{43}$/);
   await dialog.getByText("Send this link to grace@example.com.").waitFor();
   await dialog.getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
-  await dialog.getByRole("button", { name: "Invite another person" }).click();
+  await dialog.getByRole("button", { name: "Invite another" }).click();
   await dialog.getByLabel("Email address").and(ada.locator(":focus")).fill("grace@example.com");
   await dialog.getByRole("button", { name: "Create invitation" }).click();
   await dialog.getByText("This person already has an invitation.").waitFor();
   await invite("ken@example.com");
   await dialog.getByRole("button", { name: "Done" }).click();
   await dialog.waitFor({ state: "detached" });
-  await ada.getByRole("button", { name: "Invite a person" }).and(ada.locator(":focus")).waitFor();
+  await ada.getByRole("button", { name: "Invite member" }).and(ada.locator(":focus")).waitFor();
 
   await ada.getByRole("link", { name: "Invitations" }).click();
   await rowOf(ada, "grace@example.com").getByText("Admin").waitFor();
@@ -118,7 +118,7 @@ test("a person without an account signs up with the link, and works in the works
 
 test("revokes an invitation, and sends another one again", async () => {
   await ada.goto(addressOf("members/invitations"));
-  await ada.getByRole("button", { name: "Invite a person" }).click();
+  await ada.getByRole("button", { name: "Invite member" }).click();
   const former = await invite("linus@example.com", "Viewer");
   await dialogOf(ada).getByRole("button", { name: "Done" }).click();
   await dialogOf(ada).waitFor({ state: "detached" });
@@ -146,7 +146,7 @@ test("revokes an invitation, and sends another one again", async () => {
   await linus.goto(addressOf("members"));
   await linus.getByText("3 members", { exact: true }).waitFor();
   // A viewer only reads.
-  expect(await linus.getByRole("button", { name: "Invite a person" }).count()).toBe(0);
+  expect(await linus.getByRole("button", { name: "Invite member" }).count()).toBe(0);
   expect(await linus.getByRole("link", { name: "Invitations" }).count()).toBe(0);
   await ada.reload();
   await ada.getByText("No pending invitations").waitFor();
@@ -154,10 +154,10 @@ test("revokes an invitation, and sends another one again", async () => {
 
 test("a member invites a person, and sees only the invitations that they sent", async () => {
   const { page: joan } = await environment.browser.open();
-  await ada.getByRole("button", { name: "Invite a person" }).click();
+  await ada.getByRole("button", { name: "Invite member" }).click();
   await enter(joan, environment.baseUrl, "joan@example.com");
   const link = await invite("joan@example.com", "Member");
-  await dialogOf(ada).getByRole("button", { name: "Invite another person" }).click();
+  await dialogOf(ada).getByRole("button", { name: "Invite another" }).click();
   await invite("radia@example.com", "Viewer");
   await dialogOf(ada).getByRole("button", { name: "Done" }).click();
   await dialogOf(ada).waitFor({ state: "detached" });
@@ -169,7 +169,7 @@ test("a member invites a person, and sees only the invitations that they sent", 
   await joan.getByText("No pending invitations").waitFor();
   expect(await joan.getByRole("link", { name: "Service accounts" }).count()).toBe(0);
   await joan.getByText("People whom you invited to this workspace and who haven’t joined yet.").waitFor();
-  await joan.getByRole("button", { name: "Invite a person" }).click();
+  await joan.getByRole("button", { name: "Invite member" }).click();
   const dialog = dialogOf(joan);
   await dialog.getByLabel("Email address").fill("barbara@example.com");
   await dialog.getByRole("combobox", { name: "Role" }).click();
@@ -194,7 +194,7 @@ test("a member invites a person, and sees only the invitations that they sent", 
 });
 
 test("someone who is signed in with another account can switch, and sign in and join", async () => {
-  await ada.getByRole("button", { name: "Invite a person" }).click();
+  await ada.getByRole("button", { name: "Invite member" }).click();
   await environment.command(
     ["user", "create", "--email", "ken@example.com", "--name", "Ken Thompson", "--password-stdin"],
     visitor.password,

@@ -55,7 +55,7 @@ test("restricts a key to reading, and asks before its access is expanded again",
   expect(await rename(key, workspaceId, "Before")).toBe(200);
 
   const restrictions = section(page, "Restrictions");
-  await restrictions.getByRole("button", { name: "Change" }).click();
+  await restrictions.getByRole("button", { name: "Edit restrictions" }).click();
   await page.getByRole("form", { name: "Restrictions" }).locator("input:focus").waitFor();
   await restrictions.getByRole("checkbox", { name: "Read only" }).check();
   await restrictions.getByRole("button", { name: "Save restrictions" }).click();
@@ -64,7 +64,7 @@ test("restricts a key to reading, and asks before its access is expanded again",
   expect(await call(key, `/open/workspaces/${workspaceId}`)).toBe(200);
 
   const expandAccess = async () => {
-    await restrictions.getByRole("button", { name: "Change" }).click();
+    await restrictions.getByRole("button", { name: "Edit restrictions" }).click();
     await restrictions.getByRole("checkbox", { name: "Read only" }).uncheck();
     await restrictions.getByRole("button", { name: "Save restrictions" }).click();
     await dialogOf(page).getByRole("heading", { name: "Expand this key’s access?" }).waitFor();
@@ -79,7 +79,7 @@ test("restricts a key to reading, and asks before its access is expanded again",
   await expandAccess();
   await dialogOf(page).getByRole("button", { name: "Expand access" }).click();
   await restrictions.getByRole("definition").getByText("All permissions of your role").waitFor();
-  await restrictions.getByRole("button", { name: "Change" }).and(page.locator(":focus")).waitFor();
+  await restrictions.getByRole("button", { name: "Edit restrictions" }).and(page.locator(":focus")).waitFor();
   expect(await rename(key, workspaceId, "After")).toBe(200);
   // The browser reports the two responses that required a confirmation.
   expect(complaints.filter((complaint) => !complaint.includes("422"))).toEqual([]);
@@ -125,7 +125,7 @@ test("creates a key that is restricted from its first request", async () => {
 
 test("saves an edit only if the key still has the version that was shown, and otherwise shows the current one", async () => {
   const { page, id } = await openKey("conflict");
-  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
   await dialogOf(page).getByLabel("Name", { exact: true }).fill("Mine");
   await proceduresOf(page).apiKeys.update.mutate({ id, version: 1, name: "Theirs" });
   await dialogOf(page).getByRole("button", { name: "Save" }).click();
@@ -180,7 +180,8 @@ test("explains a rejected request by its ID, on the key's page and in the search
   const requestId = "nightly-job-0042";
   expect(await call(key, "/open/me", { headers: { "X-Request-Id": requestId } })).toBe(403);
 
-  const reason = "The key is restricted to IP ranges, and the request came from another IP address.";
+  const reason =
+    "The key is restricted to IP ranges, and the request came from an IP address outside those ranges.";
   const rejected = page.getByRole("row").filter({ hasText: requestId });
   await rejected.getByText(reason).waitFor();
   await rejected.getByText("GET /open/me").waitFor();
@@ -199,7 +200,11 @@ test("explains a rejected request by its ID, on the key's page and in the search
   await page.waitForURL(`**/account/requests/${requestId}`);
   // The explanation links to the setting that would allow the request.
   await page.getByRole("link", { name: "Change the IP ranges" }).click();
-  await page.getByRole("form", { name: "Restrictions" }).getByLabel("IP ranges").waitFor();
+  await page
+    .getByRole("form", { name: "Restrictions" })
+    .getByLabel("IP ranges")
+    .and(page.locator(":focus"))
+    .waitFor();
   await look(requestId);
   await page.getByText(reason).waitFor();
   await page.getByText("GET /open/me").waitFor();
@@ -353,14 +358,14 @@ test("shows how a request with a key would be decided, and stores the key nowher
   expect(await form.getByLabel("API key", { exact: true }).count()).toBe(0);
   await form.getByRole("button", { name: "Try it" }).click();
   await form.getByText("The key is valid for this request.").waitFor();
-  await form.getByText("39 requests").waitFor();
+  await form.getByText("39", { exact: true }).waitFor();
   // Without an IP address, the user's own one counts.
   await form.getByLabel("IP address").fill("nowhere");
   await form.getByRole("button", { name: "Try it" }).click();
   await form.getByText("Enter an IP address, for example 203.0.113.7.").waitFor();
   await form.getByLabel("IP address").fill("203.0.113.7");
   await form.getByRole("button", { name: "Try it" }).click();
-  await form.getByText("the request came from another IP address").waitFor();
+  await form.getByText("the request came from an IP address outside those ranges").waitFor();
   await form.getByLabel("IP address").fill("");
   await form.getByRole("combobox", { name: "Method" }).click();
   await page.getByRole("option", { name: "PATCH" }).click();

@@ -58,7 +58,7 @@ test("an owner sees the keys of all members with their use in the workspace", as
   await rowOf("Nightly sync")
     .getByRole("rowheader", { name: `Nightly sync ${startOf(key.key)}…` })
     .waitFor();
-  await rowOf("Nightly sync").getByRole("cell", { name: "This hour", exact: true }).waitFor();
+  await rowOf("Nightly sync").getByRole("cell", { name: /^(This hour|In the last 2 hours)$/ }).waitFor();
   await rowOf("Nightly sync").getByRole("cell", { name: "1", exact: true }).waitFor();
   await rowOf("Short-lived").getByRole("cell", { name: "Never", exact: true }).waitFor();
   await rowOf("Short-lived").getByRole("cell", { name: "0", exact: true }).waitFor();
@@ -121,14 +121,14 @@ test("an owner previews a policy before saving it, and the key is rejected on th
   await ada.getByRole("button", { name: "Review and save" }).click();
   await dialog.getByText("1 key would stop working").waitFor();
   await dialog.getByRole("button", { name: "Save policy" }).click();
-  await ada.getByText("Policy for API keys saved.").waitFor();
+  await ada.getByText("API key policy saved.").waitFor();
   await ada.getByRole("button", { name: "Review and save" }).and(ada.locator(":focus")).waitFor();
   expect(await useKey()).toBe(403);
   await expectAccessible(ada);
   await ada.goto(`${addressOf("api-keys")}?status=policy`);
   await rowOf("Nightly sync").getByText("Violates policy").waitFor();
   await ada.goto(addressOf("audit"));
-  await ada.getByText(/changed the policy for API keys: expiry required/).waitFor();
+  await ada.getByText(/changed the API key policy: expiry required/).waitFor();
 });
 
 test("a member sees the policy, why it rejects the key, and a valid lifetime for a new key", async () => {
@@ -150,7 +150,7 @@ test("a member sees the policy, why it rejects the key, and a valid lifetime for
   await linus.getByText("Its policy says that keys must expire.").waitFor();
   await linus.getByText("Edit the key’s restrictions, and set an expiry.").waitFor();
   // The explanation of a rejected request leads back to what the policy requires.
-  const rejected = linus.getByRole("row").filter({ hasText: "policy for API keys doesn’t allow the key" });
+  const rejected = linus.getByRole("row").filter({ hasText: "API key policy doesn’t allow the key" });
   await rejected.first().getByRole("link").click();
   await linus.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
   await linus.getByRole("link", { name: "See what the policy requires" }).click();

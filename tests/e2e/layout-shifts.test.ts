@@ -55,7 +55,7 @@ test("shifts nothing while pages for visitors load", async () => {
 test("shifts nothing while pages of a signed-in user load, empty and full", async () => {
   const { page, complaints } = visit;
   await slowDown(page);
-  expect(await measureShift(page, "/", "This step is completed automatically")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, "/", "Completes automatically")).toBeLessThan(shiftAtMost);
   expect(await measureShift(page, "/account/api-keys", "No API keys yet")).toBeLessThan(shiftAtMost);
   await Promise.all(Array.from({ length: 30 }, (_, number) => createKey(page, `Robot ${number}`)));
   expect(await measureShift(page, "/account/api-keys", "1–25 of 30 keys")).toBeLessThan(shiftAtMost);

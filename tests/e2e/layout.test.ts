@@ -251,7 +251,7 @@ describe.each(["relative", "exact"])("with %s times", (times) => {
       path: () => `/w/${slug}/members`,
       open: async () => {
         await press(/^Remove Margaret/);
-        await press("Move to a service account");
+        await press("Replace with service account keys");
       },
       text: "Name of the service account",
     },
@@ -265,7 +265,7 @@ describe.each(["relative", "exact"])("with %s times", (times) => {
       text: "2 API keys lose access",
     },
     {
-      name: "Save the policy for API keys?",
+      name: "Save the API key policy?",
       path: () => `/w/${slug}/settings`,
       open: async () => {
         await page.getByRole("checkbox", { name: "Require IP ranges" }).check();

@@ -178,7 +178,7 @@ test("changes a role by keyboard after a confirmation; it applies to keys on the
   await grace.getByText("3 members", { exact: true }).waitFor();
   await grace.getByRole("button", { name: "Leave the workspace" }).waitFor();
   expect(await grace.getByRole("button", { name: /^Remove/ }).count()).toBe(0);
-  expect(await grace.getByRole("button", { name: "Invite a person" }).count()).toBe(0);
+  expect(await grace.getByRole("button", { name: "Invite member" }).count()).toBe(0);
   expect(await grace.getByRole("combobox", { name: /^Role of/ }).count()).toBe(0);
   expect(await grace.getByRole("link", { name: "Audit log" }).count()).toBe(0);
 });
@@ -188,7 +188,7 @@ test("tells members without the permission why they can't see the audit log and 
   await grace.getByText("You are a viewer here; only owners and admins can see who changed what.").waitFor();
   await grace.getByRole("link", { name: "Settings" }).click();
   await grace
-    .getByText("only owners and admins can edit the workspace, and only owners can delete it.")
+    .getByText("Only owners and admins can edit this workspace. Only owners can delete it.")
     .waitFor();
   expect(await grace.getByRole("textbox", { name: "Name" }).count()).toBe(0);
   expect(await grace.getByRole("button", { name: "Delete workspace" }).count()).toBe(0);
@@ -244,9 +244,7 @@ test("names the consequences before a removal, and notifies a removed member who
   await ada.reload();
   await ada.getByRole("button", { name: "Remove Margaret Hamilton" }).click();
   await ada.getByRole("dialog", { name: "Remove “Margaret Hamilton”?" }).waitFor();
-  await dialogOf(ada)
-    .getByText("Their API keys lose access to “Ada Lovelace’s workspace” immediately")
-    .waitFor();
+  await dialogOf(ada).getByText("This person can no longer see “Ada Lovelace’s workspace”").waitFor();
   await dialogOf(ada).getByText("margaret@example.com").waitFor();
   await dialogOf(ada).getByRole("button", { name: "Remove" }).click();
   await ada.getByText("“Margaret Hamilton” is no longer a member.").waitFor();
@@ -344,7 +342,7 @@ test.each(settings)(
     await dialogOf(page).waitFor();
     await check("confirmation of a role");
     await close();
-    for (const button of ["Remove Linus Torvalds", "Invite a person", "what each role can do"]) {
+    for (const button of ["Remove Linus Torvalds", "Invite member", "what each role can do"]) {
       await page.getByRole("button", { name: button }).click();
       await dialogOf(page).waitFor();
       await check(button);

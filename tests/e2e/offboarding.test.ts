@@ -63,12 +63,12 @@ test("the dialog shows the permissions that keys lose with a new role", async ()
   const impact = dialogOf().getByRole("region", { name: "API keys that lose access" });
   await impact.getByText("Pipeline").waitFor();
   await impact.getByText(/No longer allowed: .*audit:read/).waitFor();
-  await impact.getByText(/ uses? here in 30 days, last used (this hour|1 h ago)\./).waitFor();
+  await impact.getByText(/ uses? here in 30 days, last used (this hour|in the last 2 hours)\./).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
-  await impact.getByRole("button", { name: "Move to a service account" }).click();
+  await impact.getByRole("button", { name: "Replace with service account keys" }).click();
   await expectQuestionOnEscape("Reports");
   await impact.getByRole("button", { name: "Don’t replace" }).click();
-  await impact.getByRole("button", { name: "Move to a service account" }).and(focusOf()).waitFor();
+  await impact.getByRole("button", { name: "Replace with service account keys" }).and(focusOf()).waitFor();
   await dialogOf().getByRole("button", { name: "Make a member" }).click();
   await dialogOf().waitFor({ state: "detached" });
   expect(await statusOf(former, "/audit-events")).toBe(403);
@@ -88,12 +88,13 @@ test("a member’s overview lists only their own keys, and says so", async () =>
 test("a service account takes over the integration, while the person stays", async () => {
   await rowOf("Grace Hopper").getByRole("button", { name: "Remove Grace Hopper" }).click();
   const impact = dialogOf().getByRole("region", { name: "API keys that lose access" });
-  await impact.getByText("1 API key loses access to this workspace:").waitFor();
-  await impact.getByText("All of its requests here are rejected.").waitFor();
-  await impact.getByRole("button", { name: "Move to a service account" }).focus();
+  await impact
+    .getByText("1 API key loses access to this workspace, and all of its requests here are rejected:")
+    .waitFor();
+  await impact.getByRole("button", { name: "Replace with service account keys" }).focus();
   await ada.keyboard.press("Enter");
   const name = dialogOf().getByLabel("Name of the service account");
-  expect(await name.and(focusOf()).inputValue()).toBe("Integrations of Grace Hopper");
+  expect(await name.and(focusOf()).inputValue()).toBe("Grace Hopper’s integrations");
   await expectQuestionOnEscape("Deploys");
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await dialogOf().getByRole("button", { name: "Create 1 key" }).click();
@@ -125,8 +126,16 @@ test("the removed person’s key is rejected, and the service account’s works"
   await ada.setViewportSize({ width: 375, height: 740 });
   await ada.goto(addressOf("members"));
   await ada.getByRole("button", { name: "Remove Grace Hopper" }).click();
-  await dialogOf().getByText("1 API key loses access to this workspace:").waitFor();
+  const keys = "1 API key loses access to this workspace, and all of its requests here are rejected:";
+  await dialogOf().getByText(keys).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  // The dialog is longer than the window. Its beginning and its buttons are visible.
+  await ada.setViewportSize({ width: 375, height: 420 });
+  const first = await dialogOf().getByText("This person can no longer see").boundingBox();
+  const button = await dialogOf().getByRole("button", { name: "Remove member", exact: true }).boundingBox();
+  expect(first?.y).toBeGreaterThan(0);
+  expect((button?.y ?? 420) + (button?.height ?? 0)).toBeLessThanOrEqual(420);
+  await ada.setViewportSize({ width: 375, height: 740 });
   await dialogOf().getByRole("button", { name: "Remove member", exact: true }).click();
   await dialogOf().waitFor({ state: "detached" });
   expect(await statusOf(former)).toBe(403);

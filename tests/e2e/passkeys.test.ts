@@ -127,6 +127,19 @@ test("a sign-in without user verification is not possible", async () => {
   await page.getByText("9 unused codes.").waitFor();
 });
 
+test("at another URL, the second factor links to the URL where passkeys work", async () => {
+  const { page: other } = await environment.browser.open();
+  await other.goto(`${baseUrl.replace("localhost", "127.0.0.1")}/sign-in`);
+  await other.getByLabel("Email").fill(visitor.email);
+  await other.getByLabel("Password").fill(visitor.password);
+  await other.getByRole("button", { name: "Sign in", exact: true }).click();
+  await other.getByLabel("Recovery code").waitFor();
+  const link = other.getByRole("link", { name: baseUrl, exact: true });
+  expect(await link.getAttribute("href")).toBe(`${baseUrl}/sign-in`);
+  expect(await findProblemsInBothSchemes(other)).toEqual([]);
+  await other.context().close();
+});
+
 test("renames the passkey", async () => {
   await page.getByRole("button", { name: "Rename the passkey Work laptop" }).click();
   const dialog = page.getByRole("dialog", { name: "Rename the passkey" });

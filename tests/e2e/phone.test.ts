@@ -85,7 +85,7 @@ test("fits a key's page, its restrictions and its table", async () => {
   await page.getByRole("link", { name: longWord }).tap();
   await page.getByRole("heading", { name: longWord, level: 1 }).waitFor();
   await page.getByRole("button", { name: "Show as a table" }).tap();
-  await page.getByRole("button", { name: "Change" }).tap();
+  await page.getByRole("button", { name: "Edit restrictions" }).tap();
   await page.getByRole("radio", { name: "Selected permissions" }).check();
   expect(await readOverflow()).toBe(0);
   await page.goBack();

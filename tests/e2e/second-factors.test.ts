@@ -92,10 +92,9 @@ test("a sign-in asks for a code, on a phone too", async () => {
   await page.getByLabel("Code").fill("000000");
   await page.keyboard.press("Enter");
   await page.getByText("This code is wrong, has expired, or was already used.").waitFor();
-  await page
-    .getByLabel("Code")
-    .and(page.locator(":focus"))
-    .fill(await createCode());
+  await page.getByLabel("Code").and(page.locator(":focus")).waitFor();
+  // The wrong code is selected, so the new one replaces it.
+  await page.keyboard.insertText(await createCode());
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "Security", exact: true }).waitFor();
   await page.getByText("10 unused codes.").waitFor();

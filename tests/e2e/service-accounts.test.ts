@@ -46,7 +46,7 @@ test("creates a service account and a key, by keyboard", async () => {
   await name.fill("Deploys");
   await ada.keyboard.press("Enter");
   await ada.getByRole("heading", { level: 1, name: "Deploys" }).waitFor();
-  await ada.getByText("Service account with the role member.").waitFor();
+  await ada.getByText("Service account with the member role.").waitFor();
   await ada.getByRole("heading", { name: "No API keys yet" }).waitFor();
 
   await ada.getByRole("button", { name: "New API key" }).click();

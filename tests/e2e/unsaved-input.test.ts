@@ -124,7 +124,7 @@ const forms = [
     enter: () => page.getByLabel("New password").fill("an even longer horse that counts"),
   },
   {
-    form: "the policy for API keys",
+    form: "the API key policy",
     at: () => `/w/${slug}/settings`,
     enter: () => page.getByLabel("Maximum idle time, in days").fill("30"),
   },
@@ -134,7 +134,7 @@ const forms = [
     enter: () => page.getByLabel("Rate limit", { exact: true }).fill("100"),
     save: async () => {
       await page.getByRole("button", { name: "Save restrictions" }).click();
-      await page.getByRole("button", { name: "Change", exact: true }).waitFor();
+      await page.getByRole("button", { name: "Edit restrictions" }).waitFor();
     },
   },
   {
@@ -195,9 +195,9 @@ const dialogs = [
   { dialog: "Edit API key", reach: toKeys, button: "Edit Backup", field: "Name" },
   { dialog: "Try a key", reach: toKeys, button: "Try it", field: "Path" },
   {
-    dialog: "Invite a person to",
+    dialog: "Invite a member to",
     reach: () => link("Members").click(),
-    button: "Invite a person",
+    button: "Invite member",
     field: "Email address",
   },
   {

@@ -64,6 +64,7 @@ test("creates a webhook, which names invalid fields, and shows the secret once",
 test("sends a test message and events, and lists their deliveries", async () => {
   await page.getByRole("link", { name: receiver.url }).click();
   await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
+  await page.getByRole("heading", { name: new URL(receiver.url).host, level: 1 }).waitFor();
   await page.getByRole("button", { name: "Send test message" }).click();
   await rowOf("Test message").getByText("Succeeded").waitFor();
   expect(verifyLast()).toMatchObject({ type: "webhook.test" });

@@ -93,7 +93,7 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
   await dialog.waitFor();
   await take("remove-selected", inView);
   await close();
-  await press("Invite a person");
+  await press("Invite member");
   await dialog.getByLabel("Email address").fill(`${colorScheme}@example.com`);
   await press("Create invitation");
   await dialog.getByRole("button", { name: /^Copy/ }).first().waitFor();
@@ -110,7 +110,10 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
     .waitFor();
   await take("policy", inView);
   await page.goto(`${baseUrl}/account/api-keys/${limitedId}`);
-  await page.getByRole("region", { name: "Restrictions" }).getByRole("button", { name: "Change" }).click();
+  await page
+    .getByRole("region", { name: "Restrictions" })
+    .getByRole("button", { name: "Edit restrictions" })
+    .click();
   await page.getByRole("radio", { name: "All workspaces, including future ones" }).check();
   await press("Save restrictions");
   await dialog.waitFor();
@@ -130,7 +133,7 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
   await page.goto(`${baseUrl}/account/api-keys?dialog=new`);
   await dialog.getByLabel("Name", { exact: true }).fill(`Created in ${colorScheme}`);
   await dialog.getByRole("button", { name: "Create key" }).click();
-  await dialog.getByText("Copy your new key").waitFor();
+  await dialog.getByText("Copy the new secret").waitFor();
   await take("new-secret", inView);
   await page.goto(`${baseUrl}/account/security`);
   const data = {

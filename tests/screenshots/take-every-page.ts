@@ -201,7 +201,7 @@ async function visit(
     ["disable-api-key", key, "Disable key"],
     ["delete-api-key", key, "Delete key"],
     ["try-it", "account/api-keys", "Try it"],
-    ["invite", `w/${slug}/members`, "Invite a person"],
+    ["invite", `w/${slug}/members`, "Invite member"],
     ["resend-invitation", `w/${slug}/members/invitations`, "Resend the invitation for ken@example.com"],
     ["revoke-invitation", `w/${slug}/members/invitations`, "Revoke the invitation for ken@example.com"],
     ["new-webhook", `w/${slug}/webhooks`, "New webhook"],
@@ -256,7 +256,10 @@ async function visit(
   await take("disable-user", { fullPage: false });
   await close();
   await page.goto(`${baseUrl}/${key}`);
-  await page.getByRole("region", { name: "Restrictions" }).getByRole("button", { name: "Change" }).click();
+  await page
+    .getByRole("region", { name: "Restrictions" })
+    .getByRole("button", { name: "Edit restrictions" })
+    .click();
   await page.getByRole("form", { name: "Restrictions" }).waitFor();
   await take("restrictions");
   await page.goto(`${baseUrl}/account/api-keys/${disabledId}`);

@@ -46,7 +46,7 @@ try {
     await page.getByText("dashboard-refresh-0412").waitFor();
     await take("api-key");
 
-    await page.getByRole("button", { name: "Change" }).click();
+    await page.getByRole("button", { name: "Edit restrictions" }).click();
     await page.getByRole("radio", { name: "Selected permissions" }).check();
     await page.getByRole("heading", { name: "Details" }).scrollIntoViewIfNeeded();
     await take("restrictions");

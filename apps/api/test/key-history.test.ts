@@ -109,7 +109,8 @@ describe("the rejections of a key", () => {
       address: "127.0.0.1",
       requestId,
       reason: "address",
-      explanation: "The key is restricted to IP ranges, and the request came from another IP address.",
+      explanation:
+        "The key is restricted to IP ranges, and the request came from an IP address outside those ranges.",
     };
     expect(await explain()).toMatchObject([{ ...rejection, key: { id, name: "CI", isDeleted: false } }]);
     expect(await client.keyHistory.refusals.query({ id })).toMatchObject([rejection]);

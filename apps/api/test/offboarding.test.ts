@@ -127,7 +127,7 @@ test("a replacement has the same restrictions, works before and after the remova
   expect(await ada.client.apiKeys.get.query({ id: keyId })).toMatchObject({
     ...restrictions,
     workspaceIds: [id],
-    description: expect.stringContaining("Replaces lk_"),
+    description: expect.stringMatching(/^Replaces .+’s key lk_.+…$/),
   });
   for (const key of [former.key, secret]) expect(await statusOf(key, id, "PATCH")).toBe(200);
   await ada.client.members.remove.mutate({ workspaceId: id, userId: grace.id });

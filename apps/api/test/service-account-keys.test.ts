@@ -59,6 +59,7 @@ test("creates, lists, gets, restricts, expands, disables, rotates and deletes a 
   });
   expect((await send(admin, ["GET", `${team.path}?search=pipe&isDisabled=true`])).body.data).toEqual([]);
   const read = await send(admin, ["GET", path]);
+  expect(read.etag).toBe(created.etag);
   expect(read.body).toMatchObject({ id: shown.id, usageCount: 1 });
   expect(JSON.stringify(read.body)).not.toContain(String(secret));
 

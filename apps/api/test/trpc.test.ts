@@ -1,3 +1,4 @@
+import { decodeId } from "@latchkey/db/ids";
 import { disableUser } from "@latchkey/db/users";
 import { TRPCClientError } from "@trpc/client";
 import { sql } from "kysely";
@@ -216,6 +217,24 @@ describe("accounts and sessions", () => {
 });
 
 describe("API keys", () => {
+  test("a rate-limited key is shown as rate limited in the list, on its page and after a change", async () => {
+    const { client } = await signedIn();
+    const { id } = await client.apiKeys.create.mutate({ name: "CI" });
+    const areRateLimited = async () => {
+      const { items } = await client.apiKeys.list.query({});
+      const changed = await client.apiKeys.update.mutate({ id, name: "Nightly" });
+      const rotated = await client.apiKeys.endOverlap.mutate({ id });
+      return [...items, await client.apiKeys.get.query({ id }), changed, rotated].map(
+        ({ isRateLimited }) => isRateLimited,
+      );
+    };
+    expect(await areRateLimited()).toEqual([false, false, false, false]);
+    await sql`
+      insert into key_usage_hours (key_id, hour, outcome, count)
+      values (${decodeId("key", id)}, date_trunc('hour', now()), 'limited', 1)`.execute(app.owner);
+    expect(await areRateLimited()).toEqual([true, true, true, true]);
+  });
+
   test("a key can be created, listed, changed and deleted, and its secret is shown once", async () => {
     const { client } = await signedIn();
     const { id, key } = await client.apiKeys.create.mutate({ name: "CI", description: "for deploys" });

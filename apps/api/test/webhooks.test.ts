@@ -101,9 +101,10 @@ async function addTeam(): Promise<Team> {
 
 /** Adds a webhook that gets one kind of event, by default the one of {@link rename}. */
 async function addWebhook(team: Team, fields: object = { actions: ["workspace.renamed"] }) {
-  const { status, body } = await team.send(["POST", "/webhooks"], { url: `${receiverUrl}/hook`, ...fields });
+  const settings = { url: `${receiverUrl}/hook`, ...fields };
+  const { status, body, etag } = await team.send(["POST", "/webhooks"], settings);
   expect(status).toBe(201);
-  return { id: String(body.id), secret: String(body.secret), path: `/webhooks/${body.id}` };
+  return { id: String(body.id), secret: String(body.secret), path: `/webhooks/${body.id}`, etag };
 }
 
 const rename = (team: Team, name = "Renamed") => team.send(["PATCH", ""], { name });
@@ -533,8 +534,8 @@ describe("settings", () => {
 
   test("If-Match rejects an edit, a rotation and a deletion of another version", async () => {
     const team = await addTeam();
-    const { path } = await addWebhook(team);
-    const { etag } = await team.send(["GET", path]);
+    const { path, etag } = await addWebhook(team);
+    expect((await team.send(["GET", path])).etag).toBe(etag);
     const ifMatch = { "If-Match": etag };
     expect(await team.send(["PATCH", path], { description: "new" }, ifMatch)).toMatchObject({ status: 200 });
     for (const request of [

@@ -3,17 +3,17 @@ import type { Role } from "@latchkey/db/schema";
 /** Every permission, as `noun:verb`, with a description for people who grant it. */
 export const permissionCatalog = {
   "workspace:read":
-    "See the name, the description and the policy for API keys, and in the web app the request statistics.",
+    "See the workspace's name, description and API key policy and, in the web app, its request statistics.",
   "workspace:update": "Edit the name and description, and set whether members need a second factor.",
   "workspace:delete":
     "Delete the workspace with everything in it, set how long its audit log is kept, and transfer its ownership.",
   "members:read": "See the members and their roles.",
-  "members:invite": "Invite people with a role up to your own, and manage the invitations that you sent.",
+  "members:invite": "Invite people with a role no higher than the inviter's, and manage those invitations.",
   "members:manage":
-    "Invite and remove members, change their roles, and manage all invitations, and service accounts and their API keys.",
+    "Invite and remove members, and change their roles. Manage all invitations, and service accounts and their API keys.",
   "audit:read": "See who changed what in the workspace.",
   "keys:read": "See every API key that can reach the workspace.",
-  "keys:manage": "Block API keys from the workspace, and set its policy for them.",
+  "keys:manage": "Block API keys from the workspace, and set its API key policy.",
   "webhooks:manage": "See and manage webhooks, which send the audit log to other servers.",
 } as const;
 

@@ -55,7 +55,7 @@ export const maxOverlapSeconds = 2_592_000;
 /** The limits of the retention of a workspace's audit log, in days. The minimum leaves time to notice a shorter one. */
 export const auditRetentionDays = { min: 30, max: 3_650 } as const;
 
-/** The limits of a workspace's policy for API keys. */
+/** The limits of a workspace's API key policy. */
 export const policyLimits = {
   /** 10 years. */
   maxLifetimeDays: 3_650,

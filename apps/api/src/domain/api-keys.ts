@@ -91,10 +91,16 @@ export async function getKey(db: Db, key: { readonly userId: UserId; readonly id
   return (await findApiKey(db, key)) ?? notFound();
 }
 
-/** A key in its owner's list. */
+/** A key, as the web app shows it. */
 export interface ListedKey extends ApiKey {
   /** Whether a request was rate limited in this clock hour or the one before. */
   readonly isRateLimited: boolean;
+}
+
+/** Adds to a key of a user whether it is rate limited. */
+export async function toListedKey(db: Db, userId: UserId, key: ApiKey): Promise<ListedKey> {
+  const limited = await asUser(db, userId, (trx) => findRateLimitedKeys(trx, [key.id]));
+  return { ...key, isRateLimited: limited.has(key.id) };
 }
 
 /** Returns a page of a user's keys, newest first by default. `page` starts at 1. */

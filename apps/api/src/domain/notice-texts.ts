@@ -22,7 +22,7 @@ export function describeNotice({ kind, facts }: NoticeContent): NoticeText {
       return {
         title: `Your role in ${facts.workspaceName} changed`,
         message: [
-          `Your role in the workspace “${facts.workspaceName}” changed from ${facts.formerRole} to ${facts.role}. Your API keys can do what the new role allows.`,
+          `Your role in the workspace “${facts.workspaceName}” changed from ${facts.formerRole} to ${facts.role}. Your API keys now have the new role’s permissions in this workspace.`,
         ],
       };
     case "key-expires-in-7-days":

@@ -135,7 +135,7 @@ export async function replaceKeys(
       {
         userId: account.userId,
         name: replaced.name,
-        description: `Replaces ${replaced.start}… of ${replaced.ownerName}.`,
+        description: `Replaces ${replaced.ownerName}’s key ${replaced.start}…`,
         settings: {
           ...{ expiresAt, permissions, isReadOnly, ipRanges, limit },
           workspaceIds: hasSelectedWorkspaces ? [scope.workspaceId] : null,

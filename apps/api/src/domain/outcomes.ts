@@ -10,14 +10,15 @@ const explanations: Record<Outcome, string> = {
   disabled: "The key was disabled.",
   expired: "The key had expired.",
   "rotated-out": "The secret was replaced by a rotation, and its overlap had ended.",
-  address: "The key is restricted to IP ranges, and the request came from another IP address.",
+  address:
+    "The key is restricted to IP ranges, and the request came from an IP address outside those ranges.",
   narrowed: "The request needs a key that isn’t restricted to workspaces, permissions or read-only access.",
   "workspace-not-in-key": "The key is restricted to other workspaces.",
   "no-member": "You were not a member of this workspace, or it did not exist.",
   blocked:
     "An admin blocked the key from this workspace. Ask an owner or admin of the workspace to unblock it.",
   policy:
-    "The workspace’s policy for API keys doesn’t allow the key. The key’s page says what the policy requires.",
+    "The workspace’s API key policy doesn’t allow the key. The key’s page says what the policy requires.",
   "no-permission": "Your role in the workspace did not have the required permission.",
   "permission-not-in-key":
     "Your role had the required permission, but the key is restricted to other permissions.",

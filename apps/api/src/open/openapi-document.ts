@@ -60,13 +60,13 @@ const introduction = `Call the API with an API key from the web app, in the head
 
 ## Requests and responses
 
-Requests and responses are JSON in UTF-8. Field names are in camelCase, IDs are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, times are ISO 8601 in UTC, and end in \`Z\`. A request with an unknown field or query parameter is rejected with 400. Every response has an \`X-Request-Id\`: yours, if you sent one of 1 to 128 letters, digits and \`-._~+/=\`, otherwise a generated one. \`HEAD\` works wherever \`GET\` does, and is counted as a use too.
+Requests and responses are JSON in UTF-8. Field names are in camelCase, IDs are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, and times are in ISO 8601 format, in UTC, ending in \`Z\`. A request with an unknown field or query parameter is rejected with 400. Every response has an \`X-Request-Id\`: yours, if you sent one of 1 to 128 letters, digits and \`-._~+/=\`, otherwise a generated one. \`HEAD\` works wherever \`GET\` does, and is counted as a use too.
 
 ## Errors
 
 Every error has the same shape: \`{ "error": { "code", "message", "requestId", "documentationUrl" } }\`, with \`issues\` if specific fields are invalid. In code, use \`code\` and \`issues[].code\`. Show \`message\` to people, and include \`requestId\` when you ask for help. [All codes are explained here](/docs/errors).
 
-Without a valid key, every request gets 401 or 403. With one, an unknown path is 404 \`NOT_FOUND\`, and a method that a path doesn't support is 405 \`METHOD_NOT_SUPPORTED\`, with the supported ones in \`Allow\`. A workspace that the key has no access to, one that doesn't exist, and a malformed workspace ID get the same 403; malformed IDs of keys and users get 400.
+Without a valid key, every request gets 401 or 403. With one, an unknown path is 404 \`NOT_FOUND\`, and a method that a path doesn't support is 405 \`METHOD_NOT_SUPPORTED\`, with the supported ones in \`Allow\`. A workspace that the key has no access to, one that doesn't exist, and a malformed workspace ID get the same 403; all other malformed IDs get 400.
 
 ## Lists
 

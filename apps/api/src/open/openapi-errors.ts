@@ -104,7 +104,10 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   REQUEST_TIMEOUT: {
     description: "The request took longer than 30 seconds to arrive, or its headers longer than 10.",
   },
-  CONFLICT: { description: "The current state doesn't allow the change. `message` gives the reason." },
+  CONFLICT: {
+    description:
+      "The current state doesn't allow the change, and `message` gives the reason; or, with `Retry-After`, a request with the same `Idempotency-Key` is still in progress.",
+  },
   PRECONDITION_FAILED: {
     description:
       "The resource has changed since you read the `ETag` in `If-Match`. Read it again, then repeat the change.",

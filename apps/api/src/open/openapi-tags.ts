@@ -18,7 +18,7 @@ const tags: Readonly<Record<string, Tag>> = {
     description: "The API keys that can reach a workspace. Block or unblock them.",
   },
   "api-key-policy": {
-    name: "Policy for API keys",
+    name: "API key policy",
     description: "Requirements of a workspace for the API keys that reach it.",
   },
   workspaces: {

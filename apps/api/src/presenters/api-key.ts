@@ -177,9 +177,10 @@ export function presentKey(key: ApiKey): z.input<typeof apiKey> {
 }
 
 /** An API key for the web app, with the service account that owns it; null if the user does. */
-export function presentManagedKey(key: ApiKey, { userId, serviceAccount }: ManagedKeyOwner) {
+export function presentManagedKey(key: ListedKey, { userId, serviceAccount }: ManagedKeyOwner) {
   return {
     ...presentKey(key),
+    isRateLimited: key.isRateLimited,
     serviceAccount: serviceAccount
       ? {
           userId: encodeId("user", userId),
@@ -188,9 +189,4 @@ export function presentManagedKey(key: ApiKey, { userId, serviceAccount }: Manag
         }
       : null,
   };
-}
-
-/** An API key in a list of the web app. */
-export function presentListedKey(key: ListedKey, owner: ManagedKeyOwner) {
-  return { ...presentManagedKey(key, owner), isRateLimited: key.isRateLimited };
 }

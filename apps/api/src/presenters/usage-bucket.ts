@@ -16,7 +16,7 @@ export const outcomes: Readonly<Record<Outcome, string>> = {
   address: "The IP address wasn't in the IP ranges of the key.",
   "no-member": "The owner wasn't a member of the workspace.",
   blocked: "An admin had blocked the key from the workspace.",
-  policy: "The workspace's policy for API keys didn't allow the key.",
+  policy: "The workspace's API key policy didn't allow the key.",
   "no-permission": "The owner's role didn't have the permission.",
   "workspace-not-in-key": "The key was restricted to other workspaces.",
   "permission-not-in-key": "The key was restricted to other permissions, or read only.",

@@ -11,13 +11,14 @@ import {
   getKey,
   listKeys,
   rotateKey,
+  toListedKey,
   updateKey,
 } from "../domain/api-keys.ts";
 import { findViolatedPolicies } from "../domain/key-policies.ts";
 import { keyDescription, keyName, searchText } from "../fields.ts";
 import { overlapSeconds, requestedSettings } from "../key-fields.ts";
 import { pageSize } from "../lists.ts";
-import { presentListedKey, presentManagedKey } from "../presenters/api-key.ts";
+import { presentManagedKey } from "../presenters/api-key.ts";
 import { keyInput, managedKeyProcedure, readableKeyProcedure } from "./key-procedures.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
@@ -39,7 +40,7 @@ export const apiKeysRouter = createRouter({
     .query(async ({ ctx, input }) => {
       const { items, total } = await ctx.read((db) => listKeys(db, ctx.user.id, input));
       return {
-        items: items.map((key) => presentListedKey(key, { userId: ctx.user.id })),
+        items: items.map((key) => presentManagedKey(key, { userId: ctx.user.id })),
         total,
       };
     }),
@@ -51,7 +52,9 @@ export const apiKeysRouter = createRouter({
 
   get: readableKeyProcedure.input(z.strictObject({ id: z.string() })).query(async ({ ctx }) => {
     const key = { userId: ctx.owner.userId, id: ctx.keyId };
-    return presentManagedKey(await ctx.read((db) => getKey(db, key)), ctx.owner);
+    return await ctx.read(async (db) =>
+      presentManagedKey(await toListedKey(db, key.userId, await getKey(db, key)), ctx.owner),
+    );
   }),
 
   /** The workspaces that reject the key, by a block or by their policy, although it can reach them. */
@@ -137,7 +140,10 @@ export const apiKeysRouter = createRouter({
         versions: version === undefined ? undefined : [version],
       };
       const changed = await ctx.transact((trx) => updateKey(trx, ctx.edit, change, ctx.services.quotas));
-      return presentManagedKey(changed, ctx.owner);
+      return presentManagedKey(
+        await ctx.read((db) => toListedKey(db, ctx.owner.userId, changed)),
+        ctx.owner,
+      );
     }),
 
   /** The only response that contains the new secret. */
@@ -152,9 +158,13 @@ export const apiKeysRouter = createRouter({
   /** Ends the overlap of the key's old secrets. */
   endOverlap: managedKeyProcedure
     .input(keyInput({}))
-    .mutation(async ({ ctx }) =>
-      presentManagedKey(await ctx.transact((trx) => endKeyOverlap(trx, ctx.edit)), ctx.owner),
-    ),
+    .mutation(async ({ ctx }) => {
+      const changed = await ctx.transact((trx) => endKeyOverlap(trx, ctx.edit));
+      return presentManagedKey(
+        await ctx.read((db) => toListedKey(db, ctx.owner.userId, changed)),
+        ctx.owner,
+      );
+    }),
 
   delete: managedKeyProcedure.input(keyInput({})).mutation(async ({ ctx }) => {
     await ctx.transact((trx) => deleteKey(trx, ctx.edit));

@@ -21,7 +21,7 @@ import {
 } from "../fields.ts";
 import { requestedSettings } from "../key-fields.ts";
 import { pageSize } from "../lists.ts";
-import { presentListedKey } from "../presenters/api-key.ts";
+import { presentManagedKey } from "../presenters/api-key.ts";
 import { presentServiceAccount } from "../presenters/service-account.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
@@ -84,7 +84,7 @@ export const serviceAccountsRouter = createRouter({
         return { name: account.name, ...(await listKeys(db, userId, page)) };
       });
       const owner = { userId, serviceAccount: { name, scope } };
-      return { items: items.map((key) => presentListedKey(key, owner)), total };
+      return { items: items.map((key) => presentManagedKey(key, owner)), total };
     }),
 
   /** The only response that contains the secret. */

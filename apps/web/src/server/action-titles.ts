@@ -24,7 +24,7 @@ export const actionTitles = {
   "workspace.description-changed": "Workspace description changed",
   "workspace.second-factor-requirement-changed": "Second factor requirement changed",
   "workspace.audit-retention-changed": "Audit log retention changed",
-  "api-key-policy.changed": "Policy for API keys changed",
+  "api-key-policy.changed": "API key policy changed",
   "key.blocked": "API key blocked",
   "key.unblocked": "API key unblocked",
   "member.added": "Member added",

@@ -125,12 +125,12 @@ test("describes changes to the policy, and blocks of keys", () => {
   expect(
     policy({ maxLifetimeDays: 90, isExpiryRequired: true, areIpRangesRequired: true, maxIdleDays: 30 }),
   ).toBe(
-    "changed the policy for API keys: keys must expire within 90 days; expiry required; IP ranges required; keys are rejected after 30 days without use",
+    "changed the API key policy: keys must expire within 90 days; expiry required; IP ranges required; keys are rejected after 30 days without use",
   );
   expect(
     policy({ maxLifetimeDays: null, isExpiryRequired: false, areIpRangesRequired: false, maxIdleDays: null }),
   ).toBe(
-    "changed the policy for API keys: no maximum lifetime; expiry not required; no IP ranges required; no maximum idle time",
+    "changed the API key policy: no maximum lifetime; expiry not required; no IP ranges required; no maximum idle time",
   );
   const key = {
     target: { kind: "key", id: "key_1", name: "CI", userKind: null },
@@ -143,7 +143,7 @@ test("describes changes to the policy, and blocks of keys", () => {
     "unblocked the API key “CI”",
   );
   expect(sentence({ action: "key.unblocked", ...key, before: { isIdle: true } })).toBe(
-    "let the idle API key “CI” use the workspace again",
+    "unblocked the idle API key “CI”",
   );
 });
 

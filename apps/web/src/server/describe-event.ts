@@ -32,7 +32,7 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
         `changed the audit log retention from ${retention(before?.auditRetentionDays)} to ${retention(after?.auditRetentionDays)}`,
       ];
     case "api-key-policy.changed":
-      return ["changed the policy for API keys", ...describePolicy(after)];
+      return ["changed the API key policy", ...describePolicy(after)];
     case "member.added":
       return ["added ", person, ` as ${role(after?.role)}`];
     case "member.role-changed": {
@@ -162,9 +162,7 @@ export function describeKeyEvent(event: KeyEvent): readonly Piece[] {
     case "key.blocked":
       return ["blocked the API key ", key, " from the workspace"];
     case "key.unblocked":
-      return before?.isIdle === true
-        ? ["let the idle API key ", key, " use the workspace again"]
-        : ["unblocked the API key ", key];
+      return before?.isIdle === true ? ["unblocked the idle API key ", key] : ["unblocked the API key ", key];
     default:
       return [action satisfies never];
   }

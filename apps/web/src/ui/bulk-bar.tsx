@@ -24,11 +24,14 @@ export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement | null {
   const [action, setAction] = useState<BulkAction<Item>>();
   // The items of the open dialog, because the selection changes when they have been changed.
   const [affected, setAffected] = useState<readonly Item[]>([]);
+  const [skippedCount, setSkippedCount] = useState(0);
   if (items.length === 0) return null;
   const affectedBy = ({ appliesTo = () => true }: BulkAction<Item>) => items.filter(appliesTo);
   const choose = (candidate: BulkAction<Item>) => {
     setAction(candidate);
-    setAffected(affectedBy(candidate));
+    const changing = affectedBy(candidate);
+    setAffected(changing);
+    setSkippedCount(items.length - changing.length);
   };
   const clear = () => {
     onSelect([]);
@@ -59,7 +62,7 @@ export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement | null {
       <LazyDialog
         source={bulkDialog}
         props={{
-          change: action && toChange(action, { ...props, items: affected }),
+          change: action && toChange(action, { ...props, items: affected }, skippedCount),
           onClose: () => setAction(undefined),
           onDone: (failed) => onSelect(affected.filter((_item, index) => failed.includes(index))),
         }}

@@ -16,6 +16,8 @@ export interface BulkAction<Item> {
   readonly isDangerous: boolean;
   /** Whether the change makes sense for an item; for all items by default. */
   readonly appliesTo?: (item: Item) => boolean;
+  /** Why the change doesn't apply to other items, such as "already disabled". */
+  readonly skipped?: string;
   /** Renders what depends on the items, which the user sees before the change. */
   readonly preview?: (items: readonly Item[]) => ReactElement;
   /** Changes one item. */
@@ -43,20 +45,33 @@ export interface BulkChange
   /** What happens to how many items, such as "Disable 3 keys". */
   readonly title: string;
   readonly names: readonly string[];
-  readonly description: string | undefined;
+  /** Empty if there is nothing to say. */
+  readonly description: string;
   readonly preview: ReactElement | undefined;
   /** Each changes one item. */
   readonly runs: readonly (() => Promise<unknown>)[];
 }
 
-export function toChange<Item>(action: BulkAction<Item>, bulk: BulkItems<Item>): BulkChange {
-  const { verb, titleVerb = verb, done, consequence, isDangerous, preview, run } = action;
+/** @param skippedCount the number of selected items that the action doesn't apply to. */
+export function toChange<Item>(
+  action: BulkAction<Item>,
+  bulk: BulkItems<Item>,
+  skippedCount = 0,
+): BulkChange {
+  const { verb, titleVerb = verb, done, consequence, isDangerous, skipped, preview, run } = action;
   const { items, nameOf, nouns, describe, describeError, refresh } = bulk;
   return {
     ...{ done, consequence, isDangerous, nouns, describeError, refresh },
     title: `${titleVerb} ${countOf(items.length, ...nouns)}`,
     names: items.map(nameOf),
-    description: describe?.(items),
+    description: [
+      ...(skipped && skippedCount > 0
+        ? [
+            `${countOf(skippedCount, `other selected ${nouns[0]} is`, `other selected ${nouns[1]} are`)} ${skipped}.`,
+          ]
+        : []),
+      ...(describe ? [describe(items)] : []),
+    ].join(" "),
     preview: preview?.(items),
     runs: items.map((item) => () => run(item)),
   };

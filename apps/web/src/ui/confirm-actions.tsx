@@ -12,6 +12,8 @@ export interface ConfirmActionsProps {
   /** The failure of the last attempt. */
   readonly failure: FormFailureProps | undefined;
   readonly isBusy: boolean;
+  /** Keeps the buttons visible, for a dialog that can be long. */
+  readonly isSticky?: boolean;
   /** False for an action that removes nothing; true by default. */
   readonly isDangerous?: boolean;
   readonly onCancel: () => void;
@@ -20,7 +22,8 @@ export interface ConfirmActionsProps {
 
 /** The buttons of a confirmation dialog. The focus starts on the one that changes nothing. */
 export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
-  const { action, cancelLabel = "Cancel", failure, isBusy, isDangerous = true, onCancel, onConfirm } = props;
+  const { action, cancelLabel = "Cancel", failure, isBusy, isSticky = false } = props;
+  const { isDangerous = true, onCancel, onConfirm } = props;
   return (
     <>
       {failure && (
@@ -28,7 +31,7 @@ export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
           <FormFailure message={failure.message} requestId={failure.requestId} />
         </div>
       )}
-      <Group justify="flex-end" gap={8}>
+      <Group {...(isSticky && { className: classes.foot })} justify="flex-end" gap={8}>
         <Button variant="default" onClick={onCancel} disabled={isBusy} data-autofocus>
           {cancelLabel}
         </Button>

@@ -11,7 +11,7 @@ export function checkName(name: string): string | null {
 }
 
 export function checkEmail(email: string): string | null {
-  return /^\S+@\S+$/.test(email.trim()) ? null : "Enter an email address, for example name@example.com.";
+  return /^\S+@\S+$/.test(email.trim()) ? null : "Enter an email address, such as ada@example.com.";
 }
 
 /** Counts UTF-16 code units like the server. Most emoji are two units. */

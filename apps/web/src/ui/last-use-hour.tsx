@@ -1,18 +1,22 @@
 import type { ReactElement } from "react";
+import { describeRecentHours } from "./recent-hours.ts";
 import { RelativeTime } from "./relative-time.tsx";
 import { useNow } from "./use-now.ts";
 
 interface LastUseHourProps {
   /** The beginning of the hour. */
   readonly startsAt: string;
-  /** The words for the current hour. */
-  readonly thisHour?: string;
+  /** Whether the words are the beginning of a text, and are capitalized. */
+  readonly isFirst?: boolean;
 }
 
 /** When a key was last used in a workspace, whose uses are counted by hour. */
-export function LastUseHour({ startsAt, thisHour = "This hour" }: LastUseHourProps): ReactElement {
-  const now = useNow();
-  const hours = Math.floor((now.getTime() - Date.parse(startsAt)) / 3_600_000);
-  if (hours < 1) return <span title="Uses in a workspace are counted by hour">{thisHour}</span>;
-  return <RelativeTime at={startsAt} />;
+export function LastUseHour({ startsAt, isFirst = false }: LastUseHourProps): ReactElement {
+  const words = describeRecentHours(startsAt, useNow());
+  if (words === undefined) return <RelativeTime at={startsAt} />;
+  return (
+    <span title="Uses in a workspace are counted by hour">
+      {isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words}
+    </span>
+  );
 }

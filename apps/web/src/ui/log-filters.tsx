@@ -25,7 +25,7 @@ interface LogFiltersProps {
   };
 }
 
-const anyAction = { value: "any", label: "Everything" };
+const anyAction = "any";
 
 /** The filters of a log, which the URL contains. */
 export function LogFilters({ search, onChange, action, actor, target }: LogFiltersProps): ReactElement {
@@ -37,12 +37,11 @@ export function LogFilters({ search, onChange, action, actor, target }: LogFilte
       <Select
         label={action.label}
         searchable
-        data={[anyAction, ...actions]}
-        value={search.action ?? anyAction.value}
+        maxDropdownHeight={360}
+        data={[{ value: anyAction, label: `Any ${action.label.toLowerCase()}` }, ...actions]}
+        value={search.action ?? anyAction}
         nothingFoundMessage="No event matches"
-        onChange={(value) =>
-          onChange({ action: value === null || value === anyAction.value ? undefined : value })
-        }
+        onChange={(value) => onChange({ action: value === null || value === anyAction ? undefined : value })}
       />
       {actor}
       {target && <IdFilter {...target} value={search.target} onChoose={(id) => onChange({ target: id })} />}

@@ -40,7 +40,8 @@ export function SortSelect({ columns, sort, onSort }: SortSelectProps): ReactEle
   );
 }
 
-function describeDirections({ isTime, isNumeric }: SortableColumn): readonly [string, string] {
-  if (isTime) return ["earliest first", "latest first"];
+function describeDirections({ order, isTime, isNumeric }: SortableColumn): readonly [string, string] {
+  if (order === "expiresAt") return ["soonest first", "latest first"];
+  if (isTime) return ["oldest first", "newest first"];
   return isNumeric ? ["fewest first", "most first"] : ["A to Z", "Z to A"];
 }

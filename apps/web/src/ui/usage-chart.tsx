@@ -6,8 +6,9 @@ import { type OutcomeBar, OutcomeChart, OutcomeLegend, outcomes } from "./outcom
 import { outcomeTitle } from "./outcome-titles.ts";
 import tableClasses from "./table.module.css";
 import { TimeZone } from "./time-zone.tsx";
+import { countRejections, toBars, type UsageRow } from "./usage-buckets.ts";
 import classes from "./usage-chart.module.css";
-import { countRejections, toBars, type UsageRange, type UsageRow, usageRanges } from "./usage-ranges.ts";
+import { type UsageRange, usageRanges } from "./usage-ranges.ts";
 
 interface UsageChartProps {
   readonly rows: readonly UsageRow[];

@@ -110,7 +110,7 @@ async function insertKeys(trx: Trx, { keys, uses }: Contents): Promise<void> {
   await insertPastRows(trx, "retired_secrets", formerSecrets);
 }
 
-/** Adds invitations, a policy for API keys, a blocked key and an ownership offer. */
+/** Adds invitations, an API key policy, a blocked key and an ownership offer. */
 async function insertResources(
   trx: Trx,
   { workspaceId, people, keys }: Contents,

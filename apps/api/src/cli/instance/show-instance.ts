@@ -52,8 +52,7 @@ const view: View<PresentedState> = [
   },
   {
     label: "Connections",
-    text: ({ database }) =>
-      `${database.connectionCount}, of at most ${database.maxConnections} on the server`,
+    text: ({ database }) => `${database.connectionCount} of ${database.maxConnections}`,
   },
   {
     label: "Schema",
@@ -62,7 +61,7 @@ const view: View<PresentedState> = [
   },
   { label: "Waiting jobs", text: ({ jobs }) => formatCount(jobs.waiting) },
   {
-    label: "Oldest due job",
+    label: "Oldest overdue job",
     text: ({ jobs }) => (jobs.oldestDueAt ? `since ${formatTime(jobs.oldestDueAt)}` : "none"),
   },
   { label: "Failed jobs", text: ({ jobs }) => formatCount(jobs.failed) },

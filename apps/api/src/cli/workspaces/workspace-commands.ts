@@ -42,7 +42,7 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .action(createAction(async () => (await import("./show-policy.ts")).showPolicyTask));
   workspace
     .command("set-policy <id>")
-    .description("change the policy for API keys; requirements without an option stay the same")
+    .description("change the API key policy; requirements without an option stay the same")
     .option(
       "--max-lifetime <days>",
       "the maximum number of days from a key's creation or last rotation to its expiry, or none",

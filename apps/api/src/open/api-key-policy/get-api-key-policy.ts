@@ -8,14 +8,14 @@ export const getApiKeyPolicy = defineEndpoint({
   method: "GET",
   path: "/workspaces/:workspaceId/api-key-policy",
   operationId: "getApiKeyPolicy",
-  summary: "Get the policy for API keys",
+  summary: "Get the API key policy",
   description:
     "Returns the requirements of a workspace for the API keys that reach it. A key that doesn't meet them is rejected in this workspace, and keeps its access to others. Pass the `ETag` as `If-Match` when you change the policy.",
   access: { workspace: "workspace:read" },
   request: { params: workspaceParams },
   response: {
     status: 200,
-    description: "The policy for API keys of the workspace.",
+    description: "The API key policy of the workspace.",
     schema: apiKeyPolicy,
     hasEtag: true,
   },

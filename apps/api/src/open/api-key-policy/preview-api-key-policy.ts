@@ -11,7 +11,7 @@ export const previewApiKeyPolicy = defineEndpoint({
   method: "GET",
   path: "/workspaces/:workspaceId/api-key-policy/preview",
   operationId: "previewApiKeyPolicy",
-  summary: "Preview a policy for API keys",
+  summary: "Preview an API key policy",
   description:
     "Lists the API keys that work in the workspace now and that would be rejected if the policy were changed to these values. Parameters that you leave out keep their value. Changes nothing.",
   access: { workspace: "keys:manage" },

@@ -17,7 +17,7 @@ export const updateApiKeyPolicy = defineEndpoint({
   method: "PATCH",
   path: "/workspaces/:workspaceId/api-key-policy",
   operationId: "updateApiKeyPolicy",
-  summary: "Change the policy for API keys",
+  summary: "Change the API key policy",
   description:
     "Takes effect on the next request, for every key that can reach the workspace. Members that you leave out keep their value. Preview the policy first to see which keys would stop working. With `If-Match`, the request is rejected if the policy has changed since you read it.",
   access: { workspace: "keys:manage" },

@@ -30,6 +30,8 @@ export const createServiceAccountApiKey = defineEndpoint({
     status: 201,
     description: "The new API key and its secret, which is returned only once.",
     schema: newKey,
+    hasEtag: true,
+    notInEtag: ["usageCount", "lastUsedAt", "key", "secretStatus"],
   },
   secret: {
     member: "key",

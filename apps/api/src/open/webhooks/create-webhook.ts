@@ -19,6 +19,8 @@ export const createWebhook = defineEndpoint({
     status: 201,
     description: "The new webhook and its secret, which is returned only once.",
     schema: webhookWithSecret,
+    hasEtag: true,
+    notInEtag: ["failingSince", "secret", "secretStatus"],
   },
   secret: {
     member: "secret",

@@ -19,7 +19,7 @@ export const listWorkspaces = defineEndpoint({
   operationId: "listWorkspaces",
   summary: "List workspaces",
   description:
-    "Lists the workspaces that the key's owner is a member of, oldest first, with the owner's role in each. Omits workspaces that the key's restrictions exclude, and workspaces that reject the key by a block or by their policy for API keys; a key without the permission `workspace:read` gets an empty list.",
+    "Lists the workspaces that the key's owner is a member of, oldest first, with the owner's role in each. Omits workspaces that the key's restrictions exclude, and workspaces that reject the key by a block or by their API key policy; a key without the permission `workspace:read` gets an empty list.",
   access: "key",
   request: { query },
   response: {

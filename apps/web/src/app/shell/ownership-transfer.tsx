@@ -22,7 +22,7 @@ export function OwnershipTransferNotice({
   ...notice
 }: NoticeProps & { readonly ownId: string }): ReactElement | null {
   if (notice.transfer.to.userId === ownId) return <OwnershipOffer {...notice} />;
-  return notice.workspace.role === "owner" ? <PendingTransfer {...notice} /> : null;
+  return notice.workspace.role === "owner" ? <PendingTransfer {...notice} ownId={ownId} /> : null;
 }
 
 /** Refetches what a transfer changes. A rejection can mean that the transfer has ended. */
@@ -106,10 +106,10 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
         isOpen={isOpen}
         title={
           <>
-            Become the owner of <Quoted>{workspace.name}</Quoted>?
+            Become an owner of <Quoted>{workspace.name}</Quoted>?
           </>
         }
-        action="Become the owner"
+        action="Become an owner"
         isDangerous={false}
         isBusy={accept.isPending}
         failure={accept.error ? describeFailure(accept.error) : undefined}
@@ -122,7 +122,7 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
       >
         <p className={dialogClasses.words}>
           You can then do everything in this workspace, and delete it. <Quoted>{from.name}</Quoted> becomes an
-          admin. Both changes also apply to your API keys immediately.
+          admin. Both changes also apply immediately to the API keys of both of you.
         </p>
       </ConfirmDialog>
     </Notice>
@@ -130,7 +130,11 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
 }
 
 /** For the owners of the workspace. */
-function PendingTransfer({ workspace, transfer }: NoticeProps): ReactElement {
+function PendingTransfer({
+  ownId,
+  workspace,
+  transfer: { from, to, expiresAt },
+}: NoticeProps & { readonly ownId: string }): ReactElement {
   const refresh = useRefresh(workspace);
   const withdraw = useMutation(
     trpc.ownership.end.mutationOptions({
@@ -148,10 +152,17 @@ function PendingTransfer({ workspace, transfer }: NoticeProps): ReactElement {
     <Notice>
       <p>
         <strong>
-          Ownership is offered to <bdi>{transfer.to.name}</bdi>.
+          Ownership is offered to <bdi>{to.name}</bdi>.
         </strong>{" "}
-        The offer can be accepted until {describeExactly(new Date(transfer.expiresAt))}. Then{" "}
-        <bdi>{transfer.from.name}</bdi> becomes an admin.
+        The offer can be accepted until {describeExactly(new Date(expiresAt))}. If <bdi>{to.name}</bdi>{" "}
+        accepts,{" "}
+        {from.userId === ownId ? (
+          "you become an admin."
+        ) : (
+          <>
+            <bdi>{from.name}</bdi> becomes an admin.
+          </>
+        )}
       </p>
       <Button
         variant="default"

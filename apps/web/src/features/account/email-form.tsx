@@ -35,7 +35,9 @@ export function EmailForm({ email }: { readonly email: string }): ReactElement {
     return (
       <div className={classes.form}>
         <EmailVerification email={email} />
-        <p className={classes.words}>Ask the operator of this instance to change it.</p>
+        <p className={classes.words}>
+          The operator of this instance can change it with <code>latchkey user email</code>.
+        </p>
       </div>
     );
   }

@@ -15,9 +15,7 @@ export function AddressesSection({ keyId }: { readonly keyId: string }): ReactEl
         {(addresses) =>
           addresses.length === 0 ? (
             <div className={pageClasses.box}>
-              <p className={pageClasses.empty}>
-                The last five IP addresses that used the key are shown here.
-              </p>
+              <p className={pageClasses.empty}>The last five IP addresses that used the key appear here.</p>
             </div>
           ) : (
             <ul className={classes.rows}>

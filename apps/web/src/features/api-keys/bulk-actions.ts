@@ -2,6 +2,7 @@ import { describeUnlessDeleted } from "../../server/describe-unless-deleted.ts";
 import { queryClient } from "../../server/query-client.ts";
 import { type ListedApiKey, trpc, trpcClient } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
+import { formatCount } from "../../ui/count.ts";
 
 /** What can be done with several keys. */
 export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
@@ -11,6 +12,7 @@ export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
     consequence: "Requests with the selected keys are rejected immediately, until you enable the keys again.",
     isDangerous: true,
     appliesTo: ({ isDisabled }) => !isDisabled,
+    skipped: "already disabled",
     run: ({ id }) => trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: true } }),
   },
   {
@@ -19,6 +21,7 @@ export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
     consequence: "Requests with the selected keys are allowed again immediately, with the same restrictions.",
     isDangerous: false,
     appliesTo: ({ isDisabled }) => isDisabled,
+    skipped: "not disabled",
     // The dialog has asked for confirmation. Without `mayWiden`, the API rejects a change that expands access.
     run: ({ id }) =>
       trpcClient.apiKeys.update.mutate({ id, settings: { isDisabled: false }, mayWiden: true }),
@@ -44,7 +47,8 @@ function describeUse(apiKeys: readonly ListedApiKey[]): string {
   const usedCount = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
   if (apiKeys.length === 1)
     return usedCount === 0 ? "This key has never been used." : "This key has been used.";
+  if (usedCount === apiKeys.length) return `All ${formatCount(usedCount)} have been used.`;
   return usedCount === 0
     ? "None of them has ever been used."
-    : `${usedCount} of them ${usedCount === 1 ? "has" : "have"} been used.`;
+    : `${formatCount(usedCount)} of them ${usedCount === 1 ? "has" : "have"} been used.`;
 }

@@ -47,7 +47,7 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
         <div className={sectionClasses.danger}>
           <p className={sectionClasses.words}>
             <strong>Delete this key</strong>
-            Its next request is rejected, and its page is deleted. This can’t be undone.
+            Requests with it are rejected immediately. This can’t be undone.
           </p>
           <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
             Delete key

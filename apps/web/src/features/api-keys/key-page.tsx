@@ -47,7 +47,7 @@ function Page({ keyId }: { readonly keyId: string }): ReactElement {
   if (failure) {
     return (
       <>
-        <PageHeader title="API key" explanation="Restrictions, usage and secrets of this key." />
+        <PageHeader title="API key" explanation="This key’s restrictions, usage and secrets." />
         <FailurePanel
           title="Couldn’t load the key"
           message={failure.message}
@@ -72,7 +72,7 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
         titleRef={title}
         parent={<KeyOwnerLink apiKey={apiKey} />}
         tags={<KeyStatusBadges apiKey={apiKey} />}
-        explanation={<bdi>{apiKey.description || "Restrictions, usage and secrets of this key."}</bdi>}
+        explanation={<bdi>{apiKey.description || "This key’s restrictions, usage and secrets."}</bdi>}
         action={
           <Group gap={8} wrap="nowrap">
             <Button
@@ -123,7 +123,7 @@ function Loading(): ReactElement {
 function KeyNotFound(): ReactElement {
   return (
     <>
-      <PageHeader title="API key" explanation="Restrictions, usage and secrets of a key." />
+      <PageHeader title="API key" explanation="A key’s restrictions, usage and secrets." />
       <EmptyPanel
         title="Key not found"
         action={

@@ -5,7 +5,7 @@ import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
 
 interface KeyStatusBadgesProps {
-  readonly apiKey: ApiKey & { readonly isRateLimited?: boolean };
+  readonly apiKey: ApiKey;
 }
 
 /** The status of a key, and anything that needs attention. */

@@ -59,7 +59,7 @@ export function NewSecret({ name, secret, onDone }: NewSecretProps): ReactElemen
       <Group justify="space-between" gap={8} wrap="nowrap">
         <p className={classes.warning} role="alert">
           {secrets.isWarningShown &&
-            "You haven’t copied the key, and it won’t be shown again. Press Done again to close without copying it."}
+            "You haven’t copied the key, and it won’t be shown again. To close without copying it, select Done."}
         </p>
         <Button variant={isCopied ? "filled" : "default"} onClick={() => attempt(onDone)} flex="none">
           Done

@@ -37,8 +37,8 @@ export function RejectedRequestsSection({ keyId }: { readonly keyId: string }): 
       ) : rejections?.length === 0 ? (
         <div className={pageClasses.box}>
           <p className={pageClasses.empty}>
-            No request with this key was rejected or rate limited. The last 100 of these requests appear here,
-            each with its reason. The reason isn’t sent to callers.
+            No requests with this key have been rejected or rate limited. The last 100 appear here with their
+            reasons, which callers don’t see.
           </p>
         </div>
       ) : rejections && RejectionsTable ? (

@@ -23,11 +23,15 @@ const route = getRouteApi("/app/account/api-keys/$keyId");
 /** The restrictions of a key, and the form that edits them. */
 export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const { workspaces } = app.useRouteContext().session;
-  const isEditing = route.useSearch().edit === "restrictions";
+  const { edit, field } = route.useSearch();
+  const isEditing = edit === "restrictions";
   const navigate = route.useNavigate();
   const setEditing = (isOpen: boolean) =>
     navigate({
-      search: ({ edit: _, ...search }) => ({ ...search, ...(isOpen && { edit: "restrictions" }) }),
+      search: ({ edit: _edit, field: _field, ...search }) => ({
+        ...search,
+        ...(isOpen && { edit: "restrictions" }),
+      }),
       replace: true,
       resetScroll: false,
     });
@@ -45,7 +49,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
       action={
         !isEditing && (
           <Button ref={editButton} variant="default" onClick={() => void setEditing(true)}>
-            Change
+            Edit restrictions
           </Button>
         )
       }
@@ -54,7 +58,7 @@ export function RestrictionsSection({ apiKey }: { readonly apiKey: ApiKey }): Re
         <div className={classes.box}>
           <Suspense fallback={<Skeleton h={320} />}>
             {RestrictionEditForm ? (
-              <RestrictionEditForm apiKey={apiKey} onDone={() => void close()} />
+              <RestrictionEditForm apiKey={apiKey} field={field} onDone={() => void close()} />
             ) : (
               <Skeleton h={320} />
             )}

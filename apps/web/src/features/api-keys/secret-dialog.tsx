@@ -39,7 +39,7 @@ export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDia
       isOpen={isOpen}
       isBusy={isBusy}
       closeOnClickOutside={!created}
-      title={created ? "Copy your new key" : title}
+      title={created ? "Copy the new secret" : title}
       size={created ? 640 : 520}
       onClose={close}
     >

@@ -2,7 +2,8 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc } from "../../server/trpc.ts";
 import { isLoadingFailed } from "../../server/use-loading-failure.ts";
-import { type UsageRange, usageBuckets } from "../../ui/usage-ranges.ts";
+import { usageBuckets } from "../../ui/usage-buckets.ts";
+import type { UsageRange } from "../../ui/usage-ranges.ts";
 
 const refreshMilliseconds = 3_000;
 

@@ -40,7 +40,7 @@ export function AuditLogPage(): ReactElement {
     <>
       <PageHeader
         title="Audit log"
-        explanation="Changes to this workspace, its members and the API keys that can reach it. Events can’t be changed, and are deleted only by the retention setting."
+        explanation="Changes to this workspace, its members and the API keys that can reach it. Events can’t be changed, and are deleted only when their retention period ends."
       />
       {isAllowed ? (
         <Log workspace={workspace} />
@@ -112,7 +112,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         empty={
           isFiltered ? (
             <NoMatch noun="event" onClear={() => table.change(withoutFilter)}>
-              Choose another event, another actor, or other days.
+              Change the filters.
             </NoMatch>
           ) : (
             <NoEvents slug={workspace.slug} />

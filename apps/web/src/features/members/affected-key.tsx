@@ -24,7 +24,7 @@ export function KeyUses({ apiKey }: KeyProps): ReactElement {
       {describeUses(apiKey)}
       {lastUsedAt !== null && (
         <>
-          , last used <LastUseHour startsAt={lastUsedAt} thisHour="this hour" />
+          , last used <LastUseHour startsAt={lastUsedAt} />
         </>
       )}
       .
@@ -32,14 +32,12 @@ export function KeyUses({ apiKey }: KeyProps): ReactElement {
   );
 }
 
-/** How much a key is used here, and which access it loses. */
+/** How much a key is used here, and which permissions it loses. After a removal, it has none. */
 export function KeyEffect({ apiKey, isRemoval }: KeyProps & { readonly isRemoval: boolean }): ReactElement {
   return (
     <>
-      <KeyUses apiKey={apiKey} />{" "}
-      {isRemoval
-        ? "All of its requests here are rejected."
-        : `No longer allowed: ${apiKey.stoppedPermissions.join(", ")}.`}
+      <KeyUses apiKey={apiKey} />
+      {!isRemoval && ` No longer allowed: ${apiKey.stoppedPermissions.join(", ")}.`}
     </>
   );
 }

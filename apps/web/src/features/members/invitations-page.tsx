@@ -110,7 +110,7 @@ export function InvitationsPage(): ReactElement {
             Members
           </Link>
         }
-        action={inviteButton("Invite a person")}
+        action={inviteButton("Invite member")}
       />
       <GrowingTable
         label="Invitations"

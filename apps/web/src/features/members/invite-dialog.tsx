@@ -33,7 +33,7 @@ export function InviteDialog(props: InviteDialogProps): ReactElement {
       isBusy={isSending}
       title={
         <>
-          Invite a person to <Quoted>{workspace.name}</Quoted>
+          Invite a member to <Quoted>{workspace.name}</Quoted>
         </>
       }
       size={560}
@@ -67,7 +67,7 @@ function Invite({ workspace, grantableRoles, onClose }: InviteDialogProps): Reac
       <InvitationLink invitation={sent} />
       <Group justify="flex-end" gap={8}>
         <Button variant="default" onClick={inviteAnother}>
-          Invite another person
+          Invite another
         </Button>
         <Button onClick={onClose} autoFocus={sent.url === undefined}>
           Done

@@ -2,7 +2,6 @@ import { Button, Group, Skeleton, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { withArticle } from "../../server/roles.ts";
 import { type AffectedKey, type Member, type Role, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { Choice } from "../../ui/choice.tsx";
@@ -24,6 +23,8 @@ interface KeyImpactProps {
   readonly role?: Role;
   /** Whether the user may create service accounts; true by default. */
   readonly canReplace?: boolean;
+  /** The label of the button that cancels the change once keys are replaced. */
+  readonly cancelLabel: string;
   /** Called when the replacement has been created. */
   readonly onReplaced: () => void;
 }
@@ -33,7 +34,7 @@ interface KeyImpactProps {
  * have the same restrictions.
  */
 export function KeyImpact(props: KeyImpactProps): ReactElement | null {
-  const { workspace, member, isSelf = false, role, canReplace = true, onReplaced } = props;
+  const { workspace, member, isSelf = false, role, canReplace = true, cancelLabel, onReplaced } = props;
   const workspaceId = workspace.id;
   const { userId } = member;
   const change = role ? { role } : {};
@@ -72,7 +73,7 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
     return <Skeleton h={64} mb={16} role="status" aria-label={label} />;
   }
   if (replace.data) {
-    return <ReplacementKeys workspace={workspace} isSelf={isSelf} {...replace.data} />;
+    return <ReplacementKeys workspace={workspace} cancelLabel={cancelLabel} {...replace.data} />;
   }
   const { keys, total, replacementRole } = preview.data;
   const affected = keys.filter(isAffected);
@@ -122,7 +123,7 @@ function Impact(props: ImpactProps): ReactElement {
   const [selected, setSelected] = useState<ReadonlySet<string>>(
     () => new Set(replaceable.map(({ id }) => id)),
   );
-  const suggestedName = `Integrations of ${member.name}`.slice(0, 100);
+  const suggestedName = `${member.name.slice(0, 85)}’s integrations`; // At most 100 characters.
   const [name, setName] = useState(suggestedName);
   useUnsavedInput(() => isOffered === true && name !== suggestedName);
   const select = (id: string, isSelected: boolean) =>
@@ -134,7 +135,9 @@ function Impact(props: ImpactProps): ReactElement {
     <section className={classes.impact} aria-label="API keys that lose access">
       <p className={classes.title}>
         {countOf(keys.length, "API key loses", "API keys lose")}{" "}
-        {isRemoval ? "access to this workspace" : "permissions in this workspace"}:
+        {isRemoval
+          ? `access to this workspace, and all of ${keys.length === 1 ? "its" : "their"} requests here are rejected:`
+          : "permissions in this workspace:"}
       </p>
       <ul className={classes.keys}>
         {keys.map((key) => (
@@ -168,7 +171,7 @@ function Impact(props: ImpactProps): ReactElement {
         <>
           <TextInput
             label="Name of the service account"
-            description={`It becomes ${withArticle(replacementRole)}, and gets a new key with the same restrictions for each selected key.`}
+            description={`The account gets the ${replacementRole} role and a new key, with the same restrictions, for each selected key.`}
             value={name}
             maxLength={100}
             error={isInvalid && "Enter a name."}
@@ -193,7 +196,7 @@ function Impact(props: ImpactProps): ReactElement {
         replaceable.length > 0 && (
           // After "Don’t replace", the button that had the focus is removed.
           <Button variant="default" autoFocus={isOffered === false} onClick={() => setIsOffered(true)}>
-            Move to a service account
+            Replace with service account keys
           </Button>
         )
       )}

@@ -23,6 +23,7 @@ export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
   const { workspace, user, canReplaceKeys, onClose } = props;
   const [isReplaced, setIsReplaced] = useState(false);
   const { attempt } = useContext(CurrentCloseGuard);
+  const cancelLabel = "Stay for now";
   const sessionChanges = useSessionChanges();
   const leave = useMutation(
     trpc.members.leave.mutationOptions({
@@ -41,19 +42,21 @@ export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
   return (
     <>
       <p className={classes.words}>
-        Your API keys lose access to <Quoted>{workspace.name}</Quoted> immediately, and you no longer see it.
-        Your account and other workspaces are not affected. To rejoin, you need an invitation.
+        You can no longer see <Quoted>{workspace.name}</Quoted>, and your API keys lose access to it
+        immediately. Your account and other workspaces are not affected. To rejoin, you need an invitation.
       </p>
       <KeyImpact
         workspace={workspace}
         member={{ userId: user.id, name: user.name }}
         isSelf
         canReplace={canReplaceKeys}
+        cancelLabel={cancelLabel}
         onReplaced={() => setIsReplaced(true)}
       />
       <ConfirmActions
+        isSticky
         action="Leave workspace"
-        {...(isReplaced && { cancelLabel: "Stay for now" })}
+        {...(isReplaced && { cancelLabel })}
         failure={leave.error ? describeFailure(leave.error) : undefined}
         isBusy={leave.isPending}
         onCancel={() => attempt(onClose)}

@@ -26,7 +26,7 @@ export function memberActions(workspaceId: string): readonly BulkAction<Member>[
       verb: "Remove",
       done: "removed",
       consequence:
-        "Their API keys lose access to this workspace immediately, and they no longer see it. Their accounts and other workspaces are not affected.",
+        "The selected members can no longer see this workspace, and their API keys lose access to it immediately. Their accounts and other workspaces are not affected.",
       isDangerous: true,
       preview: (members) => (
         <KeyImpact workspaceId={workspaceId} members={members.filter(({ kind }) => kind === "person")} />

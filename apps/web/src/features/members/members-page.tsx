@@ -112,7 +112,7 @@ export function MembersPage(): ReactElement {
                 Invitations
               </Button>
               <Button leftSection={<IconPlus size={16} />} onClick={invite.open}>
-                Invite a person
+                Invite member
               </Button>
             </Group>
           )

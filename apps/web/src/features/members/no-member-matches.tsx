@@ -1,5 +1,4 @@
 import type { ReactElement } from "react";
-import { roleTitles } from "../../server/roles.ts";
 import type { Role } from "../../server/trpc.ts";
 import { NoMatch } from "../../ui/no-match.tsx";
 
@@ -14,7 +13,7 @@ export function NoMemberMatches({ search, role, onClear }: NoMemberMatchesProps)
   return (
     <NoMatch noun="member" search={search} hasFilters={role !== undefined} onClear={onClear}>
       Search covers names and email addresses.
-      {role && ` Only members with the role ${roleTitles[role].toLowerCase()} are searched.`}
+      {role && ` Only members with the ${role} role are searched.`}
     </NoMatch>
   );
 }

@@ -25,7 +25,7 @@ export function OfferOwnership({ workspaceId, member, onOffered }: OfferOwnershi
         notifications.show({
           message: (
             <>
-              <Quoted>{member.name}</Quoted> can accept ownership for seven days.
+              <Quoted>{member.name}</Quoted> has seven days to accept ownership.
             </>
           ),
         });

@@ -70,6 +70,7 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   const joinedAt = new Date(member.joinedAt);
   const [isReplaced, setIsReplaced] = useState(false);
   const { attempt } = useContext(CurrentCloseGuard);
+  const cancelLabel = "Keep for now";
   const closeAndNotify = async (outcome: string) => {
     await queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
     onClose();
@@ -103,8 +104,8 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
       <p className={classes.words}>
         {member.kind === "person" ? (
           <>
-            Their API keys lose access to <Quoted>{workspace.name}</Quoted> immediately, and they no longer
-            see it. Their account and other workspaces are not affected.
+            This person can no longer see <Quoted>{workspace.name}</Quoted>, and their API keys lose access to
+            it immediately. Their account and other workspaces are not affected.
           </>
         ) : (
           "The service account is deleted with all of its API keys, whose requests are rejected immediately. This can’t be undone."
@@ -125,11 +126,17 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
         </dd>
       </dl>
       {member.kind === "person" && (
-        <KeyImpact workspace={workspace} member={member} onReplaced={() => setIsReplaced(true)} />
+        <KeyImpact
+          workspace={workspace}
+          member={member}
+          cancelLabel={cancelLabel}
+          onReplaced={() => setIsReplaced(true)}
+        />
       )}
       <ConfirmActions
+        isSticky
         action={member.kind === "person" ? "Remove member" : "Delete service account"}
-        {...(isReplaced && { cancelLabel: "Keep for now" })}
+        {...(isReplaced && { cancelLabel })}
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
         onCancel={() => attempt(onClose)}

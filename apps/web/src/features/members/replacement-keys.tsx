@@ -12,13 +12,13 @@ const refreshMilliseconds = 2_000;
 
 interface ReplacementKeysProps extends Replacement {
   readonly workspace: SessionWorkspace;
-  /** Whether the old keys are the user's own. */
-  readonly isSelf: boolean;
+  /** The label of the button that keeps the old keys. */
+  readonly cancelLabel: string;
 }
 
 /** Shows the new secrets once, and whether each has been used, so that the user can remove the member after that. */
 export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
-  const { workspace, isSelf, serviceAccount, keys } = props;
+  const { workspace, cancelLabel, serviceAccount, keys } = props;
   const workspaceId = workspace.id;
   const { userId, name } = serviceAccount;
   const current = useQuery({
@@ -40,8 +40,8 @@ export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
         >
           <bdi>{name}</bdi>
         </Link>{" "}
-        now, and switch each integration to its new key. They won’t be shown again. The old keys work until
-        you confirm below. To wait for the switch, {isSelf ? "don’t confirm yet" : "keep the member for now"}.
+        now. They won’t be shown again. Then switch each integration to its new key. The old keys work until
+        you confirm below. To give integrations time to switch, select <strong>{cancelLabel}</strong>.
       </p>
       <ul className={classes.keys}>
         {keys.map(({ id, name: keyName, key }, index) => (
@@ -63,7 +63,7 @@ export function ReplacementKeys(props: ReplacementKeysProps): ReactElement {
       </ul>
       <p className={classes.warning} role="alert">
         {isWarningShown &&
-          `You haven’t copied ${countOf(uncopiedCount, "key", "keys")}, and ${uncopiedCount === 1 ? "it" : "they"} won’t be shown again. Select the same button again to continue without copying.`}
+          `You haven’t copied ${countOf(uncopiedCount, "key", "keys")}, and ${uncopiedCount === 1 ? "it" : "they"} won’t be shown again. To continue without copying, try again.`}
       </p>
     </section>
   );

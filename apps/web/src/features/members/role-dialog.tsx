@@ -65,6 +65,7 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
   const isSelf = member.userId === ownId;
   const [isReplaced, setIsReplaced] = useState(false);
   const { attempt } = useContext(CurrentCloseGuard);
+  const cancelLabel = "Keep the role for now";
   const change = useRoleChange(workspace.id, member, onClose);
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   const isGrantedTo = (grantee: Role) => (row: PermissionRow) => row.roles.includes(grantee);
@@ -98,6 +99,7 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
           member={member}
           isSelf={isSelf}
           role={role}
+          cancelLabel={cancelLabel}
           onReplaced={() => setIsReplaced(true)}
         />
       )}
@@ -105,10 +107,11 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
         <OfferOwnership workspaceId={workspace.id} member={member} onOffered={onClose} />
       )}
       <ConfirmActions
+        isSticky
         action={isSelf ? `Become ${withArticle(role)}` : `Make ${withArticle(role)}`}
         failure={change.error ? describeRejectedChange(change.error) : undefined}
         isBusy={change.isPending}
-        {...(isReplaced && { cancelLabel: "Keep the role for now" })}
+        {...(isReplaced && { cancelLabel })}
         isDangerous={lost.length > 0}
         onCancel={() => attempt(onClose)}
         onConfirm={() => attempt(() => change.mutate(role))}

@@ -94,7 +94,7 @@ function DatabaseSection({ database }: { readonly database: InstanceState["datab
         </dd>
         <dt>Connections</dt>
         <dd>
-          {formatCount(connectionCount)}, of at most {formatCount(maxConnections)} on the server
+          {formatCount(connectionCount)} of {formatCount(maxConnections)}
         </dd>
         <dt>Postgres</dt>
         <dd>{postgresVersion}</dd>
@@ -128,7 +128,7 @@ function JobsSection({ jobs }: { readonly jobs: InstanceState["jobs"] }): ReactE
         </dd>
         <dt>Waiting</dt>
         <dd>{describeCount(waiting)}</dd>
-        <dt>Oldest due</dt>
+        <dt>Oldest overdue job</dt>
         <dd>{oldestDueAt ? <RelativeTime at={oldestDueAt} /> : "None"}</dd>
         <dt>Failed</dt>
         <dd>{describeCount(failed)}</dd>

@@ -86,7 +86,7 @@ export function LogPage(): ReactElement {
         empty={
           isFiltered ? (
             <NoMatch noun="event" onClear={() => table.change(withoutFilter)}>
-              Choose another event, another actor, or other days.
+              Change the filters.
             </NoMatch>
           ) : (
             <NoEvents />

@@ -5,7 +5,6 @@ import type { ReactElement } from "react";
 import { roleTitles } from "../../server/roles.ts";
 import { trpc } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { countOf } from "../../ui/count.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
@@ -34,7 +33,7 @@ export function NewestMembers({
       action={
         query.data && (
           <Link className={classes.more} to="/w/$slug/members" params={{ slug }}>
-            Show {countOf(query.data.total, "member", "members")}
+            View all members
           </Link>
         )
       }

@@ -82,7 +82,7 @@ function Steps({ progress, baseUrl, workspaceId }: QuickStartProps): ReactElemen
                 <RelativeTime at={progress.lastUsedAt} />.
               </>
             ) : (
-              "This step is completed automatically a few seconds after the first request."
+              "Completes automatically a few seconds after your first request."
             )}
           </p>
         </Step>

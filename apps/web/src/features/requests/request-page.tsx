@@ -110,6 +110,15 @@ const remedies: Readonly<Record<string, string>> = {
   "permission-not-in-key": "Change the permissions",
 };
 
+/** The field of the form for restrictions that changes this, by reason. */
+const fields: Readonly<Record<string, string>> = {
+  limited: "quota",
+  expired: "expiryDate",
+  address: "ipRanges",
+  "workspace-not-in-key": "workspaceIds",
+  "permission-not-in-key": "permissions",
+};
+
 /**
  * Links to the change that would allow the request. Renders nothing if there is none, or if the key
  * is deleted.
@@ -122,6 +131,7 @@ function Remedy({
   const label = remedies[reason];
   if (label === undefined || key.isDeleted) return null;
   const isRestriction = !["disabled", "rotated-out", "policy"].includes(reason);
+  const field = fields[reason];
   return (
     <Button
       variant="default"
@@ -131,7 +141,7 @@ function Remedy({
           {...props}
           to="/account/api-keys/$keyId"
           params={{ keyId: key.id }}
-          search={isRestriction ? { edit: "restrictions" } : {}}
+          search={isRestriction ? { edit: "restrictions", ...(field && { field }) } : {}}
         />
       )}
     >

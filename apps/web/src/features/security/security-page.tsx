@@ -143,7 +143,7 @@ function Log(): ReactElement {
         empty={
           isFiltered ? (
             <NoMatch noun="event" level={3} onClear={() => table.change(withoutFilter)}>
-              Choose another event, or other days.
+              Change the filters.
             </NoMatch>
           ) : (
             <EmptyLog />

@@ -76,7 +76,7 @@ function TotpForm({ totp, onRecoveryCodes, onClose }: TotpFormProps): ReactEleme
       onSubmit={form.onSubmit(({ code }) => enable.mutate({ code }), focusFirstError(form.getInputNode))}
     >
       <p className={dialogClasses.words}>
-        Scan the QR code with an authenticator app, or enter the secret there. Then enter the code that the
+        Scan the QR code with an authenticator app, or enter the secret manually. Then enter the code that the
         app shows.
       </p>
       <Secret totp={totp} />

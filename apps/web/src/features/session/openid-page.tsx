@@ -75,7 +75,7 @@ export function OpenidPage(): ReactElement {
 
   if (factors) {
     return (
-      <SessionFrame title="Confirm that it’s you" explanation="Your account has a second factor.">
+      <SessionFrame title="Confirm that it’s you" explanation="Use your second factor to finish signing in.">
         <SecondFactorForm
           factors={factors}
           onSession={completeSignIn}

@@ -5,6 +5,7 @@ import { canUsePasskeys } from "../../server/passkey-support.ts";
 import { loadPasskeyLibrary, usePasskey } from "../../server/passkeys.ts";
 import { type Session, trpc } from "../../server/trpc.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import classes from "./session-frame.module.css";
 
 interface PasskeySignInProps {
   /** Whether the password was already entered, and only passkeys of its account can be used. */
@@ -12,7 +13,7 @@ interface PasskeySignInProps {
   readonly onSession: (session: Session) => Promise<void>;
 }
 
-/** Signs in with a passkey. Absent where browsers offer none. */
+/** Signs in with a passkey. At another URL of the instance, links to the one that passkeys are valid for. */
 export function PasskeySignIn({ isSecondFactor, onSession }: PasskeySignInProps): ReactElement | null {
   const { passkeyOrigin } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
   const start = useMutation(trpc.session.startPasskey.mutationOptions({ meta: { isSignIn: true } }));
@@ -23,7 +24,15 @@ export function PasskeySignIn({ isSecondFactor, onSession }: PasskeySignInProps)
     const response = await startAuthentication({ optionsJSON });
     await onSession(await finish.mutateAsync({ response }));
   });
-  if (!canUsePasskeys(passkeyOrigin)) return null;
+  if (!canUsePasskeys(passkeyOrigin)) {
+    if (!isSecondFactor || passkeyOrigin === null || passkeyOrigin === window.location.origin) return null;
+    return (
+      <p className={classes.other}>
+        Your passkeys work at <a href={`${passkeyOrigin}/sign-in`}>{passkeyOrigin}</a>. Sign in there to use
+        one.
+      </p>
+    );
+  }
   return (
     <>
       {passkey.failure && <FormFailure {...passkey.failure} />}

@@ -32,7 +32,11 @@ export function SecondFactorForm({ factors, onSession, onRestart }: SecondFactor
     trpc.session.enterCode.mutationOptions({
       meta: { isSignIn: true },
       onSuccess: onSession,
-      onError: (error) => showIssues(form, error),
+      onError: (error) => {
+        showIssues(form, error);
+        const field = form.getInputNode("code");
+        if (field instanceof HTMLInputElement) field.select(); // The next code replaces the wrong one.
+      },
     }),
   );
   const failure = enter.error ? describeFailure(enter.error) : undefined;
@@ -48,7 +52,10 @@ export function SecondFactorForm({ factors, onSession, onRestart }: SecondFactor
       <CodeField
         {...form.getInputProps("code")}
         key={form.key("code")}
-        {...(!factors.hasTotp && { label: "Recovery code", description: "If you have lost your passkey." })}
+        {...(!factors.hasTotp && {
+          label: "Recovery code",
+          description: "Use one if you lost your passkey.",
+        })}
         autoFocus
       />
       <BusyButton type="submit" loading={enter.isPending}>

@@ -50,7 +50,7 @@ export function WebhookPage(): ReactElement {
   return (
     <>
       <PageHeader
-        title="Webhook"
+        title={webhook ? new URL(webhook.url).host : "Webhook"}
         explanation={
           webhook?.description ? <bdi>{webhook.description}</bdi> : "Receives events of the audit log."
         }
@@ -148,8 +148,8 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactElement {
       {disabledReason && <p className={sectionClasses.note}>{disabledTexts[disabledReason]}</p>}
       {!disabledReason && failingSince && (
         <p className={sectionClasses.note}>
-          No message has been delivered since {describeExactly(new Date(failingSince))}. After three days, the
-          webhook is disabled.
+          Deliveries have failed since {describeExactly(new Date(failingSince))}. The webhook is disabled
+          after three days of failures.
         </p>
       )}
     </Section>

@@ -42,7 +42,7 @@ export function WebhooksPage(): ReactElement {
     <>
       <PageHeader
         title="Webhooks"
-        explanation="URLs to which the events of the audit log are sent, a few milliseconds after each change."
+        explanation="Send audit log events to your own servers, a few milliseconds after each change."
         action={
           isAllowed && (
             <Button leftSection={<IconPlus size={16} />} onClick={creation.open} flex="none">

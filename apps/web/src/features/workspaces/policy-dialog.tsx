@@ -48,7 +48,7 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
         onSaved(saved.version);
         queryClient.setQueryData(trpc.workspaceKeys.policy.queryKey({ workspaceId }), saved);
         void queryClient.invalidateQueries({ queryKey: trpc.workspaceKeys.list.pathKey() });
-        notifications.show({ message: "Policy for API keys saved." });
+        notifications.show({ message: "API key policy saved." });
       },
     }),
   );
@@ -65,7 +65,7 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
       opened={changes !== undefined}
       {...closeUnlessBusy(save.isPending, close)}
       onExitTransitionEnd={() => save.reset()}
-      title="Save the policy for API keys?"
+      title="Save the API key policy?"
       size={560}
     >
       {changes && (

@@ -32,7 +32,7 @@ export function PolicySection({ workspace, canManage }: PolicySectionProps): Rea
   /** The React key of the form that is rendered after the user saves the policy. */
   const [savedKey, setSavedKey] = useState<string>();
   return (
-    <Section title="Policy for API keys">
+    <Section title="API key policy">
       <QueryPanel query={query} failureTitle="Couldn’t load the policy" height={canManage ? 424 : 110}>
         {(policy) =>
           canManage ? (

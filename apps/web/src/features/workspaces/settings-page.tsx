@@ -2,7 +2,7 @@ import { Button, Skeleton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { describeHolders, roleTitles, withArticle } from "../../server/roles.ts";
+import { describeHolders, roleTitles } from "../../server/roles.ts";
 import type { Workspace } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
@@ -49,7 +49,7 @@ export function SettingsPage(): ReactElement {
     <>
       <PageHeader
         title="Settings"
-        explanation="The name, description and ID of this workspace, its policy for API keys, and its audit log."
+        explanation={`The name, description and ID of this workspace, ${canDelete ? "its API key policy, and how long its audit log is kept" : "and its API key policy"}.`}
       />
       {failure ? (
         <FailurePanel
@@ -94,15 +94,13 @@ export function SettingsPage(): ReactElement {
             <WorkspaceDetails workspace={latest} hasFields={!canUpdate} />
             {!canUpdate && (
               <p className={classes.note}>
-                You are {withArticle(access.role)} here; only{" "}
-                {describeHolders(access.holders("workspace:update"))} can edit the workspace, and only{" "}
+                Only {describeHolders(access.holders("workspace:update"))} can edit this workspace. Only{" "}
                 {describeHolders(access.holders("workspace:delete"))} can delete it.
               </p>
             )}
             {canUpdate && !canDelete && (
               <p className={classes.note}>
-                You are {withArticle(access.role)} here; only{" "}
-                {describeHolders(access.holders("workspace:delete"))} can delete the workspace.
+                Only {describeHolders(access.holders("workspace:delete"))} can delete this workspace.
               </p>
             )}
           </Section>
@@ -111,7 +109,8 @@ export function SettingsPage(): ReactElement {
               <div className={`${classes.box} ${classes.danger}`}>
                 <p className={classes.words}>
                   <strong>Delete this workspace</strong>
-                  Its members and audit log are deleted, and no API key can access it. This can’t be undone.
+                  All memberships and the audit log are deleted, and no API key can access the workspace. This
+                  can’t be undone.
                 </p>
                 <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
                   Delete workspace

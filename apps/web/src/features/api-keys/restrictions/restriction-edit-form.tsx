@@ -18,13 +18,15 @@ interface RestrictionEditFormProps {
    * with a conflict.
    */
   readonly apiKey: ApiKey;
+  /** The field that gets the focus; the first one by default. */
+  readonly field: string | undefined;
   readonly onDone: () => void;
 }
 
 /**
  * Edits the restrictions of a key. After a conflict, the form restarts from the current settings.
  */
-export function RestrictionEditForm({ apiKey, onDone }: RestrictionEditFormProps): ReactElement {
+export function RestrictionEditForm({ apiKey, field, onDone }: RestrictionEditFormProps): ReactElement {
   const [base, setBase] = useState(apiKey);
   const [conflictedVersion, setConflictedVersion] = useState<number>();
   if (conflictedVersion === base.version && apiKey.version !== base.version) setBase(apiKey);
@@ -36,6 +38,7 @@ export function RestrictionEditForm({ apiKey, onDone }: RestrictionEditFormProps
       <Fields
         key={`fields-${base.version}`}
         base={base}
+        field={field}
         onDone={onDone}
         onConflict={() => setConflictedVersion(base.version)}
       />
@@ -45,11 +48,12 @@ export function RestrictionEditForm({ apiKey, onDone }: RestrictionEditFormProps
 
 interface FieldsProps {
   readonly base: ApiKey;
+  readonly field: string | undefined;
   readonly onDone: () => void;
   readonly onConflict: () => void;
 }
 
-function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
+function Fields({ base, field, onDone, onConflict }: FieldsProps): ReactElement {
   const [initialValues] = useState(() => readRestrictions(base));
   const form = useRestrictionForm(initialValues);
   useUnsavedInput(form.isDirty);
@@ -58,7 +62,12 @@ function Fields({ base, onDone, onConflict }: FieldsProps): ReactElement {
   const isConflict = change.failure?.code === "PRECONDITION_FAILED";
   const element = useRef<HTMLFormElement>(null);
   // The button that opened the form was removed.
-  useEffect(() => element.current?.querySelector<HTMLElement>("input, textarea")?.focus(), []);
+  const [focusedField] = useState(field);
+  useEffect(() => {
+    const find = (selector: string) => element.current?.querySelector<HTMLElement>(selector);
+    const chosen = focusedField && find(`[data-path$="${focusedField}"]`);
+    (chosen || find("input, textarea"))?.focus();
+  }, [focusedField]);
   const save = () => {
     if (!validateRestrictions(form)) return;
     const settings = changedSettings(initialValues, form.values);

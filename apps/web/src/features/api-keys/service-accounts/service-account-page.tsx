@@ -5,7 +5,7 @@ import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useRef } from "react";
 import { describeFailure } from "../../../server/failure.ts";
-import { roles, roleTitles } from "../../../server/roles.ts";
+import { roles } from "../../../server/roles.ts";
 import { type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
 import { useLoadingFailure } from "../../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../../server/use-session-changes.ts";
@@ -87,7 +87,7 @@ function Loaded({ workspace, account, canManage }: LoadedProps): ReactElement {
           </Link>
         }
         tags={account.isDisabled && <Tag>Disabled</Tag>}
-        explanation={`Service account with the role ${roleTitles[account.role].toLowerCase()}. Its API keys act with this role in this workspace only.`}
+        explanation={`Service account with the ${account.role} role. Its API keys act with this role in this workspace only.`}
         action={
           canManage && (
             <Group gap={8} wrap="nowrap">

@@ -1,15 +1,15 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { RequestVerdict } from "../../../server/trpc.ts";
-import { countOf } from "../../../ui/count.ts";
+import { formatCount } from "../../../ui/count.ts";
 import classes from "./verdict.module.css";
 
 const statusLabels: Readonly<Record<number, string>> = {
   200: "Allowed",
   401: "Not an API key",
   403: "Rejected",
-  404: "Allowed, but not found",
-  405: "Allowed, but wrong method",
+  404: "Allowed; the path doesn’t exist",
+  405: "Allowed; the method isn’t supported",
   429: "Rate limited",
 };
 
@@ -48,7 +48,7 @@ export function Verdict({ verdict, hasLink }: VerdictProps): ReactElement {
           {remaining !== null && (
             <div>
               <dt>Remaining requests</dt>
-              <dd>{countOf(remaining, "request", "requests")}</dd>
+              <dd>{formatCount(remaining)}</dd>
             </div>
           )}
           {keyId && (

@@ -1,0 +1,27 @@
+import { expect, test } from "vitest";
+import { type BulkAction, type BulkItems, toChange } from "./bulk-change.ts";
+
+const action: BulkAction<string> = {
+  verb: "Disable",
+  done: "disabled",
+  consequence: "Their requests are rejected.",
+  isDangerous: true,
+  skipped: "already disabled",
+  run: async () => undefined,
+};
+const keys: BulkItems<string> = {
+  items: ["CI", "Nightly"],
+  nameOf: (name) => name,
+  nouns: ["key", "keys"],
+  describe: () => "None of them has ever been used.",
+  describeError: () => undefined,
+  refresh: async () => undefined,
+};
+
+test.each([
+  [0, "None of them has ever been used."],
+  [1, "1 other selected key is already disabled. None of them has ever been used."],
+  [3, "3 other selected keys are already disabled. None of them has ever been used."],
+])("says that %i selected items are not changed", (count, description) => {
+  expect(toChange(action, keys, count)).toMatchObject({ title: "Disable 2 keys", description });
+});
