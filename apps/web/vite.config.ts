@@ -15,9 +15,8 @@ const bulkModules = /\/src\/ui\/bulk-(bar|change)\./;
 /** Modules of the logs and the recent activity, in one file, because the security page is at its limit of requests. */
 const eventModules =
   /\/src\/(features\/security\/(describe-device|use-factors-changed)|server\/(describe-event|(security-)?action-titles)|ui\/(log-filters|id-filter|day-filter|use-typed-text))\./;
-/** What only some pages and dialogs show: options with help texts, and why a policy rejects a key. */
+/** Options with help texts, which only some dialogs and the settings show. */
 const choiceModules = /\/src\/ui\/choice\./;
-const violationModules = /\/src\/ui\/describe-violation\./;
 const chartModules = /\/src\/ui\/(\w+-chart|usage-buckets)\./;
 /** The filters of the two logs with events of several people. */
 const personFilterModules = /\/src\/ui\/(person-select|use-person-search)\./;
@@ -50,15 +49,9 @@ function isShared(path: string): boolean {
     !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands/.test(
       path,
     ) &&
-    ![
-      tableModules,
-      bulkModules,
-      eventModules,
-      personFilterModules,
-      choiceModules,
-      violationModules,
-      chartModules,
-    ].some((modules) => modules.test(path))
+    ![tableModules, bulkModules, eventModules, personFilterModules, choiceModules, chartModules].some(
+      (modules) => modules.test(path),
+    )
   );
 }
 
@@ -99,7 +92,6 @@ export default defineConfig({
             },
             { name: "charts", test: chartModules },
             { name: "choice", test: choiceModules },
-            { name: "violations", test: violationModules },
             {
               name: "key-page",
               test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/(describe-restrictions|lifetimes))/,
