@@ -58,7 +58,9 @@ test("an owner sees the keys of all members with their use in the workspace", as
   await rowOf("Nightly sync")
     .getByRole("rowheader", { name: `Nightly sync ${startOf(key.key)}…` })
     .waitFor();
-  await rowOf("Nightly sync").getByRole("cell", { name: /^(This hour|In the last 2 hours)$/ }).waitFor();
+  await rowOf("Nightly sync")
+    .getByRole("cell", { name: /^(This hour|In the last 2 hours)$/ })
+    .waitFor();
   await rowOf("Nightly sync").getByRole("cell", { name: "1", exact: true }).waitFor();
   await rowOf("Short-lived").getByRole("cell", { name: "Never", exact: true }).waitFor();
   await rowOf("Short-lived").getByRole("cell", { name: "0", exact: true }).waitFor();

@@ -100,6 +100,11 @@ test("has a default for each quota", () => {
   });
 });
 
+test("by default, users can be members of as many workspaces as they may own", () => {
+  expect(readEnv({ MAX_WORKSPACES_PER_USER: "1000" }).quotas.membershipsPerUser).toBe(1_000);
+  expect(readEnv({ MAX_WORKSPACES_PER_USER: "10" }).quotas.membershipsPerUser).toBe(200);
+});
+
 test("logs requests only if enabled", () => {
   expect(readEnv({}).hasRequestLog).toBe(false);
   expect(readEnv({ REQUEST_LOG: "off" }).hasRequestLog).toBe(false);

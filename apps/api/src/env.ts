@@ -203,7 +203,10 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
     quotas: {
       keysPerUser: data.MAX_KEYS_PER_USER ?? defaultQuotas.keysPerUser,
       workspacesPerUser: data.MAX_WORKSPACES_PER_USER ?? defaultQuotas.workspacesPerUser,
-      membershipsPerUser: data.MAX_MEMBERSHIPS_PER_USER ?? defaultQuotas.membershipsPerUser,
+      // Users can be members of the workspaces that they may own.
+      membershipsPerUser:
+        data.MAX_MEMBERSHIPS_PER_USER ??
+        Math.max(defaultQuotas.membershipsPerUser, data.MAX_WORKSPACES_PER_USER ?? 0),
       membersPerWorkspace: data.MAX_MEMBERS_PER_WORKSPACE ?? defaultQuotas.membersPerWorkspace,
       serviceAccountsPerWorkspace:
         data.MAX_SERVICE_ACCOUNTS_PER_WORKSPACE ?? defaultQuotas.serviceAccountsPerWorkspace,

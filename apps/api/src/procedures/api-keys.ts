@@ -140,10 +140,7 @@ export const apiKeysRouter = createRouter({
         versions: version === undefined ? undefined : [version],
       };
       const changed = await ctx.transact((trx) => updateKey(trx, ctx.edit, change, ctx.services.quotas));
-      return presentManagedKey(
-        await ctx.read((db) => toListedKey(db, ctx.owner.userId, changed)),
-        ctx.owner,
-      );
+      return presentManagedKey(await ctx.read((db) => toListedKey(db, ctx.owner.userId, changed)), ctx.owner);
     }),
 
   /** The only response that contains the new secret. */
@@ -156,15 +153,10 @@ export const apiKeysRouter = createRouter({
     }),
 
   /** Ends the overlap of the key's old secrets. */
-  endOverlap: managedKeyProcedure
-    .input(keyInput({}))
-    .mutation(async ({ ctx }) => {
-      const changed = await ctx.transact((trx) => endKeyOverlap(trx, ctx.edit));
-      return presentManagedKey(
-        await ctx.read((db) => toListedKey(db, ctx.owner.userId, changed)),
-        ctx.owner,
-      );
-    }),
+  endOverlap: managedKeyProcedure.input(keyInput({})).mutation(async ({ ctx }) => {
+    const changed = await ctx.transact((trx) => endKeyOverlap(trx, ctx.edit));
+    return presentManagedKey(await ctx.read((db) => toListedKey(db, ctx.owner.userId, changed)), ctx.owner);
+  }),
 
   delete: managedKeyProcedure.input(keyInput({})).mutation(async ({ ctx }) => {
     await ctx.transact((trx) => deleteKey(trx, ctx.edit));

@@ -100,7 +100,8 @@ export function workspaceKeyColumns(
       minWidth: 120,
       grow: 0,
       rank: 3,
-      cell: ({ lastUsedAt }) => (lastUsedAt === null ? "Never" : <LastUseHour startsAt={lastUsedAt} isFirst />),
+      cell: ({ lastUsedAt }) =>
+        lastUsedAt === null ? "Never" : <LastUseHour startsAt={lastUsedAt} isFirst />,
     },
     {
       id: "recentUses",
