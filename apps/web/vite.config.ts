@@ -9,7 +9,7 @@ const referenceLibraries = /@scalar|vue|shiki|highlight/;
 const dialogLibraries =
   /@mantine\/core\/.*\/(Drawer|Modal|ModalBase|PasswordInput)\/|react-remove-scroll|react-style-singleton|use-sidecar|use-callback-ref|tslib|get-nonce/;
 const tableModules =
-  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(column-menu|data-table|describe-results|event-columns|filter-select|growing-table|list-table|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
+  /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(column-menu|data-table|describe-results|event-columns|filter-select|growing-table|list-table|omit-repeated|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
 /** Separate from the table, because logs and rejected requests can't be selected. */
 const bulkModules = /\/src\/ui\/bulk-(bar|change)\./;
 /** Modules of the logs and the recent activity, in one file, because the security page is at its limit of requests. */
