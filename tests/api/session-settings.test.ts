@@ -65,6 +65,7 @@ const expected: readonly Login[] = [
       enable_memoize: "off",
       enable_mergejoin: "off",
       enable_seqscan: "off",
+      idle_in_transaction_session_timeout: "900ms",
       jit: "off",
       lock_timeout: "100ms",
       plan_cache_mode: "force_generic_plan",

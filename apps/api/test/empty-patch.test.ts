@@ -30,6 +30,12 @@ test.each(patches)(
       `${app.baseUrl}/open/workspaces/${encodeId("workspace", workspaceId)}/webhooks`,
       { method: "POST", headers, body: JSON.stringify({ url: "https://example.com" }) },
     );
+    const keyspaces = `${app.baseUrl}/open/workspaces/${encodeId("workspace", workspaceId)}/keyspaces`;
+    const post = async (target: string, body: object) => {
+      const response = await fetch(target, { method: "POST", headers, body: JSON.stringify(body) });
+      return ((await response.json()) as { id: string }).id; // The API's response.
+    };
+    const keyspaceId = await post(keyspaces, { name: "Production", prefix: "sk" });
     const noticeId = createId("notice");
     await sql`
       insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
@@ -38,6 +44,8 @@ test.each(patches)(
       webhookId: ((await webhook.json()) as { id: string }).id, // The API's response.
       keyId: encodeId("key", id),
       noticeId: encodeId("notice", noticeId),
+      keyspaceId,
+      issuedKeyId: await post(`${keyspaces}/${keyspaceId}/keys`, { name: "Acme" }),
       userId: encodeId("user", userId),
       workspaceId: encodeId("workspace", workspaceId),
     };

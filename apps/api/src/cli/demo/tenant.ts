@@ -7,6 +7,7 @@ import { writeKeyHistory } from "@latchkey/db/write-key-history";
 import { createSlug } from "../../domain/slug.ts";
 import { type DemoSecrets, insertAccountRows, insertUsers } from "./accounts.ts";
 import { createAuditEvents } from "./audit-log.ts";
+import { insertIssuedKeys } from "./issued-keys.ts";
 import { createKeys, type DemoKey } from "./keys.ts";
 import { createPeople, type Person } from "./people.ts";
 import type { Random } from "./random.ts";
@@ -56,6 +57,7 @@ export async function createTenant(random: Random, instance: Instance, plan: Ten
     await insertWorkspaceRows(workspaceTrx, { ...tenant, from, plan });
     await insertKeys(workspaceTrx, tenant);
     await insertResources(workspaceTrx, tenant, instance);
+    await insertIssuedKeys(workspaceTrx, random, { workspaceId, from, now });
     const events = createAuditEvents(random, { ...tenant, now, name: plan.name, count: plan.eventCount });
     await insertPastRows(workspaceTrx, "audit_events", events);
     await insertAccountRows(workspaceTrx, random, { ...tenant, ...instance, workspaceName: plan.name });
