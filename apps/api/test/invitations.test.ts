@@ -408,7 +408,7 @@ test("one email address gets ten emails with invitations per hour, and beyond th
       urls.push((await first.owner.client.invitations.resend.mutate({ workspaceId: first.id, id })).url);
     }
     expect(urls).toEqual(Array.from({ length: 10 }, () => undefined));
-    // The limit is per recipient, whoever invites.
+    // The limit applies to the recipient, across all inviters.
     const token = tokenOf((await invite(second, email.toUpperCase())).url);
     expect(await openClient(emailing.baseUrl).client.invitations.preview.mutate({ token })).toMatchObject({
       email,

@@ -225,8 +225,8 @@ async function sendInvitation(
 const maxEmailsPerHour = 10;
 
 /**
- * Whether an invitation may be emailed: many accounts together could flood a mailbox. Beyond the limit, the inviter gets the
- * link, so that nobody can prevent other workspaces from inviting this person.
+ * Whether an invitation may be emailed. The limit keeps many accounts together from flooding one mailbox. Beyond it, the
+ * inviter gets the link instead of an error, because one workspace must not block the invitations of others.
  */
 async function consumeEmailRate(trx: Trx, email: string): Promise<boolean> {
   const digest = createHash("sha256").update(`invitations to ${email}`).digest();

@@ -302,7 +302,7 @@ describe("spending", () => {
 });
 
 describe("the caller", () => {
-  test("that is over its rate limit spends nothing", () => {
+  test("spends nothing if it is over its rate limit", () => {
     const limited = { ...caller, limit: { quota: 1, windowSeconds: 60 } };
     const own = counterOf(issued.keyId, balanceOf(5));
     const callerCounter = counterOf(limited.keyId);
@@ -324,7 +324,7 @@ describe("the caller", () => {
     expect(callerCounter.meters.windows.get(apiKeyLimitName)?.spent).toBe(1);
   });
 
-  test("that is disabled is rejected, and spends nothing", () => {
+  test("is rejected and spends nothing if it is disabled", () => {
     const { decision, own } = verifyOne({ callerFacts: { ...caller, isDisabled: true } });
     expect(decision).toEqual({ kind: "rejected", reason: "disabled" });
     expect(own.isChanged).toBe(false);

@@ -62,8 +62,8 @@ const keyOfSecret = `
   where former.hash = lookup.hash`;
 
 /**
- * The most keys of one digest. Two workspaces can import the same key, and the oldest ones are found, so that nobody can
- * displace a key by importing it again.
+ * The most keys that are read per digest. Several workspaces can store the same key. The oldest ones are read, so that storing
+ * a key again in other workspaces doesn't displace it.
  */
 const maxCandidates = 16;
 

@@ -41,7 +41,7 @@ const hourly = (quota: number, name = "requests", appliesAlways = true): RateLim
   appliesAlways,
 });
 
-/** Serves a crowd on a busy machine too: what is tested is the count and not the deadline. */
+/** Options for tests of exact counts: no request reaches its deadline, even on a busy machine. */
 const patient = { deadlineMs: 60_000, maxWaiting: 10_000 };
 
 /** Verifies one key with one request, and returns its code. */
