@@ -1,7 +1,6 @@
 import { parseArgs } from "node:util";
-import { type SubjectName, subjectNames } from "./subjects.ts";
 
-/** The options of a run of the benchmark. */
+/** The options of a run of a benchmark. */
 export interface BenchOptions {
   readonly rounds: number;
   /** The number of turns per measurement. A turn takes one second and runs between two turns of bare Koa. */
@@ -9,7 +8,7 @@ export interface BenchOptions {
   /** How long the same load runs before the first turn. */
   readonly warmUpSeconds: number;
   readonly connections: readonly number[];
-  readonly subjects: readonly SubjectName[];
+  readonly subjects: readonly string[];
   /** The number of requests after which the memory of a node is measured; 0 to skip it. */
   readonly memoryRequests: number;
   /** Whether docs/benchmarks.md is written. */
@@ -18,35 +17,44 @@ export interface BenchOptions {
   readonly command: string;
 }
 
-export const usage = `pnpm bench [options]
-  --rounds N        number of rounds; each measures every case (7)
+/** A benchmark, and its defaults. */
+export interface Benchmark {
+  /** The command without its options. */
+  readonly command: string;
+  readonly subjects: readonly string[];
+  /** The subjects of a run with `--quick`. */
+  readonly quickSubjects: readonly string[];
+  readonly connections: string;
+  readonly rounds: number;
+  readonly memoryRequests: number;
+}
+
+function usageOf({ command, subjects, connections, rounds, memoryRequests }: Benchmark): string {
+  return `${command} [options]
+  --rounds N        number of rounds; each measures every case (${rounds})
   --turns N         number of turns per measurement, one second each, after a second that isn't counted (1)
   --warm-up N       duration of the load before the first turn, in seconds (5)
-  --connections A,B numbers of connections (1,64,256)
-  --only A,B        of ${subjectNames.join(", ")}
-  --memory N        requests after which memory is measured, 0 to skip (1000000)
-  --quick           one round of one turn, without better-auth, the million keys and memory
+  --connections A,B numbers of connections (${connections})
+  --only A,B        of ${subjects.join(", ")}
+  --memory N        requests after which memory is measured, 0 to skip (${memoryRequests})
+  --quick           one round of one turn of the most important cases
   --write           write docs/benchmarks.md, which is the default without options
 `;
+}
 
-const quick = {
-  rounds: "1",
-  turns: "1",
-  "warm-up": "3",
-  memory: "0",
-  only: "node:http,koa,latchkey:one,latchkey:many",
-};
 /**
  * V8 compiles for about five seconds under full load, and longer for more code. Processes that run the same code
  * differ by 10%, so more rounds, each with new processes, are more accurate than more turns.
  */
-const full = { rounds: "7", turns: "1", "warm-up": "5", memory: "1000000", only: subjectNames.join() };
+const full = { turns: "1", "warm-up": "5" };
+const quick = { rounds: "1", turns: "1", "warm-up": "3", memory: "0" };
 
 /**
- * Returns undefined for `--help`.
+ * Returns the usage for `--help`.
  * @throws an Error that explains what is wrong with the command line.
  */
-export function readOptions(args: readonly string[]): BenchOptions | undefined {
+export function readOptions(args: readonly string[], benchmark: Benchmark): BenchOptions | string {
+  const usage = usageOf(benchmark);
   const text = { type: "string" } as const;
   const flag = { type: "boolean", default: false } as const;
   const { values } = parseArgs({
@@ -63,29 +71,33 @@ export function readOptions(args: readonly string[]): BenchOptions | undefined {
       help: flag,
     },
   });
-  if (values.help) return undefined;
-  const chosen = { connections: "1,64,256", ...(values.quick ? quick : full), ...values };
+  if (values.help) return usage;
+  const defaults = values.quick
+    ? { ...quick, only: benchmark.quickSubjects.join() }
+    : {
+        ...full,
+        rounds: String(benchmark.rounds),
+        memory: String(benchmark.memoryRequests),
+        only: benchmark.subjects.join(),
+      };
+  const chosen = { connections: benchmark.connections, ...defaults, ...values };
+  const readNumber = (name: string, text: string, least = 1): number => {
+    const number = Number(text);
+    if (!Number.isInteger(number) || number < least)
+      throw new Error(`--${name}: expected an integer of at least ${least}.\n${usage}`);
+    return number;
+  };
+  const subjects = chosen.only.split(",");
+  const unknown = subjects.find((name) => !benchmark.subjects.includes(name));
+  if (unknown !== undefined) throw new Error(`--only: unknown subject ${unknown}.\n${usage}`);
   return {
     rounds: readNumber("rounds", chosen.rounds),
     turns: readNumber("turns", chosen.turns),
     warmUpSeconds: readNumber("warm-up", chosen["warm-up"]),
     memoryRequests: readNumber("memory", chosen.memory, 0),
     connections: chosen.connections.split(",").map((number) => readNumber("connections", number)),
-    subjects: chosen.only.split(",").map(readSubject),
+    subjects,
     isWritten: values.write || args.length === 0,
-    command: ["pnpm bench", ...args].join(" "),
+    command: [benchmark.command, ...args].join(" "),
   };
-}
-
-function readNumber(name: string, text: string, least = 1): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < least)
-    throw new Error(`--${name}: expected an integer of at least ${least}.\n${usage}`);
-  return number;
-}
-
-function readSubject(name: string): SubjectName {
-  const subject = subjectNames.find((known) => known === name);
-  if (!subject) throw new Error(`--only: unknown subject ${name}.\n${usage}`);
-  return subject;
 }

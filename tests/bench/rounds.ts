@@ -2,7 +2,7 @@ import type { BenchCluster } from "./database/bench-cluster.ts";
 import { measureFlushMicroseconds } from "./measure/flush.ts";
 import { type Measurement, measure } from "./measure/measure.ts";
 import type { BenchOptions } from "./options.ts";
-import type { Prepared } from "./subjects.ts";
+import type { Subject } from "./subject.ts";
 
 /** One measurement of every case. */
 export interface Round {
@@ -11,7 +11,8 @@ export interface Round {
   readonly flushMicroseconds: number;
 }
 
-export interface RoundsOptions extends BenchOptions {
+export interface RoundsOptions
+  extends Pick<BenchOptions, "rounds" | "connections" | "warmUpSeconds" | "turns"> {
   readonly signal: AbortSignal;
   readonly onMeasurement: (measurement: Measurement) => void;
 }
@@ -22,7 +23,7 @@ export interface RoundsOptions extends BenchOptions {
  */
 export async function runRounds(
   cluster: BenchCluster,
-  { subjects, reference }: Prepared,
+  subjects: readonly Subject[],
   options: RoundsOptions,
 ): Promise<Round[]> {
   const { connections, warmUpSeconds, turns, signal, onMeasurement } = options;
@@ -32,7 +33,7 @@ export async function runRounds(
     const flushMicroseconds = measureFlushMicroseconds(cluster.directory);
     const measurements: Measurement[] = [];
     for (const { subject, count } of round % 2 === 0 ? forward : forward.toReversed()) {
-      const measuring = { connections: count, warmUpSeconds, turns, reference, signal };
+      const measuring = { connections: count, warmUpSeconds, turns, signal };
       const measurement = await measure(cluster, subject, measuring);
       onMeasurement(measurement);
       measurements.push(measurement);

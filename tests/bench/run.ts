@@ -1,65 +1,31 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { projectRoot } from "../support/product.ts";
-import { startBenchCluster } from "./database/bench-cluster.ts";
-import { measureMemory } from "./measure/memory.ts";
-import { type BenchOptions, readOptions, usage } from "./options.ts";
-import { describeMachine } from "./report/machine.ts";
 import { composeReport } from "./report/report.ts";
-import { describeMeasurement } from "./report/tables.ts";
-import { runRounds } from "./rounds.ts";
-import { prepareSubjects } from "./subjects.ts";
+import { runBenchmark } from "./run-benchmark.ts";
+import { prepareSubjects, subjectNames } from "./subjects.ts";
 
 // `pnpm bench`: compares admission with alternatives, and writes docs/benchmarks.md.
 
-const say = (line: string): void => console.info(line);
+const document = "benchmarks.md";
 
-async function bench(options: BenchOptions, signal: AbortSignal): Promise<void> {
-  const startedAt = performance.now();
-  await using stack = new AsyncDisposableStack();
-  const cluster = await startBenchCluster();
-  stack.defer(cluster.close);
-  const { settings } = cluster;
-  const settingsLine = Object.entries(settings).map(([name, value]) => `${name} = ${value}`);
-  say(`Postgres: ${settingsLine.join(", ")}`);
-  const prepared = await prepareSubjects(cluster, options.subjects, { say, signal });
-  const onMeasurement = (measurement: Parameters<typeof describeMeasurement>[0]): void =>
-    say(describeMeasurement(measurement));
-  const rounds = await runRounds(cluster, prepared, { ...options, signal, onMeasurement });
-  const many = prepared.subjects.find(({ name }) => name === "latchkey:many");
-  const memory =
-    many && options.memoryRequests > 0
-      ? await measureMemory(many, options.memoryRequests, signal)
-      : undefined;
-  const machine = await describeMachine(cluster);
-  const minutes = (performance.now() - startedAt) / 60_000;
-  const report = composeReport({ options, machine, settings, rounds, memory, minutes, date: new Date() });
-  if (options.isWritten) {
-    const path = join(projectRoot, "docs/benchmarks.md");
-    await writeFile(path, report + pagesSectionOf(await readFile(path, "utf8")));
-  }
-  say(`\n${report}`);
-}
+await runBenchmark({
+  command: "pnpm bench",
+  subjects: subjectNames,
+  quickSubjects: ["node:http", "koa", "latchkey:one", "latchkey:many"],
+  connections: "1,64,256",
+  rounds: 7,
+  memoryRequests: 1_000_000,
+  memorySubject: "latchkey:many",
+  prepare: prepareSubjects,
+  document,
+  compose: async (results) => composeReport(results) + (await readPagesSection()),
+});
 
 /** The last section of docs/benchmarks.md, which `pnpm bench:pages` and `pnpm bench:demo` are the source of. */
-function pagesSectionOf(document: string): string {
-  const start = document.indexOf("\n## Pages of the web app\n");
+async function readPagesSection(): Promise<string> {
+  const text = await readFile(join(projectRoot, "docs", document), "utf8");
+  const start = text.indexOf("\n## Pages of the web app\n");
   if (start < 0) throw new Error("docs/benchmarks.md has no section on pages.");
-  return document.slice(start);
-}
-
-/** The first signal ends the run, stops every process that it started and deletes its data. */
-const interruption = new AbortController();
-for (const name of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-  process.on(name, () => interruption.abort(new Error(`Ended by ${name}.`)));
-}
-
-try {
-  const options = readOptions(process.argv.slice(2));
-  if (options) await bench(options, interruption.signal);
-  else say(usage);
-} catch (thrown) {
-  const error: unknown = interruption.signal.aborted ? interruption.signal.reason : thrown;
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = 1;
+  return text.slice(start);
 }

@@ -4,8 +4,14 @@ import { authSecret, startNode } from "../support/product.ts";
 import { type BenchCluster, type DatabaseConnection, urlOf } from "./database/bench-cluster.ts";
 import { seedBetterAuth } from "./database/seed-better-auth.ts";
 import { type Restrictions, seedLatchkey } from "./database/seed-latchkey.ts";
-import { type ReferenceResponse, recordResponse, requireSameResponse } from "./servers/reference-response.ts";
+import {
+  benchPath,
+  type ReferenceResponse,
+  recordResponse,
+  requireSameResponse,
+} from "./servers/reference-response.ts";
 import { type RunningServer, startPeer } from "./servers/start-peer.ts";
+import { firstOf, type Progress, type Subject, startVerifiedPeer, withServer } from "./subject.ts";
 
 /**
  * In the order of the report and of each round. Subjects that are compared are measured shortly after one another.
@@ -25,24 +31,6 @@ export const subjectNames = [
 
 export type SubjectName = (typeof subjectNames)[number];
 
-/** A server with its data: one row of the report. */
-export interface Subject {
-  readonly name: SubjectName;
-  /** The keys that the load uses, equally often. */
-  readonly keys: readonly string[];
-  /** The database that counts uses; undefined for a server without a database. */
-  readonly store: { readonly address: DatabaseConnection; readonly countSql: string } | undefined;
-  /** Whether each key must be used once before the measurement. */
-  readonly remembersKeys: boolean;
-  readonly start: () => Promise<RunningServer>;
-}
-
-/** The subjects, and bare Koa as the reference. */
-export interface Prepared {
-  readonly subjects: readonly Subject[];
-  readonly reference: Subject;
-}
-
 export const manyKeys = 20_000;
 export const millionKeys = 1_000_000;
 
@@ -52,16 +40,9 @@ export const millionKeys = 1_000_000;
  */
 export async function prepareSubjects(
   cluster: BenchCluster,
-  names: readonly SubjectName[],
-  {
-    say,
-    signal,
-  }: {
-    /** Reports the progress. */
-    readonly say: (line: string) => void;
-    readonly signal: AbortSignal;
-  },
-): Promise<Prepared> {
+  names: readonly string[],
+  { say, signal }: Progress,
+): Promise<Subject[]> {
   const secrets = Array.from({ length: manyKeys }, () => createApiKey().secret);
   const first = secrets.slice(0, 1);
   const datasets: Record<SubjectName, Pick<Preparation, "keys" | "storedKeys" | "restrictions">> = {
@@ -78,16 +59,14 @@ export async function prepareSubjects(
   };
   const response = await recordReference(cluster, secrets);
   const subjects: Subject[] = [];
-  for (const name of names) {
+  for (const name of subjectNames.filter((name) => names.includes(name))) {
     signal.throwIfAborted();
     const dataset = datasets[name];
     const { storedKeys } = dataset;
     if (storedKeys > 0) say(`storing ${storedKeys.toLocaleString("en")} keys for ${name}`);
     subjects.push(await prepareSubject(cluster, { name, ...dataset, response }));
   }
-  const reference = await prepareSubject(cluster, { name: "koa", ...datasets.koa, response });
-  await cluster.admin.query("checkpoint");
-  return { subjects, reference };
+  return subjects;
 }
 
 interface Preparation {
@@ -101,14 +80,17 @@ interface Preparation {
 
 async function prepareSubject(cluster: BenchCluster, preparation: Preparation): Promise<Subject> {
   const { name, keys, storedKeys, restrictions, response } = preparation;
+  const path = benchPath;
+  const requests = keys.map((key) => ({ key }));
+  const startReference = () => startVerifiedPeer("koa.ts", { path, requests, response });
+  const common = { name, path, requests, usesPerRequest: 1, startReference };
   if (name === "koa" || name === "node:http") {
     const script = name === "koa" ? "koa.ts" : "node-http.ts";
     return {
-      name,
-      keys,
+      ...common,
       store: undefined,
       remembersKeys: false,
-      start: () => startVerifiedPeer(script, preparation),
+      start: () => startVerifiedPeer(script, { path, requests, response }),
     };
   }
   const address = await cluster.createDatabase(name);
@@ -117,16 +99,15 @@ async function prepareSubject(cluster: BenchCluster, preparation: Preparation): 
     const countSql = `select coalesce(sum("requestCount"), 0)::float8 as uses from apikey`;
     const start = () => startPeer("better-auth.ts", { response, database: address });
     await withServer(start, async ({ baseUrl }) => {
-      requireSameResponse(await recordResponse(baseUrl, keys[0] ?? ""), response);
+      requireSameResponse(await recordResponse(baseUrl + path, firstOf(requests)), response);
       await requireRejection(baseUrl);
     });
-    return { name, keys, store: { address, countSql }, remembersKeys: false, start };
+    return { ...common, store: { address, countSql }, remembersKeys: false, start };
   }
   await seedLatchkey(address, { secrets: keys, storedKeys, restrictions });
   const countSql = "select coalesce(sum(use_count), 0)::float8 as uses from key_counters";
   return {
-    name,
-    keys,
+    ...common,
     store: { address, countSql },
     remembersKeys: true,
     start: () => startLatchkey(address),
@@ -134,20 +115,8 @@ async function prepareSubject(cluster: BenchCluster, preparation: Preparation): 
 }
 
 /** Starts Latchkey as in production. */
-async function startLatchkey(address: DatabaseConnection): Promise<RunningServer> {
+export async function startLatchkey(address: DatabaseConnection): Promise<RunningServer> {
   return await startNode({ DATABASE_URL: urlOf(address), AUTH_SECRET: authSecret });
-}
-
-/** Starts a peer without a database, and checks that its response equals Latchkey's. */
-async function startVerifiedPeer(script: string, { response, keys }: Preparation): Promise<RunningServer> {
-  const peer = await startPeer(script, { response });
-  try {
-    requireSameResponse(await recordResponse(peer.baseUrl, keys[0] ?? ""), response);
-    return peer;
-  } catch (error) {
-    await peer.stop();
-    throw error;
-  }
 }
 
 /** Records a response of Latchkey, which the peers then return. */
@@ -160,21 +129,8 @@ async function recordReference(
   const start = () => startLatchkey(address);
   return await withServer(start, async ({ baseUrl }) => {
     await requireRejection(baseUrl);
-    return await recordResponse(baseUrl, secrets[0] ?? "");
+    return await recordResponse(baseUrl + benchPath, { key: secrets[0] ?? "" });
   });
-}
-
-/** Starts a server, and stops it after use. */
-export async function withServer<T>(
-  start: () => Promise<RunningServer>,
-  use: (server: RunningServer) => Promise<T>,
-): Promise<T> {
-  const server = await start();
-  try {
-    return await use(server);
-  } finally {
-    await server.stop();
-  }
 }
 
 /** @throws an Error if the server accepts a well-formed key that isn't stored. */

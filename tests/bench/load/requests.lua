@@ -1,12 +1,15 @@
--- wrk's part of `start-load.ts`: sends requests with the keys from standard input, one key per line, in turn and repeatedly.
--- All requests are built in advance.
+-- wrk's part of `start-load.ts`: sends the requests from standard input, one per line, in turn and repeatedly. A line has a
+-- key and, for a POST, a tab and the body. All requests are built in advance.
 
 local requests = {}
 local latest = 0
 
 function init()
-  for key in io.lines() do
-    requests[#requests + 1] = wrk.format("GET", nil, { ["Authorization"] = "Bearer " .. key })
+  for line in io.lines() do
+    local key, body = line:match("^([^\t]*)\t(.*)$")
+    local headers = { ["Authorization"] = "Bearer " .. (key or line) }
+    if body then headers["Content-Type"] = "application/json" end
+    requests[#requests + 1] = wrk.format(body and "POST" or "GET", nil, headers, body)
   end
 end
 

@@ -3,12 +3,20 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
+/** One request of a load: a POST if it has a body, otherwise a GET. */
+export interface LoadRequest {
+  /** The API key. */
+  readonly key: string;
+  /** JSON in one line. */
+  readonly body?: string;
+}
+
 /** The requests to send, and the duration. */
 export interface LoadOptions {
   /** The complete URL. */
   readonly url: string;
-  /** Used in turn, over any free connection. */
-  readonly keys: readonly string[];
+  /** Sent in turn, over any free connection. */
+  readonly requests: readonly LoadRequest[];
   /** Each connection sends its next request when it has the response to the last one. */
   readonly connections: number;
   /** An integer. */
@@ -40,7 +48,7 @@ export interface RunningLoad {
  *   breaks, or if there is no response at all.
  */
 export function startLoad(
-  { url, keys, connections, seconds }: LoadOptions,
+  { url, requests, connections, seconds }: LoadOptions,
   signal: AbortSignal,
 ): RunningLoad {
   const script = join(import.meta.dirname, "requests.lua");
@@ -60,8 +68,12 @@ export function startLoad(
   ended.catch(() => undefined); // LoadClients that await the promise get the error.
   if (child.pid === undefined) throw new Error("wrk can't be started. Is it installed?");
   child.stdin.on("error", () => undefined); // If wrk ends without reading, reading its report fails.
-  child.stdin.end(keys.map((key) => `${key}\n`).join(""));
+  child.stdin.end(requests.map(toLine).join(""));
   return { pid: child.pid, ended };
+}
+
+function toLine({ key, body }: LoadRequest): string {
+  return body === undefined ? `${key}\n` : `${key}\t${body}\n`;
 }
 
 /** The output of `requests.lua`. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import type { BenchCluster } from "../database/bench-cluster.ts";
-import type { Subject } from "../subjects.ts";
+import type { Subject } from "../subject.ts";
 
 /** Counts that a database has recorded. */
 export interface DatabaseCounts {
@@ -44,14 +44,14 @@ export async function readCounts(
  * @throws an Error if the counts don't match the responses, or can't have been durable before them.
  */
 export function checkCounts(
-  name: string,
+  { name, usesPerRequest }: Pick<Subject, "name" | "usesPerRequest">,
   {
     before,
     after,
     total,
   }: { readonly before: DatabaseCounts; readonly after: DatabaseCounts; readonly total: LoadTotals },
 ): number {
-  const counted = after.uses - before.uses;
+  const counted = (after.uses - before.uses) / usesPerRequest;
   const counts = `${name}: answered ${total.answered}, counted ${counted}, sent at most ${total.sent}`;
   if (!(total.answered <= counted && counted <= total.sent))
     throw new Error(`Not counted exactly: ${counts}.`);

@@ -1,16 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { BenchCluster } from "../database/bench-cluster.ts";
 import { type LoadReport, type RunningLoad, startLoad } from "../load/start-load.ts";
-import { benchPath } from "../servers/reference-response.ts";
 import type { RunningServer } from "../servers/start-peer.ts";
-import { type Subject, type SubjectName, withServer } from "../subjects.ts";
+import { type Subject, withServer } from "../subject.ts";
 import { checkCounts, type LoadTotals, readCounts } from "./database-counts.ts";
 import { type ResourceCounters, readResourceCounters } from "./resource-counters.ts";
 import { mean, median } from "./statistics.ts";
 
 /** One measurement of a subject at one number of connections. Processor times are per request. */
 export interface Measurement {
-  readonly subject: SubjectName;
+  readonly subject: string;
   readonly connections: number;
   /** The median of the turns, like the latencies. */
   readonly requestsPerSecond: number;
@@ -40,8 +39,6 @@ export interface MeasuringOptions {
   readonly warmUpSeconds: number;
   /** The number of turns. Each takes one second, after a second that isn't counted. */
   readonly turns: number;
-  /** Bare Koa, which is measured between the turns. */
-  readonly reference: Subject;
   /** Ends the measurement and its processes. */
   readonly signal: AbortSignal;
 }
@@ -60,7 +57,7 @@ export async function measure(
   // Ensures that no checkpoint happens during the turns: the next scheduled one is five minutes away.
   await cluster.admin.query("checkpoint");
   const before = await readCounts(cluster, subject);
-  const { turns, total } = await withServer(options.reference.start, (koa) =>
+  const { turns, total } = await withServer(subject.startReference, (koa) =>
     withServer(subject.start, (server) => takeTurns(cluster, { ...options, subject, server, koa })),
   );
   const after = await readCounts(cluster, subject);
@@ -85,7 +82,7 @@ export async function measure(
     postgresMicroseconds: hasCounts && perRequest("postgres"),
     walBytes: hasCounts && perRequest("walBytes"),
     lostShare: medianTurn(({ used }) => used.lostShare),
-    requestsPerFlush: hasCounts && checkCounts(subject.name, { before, after, total }),
+    requestsPerFlush: hasCounts && checkCounts(subject, { before, after, total }),
   };
 }
 
@@ -128,12 +125,12 @@ async function takeTurns(
   },
 ): Promise<TurnResults> {
   const { subject, server, connections, signal } = options;
-  const url = `${server.baseUrl}${benchPath}`;
+  const url = `${server.baseUrl}${subject.path}`;
   let total: LoadTotals = { answered: 0, sent: 0, maxConnections: 0 };
   const start = (seconds: number, count = connections): RunningLoad => {
-    // Each load continues with the key after the last one used.
-    const keys = rotate(subject.keys, total.answered);
-    const load = startLoad({ url, keys, connections: count, seconds }, signal);
+    // Each load continues with the request after the last one sent.
+    const requests = rotate(subject.requests, total.answered);
+    const load = startLoad({ url, requests, connections: count, seconds }, signal);
     const ended = load.ended.then((report) => {
       total = addLoad(total, report, count);
       return report;
@@ -142,16 +139,16 @@ async function takeTurns(
     return { ...load, ended };
   };
   const runKoa = (seconds: number): Promise<LoadReport> => {
-    const url = `${options.koa.baseUrl}${benchPath}`;
-    return startLoad({ url, keys: subject.keys, connections, seconds }, signal).ended;
+    const url = `${options.koa.baseUrl}${subject.path}`;
+    return startLoad({ url, requests: subject.requests, connections, seconds }, signal).ended;
   };
   // Runs one turn that isn't counted first, because a server is slower right after another one ran.
   const measureKoa = async (): Promise<LoadReport> => {
     await runKoa(turnSeconds);
     return await runKoa(turnSeconds);
   };
-  if (subject.remembersKeys && subject.keys.length > 1) {
-    for (let attempt = 0; attempt < firstAttempts && total.answered < subject.keys.length; attempt += 1)
+  if (subject.remembersKeys && subject.requests.length > 1) {
+    for (let attempt = 0; attempt < firstAttempts && total.answered < subject.requests.length; attempt += 1)
       await start(firstSeconds, firstConnections).ended;
   }
   await start(options.warmUpSeconds).ended;

@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { startLoad } from "../load/start-load.ts";
-import { benchPath } from "../servers/reference-response.ts";
-import type { Subject } from "../subjects.ts";
+import type { Subject } from "../subject.ts";
 import { measureHeapBytes } from "./heap.ts";
 
 /** The memory of a node before and after its requests, in bytes. */
@@ -32,10 +31,10 @@ export async function measureMemory(
   try {
     const idle = await readMemory(server.pid);
     const { baseUrl, pid } = server;
-    const url = `${baseUrl}${benchPath}`;
+    const url = `${baseUrl}${subject.path}`;
     let answered = 0;
     for (let run = 0; run < maxRuns && answered < requests; run += 1) {
-      const load = { url, keys: subject.keys, connections: 64, seconds: runSeconds };
+      const load = { url, requests: subject.requests, connections: 64, seconds: runSeconds };
       answered += (await startLoad(load, signal).ended).answered;
     }
     if (answered < requests) throw new Error(`The server is too slow for ${requests} requests.`);

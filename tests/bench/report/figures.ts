@@ -1,11 +1,10 @@
 import type { Measurement } from "../measure/measure.ts";
 import { median } from "../measure/statistics.ts";
 import type { Round } from "../rounds.ts";
-import type { SubjectName } from "../subjects.ts";
 
 /** One subject at one number of connections. */
 export interface Case {
-  readonly subject: SubjectName;
+  readonly subject: string;
   readonly connections: number;
 }
 

@@ -1,38 +1,17 @@
-import type { Settings } from "../database/settings.ts";
 import type { MemoryFigures } from "../measure/memory.ts";
 import { median } from "../measure/statistics.ts";
-import type { BenchOptions } from "../options.ts";
-import type { Round } from "../rounds.ts";
 import { betterAuthPoolSize } from "../servers/better-auth-options.ts";
-import type { Machine } from "./machine.ts";
 import { tableOfRequirements } from "./requirements.ts";
-import { milliseconds, renderTable, tableOf } from "./tables.ts";
-
-/** The results of a run. */
-export interface BenchResults {
-  readonly options: BenchOptions;
-  readonly machine: Machine;
-  readonly settings: Settings;
-  readonly rounds: readonly Round[];
-  readonly memory: MemoryFigures | undefined;
-  readonly minutes: number;
-  readonly date: Date;
-}
+import { type BenchResults, describeRun, describeSetup, explanationOfTables, sectionOf } from "./sections.ts";
+import { milliseconds, renderTable, subjectTitles } from "./tables.ts";
 
 /** Creates the text of docs/benchmarks.md. */
 export function composeReport(results: BenchResults): string {
-  const { options, machine, settings, rounds, memory, minutes, date } = results;
+  const { options, rounds, memory } = results;
   const flush = median(rounds.map(({ flushMicroseconds }) => flushMicroseconds));
-  const lost = rounds.flatMap(({ measurements }) => measurements.map(({ lostShare }) => lostShare * 100));
-  const listOf = (pairs: readonly (readonly [string, string])[]): string =>
-    renderTable(["", ""], pairs, () => true);
   return `# Benchmarks
 
-Written by \`${options.command}\` on ${date.toISOString().slice(0, 10)}. The run took ${minutes.toFixed(0)} minutes and \
-has ${options.rounds === 1 ? "one round" : `${options.rounds} rounds; the figures are medians of the rounds`}. \
-Each measurement has ${options.turns === 1 ? "one turn" : `${options.turns} turns`} of one second. It starts with a \
-warm-up of ${options.warmUpSeconds} s, a second that is not counted precedes each turn, and turns alternate with turns of \
-bare Koa. All requests are \`GET /open/global/config\`, admitted and counted: each use is committed to disk before its \
+${describeRun(results)} All requests are \`GET /open/global/config\`, admitted and counted: each use is committed to disk before its \
 response is sent.
 
 ## Requirements
@@ -45,34 +24,17 @@ parentheses. "Met" compares this median with the requirement, and is inconclusiv
 others don't. One flush takes ${milliseconds(flush)} ms here. On another disk, a flush can take many times as long, and a \
 request that waits for it takes longer by as much.
 
-${options.connections.map((connections) => sectionOf(rounds, connections)).join("\n\n")}
+${options.connections.map((connections) => sectionOf(rounds, subjectTitles, connections)).join("\n\n")}
 
-"Node", "Postgres" and "generator" are processor times in microseconds per request, user and system: of the server's Node
-process, of all Postgres processes together, and of the load generator. "WAL bytes" is the size of the write-ahead log per
-request, between checkpoints. "Requests per flush" is the number of responses per flush of that log, over the whole life of
-the server. With 20,000 keys, this includes the first use of each key, over 64 connections.
+${explanationOfTables} With 20,000 keys, this includes the first use of each key, over 64 connections.
 
 ## Memory
 
 ${memory ? describeMemory(memory) : "Not measured in this run."}
 
-## Machine, versions, settings
-
-${listOf([...machine.hardware, ...machine.versions])}
-
-During the measurements, other programs, and other machines on the same hardware, took ${median(lost).toFixed(1)}% of the \
-processor time (median; ${Math.max(...lost).toFixed(1)}% in the worst measurement).
-
-These settings were read from the running Postgres. They are the settings of Latchkey's embedded Postgres:
-
-${listOf(Object.entries(settings))}
+${describeSetup(results)}
 
 ${method}`;
-}
-
-function sectionOf(rounds: readonly Round[], connections: number): string {
-  const title = connections === 1 ? "One connection" : `${connections} connections`;
-  return `## ${title}\n\n${tableOf(rounds, connections)}`;
 }
 
 function describeMemory({ requests, idle, after }: MemoryFigures): string {

@@ -2,7 +2,8 @@ import { median } from "../measure/statistics.ts";
 import type { Round } from "../rounds.ts";
 import type { SubjectName } from "../subjects.ts";
 import { throughputRatios, valuesOf } from "./figures.ts";
-import { fixed, medianOrUndefined, milliseconds, renderTable } from "./tables.ts";
+import { rowOfMultiple, rowOfShare, spread, verdictOf } from "./requirement-rows.ts";
+import { milliseconds, renderTable } from "./tables.ts";
 
 /** Shares of bare Koa's requests per second, at the same number of connections. */
 const shares = [
@@ -33,7 +34,7 @@ type Kind = keyof typeof keys;
 /** The required figures as a table. */
 export function tableOfRequirements(rounds: readonly Round[]): string {
   const rows = [
-    ...shares.map((share) => rowOfShare(rounds, share)),
+    ...shares.map((share) => rowOfShare(rounds, { ...share, what: keys[share.subject] })),
     rowOfBetterAuth(rounds, "latchkey:one", "better-auth:one"),
     rowOfBetterAuth(rounds, "latchkey:many", "better-auth:many"),
     rowOfMillion(rounds, 64),
@@ -48,24 +49,10 @@ export function tableOfRequirements(rounds: readonly Round[]): string {
   return renderTable(["measure", "required", "stretch goal", "measured", "met"], rows, () => true);
 }
 
-function rowOfShare(rounds: readonly Round[], share: (typeof shares)[number]): string[] {
-  const { subject, connections, required, stretch } = share;
-  const ratios = valuesOf(rounds, "koaShare", { subject, connections });
-  const what = `${keys[subject]}, ${connections} connections: share of bare Koa's requests/s`;
-  const holds = verdictOf(
-    ratios,
-    (value) => value >= required,
-    (value) => value >= stretch,
-  );
-  return [what, `≥ ${required}`, `≥ ${stretch}`, spread(ratios, (ratio) => fixed(ratio, 2)), holds];
-}
-
-function rowOfBetterAuth(rounds: readonly Round[], subject: Kind, peer: SubjectName): string[] {
-  const connections = 64;
-  const ratios = throughputRatios(rounds, { subject, connections }, { subject: peer, connections });
-  const what = `${keys[subject]}, 64 connections: multiple of better-auth's requests/s`;
-  const holds = verdictOf(ratios, (value) => value >= betterAuthMultiple);
-  return [what, `≥ ${betterAuthMultiple}`, "–", spread(ratios, (ratio) => fixed(ratio, 1)), holds];
+function rowOfBetterAuth(rounds: readonly Round[], subject: Kind, to: SubjectName): string[] {
+  const toWhat = "better-auth's requests/s";
+  const of = { subject, what: keys[subject], connections: 64 };
+  return rowOfMultiple(rounds, { ...of, to, toWhat, required: betterAuthMultiple });
 }
 
 function rowOfMillion(rounds: readonly Round[], connections: number): string[] {
@@ -106,26 +93,4 @@ function rowOfAdded(rounds: readonly Round[], subject: Kind): string[] {
   const required = `< 1 ms + one flush = ${milliseconds(bound)} ms`;
   const measured = spread(added, (microseconds) => `${milliseconds(microseconds)} ms`);
   return [what, required, "–", measured, verdictOf(added, (value) => value < bound)];
-}
-
-/** The median, and the range of the rounds. */
-function spread(values: readonly number[], write: (value: number) => string): string {
-  if (values.length === 0) return "–";
-  const middle = write(median(values));
-  if (values.length === 1) return middle;
-  return `${middle} (${write(Math.min(...values))} to ${write(Math.max(...values))})`;
-}
-
-/** Whether the median meets the bound; inconclusive if some rounds meet the same bound and others don't. */
-function verdictOf(
-  values: readonly number[],
-  isEnough: (value: number) => boolean,
-  isStretch: (value: number) => boolean = () => false,
-): string {
-  const middle = medianOrUndefined(values);
-  if (middle === undefined) return "not measured";
-  const verdict = isStretch(middle) ? "yes, and the stretch goal" : isEnough(middle) ? "yes" : "no";
-  const holds = isStretch(middle) ? isStretch : isEnough;
-  const isInconclusive = values.some(holds) && !values.every(holds);
-  return isInconclusive ? `${verdict} (inconclusive)` : verdict;
 }

@@ -1,7 +1,7 @@
 import type { Measurement } from "../measure/measure.ts";
 import { median } from "../measure/statistics.ts";
 import type { Round } from "../rounds.ts";
-import { type SubjectName, subjectNames } from "../subjects.ts";
+import type { SubjectName } from "../subjects.ts";
 import { medianOf } from "./figures.ts";
 
 /** The subjects' names in the report. */
@@ -18,15 +18,19 @@ export const subjectTitles: Readonly<Record<SubjectName, string>> = {
   "better-auth:many": "better-auth, 20,000 keys",
 };
 
-/** The table for one number of connections. */
-export function tableOf(rounds: readonly Round[], connections: number): string {
-  const measured = subjectNames.filter(
+/** The table for one number of connections, with the titles of the subjects in the order of the rows. */
+export function tableOf(
+  rounds: readonly Round[],
+  titles: Readonly<Record<string, string>>,
+  connections: number,
+): string {
+  const measured = Object.keys(titles).filter(
     (subject) => medianOf(rounds, "requestsPerSecond", { subject, connections }) !== undefined,
   );
   const rows = measured.map((subject) => {
     const of = { subject, connections };
     return [
-      subjectTitles[subject],
+      titles[subject] ?? subject,
       count(medianOf(rounds, "requestsPerSecond", of)),
       fixed(medianOf(rounds, "koaShare", of), 2),
       milliseconds(medianOf(rounds, "p50Microseconds", of)),
@@ -38,7 +42,7 @@ export function tableOf(rounds: readonly Round[], connections: number): string {
       fixed(medianOf(rounds, "requestsPerFlush", of), 1),
     ];
   });
-  const titles = [
+  const columns = [
     "",
     "requests/s",
     "share of bare Koa",
@@ -50,7 +54,7 @@ export function tableOf(rounds: readonly Round[], connections: number): string {
     "WAL bytes",
     "requests per flush",
   ];
-  return renderTable(titles, rows);
+  return renderTable(columns, rows);
 }
 
 /** One measurement in one line, to show progress. */

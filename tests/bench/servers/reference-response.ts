@@ -1,5 +1,6 @@
 import { Agent, type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
+import type { LoadRequest } from "../load/start-load.ts";
 
 /** The response that all servers give: headers, as names and values, and the body. */
 export interface ReferenceResponse {
@@ -21,29 +22,29 @@ const timeoutMs = 10_000;
  * Records the response to a request like those of the load, over a keep-alive connection that was used before.
  * @throws an Error unless the status is 200.
  */
-export async function recordResponse(baseUrl: string, key: string): Promise<ReferenceResponse> {
+export async function recordResponse(url: string, request: LoadRequest): Promise<ReferenceResponse> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   try {
-    await send(agent, baseUrl, key);
-    return await send(agent, baseUrl, key);
+    await send(agent, url, request);
+    return await send(agent, url, request);
   } finally {
     agent.destroy();
   }
 }
 
-async function send(agent: Agent, baseUrl: string, key: string): Promise<ReferenceResponse> {
+async function send(agent: Agent, url: string, { key, body: sent }: LoadRequest): Promise<ReferenceResponse> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const headers = { Authorization: `Bearer ${key}` };
-    const call = request(
-      `${baseUrl}${benchPath}`,
-      { agent, headers, signal: AbortSignal.timeout(timeoutMs) },
-      resolve,
-    );
+    const headers = {
+      Authorization: `Bearer ${key}`,
+      ...(sent !== undefined && { "Content-Type": "application/json" }),
+    };
+    const method = sent === undefined ? "GET" : "POST";
+    const call = request(url, { agent, headers, method, signal: AbortSignal.timeout(timeoutMs) }, resolve);
     call.on("error", reject);
-    call.end();
+    call.end(sent);
   });
   const body = await text(response);
-  if (response.statusCode !== 200) throw new Error(`${baseUrl} returned ${response.statusCode}: ${body}`);
+  if (response.statusCode !== 200) throw new Error(`${url} returned ${response.statusCode}: ${body}`);
   const all = pairUp(response.rawHeaders);
   return {
     headers: all.filter(([name]) => !automaticHeaders.has(name.toLowerCase())),
@@ -52,7 +53,7 @@ async function send(agent: Agent, baseUrl: string, key: string): Promise<Referen
   };
 }
 
-/** The path that the load requests. */
+/** The path of the requests that measure admission. */
 export const benchPath = "/open/global/config";
 
 /** @throws an Error if a peer's response differs from the expected one, except for the date and the request ID. */
