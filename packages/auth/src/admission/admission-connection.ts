@@ -15,6 +15,7 @@ const closeTimeoutMs = 500;
  */
 export class AdmissionConnection {
   readonly #connection: DatabaseConnection;
+  readonly #applicationName: string;
   readonly #onOpen: () => void;
   readonly #backoff = new ReconnectBackoff();
   #client: pg.Client | undefined;
@@ -25,9 +26,19 @@ export class AdmissionConnection {
   #silentSince = 0;
   #isClosed = false;
 
-  /** @param onOpen called each time a connection has been opened, before the first statement on it. */
-  constructor(connection: DatabaseConnection, onOpen: () => void = () => undefined) {
+  /**
+   * @param options.applicationName shown in `pg_stat_activity`.
+   * @param options.onOpen called each time a connection has been opened, before the first statement on it.
+   */
+  constructor(
+    connection: DatabaseConnection,
+    {
+      applicationName,
+      onOpen = () => undefined,
+    }: { readonly applicationName: string; readonly onOpen?: () => void },
+  ) {
     this.#connection = connection;
+    this.#applicationName = applicationName;
     this.#onOpen = onOpen;
   }
 
@@ -84,7 +95,7 @@ export class AdmissionConnection {
 
   async #open(): Promise<pg.Client> {
     const client = new pg.Client({
-      ...clientConfig(this.#connection, "latchkey admission"),
+      ...clientConfig(this.#connection, this.#applicationName),
       connectionTimeoutMillis: connectTimeoutMs,
       pipeline: true,
       options: startupOptions("latchkey_admission", sessionSettings),

@@ -50,9 +50,12 @@ export class Admission {
     this.#cache = new FactsCache(options.maxCachedFacts ?? 200_000);
     // The database may have lost its latest changes: a standby was promoted, or a backup was restored. The next changes then
     // reuse the versions of the lost ones, and facts from before would seem current.
-    this.#connection = new AdmissionConnection(options.connection, () => {
-      this.#cache.invalidate();
-      this.#epoch += 1;
+    this.#connection = new AdmissionConnection(options.connection, {
+      applicationName: "latchkey admission",
+      onOpen: () => {
+        this.#cache.invalidate();
+        this.#epoch += 1;
+      },
     });
     this.#onStatement = options.onStatement ?? (() => undefined);
     this.#onFailure = options.onFailure ?? (() => undefined);

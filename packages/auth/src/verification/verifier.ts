@@ -74,7 +74,10 @@ export class Verifier {
   constructor(options: AdmissionOptions) {
     this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
-    this.#connection = new AdmissionConnection(options.connection, () => this.#keys.invalidate());
+    this.#connection = new AdmissionConnection(options.connection, {
+      applicationName: "latchkey verification",
+      onOpen: () => this.#keys.invalidate(),
+    });
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.#scheduler = new Scheduler<PendingVerification>(
       {
