@@ -70,7 +70,11 @@ const expected: readonly Login[] = [
   { name: "latchkey statistics", role: "latchkey_admission", settings: pool },
   { name: "latchkey inspection", role: "latchkey_admission", settings: reads },
   { name: "latchkey admission", role: "latchkey_admission", settings: admission },
-  { name: "latchkey verification", role: "latchkey_admission", settings: admission },
+  {
+    name: "latchkey verification",
+    role: "latchkey_admission",
+    settings: { ...admission, statement_timeout: "700ms" },
+  },
 ];
 
 let instance: TestInstance;

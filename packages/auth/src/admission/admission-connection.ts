@@ -16,6 +16,7 @@ const closeTimeoutMs = 500;
 export class AdmissionConnection {
   readonly #connection: DatabaseConnection;
   readonly #applicationName: string;
+  readonly #settings: readonly string[];
   readonly #onOpen: () => void;
   readonly #backoff = new ReconnectBackoff();
   #client: pg.Client | undefined;
@@ -28,17 +29,27 @@ export class AdmissionConnection {
 
   /**
    * @param options.applicationName shown in `pg_stat_activity`.
+   * @param options.statementTimeoutMs when Postgres cancels a statement, in milliseconds.
    * @param options.onOpen called each time a connection has been opened, before the first statement on it.
    */
   constructor(
     connection: DatabaseConnection,
     {
       applicationName,
+      statementTimeoutMs,
       onOpen = () => undefined,
-    }: { readonly applicationName: string; readonly onOpen?: () => void },
+    }: {
+      readonly applicationName: string;
+      readonly statementTimeoutMs?: number;
+      readonly onOpen?: () => void;
+    },
   ) {
     this.#connection = connection;
     this.#applicationName = applicationName;
+    // Of two settings with one name, the last one applies.
+    this.#settings = statementTimeoutMs
+      ? [...sessionSettings, `statement_timeout=${statementTimeoutMs}`]
+      : sessionSettings;
     this.#onOpen = onOpen;
   }
 
@@ -98,7 +109,7 @@ export class AdmissionConnection {
       ...clientConfig(this.#connection, this.#applicationName),
       connectionTimeoutMillis: connectTimeoutMs,
       pipeline: true,
-      options: startupOptions("latchkey_admission", sessionSettings),
+      options: startupOptions("latchkey_admission", this.#settings),
     });
     const forget = (): void => {
       if (this.#client === client) this.#client = undefined;

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey, digestKey } from "../key-format.ts";
 import type { RateLimit } from "./meters.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
@@ -661,5 +661,98 @@ describe("faults", () => {
     expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 2 });
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 1 });
     expect(await verify(node, space, key)).toBe("VALID");
+  });
+});
+
+/** Makes every change to the counter of a key fail with this SQLSTATE. */
+async function failChanges(
+  { id }: Pick<TestIssuedKey, "id">,
+  code: string,
+  { when = "before" }: { readonly when?: "before" | "on commit" } = {},
+): Promise<void> {
+  const name = sql.id(`fail_${id.replaceAll("-", "")}`);
+  await execute(sql`
+    create function ${name}() returns trigger language plpgsql as $$
+    begin raise exception 'poisoned' using errcode = ${sql.lit(code)}; end $$`);
+  const timing =
+    when === "before" ? sql`trigger ${name} before update` : sql`constraint trigger ${name} after update`;
+  await execute(sql`
+    create ${timing} on key_counters ${when === "before" ? sql`` : sql`deferrable initially deferred`}
+    for each row when (new.key_id = ${sql.lit(id)}) execute function ${name}()`);
+  onTestFinished(async () => {
+    await execute(sql`drop trigger ${name} on key_counters`);
+  });
+}
+
+describe("a batch that fails", () => {
+  /** Several tenants, each with a key, and one more whose key is broken. */
+  async function addTenants() {
+    const spaces = await Promise.all(Array.from({ length: 6 }, () => addKeyspace()));
+    const keys = [];
+    for (const space of spaces) keys.push({ space, key: await issueKey(space, { credits: 100 }) });
+    const [poisoned, ...others] = keys;
+    if (!poisoned) throw new Error("There are no keys.");
+    return { poisoned, others };
+  }
+
+  test.each([
+    ["statement timeout", "57014", 1],
+    ["deadlock", "40P01", 1],
+    ["value out of range", "22003", 1],
+    ["lock timeout", "55P03", 0],
+  ])("because of one key's %s fails only the requests for this key", async (_, code, reported) => {
+    const failures: unknown[] = [];
+    const node = openNode({ onFailure: (error) => failures.push(error) });
+    const { poisoned, others } = await addTenants();
+    for (const { space, key } of [poisoned, ...others]) expect(await verify(node, space, key)).toBe("VALID");
+    await failChanges(poisoned.key, code);
+    const codes = await Promise.all(
+      [...others.slice(0, 3), poisoned, ...others.slice(3)].map(({ space, key }) => verify(node, space, key)),
+    );
+    expect(codes).toEqual(["VALID", "VALID", "VALID", "unavailable", "VALID", "VALID"]);
+    expect(failures).toHaveLength(reported);
+    expect(await readCounter(poisoned.key.id)).toMatchObject({ uses: 1, credits: 99 });
+    expect(await readCounter(poisoned.space.caller.id)).toMatchObject({ uses: 1 });
+    for (const { space, key } of others) {
+      expect(await readCounter(key.id)).toMatchObject({ uses: 2, credits: 98 });
+      expect(await readCounter(space.caller.id)).toMatchObject({ uses: 2 });
+    }
+  });
+
+  test("because a request can't be decided fails only this request", async () => {
+    const node = openNode();
+    const { poisoned, others } = await addTenants();
+    await execute(sql`update issued_keys set limits = '5' where id = ${poisoned.key.id}`);
+    const codes = await Promise.all([poisoned, ...others].map(({ space, key }) => verify(node, space, key)));
+    expect(codes).toEqual(["unavailable", ...others.map(() => "VALID")]);
+  });
+
+  test("during its commit is unavailable as a whole, because it may have been committed", async () => {
+    const failures: unknown[] = [];
+    const node = openNode({ onFailure: (error) => failures.push(error) });
+    const { poisoned, others } = await addTenants();
+    for (const { space, key } of [poisoned, ...others]) expect(await verify(node, space, key)).toBe("VALID");
+    await failChanges(poisoned.key, "40P01", { when: "on commit" });
+    const codes = await Promise.all([poisoned, ...others].map(({ space, key }) => verify(node, space, key)));
+    expect(new Set(codes)).toEqual(new Set(["unavailable"]));
+    expect(failures).toHaveLength(1);
+    for (const { space, key } of others) expect(await verify(node, space, key)).toBe("VALID");
+  });
+
+  test("leaves the requests of later batches alone", async () => {
+    const node = openNode(patient);
+    const { poisoned, others } = await addTenants();
+    for (const { space, key } of [poisoned, ...others]) expect(await verify(node, space, key)).toBe("VALID");
+    await failChanges(poisoned.key, "40P01", { when: "on commit" });
+    const { space, key } = poisoned;
+    const many = Array.from({ length: 500 }, () => verificationOf(key));
+    // The first request fills a batch.
+    const request = { address: undefined, name: undefined, verifications: many };
+    const [first, ...codes] = await Promise.all([
+      node.verify(space.caller.secret, request).then(codesOf),
+      ...others.map((other) => verify(node, other.space, other.key)),
+    ]);
+    expect(first).toEqual(["unavailable"]);
+    expect(codes).toEqual(others.map(() => "VALID"));
   });
 });

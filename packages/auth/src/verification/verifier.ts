@@ -1,4 +1,4 @@
-import { isDefiniteAbort } from "@latchkey/db/sqlstate";
+import { isDefiniteAbort, isLockTimeout } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import { AdmissionConnection } from "../admission/admission-connection.ts";
 import { malformed, presentedBy, unavailable, unknownKey } from "../admission/answer.ts";
@@ -8,17 +8,11 @@ import { type PendingState, Scheduler } from "../admission/scheduler.ts";
 import type { LimitState, Verdict } from "../admission/verdict.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { chooseBatch } from "./choose-batch.ts";
-import {
-  decideRequest,
-  type KnownRequest,
-  listCounterIds,
-  type RequestDecision,
-  type SpentKey,
-} from "./decide-verification.ts";
+import { listCounterIds, type RequestDecision } from "./decide-verification.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
 import type { LimitResult } from "./meters.ts";
-import { findEarlier, lockCounters, type NamedRequest, recordSpending, writeCounters } from "./statements.ts";
-import type { OwnerVersion } from "./verifiable-key.ts";
+import { type DecidedBatch, type PreparedRequest, RolledBack, rollBack, spendBatch } from "./spend-batch.ts";
+import { splitOnFailure } from "./split-on-failure.ts";
 import type { VerificationOutcome, VerificationRequest } from "./verification.ts";
 
 /** The verdict on the caller and, if it was admitted, the results of its verifications. */
@@ -41,12 +35,7 @@ interface PendingVerification extends PendingState, VerificationRequest {
 /** The answer to a probe whose key exists. */
 const recognized: VerifierAnswer = { verdict: unavailable, outcome: undefined };
 
-type PreparedRequest = FoundRequest<PendingVerification>;
-
-interface DecidedRequest {
-  readonly request: PreparedRequest & KnownRequest;
-  readonly decision: RequestDecision;
-}
+type FoundVerification = FoundRequest<PendingVerification> & PreparedRequest;
 
 /** The most pending requests. */
 const maxPending = 2_000;
@@ -55,6 +44,10 @@ const maxPending = 2_000;
  * past their deadline.
  */
 const maxPendingOfCaller = 10_000;
+/** The most transactions per batch: enough to find three requests that make a batch of 1,000 fail. */
+const maxRuns = 64;
+/** Postgres cancels a statement after this time, in milliseconds, which leaves time to retry before the deadline. */
+const statementTimeoutMs = 700;
 
 /**
  * Admits requests that verify issued keys. The use of the caller's key and the costs of the verified keys are counted in one
@@ -76,6 +69,7 @@ export class Verifier {
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
     this.#connection = new AdmissionConnection(options.connection, {
       applicationName: "latchkey verification",
+      statementTimeoutMs,
       onOpen: () => this.#keys.invalidate(),
     });
     this.#onFailure = options.onFailure ?? (() => undefined);
@@ -160,79 +154,74 @@ export class Verifier {
     this.#scheduler.requeue(deferred);
     if (chosen.length === 0) return;
     await this.#connection.use(async (client) => {
-      const { found, unknown } = await this.#keys.find(client, chosen);
-      this.#connection.noteProgress();
-      for (const request of unknown) this.#settle(request, { verdict: unknownKey, outcome: undefined });
-      for (const { pending } of found) if (pending.isProbe) this.#settle(pending, recognized);
-      const decidable = () => found.filter(({ pending }) => !pending.isAnswered);
-      try {
-        await this.#spend(client, decidable(), { skipsLocked: false });
-      } catch (error) {
-        if (!isDefiniteAbort(error)) throw error;
-        this.#connection.noteProgress();
-        // Nothing was spent and no request was answered, so the batch can be decided past the locked rows.
-        await this.#spend(client, decidable(), { skipsLocked: true });
-      }
+      // Waiting for locks once is enough: after that, the batch is decided past the locked rows.
+      let skipsLocked = false;
+      const left = await splitOnFailure(chosen, {
+        run: async (part) => {
+          const prepared = await this.#prepare(client, part);
+          try {
+            await this.#spend(client, prepared, { skipsLocked });
+          } catch (error) {
+            if (skipsLocked || !(error instanceof RolledBack && isDefiniteAbort(error.cause))) throw error;
+            skipsLocked = true;
+            await this.#spend(client, prepared, { skipsLocked });
+          }
+        },
+        isPending: ({ isAnswered }) => !isAnswered,
+        hadNoEffect: (error) => error instanceof RolledBack,
+        fail: (part, error) => this.#fail(part, error),
+        maxRuns,
+      });
+      this.#scheduler.requeue(left);
     });
   }
 
-  /** Locks the counters of a batch, decides its requests, writes what they spent, and answers after the commit. */
+  #fail(requests: readonly PendingVerification[], error: unknown): void {
+    const cause = error instanceof RolledBack ? error.cause : error;
+    // It waited for a locked table or for a row that is not a counter.
+    if (error instanceof RolledBack && isLockTimeout(cause)) this.#scheduler.postpone(requests);
+    else this.#scheduler.fail(requests, cause);
+  }
+
+  /** Finds the keys of requests. Answers those of unknown callers, and those that only ask for it. */
+  async #prepare(
+    client: pg.Client,
+    requests: readonly PendingVerification[],
+  ): Promise<readonly FoundVerification[]> {
+    const onProgress = () => this.#connection.noteProgress();
+    try {
+      const { found, unknown } = await this.#keys.find(client, requests);
+      for (const request of unknown) this.#settle(request, { verdict: unknownKey, outcome: undefined });
+      for (const { pending } of found) if (pending.isProbe) this.#settle(pending, recognized);
+      return found
+        .filter(({ pending }) => !pending.isAnswered)
+        .map((request) => ({ ...request, name: request.pending.name }));
+    } catch (error) {
+      throw await rollBack(client, error);
+    } finally {
+      onProgress();
+    }
+  }
+
+  /** Decides requests, and answers them after the commit. */
   async #spend(
     client: pg.Client,
-    prepared: readonly PreparedRequest[],
+    requests: readonly FoundVerification[],
     { skipsLocked }: { readonly skipsLocked: boolean },
   ): Promise<void> {
-    if (prepared.length === 0) return;
-    const owners = listOwners(prepared);
-    const ids = [...new Set(prepared.flatMap(listCounterIds))];
-    const named = prepared.flatMap(({ caller: { userId }, pending: { name } }) =>
-      name ? [{ userId, name }] : [],
-    );
-    const begun = client.query("begin");
+    const pending = requests.filter((request) => !request.pending.isAnswered);
+    if (pending.length === 0) return;
+    const onProgress = () => this.#connection.noteProgress();
     try {
-      const [locked, earlier] = await Promise.all([
-        lockCounters(client, ids, { owners, skipsLocked }),
-        named.length > 0 ? findEarlier(client, named) : [],
-        begun,
-      ]);
-      this.#connection.noteProgress();
-      // Requests with one name are decided in order, each by what the ones before it have spent.
-      const earlierOf = new Map(named.map((request, index) => [nameOf(request), earlier[index]]));
-      const changed = new Map<string, Set<number>>();
-      for (const { id, version } of locked.changedOwners)
-        changed.set(id, (changed.get(id) ?? new Set()).add(version));
-      const state = {
-        counters: locked.counters,
-        now: locked.now,
-        isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
-      };
-      const records = new Map<string, NamedRequest & { readonly spent: readonly SpentKey[] }>();
-      const decided = prepared.map((unnamed) => {
-        const { caller, pending } = unnamed;
-        const name = pending.name && { userId: caller.userId, name: pending.name };
-        const request = { ...unnamed, earlier: name && earlierOf.get(nameOf(name)) };
-        const decision = decideRequest(request, state);
-        const spent = name && listSpent(request, decision);
-        if (name && spent) {
-          earlierOf.set(nameOf(name), { kind: "known", spent });
-          records.set(nameOf(name), { ...name, spent });
-        }
-        return { request, decision };
-      });
-      const written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
-      // The commit is sent behind the update, so that the rows are locked for one round trip. If the update failed, it rolls back.
-      const writes = written.length > 0 ? [writeCounters(client, written, locked.now)] : [];
-      if (records.size > 0) writes.push(recordSpending(client, [...records.values()]));
-      await Promise.all([...writes, client.query("commit")]);
-      this.#answer(decided, { isLocked: (id) => skipsLocked && !locked.counters.has(id) });
-    } catch (error) {
-      await client.query("rollback").catch(() => undefined);
-      throw error;
+      const { decided, counters } = await spendBatch(client, pending, { skipsLocked, onProgress });
+      this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id) });
+    } finally {
+      onProgress();
     }
   }
 
   #answer(
-    decided: readonly DecidedRequest[],
+    decided: DecidedBatch<FoundVerification>["decided"],
     { isLocked }: { readonly isLocked: (id: ReturnType<typeof listCounterIds>[number]) => boolean },
   ): void {
     const again: PendingVerification[] = [];
@@ -267,40 +256,8 @@ export class Verifier {
   }
 }
 
-/** Identifies a request with an `Idempotency-Key`, with its body: the same key with another body is another request. */
-function nameOf({ userId, name: { method, path, key, bodyHash } }: NamedRequest): string {
-  return JSON.stringify([userId, method, path, key, bodyHash.toString("base64")]);
-}
-
-/** What a request has spent, with what earlier ones with the same name have spent; undefined if it verified nothing. */
-function listSpent(
-  { earlier }: DecidedRequest["request"],
-  decision: RequestDecision,
-): readonly SpentKey[] | undefined {
-  if (decision.kind !== "admitted" || decision.outcome.kind !== "verified") return undefined;
-  const before = earlier?.kind === "known" ? earlier.spent : [];
-  return decision.outcome.results.map((result, index) =>
-    result.code === "VALID" ? result.key.keyId : (before[index] ?? null),
-  );
-}
-
-/** The owners of the keys of a batch, each version once. */
-function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
-  const owners = new Map<string, OwnerVersion>();
-  const add = ({ id, version }: OwnerVersion) => owners.set(`${id} ${version}`, { id, version });
-  for (const { caller, targets } of requests) {
-    add({ id: caller.userId, version: caller.ownerVersion });
-    for (const facts of targets) {
-      if (!facts) continue;
-      add(facts.owner);
-      if (facts.consumer) add(facts.consumer);
-    }
-  }
-  return [...owners.values()];
-}
-
 function toAnswer(
-  { caller, pending: { digest } }: PreparedRequest,
+  { caller, pending: { digest } }: FoundVerification,
   decision: Exclude<RequestDecision, { kind: "outdated" }>,
 ): VerifierAnswer {
   const presented = presentedBy(caller, digest);
