@@ -739,6 +739,31 @@ describe("a batch that fails", () => {
     for (const { space, key } of others) expect(await verify(node, space, key)).toBe("VALID");
   });
 
+  test("is not what an unknown limit causes: only the request that names it is rejected, and spends nothing", async () => {
+    const node = openNode();
+    const { poisoned, others } = await addTenants();
+    const [other] = others;
+    if (!other) throw new Error("There is one tenant.");
+    for (const { space, key } of [poisoned, ...others]) expect(await verify(node, space, key)).toBe("VALID");
+    const unknownLimit = { limits: [{ name: "unknown", cost: 1 }] };
+    const verifications = [
+      verificationOf(poisoned.key),
+      verificationOf(other.key, unknownLimit), // The caller may not verify it.
+      verificationOf(poisoned.key, unknownLimit),
+    ];
+    const { secret } = poisoned.space.caller;
+    const [answer, ...codes] = await Promise.all([
+      node.verify(secret, { address: undefined, name: undefined, verifications }),
+      verify(node, poisoned.space, poisoned.key, unknownLimit),
+      verify(node, poisoned.space, poisoned.key),
+      ...others.map(({ space, key }) => verify(node, space, key)),
+    ]);
+    expect(answer.outcome).toEqual({ kind: "unknown-limit", verification: 2, limit: 0 });
+    expect(codes).toEqual(["unknown-limit", "VALID", ...others.map(() => "VALID")]);
+    expect(await readCounter(poisoned.key.id)).toMatchObject({ uses: 2, credits: 98 });
+    expect(await readCounter(poisoned.space.caller.id)).toMatchObject({ uses: 4 });
+  });
+
   test("leaves the requests of later batches alone", async () => {
     const node = openNode(patient);
     const { poisoned, others } = await addTenants();
