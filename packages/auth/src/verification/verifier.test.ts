@@ -613,6 +613,46 @@ describe("faults", () => {
     expect(await readCounter(locked.id)).toMatchObject({ uses: 2 });
   });
 
+  describe("a locked key delays the others at most once", () => {
+    const rounds = 20;
+
+    /** How long verifications of other tenants take in milliseconds, each while a key of one tenant is to be verified. */
+    async function measure(node: Verifier, requestNext: (round: number) => void): Promise<number> {
+      const others = await Promise.all(Array.from({ length: 4 }, () => addKeyspace()));
+      const keys = await Promise.all(others.map((space) => issueKey(space)));
+      const startedAt = performance.now();
+      for (let round = 0; round < rounds; round += 1) {
+        requestNext(round);
+        const [space, key] = [others[round % 4] as TestKeyspace, keys[round % 4] as TestIssuedKey];
+        expect(await verify(node, space, key)).toBe("VALID");
+      }
+      return performance.now() - startedAt;
+    }
+
+    test.each([
+      ["while many requests wait for it", 1],
+      ["even if other keys of its workspace are locked too", rounds],
+    ])("%s", async (_, count) => {
+      const node = openNode(patient);
+      const space = await addKeyspace();
+      const keys = await Promise.all(Array.from({ length: count }, () => issueKey(space)));
+      const results: Promise<string>[] = [];
+      const request = (round: number) => {
+        results.push(verify(node, space, keys[round % count] as TestIssuedKey));
+      };
+      const unlockedMs = await measure(node, request);
+      const releases = [];
+      for (const { id } of keys)
+        releases.push(await hold({ ...space.caller, id: id as string as typeof space.caller.id }));
+      // If each of them waited for the lock, they would take 100 ms more each.
+      expect(await measure(node, request)).toBeLessThan(2 * unlockedMs + (100 * rounds) / 2);
+      for (const release of releases) await release();
+      expect(new Set(await Promise.all(results))).toEqual(new Set(["VALID"]));
+      const counters = await Promise.all(keys.map(({ id }) => readCounter(id)));
+      expect(counters.reduce((sum, counter) => sum + (counter?.uses ?? 0), 0)).toBe(2 * rounds);
+    });
+  });
+
   test("a node uses no facts from before a database lost its latest changes, whose versions are reused", async () => {
     const node = openNode();
     const space = await addKeyspace();

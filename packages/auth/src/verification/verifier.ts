@@ -1,3 +1,4 @@
+import type { WorkspaceId } from "@latchkey/db/ids";
 import { isDefiniteAbort, isLockTimeout } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import { AdmissionConnection } from "../admission/admission-connection.ts";
@@ -8,7 +9,8 @@ import { type PendingState, Scheduler } from "../admission/scheduler.ts";
 import type { LimitState, Verdict } from "../admission/verdict.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { chooseBatch } from "./choose-batch.ts";
-import { listCounterIds, type RequestDecision } from "./decide-verification.ts";
+import { type CounterId, listCounterIds, type RequestDecision } from "./decide-verification.ts";
+import { Isolation } from "./isolation.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
 import type { LimitResult } from "./meters.ts";
 import { type DecidedBatch, type PreparedRequest, RolledBack, rollBack, spendBatch } from "./spend-batch.ts";
@@ -46,6 +48,8 @@ const maxPending = 2_000;
 const maxPendingOfCaller = 10_000;
 /** The most transactions per batch: enough to find three requests that make a batch of 1,000 fail. */
 const maxRuns = 64;
+/** The most additional transactions per batch for requests of isolated keys, which delay all others. */
+const maxIsolatedRuns = 32;
 /** Postgres cancels a statement after this time, in milliseconds, which leaves time to retry before the deadline. */
 const statementTimeoutMs = 700;
 
@@ -61,6 +65,8 @@ export class Verifier {
   readonly #keys: KeyDirectory<PendingVerification>;
   readonly #scheduler: Scheduler<PendingVerification>;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
+  /** What requests that failed alone were about, and what was locked. */
+  readonly #isolation = new Isolation();
   /** How many verifications each caller has pending, by the digest of its key. */
   readonly #pendingOfCaller = new Map<string, number>();
 
@@ -153,27 +159,69 @@ export class Verifier {
     const { chosen, deferred } = chooseBatch(requests.filter(({ isAnswered }) => !isAnswered));
     this.#scheduler.requeue(deferred);
     if (chosen.length === 0) return;
+    const isolated = new Set(
+      this.#isolation.isEmpty(performance.now())
+        ? []
+        : chosen.filter(({ digest }) => this.#isolation.has(digest)),
+    );
     await this.#connection.use(async (client) => {
-      // Waiting for locks once is enough: after that, the batch is decided past the locked rows.
-      let skipsLocked = false;
-      const left = await splitOnFailure(chosen, {
-        run: async (part) => {
-          const prepared = await this.#prepare(client, part);
-          try {
-            await this.#spend(client, prepared, { skipsLocked });
-          } catch (error) {
-            if (skipsLocked || !(error instanceof RolledBack && isDefiniteAbort(error.cause))) throw error;
-            skipsLocked = true;
-            await this.#spend(client, prepared, { skipsLocked });
-          }
-        },
-        isPending: ({ isAnswered }) => !isAnswered,
-        hadNoEffect: (error) => error instanceof RolledBack,
-        fail: (part, error) => this.#fail(part, error),
-        maxRuns,
-      });
-      this.#scheduler.requeue(left);
+      // The others are answered first, because requests of isolated keys may fail or find their rows locked.
+      this.#scheduler.requeue(await this.#decideOthers(client, chosen, isolated));
+      this.#scheduler.requeue(await this.#decideIsolated(client, [...isolated]));
     });
+  }
+
+  /**
+   * Decides requests, except those of isolated keys, which it adds to `isolated`. If a counter is locked for too long, decides
+   * past the locked rows. @returns the requests that it did not get to.
+   */
+  #decideOthers(
+    client: pg.Client,
+    requests: readonly PendingVerification[],
+    isolated: Set<PendingVerification>,
+  ): Promise<readonly PendingVerification[]> {
+    // Waiting for locks once is enough.
+    let skipsLocked = false;
+    return splitOnFailure(requests, {
+      run: async (part) => {
+        const found = await this.#prepare(client, part);
+        const isIsolated = this.#createIsolationCheck();
+        for (const request of found) if (isIsolated(request)) isolated.add(request.pending);
+        const prepared = found.filter(({ pending }) => !isolated.has(pending));
+        try {
+          await this.#spend(client, prepared, { skipsLocked });
+        } catch (error) {
+          if (skipsLocked || !(error instanceof RolledBack && isDefiniteAbort(error.cause))) throw error;
+          skipsLocked = true;
+          await this.#spend(client, prepared, { skipsLocked });
+        }
+      },
+      isPending: (request) => !request.isAnswered && !isolated.has(request),
+      hadNoEffect: (error) => error instanceof RolledBack,
+      fail: (part, error) => this.#fail(part, error),
+      maxRuns,
+    });
+  }
+
+  /** Decides requests of isolated keys without waiting for locks. @returns the requests that it did not get to. */
+  async #decideIsolated(
+    client: pg.Client,
+    requests: readonly PendingVerification[],
+  ): Promise<readonly PendingVerification[]> {
+    if (!this.#connection.isConnected) return requests;
+    return await splitOnFailure(requests, {
+      run: async (part) => this.#spend(client, await this.#prepare(client, part), { skipsLocked: true }),
+      isPending: ({ isAnswered }) => !isAnswered,
+      hadNoEffect: (error) => error instanceof RolledBack,
+      fail: (part, error) => this.#fail(part, error),
+      maxRuns: maxIsolatedRuns,
+    });
+  }
+
+  #createIsolationCheck(): (request: FoundVerification) => boolean {
+    if (this.#isolation.isEmpty(performance.now())) return () => false;
+    return (request) =>
+      [...listCounterIds(request), ...listWorkspaceIds(request)].some((name) => this.#isolation.has(name));
   }
 
   #fail(requests: readonly PendingVerification[], error: unknown): void {
@@ -188,7 +236,6 @@ export class Verifier {
     client: pg.Client,
     requests: readonly PendingVerification[],
   ): Promise<readonly FoundVerification[]> {
-    const onProgress = () => this.#connection.noteProgress();
     try {
       const { found, unknown } = await this.#keys.find(client, requests);
       for (const request of unknown) this.#settle(request, { verdict: unknownKey, outcome: undefined });
@@ -197,9 +244,10 @@ export class Verifier {
         .filter(({ pending }) => !pending.isAnswered)
         .map((request) => ({ ...request, name: request.pending.name }));
     } catch (error) {
+      if (requests.length === 1) this.#isolate(requests.map(({ digest }) => digest));
       throw await rollBack(client, error);
     } finally {
-      onProgress();
+      this.#connection.noteProgress();
     }
   }
 
@@ -215,6 +263,10 @@ export class Verifier {
     try {
       const { decided, counters } = await spendBatch(client, pending, { skipsLocked, onProgress });
       this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id) });
+    } catch (error) {
+      // It failed alone.
+      if (pending.length === 1) this.#isolate(pending.flatMap(listCounterIds));
+      throw error;
     } finally {
       onProgress();
     }
@@ -222,7 +274,7 @@ export class Verifier {
 
   #answer(
     decided: DecidedBatch<FoundVerification>["decided"],
-    { isLocked }: { readonly isLocked: (id: ReturnType<typeof listCounterIds>[number]) => boolean },
+    { isLocked }: { readonly isLocked: (id: CounterId) => boolean },
   ): void {
     const again: PendingVerification[] = [];
     const postponed: PendingVerification[] = [];
@@ -231,15 +283,22 @@ export class Verifier {
       if (decision.kind !== "outdated") this.#settle(pending, toAnswer(request, decision));
       else {
         this.#keys.forget(pending);
-        // A counter that is missing while locked ones are skipped may also have been deleted. Facts that are outdated twice
-        // change often, and must not keep the database busy.
-        if (listCounterIds(request).some(isLocked) || pending.wasOutdated) postponed.push(pending);
+        // A counter that is missing while locked ones are skipped may also have been deleted.
+        const locked = listCounterIds(request).filter(isLocked);
+        // A change of many keys can lock one after the other, so the whole workspace is isolated.
+        if (locked.length > 0) this.#isolate([...locked, ...listWorkspaceIds(request, isLocked)]);
+        // Facts that are outdated twice change often, and must not keep the database busy.
+        if (locked.length > 0 || pending.wasOutdated) postponed.push(pending);
         else again.push(pending);
         pending.wasOutdated = true;
       }
     }
     this.#scheduler.requeue(again.filter(({ isAnswered }) => !isAnswered));
     if (postponed.length > 0) this.#scheduler.postpone(postponed);
+  }
+
+  #isolate(names: Iterable<string>): void {
+    this.#isolation.add(names, performance.now());
   }
 
   #settle(request: PendingVerification, answer: VerifierAnswer): void {
@@ -254,6 +313,18 @@ export class Verifier {
       process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
     }
   }
+}
+
+/** The workspaces of the keys that a request verifies, or of those with a counter that meets a condition. */
+function listWorkspaceIds(
+  { targets }: Pick<FoundVerification, "targets">,
+  condition: (id: CounterId) => boolean = () => true,
+): WorkspaceId[] {
+  return targets.flatMap((facts) => {
+    if (!facts) return [];
+    const { keyId, consumer, workspaceId } = facts;
+    return condition(keyId) || (consumer && condition(consumer.id)) ? [workspaceId] : [];
+  });
 }
 
 function toAnswer(
