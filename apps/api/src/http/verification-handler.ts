@@ -7,6 +7,7 @@ import type {
 } from "@latchkey/auth/verification";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
+import { verificationLimits } from "@latchkey/limits";
 import type { Context } from "koa";
 import { responseDeadlineMs, withinDeadline } from "./deadline.ts";
 import { requireOneHost } from "./edge-rules.ts";
@@ -97,6 +98,15 @@ function requireVerified(
       return outcome.results;
     case "name-reused":
       throw nameReused();
+    case "too-many-names":
+      throw new AppError("TOO_MANY_REQUESTS", {
+        message: [
+          "This API key has sent an Idempotency-Key with ",
+          { count: verificationLimits.maxIdempotentPerHour },
+          " verifications within an hour, which is the limit. Send the request without one, or try again later.",
+        ],
+        retryAfterSeconds: outcome.retryAfterSeconds,
+      });
     case "unknown-limit": {
       const path = `${pathOf(outcome.verification)}limits.${outcome.limit}.name`;
       const message = "The key and its consumer have no limit with this name.";

@@ -36,6 +36,8 @@ export interface LockedState {
   readonly isOwnerCurrent: (id: string, version: number) => boolean;
   /** In milliseconds since the epoch. */
   readonly now: number;
+  /** The most verifications with a new name that an API key can request per hour. */
+  readonly maxNamedPerHour: number;
 }
 
 /** A request to verify keys, with the facts by which it is decided. */
@@ -54,8 +56,10 @@ export type SpentKey = IssuedKeyId | KeyId | null;
 
 /** An earlier request with the same name. */
 export type EarlierRequest =
+  | { readonly kind: "none" }
   /** The keys that it spent from, by the position of the verification. */
-  { readonly kind: "known"; readonly spent: readonly SpentKey[] } | { readonly kind: "name-reused" };
+  | { readonly kind: "known"; readonly spent: readonly SpentKey[] }
+  | { readonly kind: "name-reused" };
 
 export type RequestDecision =
   /** Facts have changed since they were read. Nothing was spent. */
@@ -94,20 +98,25 @@ export function decideRequest(request: KnownRequest, state: LockedState): Reques
   const limit = caller.limit ? spendCallerLimit(counter, caller.limit, state.now) : undefined;
   if (limit?.isExceeded) return { kind: "limited", limit };
   addUse(counter, caller);
-  return { kind: "admitted", limit, outcome: verifyAll({ ...request, targets }, state) };
+  return { kind: "admitted", limit, outcome: verifyAll({ ...request, targets }, counter, state) };
 }
 
 function verifyAll(
   { verifications, targets, earlier }: KnownRequest,
+  callerCounter: Counter,
   state: LockedState,
 ): VerificationOutcome {
   if (earlier?.kind === "name-reused") return earlier;
   const unknownLimit = findUnknownLimit(verifications, targets);
   if (unknownLimit) return unknownLimit;
+  if (earlier?.kind === "none") {
+    const { isExceeded, resetsInSeconds } = spendNames(callerCounter, verifications.length, state);
+    if (isExceeded) return { kind: "too-many-names", retryAfterSeconds: resetsInSeconds };
+  }
   const results = verifications.map((verification, index) => {
     const facts = targets[index];
     // A repeated request checks the key as it is now, but spends only what the earlier one didn't.
-    const hasSpent = facts !== undefined && earlier?.spent[index] === facts.keyId;
+    const hasSpent = facts !== undefined && earlier?.kind === "known" && earlier.spent[index] === facts.keyId;
     return verify(hasSpent ? withoutCost(verification) : verification, { facts, state });
   });
   return { kind: "verified", results };
@@ -182,7 +191,23 @@ export function listCounterIds({ caller, targets }: Pick<KnownRequest, "caller" 
 
 function spendCallerLimit(counter: Counter, { quota, windowSeconds }: Limit, now: number): LimitResult {
   const limit = { name: apiKeyLimitName, quota, windowSeconds, appliesAlways: true };
-  const charge = { state: counter.meters, limits: [{ limit, cost: 1 }], credits: undefined };
+  return spendLimit(counter, { limit, cost: 1 }, now);
+}
+
+/** The window of names of an API key, beside its rate limit. No other limit of an API key has a name. */
+const namesLimit = { name: "idempotency-keys", windowSeconds: 3_600, appliesAlways: true } as const;
+
+/** Counts verifications with a new name, each of which a record stores for the length of the window. */
+function spendNames(counter: Counter, cost: number, { maxNamedPerHour, now }: LockedState): LimitResult {
+  return spendLimit(counter, { limit: { ...namesLimit, quota: maxNamedPerHour }, cost }, now);
+}
+
+function spendLimit(
+  counter: Counter,
+  limit: { readonly limit: RateLimit; readonly cost: number },
+  now: number,
+): LimitResult {
+  const charge = { state: counter.meters, limits: [limit], credits: undefined };
   const spending = spend([charge], now);
   applySpending([counter], spending);
   return spending.limits[0] as LimitResult; // There is one limit.

@@ -26,6 +26,7 @@ export interface DecidedBatch<Request> {
 }
 
 interface SpendOptions {
+  readonly maxNamedPerHour: number;
   /** Whether to skip counters that another transaction has locked, instead of waiting for them. */
   readonly skipsLocked: boolean;
   /** Called when a result has arrived, between two round trips. */
@@ -60,7 +61,7 @@ export async function rollBack(client: pg.Client, failure: unknown): Promise<unk
 export async function spendBatch<Request extends PreparedRequest>(
   client: pg.Client,
   requests: readonly Request[],
-  { skipsLocked, onProgress }: SpendOptions,
+  { skipsLocked, maxNamedPerHour, onProgress }: SpendOptions,
 ): Promise<DecidedBatch<Request>> {
   const ids = [...new Set(requests.flatMap(listCounterIds))];
   const named = requests.flatMap(({ caller: { userId }, name }) => (name ? [{ userId, name }] : []));
@@ -83,6 +84,7 @@ export async function spendBatch<Request extends PreparedRequest>(
     const state = {
       counters: locked.counters,
       now: locked.now,
+      maxNamedPerHour,
       isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
     };
     const records = new Map<string, NamedRequest & { readonly spent: readonly SpentKey[] }>();

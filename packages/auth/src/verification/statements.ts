@@ -1,4 +1,4 @@
-import { idempotencyLifetimeHours } from "@latchkey/db/idempotency-records";
+import { verificationLifetimeHours } from "@latchkey/db/idempotency-records";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import type { KeyFacts } from "../admission/decision.ts";
@@ -227,14 +227,14 @@ export async function findEarlier(
       left join idempotency_records record
         on record.user_id = input.user_id and record.method = input.method
         and record.path = input.path and record.key = input.key
-        and record.created_at > now() - make_interval(hours => ${idempotencyLifetimeHours})
+        and record.created_at > now() - make_interval(hours => ${verificationLifetimeHours})
       order by position`,
     values: namesOf(requests),
     rowMode: "array",
   });
   return requests.map(({ name }, index) => {
     const [hash, answer] = rows[index] ?? [null, null];
-    if (!hash) return { kind: "known", spent: [] };
+    if (!hash) return { kind: "none" };
     return hash.equals(name.bodyHash)
       ? { kind: "known", spent: answer?.spent ?? [] }
       : { kind: "name-reused" };
@@ -259,7 +259,7 @@ export async function recordSpending(
       on conflict (user_id, method, path, key) do update set
         request_hash = excluded.request_hash, answer = excluded.answer, status = excluded.status,
         created_at = case
-          when known.created_at > now() - make_interval(hours => ${idempotencyLifetimeHours}) then known.created_at
+          when known.created_at > now() - make_interval(hours => ${verificationLifetimeHours}) then known.created_at
           else now() end`,
     values: [
       ...namesOf(requests),

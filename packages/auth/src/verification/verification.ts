@@ -63,9 +63,11 @@ export type VerificationOutcome =
   /** A verification names a limit that its key doesn't have. The positions count from 0. */
   | { readonly kind: "unknown-limit"; readonly verification: number; readonly limit: number }
   /** An earlier request with the same name had another body. */
-  | { readonly kind: "name-reused" };
+  | { readonly kind: "name-reused" }
+  /** The caller's API key has used too many names within an hour. */
+  | { readonly kind: "too-many-names"; readonly retryAfterSeconds: number };
 
-/** Names a request, so that it spends once, however often it is sent within 24 hours. */
+/** Names a request, so that it spends once, however often it is sent within an hour. */
 export interface RequestName {
   readonly method: string;
   readonly path: string;

@@ -11,11 +11,10 @@ import type { TestDatabase } from "@latchkey/db/testing/test-database";
 import { type RawBuilder, sql } from "kysely";
 import { onTestFinished } from "vitest";
 import { admissionKit, type TestKey } from "../admission/admission.test-kit.ts";
-import type { AdmissionOptions } from "../admission/options.ts";
 import { digestKey, isWellFormedApiKey } from "../key-format.ts";
 import type { RateLimit, Refill } from "./meters.ts";
 import type { Verification } from "./verification.ts";
-import { Verifier, type VerifierAnswer } from "./verifier.ts";
+import { Verifier, type VerifierAnswer, type VerifierOptions } from "./verifier.ts";
 
 /** A keyspace, and the API key of a member of its workspace. */
 export interface TestKeyspace {
@@ -61,7 +60,7 @@ export function verifierKit(database: () => TestDatabase) {
     execute,
     addKeyspaceTo,
     /** Opens a new node, which is closed when the test ends. */
-    openNode(options: Partial<AdmissionOptions> = {}): Verifier {
+    openNode(options: Partial<VerifierOptions> = {}): Verifier {
       const node = new Verifier({ connection: database().connection, ...options });
       onTestFinished(() => node.close());
       return node;

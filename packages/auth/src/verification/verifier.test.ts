@@ -562,7 +562,35 @@ describe("a request with a name", () => {
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 50 });
   });
 
-  test("is not known after 24 hours", async () => {
+  test("is rejected if its API key has used too many names within an hour, and spends nothing", async () => {
+    const nodes = [openNode({ maxNamedPerHour: 3 }), openNode({ maxNamedPerHour: 3 })];
+    const space = await addKeyspace();
+    const key = await issueKey(space, { credits: 100 });
+    const send = async (name: string | undefined, count: number, node = nodes[0] as Verifier) =>
+      await node.verify(space.caller.secret, {
+        address: undefined,
+        name: name === undefined ? undefined : named(name),
+        verifications: Array.from({ length: count }, () => verificationOf(key)),
+      });
+    expect(codesOf(await send("first", 2))).toEqual(["VALID", "VALID"]);
+    expect(codesOf(await send("too many", 2, nodes[1]))).toEqual(["too-many-names"]);
+    expect(codesOf(await send("second", 1))).toEqual(["VALID"]);
+    const { outcome } = await send("third", 1, nodes[1]);
+    expect(outcome).toEqual({ kind: "too-many-names", retryAfterSeconds: expect.any(Number) });
+    expect(outcome).toMatchObject({
+      retryAfterSeconds: expect.toSatisfy((n: number) => n > 3_500 && n <= 3_600),
+    });
+    // A retry and a request without a name use up nothing.
+    expect(codesOf(await send("second", 1, nodes[1]))).toEqual(["VALID"]);
+    expect(codesOf(await send(undefined, 1))).toEqual(["VALID"]);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 4, credits: 96 });
+    await execute(sql`
+      update key_counters set windows = jsonb_build_object('idempotency-keys', jsonb_build_array(1, 3))
+      where key_id = ${space.caller.id}`);
+    expect(codesOf(await send("third", 1))).toEqual(["VALID"]);
+  });
+
+  test("is not known after an hour", async () => {
     const node = openNode();
     const space = await addKeyspace();
     const key = await issueKey(space, { credits: 9 });
@@ -576,7 +604,7 @@ describe("a request with a name", () => {
       )[0];
     expect(await send("first")).toBe("VALID");
     await execute(sql`
-      update idempotency_records set created_at = now() - interval '25 hours' where user_id = ${space.caller.userId}`);
+      update idempotency_records set created_at = now() - interval '61 minutes' where user_id = ${space.caller.userId}`);
     expect([await send("second"), await send("second"), await send("first")]).toEqual([
       "VALID",
       "VALID",

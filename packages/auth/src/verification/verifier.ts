@@ -1,5 +1,6 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { isDefiniteAbort, isLockTimeout } from "@latchkey/db/sqlstate";
+import { verificationLimits } from "@latchkey/limits";
 import type pg from "pg";
 import { AdmissionConnection } from "../admission/admission-connection.ts";
 import { malformed, presentedBy, unavailable, unknownKey } from "../admission/answer.ts";
@@ -34,6 +35,11 @@ interface PendingVerification extends PendingState, VerificationRequest {
   wasOutdated: boolean;
 }
 
+export interface VerifierOptions extends AdmissionOptions {
+  /** The most verifications with a new `Idempotency-Key` that an API key can request per hour. */
+  readonly maxNamedPerHour?: number;
+}
+
 /** The answer to a probe whose key exists. */
 const recognized: VerifierAnswer = { verdict: unavailable, outcome: undefined };
 
@@ -64,13 +70,15 @@ export class Verifier {
   readonly #connection: AdmissionConnection;
   readonly #keys: KeyDirectory<PendingVerification>;
   readonly #scheduler: Scheduler<PendingVerification>;
+  readonly #maxNamedPerHour: number;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
   /** What requests that failed alone were about, and what was locked. */
   readonly #isolation = new Isolation();
   /** How many verifications each caller has pending, by the digest of its key. */
   readonly #pendingOfCaller = new Map<string, number>();
 
-  constructor(options: AdmissionOptions) {
+  constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
+    this.#maxNamedPerHour = maxNamedPerHour;
     this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
     this.#connection = new AdmissionConnection(options.connection, {
@@ -261,7 +269,8 @@ export class Verifier {
     if (pending.length === 0) return;
     const onProgress = () => this.#connection.noteProgress();
     try {
-      const { decided, counters } = await spendBatch(client, pending, { skipsLocked, onProgress });
+      const options = { skipsLocked, maxNamedPerHour: this.#maxNamedPerHour, onProgress };
+      const { decided, counters } = await spendBatch(client, pending, options);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id) });
     } catch (error) {
       // It failed alone.
