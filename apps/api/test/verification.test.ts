@@ -375,6 +375,38 @@ test("a key that only verifies is used in the workspace of the verified keys", a
   await expect.poll(readUses).toEqual([1]);
 });
 
+test("a verified API key is used in the workspace and from the IP address of its owner, like a key that sends a request", async () => {
+  const team = await addTeam(app);
+  const viewer = await join(app, team, "viewer");
+  const { id, key } = await viewer.client.apiKeys.create.mutate({ name: "Script" });
+  const verifications = [
+    { key, workspaceId: team.id, clientIp: "192.0.2.7" },
+    // None of these is a use: a check without a cost, a rejected key, and a retry.
+    { key, workspaceId: team.id, cost: 0 },
+    { key, workspaceId: team.id, permissions: "workspace:delete" },
+  ];
+  const headers = { "Idempotency-Key": "retry" };
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    expect(
+      (await send(team.owner.secret, ["POST", "/keys/verify-batch"], { verifications }, headers)).status,
+    ).toBe(200);
+  const read = async () => {
+    const { rows } = await sql<{ uses: number | null; address: string | null; count: number }>`
+      select count::integer as uses, workspace_id as "workspaceId",
+        (select address from key_addresses where key_id = hour.key_id) as address,
+        (select use_count::integer from key_counters where key_id = hour.key_id) as count
+      from key_usage_hours hour where key_id = ${decodeId("key", id)} and outcome = 'admitted'`.execute(
+      app.owner,
+    );
+    return rows;
+  };
+  await expect
+    .poll(read)
+    .toEqual([{ uses: 1, workspaceId: decodeId("workspace", team.id), address: "192.0.2.7", count: 1 }]);
+  const { data: listed } = (await send(team.owner.secret, ["GET", `${team.path}/api-keys`])).body;
+  expect(listed?.find((one) => one.id === id)).toMatchObject({ lastUsedAt: expect.any(String) });
+});
+
 test("an IPv4-mapped IP address of a consumer is in the ranges of its IPv4 address", async () => {
   const team = await addTeam(app);
   const { secret, id } = await issueKey(team);

@@ -23,7 +23,7 @@ import { requireAdmitted } from "./require-admitted.ts";
 
 /** Serves requests that verify keys. */
 export function verificationHandler(
-  recorder: Pick<UsageRecorder, "record">,
+  recorder: Pick<UsageRecorder, "record" | "recordUse">,
 ): (ctx: Context, request: UndecidedRequest) => Promise<Reply> {
   return async (ctx, { route, path, address, recognizes, admit, verify }) => {
     const { method, requestId } = ctx;
@@ -37,6 +37,7 @@ export function verificationHandler(
     // A workspace counts the use as one of its own, so that a key that only verifies doesn't become idle there.
     for (const workspaceId of workspacesOf(outcome))
       recorder.record(verdict, { workspaceId, address, method, path, requestId });
+    if (request && "verifications" in request) recordUses(recorder, request.verifications, outcome);
     if ("limit" in verdict) ctx.limit = verdict.limit;
     requireAdmitted(verdict);
     if (request instanceof AppError) throw request;
@@ -86,6 +87,20 @@ function workspacesOf(outcome: VerificationOutcome | undefined): readonly (Works
   if (outcome?.kind !== "verified") return [undefined];
   const found = outcome.results.flatMap((result) => ("key" in result ? [result.key.workspaceId] : []));
   return found.length > 0 ? [...new Set(found)] : [undefined];
+}
+
+/** Records the uses of API keys that were verified, as if their owners had sent requests to the workspace. */
+function recordUses(
+  recorder: Pick<UsageRecorder, "recordUse">,
+  verifications: VerificationRequest["verifications"],
+  outcome: VerificationOutcome | undefined,
+): void {
+  if (outcome?.kind !== "verified") return;
+  for (const [index, result] of outcome.results.entries()) {
+    if (!("key" in result) || !result.apiKeyUse) continue;
+    const { workspaceId } = result.key;
+    recorder.recordUse(result.apiKeyUse, { workspaceId, address: verifications[index]?.clientAddress });
+  }
 }
 
 /** @throws {AppError} BAD_REQUEST for a limit that the key doesn't have, and the errors of an `Idempotency-Key`. */

@@ -1,4 +1,4 @@
-import type { ConsumerId, IssuedKeyId, KeyId } from "@latchkey/db/ids";
+import type { ConsumerId, IssuedKeyId, KeyId, UserId } from "@latchkey/db/ids";
 import { decide, type KeyFacts, type Limit } from "../admission/decision.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
 import {
@@ -263,7 +263,23 @@ function verify(
     else if (facts.isUnusedSecret) markSecretUsed(counter);
   }
   const { limits, remainingCredits } = spending;
-  return { code, key: describeKey(facts), limits: limits.map(describeLimit), remainingCredits };
+  return {
+    code,
+    key: describeKey(facts),
+    limits: limits.map(describeLimit),
+    remainingCredits,
+    apiKeyUse: code === "VALID" && cost > 0 ? describeUse(facts, verification.digest) : undefined,
+  };
+}
+
+/** The use of an API key by its owner, as if the owner had sent a request. */
+function describeUse({ keyId, keyspaceId, owner, overlapEndsAt }: VerifiableKey, digest: string) {
+  if (keyspaceId !== null) return undefined;
+  return {
+    keyId: keyId as KeyId, // A key without a keyspace is an API key, whose owner is a user.
+    userId: owner.id as UserId,
+    formerSecret: overlapEndsAt === null ? undefined : digest,
+  };
 }
 
 const codes = { spent: "VALID", "rate-limited": "RATE_LIMITED", "usage-exceeded": "USAGE_EXCEEDED" } as const;

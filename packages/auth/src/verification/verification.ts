@@ -1,4 +1,5 @@
 import type { IssuedKeyId, KeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
+import type { Presented } from "../admission/verdict.ts";
 import type { LimitResult } from "./meters.ts";
 import type { PermissionQuery } from "./permission-query.ts";
 
@@ -42,6 +43,8 @@ export type VerificationResult =
       readonly limits: readonly LimitResult[];
       /** Null for a key without credits. */
       readonly remainingCredits: number | null;
+      /** The use of an API key that was counted; undefined for an issued key, and if no use was counted. */
+      readonly apiKeyUse: Presented | undefined;
     };
 
 /** A key that the caller may verify. */
