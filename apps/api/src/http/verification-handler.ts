@@ -65,12 +65,12 @@ async function parseRequest(
     const query = parseQuery(ctx.req.url ?? "");
     const key = readIdempotencyKey(ctx);
     const body = hasBody(ctx.req) ? await readJsonBody(ctx) : {};
-    const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest();
+    const requestHash = createHash("sha256").update(JSON.stringify(body)).digest();
     return {
       verifications: verifies.parse({ params, query, body }),
       // A client can use the key that it verifies as the name, so the name is never stored as it is.
       name:
-        key === undefined ? undefined : { method: ctx.method, path: ctx.path, key: hashed(key), bodyHash },
+        key === undefined ? undefined : { method: ctx.method, path: ctx.path, key: hashed(key), requestHash },
     };
   } catch (error) {
     if (error instanceof AppError) return error;

@@ -1,14 +1,8 @@
 import type { ConsumerId, IssuedKeyId, KeyId, UserId } from "@latchkey/db/ids";
+import type { NamedLimit } from "@latchkey/db/issued-key-settings";
 import { decide, type KeyFacts, type Limit } from "../admission/decision.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
-import {
-  type Charge,
-  type LimitResult,
-  type MeterState,
-  type RateLimit,
-  type Spending,
-  spend,
-} from "./meters.ts";
+import { type Charge, type LimitResult, type MeterState, type Spending, spend } from "./meters.ts";
 import { satisfies } from "./permission-query.ts";
 import type { ConsumerFacts, VerifiableKey } from "./verifiable-key.ts";
 import type { Verification, VerificationOutcome, VerificationResult, VerifiedKey } from "./verification.ts";
@@ -204,7 +198,7 @@ function spendNames(counter: Counter, cost: number, { maxNamedPerHour, now }: Lo
 
 function spendLimit(
   counter: Counter,
-  limit: { readonly limit: RateLimit; readonly cost: number },
+  limit: { readonly limit: NamedLimit; readonly cost: number },
   now: number,
 ): LimitResult {
   const charge = { state: counter.meters, limits: [limit], credits: undefined };
@@ -300,7 +294,7 @@ function listCharges(
   { cost, limits }: Verification,
   [own, shared]: readonly Counter[],
 ): Charge[] {
-  const chosen = (all: readonly RateLimit[]) =>
+  const chosen = (all: readonly NamedLimit[]) =>
     all.flatMap((limit) => {
       const named = limits.find(({ name }) => name === limit.name);
       return limit.appliesAlways || named ? [{ limit, cost: named?.cost ?? cost }] : [];

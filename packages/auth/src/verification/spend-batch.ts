@@ -9,14 +9,13 @@ import {
   type RequestDecision,
   type SpentKey,
 } from "./decide-verification.ts";
-import { findEarlier, lockCounters, type NamedRequest, recordSpending, writeCounters } from "./statements.ts";
+import { findEarlier, lockCounters, recordSpending, writeCounters } from "./statements.ts";
 import type { OwnerVersion } from "./verifiable-key.ts";
-import type { RequestName } from "./verification.ts";
+import type { NamedRequest, VerificationRequest } from "./verification.ts";
 
 /** A request of a batch, before what it has spent earlier is known. */
 export interface PreparedRequest extends Omit<KnownRequest, "earlier"> {
-  /** Undefined for a request that spends each time it is sent. */
-  readonly name: RequestName | undefined;
+  readonly name: VerificationRequest["name"];
 }
 
 export interface DecidedBatch<Request> {
@@ -64,7 +63,7 @@ export async function spendBatch<Request extends PreparedRequest>(
   { skipsLocked, maxNamedPerHour, onProgress }: SpendOptions,
 ): Promise<DecidedBatch<Request>> {
   const ids = [...new Set(requests.flatMap(listCounterIds))];
-  const named = requests.flatMap(({ caller: { userId }, name }) => (name ? [{ userId, name }] : []));
+  const named = requests.flatMap(({ caller: { userId }, name }) => (name ? [{ ...name, userId }] : []));
   const owners = listOwners(requests);
   const begun = client.query("begin");
   let writes: Promise<unknown>[];
@@ -89,7 +88,7 @@ export async function spendBatch<Request extends PreparedRequest>(
     };
     const records = new Map<string, NamedRequest & { readonly spent: readonly SpentKey[] }>();
     const decided = requests.map((request) => {
-      const name = request.name && { userId: request.caller.userId, name: request.name };
+      const name = request.name && { ...request.name, userId: request.caller.userId };
       const known = { ...request, earlier: name && earlierOf.get(nameOf(name)) };
       const decision = decideRequest(known, state);
       const spent = name && listSpent(known, decision);
@@ -124,8 +123,8 @@ async function commit(client: pg.Client, writes: readonly Promise<unknown>[]): P
 }
 
 /** Identifies a request with an `Idempotency-Key`, with its body: the same key with another body is another request. */
-function nameOf({ userId, name: { method, path, key, bodyHash } }: NamedRequest): string {
-  return JSON.stringify([userId, method, path, key, bodyHash.toString("base64")]);
+function nameOf({ userId, method, path, key, requestHash }: NamedRequest): string {
+  return JSON.stringify([userId, method, path, key, requestHash.toString("base64")]);
 }
 
 /** What a request has spent, with what earlier ones with the same name have spent; undefined if it verified nothing. */

@@ -1,3 +1,4 @@
+import type { IdempotencyName } from "@latchkey/db/idempotency-records";
 import type { IssuedKeyId, KeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
 import type { Presented } from "../admission/verdict.ts";
 import type { LimitResult } from "./meters.ts";
@@ -70,14 +71,10 @@ export type VerificationOutcome =
   /** The caller's API key has used too many names within an hour. */
   | { readonly kind: "too-many-names"; readonly retryAfterSeconds: number };
 
-/** Names a request, so that it spends once, however often it is sent within an hour. */
-export interface RequestName {
-  readonly method: string;
-  readonly path: string;
-  /** The `Idempotency-Key`. */
-  readonly key: string;
+/** A request with an `Idempotency-Key`. It spends once, however often it is sent within an hour. */
+export interface NamedRequest extends IdempotencyName {
   /** SHA-256 of the body. */
-  readonly bodyHash: Buffer;
+  readonly requestHash: Buffer;
 }
 
 /** A request that verifies keys. */
@@ -86,5 +83,5 @@ export interface VerificationRequest {
   readonly address: string | undefined;
   readonly verifications: readonly Verification[];
   /** Undefined for a request that spends each time it is sent. */
-  readonly name: RequestName | undefined;
+  readonly name: Omit<NamedRequest, "userId"> | undefined;
 }

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { NamedLimit } from "@latchkey/db/issued-key-settings";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey, digestKey } from "../key-format.ts";
-import type { RateLimit } from "./meters.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
 import {
   codesOf,
@@ -34,7 +34,7 @@ const {
   readCounter,
 } = kit;
 
-const hourly = (quota: number, name = "requests", appliesAlways = true): RateLimit => ({
+const hourly = (quota: number, name = "requests", appliesAlways = true): NamedLimit => ({
   name,
   quota,
   windowSeconds: 3_600,
@@ -513,7 +513,7 @@ describe("a request with a name", () => {
     method: "POST",
     path: "/open/keys/verify",
     key,
-    bodyHash: createHash("sha256").update(body).digest(),
+    requestHash: createHash("sha256").update(body).digest(),
   });
 
   test("spends once, however often it is sent, and has the current result", async () => {

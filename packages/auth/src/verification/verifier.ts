@@ -3,27 +3,18 @@ import { isDefiniteAbort, isLockTimeout } from "@latchkey/db/sqlstate";
 import { verificationLimits } from "@latchkey/limits";
 import type pg from "pg";
 import { AdmissionConnection } from "../admission/admission-connection.ts";
-import { malformed, presentedBy, unavailable, unknownKey } from "../admission/answer.ts";
-import type { KeyFacts } from "../admission/decision.ts";
+import { createFailureReporter } from "../admission/failure-reporter.ts";
 import type { AdmissionOptions } from "../admission/options.ts";
 import { type PendingState, Scheduler } from "../admission/scheduler.ts";
-import type { LimitState, Verdict } from "../admission/verdict.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { chooseBatch } from "./choose-batch.ts";
-import { type CounterId, listCounterIds, type RequestDecision } from "./decide-verification.ts";
+import { type CounterId, listCounterIds } from "./decide-verification.ts";
 import { Isolation } from "./isolation.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
-import type { LimitResult } from "./meters.ts";
 import { type DecidedBatch, type PreparedRequest, RolledBack, rollBack, spendBatch } from "./spend-batch.ts";
 import { splitOnFailure } from "./split-on-failure.ts";
-import type { VerificationOutcome, VerificationRequest } from "./verification.ts";
-
-/** The verdict on the caller and, if it was admitted, the results of its verifications. */
-export interface VerifierAnswer {
-  readonly verdict: Verdict;
-  /** Undefined unless the caller was admitted. */
-  readonly outcome: VerificationOutcome | undefined;
-}
+import type { VerificationRequest } from "./verification.ts";
+import { toAnswer, type VerifierAnswer, withoutOutcome } from "./verifier-answer.ts";
 
 interface PendingVerification extends PendingState, VerificationRequest {
   /** SHA-256 of the caller's key, in base64. */
@@ -41,7 +32,7 @@ export interface VerifierOptions extends AdmissionOptions {
 }
 
 /** The answer to a probe whose key exists. */
-const recognized: VerifierAnswer = { verdict: unavailable, outcome: undefined };
+const recognized: VerifierAnswer = withoutOutcome.unavailable;
 
 type FoundVerification = FoundRequest<PendingVerification> & PreparedRequest;
 
@@ -71,7 +62,7 @@ export class Verifier {
   readonly #keys: KeyDirectory<PendingVerification>;
   readonly #scheduler: Scheduler<PendingVerification>;
   readonly #maxNamedPerHour: number;
-  readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
+  readonly #reportFailure: (error: unknown) => void;
   /** What requests that failed alone were about, and what was locked. */
   readonly #isolation = new Isolation();
   /** How many verifications each caller has pending, by the digest of its key. */
@@ -86,13 +77,13 @@ export class Verifier {
       statementTimeoutMs,
       onOpen: () => this.#keys.invalidate(),
     });
-    this.#onFailure = options.onFailure ?? (() => undefined);
+    this.#reportFailure = createFailureReporter(options.onFailure);
     this.#scheduler = new Scheduler<PendingVerification>(
       {
         prepare: () => (this.#connection.isConnected ? undefined : this.#connection.connect()),
         execute: (requests) => this.#execute(requests),
-        reject: (request) => request.answer({ verdict: unavailable, outcome: undefined }),
-        report: (error) => this.#reportFailure(error),
+        reject: (request) => request.answer(withoutOutcome.unavailable),
+        report: this.#reportFailure,
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
       {
@@ -108,10 +99,8 @@ export class Verifier {
    * only then, so that a forged key costs one lookup.
    */
   async recognizes(token: string): Promise<boolean> {
-    if (token.length !== apiKeyLength) return false;
-    const digest = digestKey(token);
-    if (this.#keys.hasApiKey(digest)) return true;
-    if (!isWellFormedApiKey(token)) return false;
+    const digest = this.#digestPossibleKey(token);
+    if (digest === undefined || this.#keys.hasApiKey(digest)) return digest !== undefined;
     const probe = { address: undefined, verifications: [], name: undefined };
     const { verdict } = await this.#enqueue(digest, probe, true);
     return verdict.kind !== "rejected";
@@ -122,11 +111,16 @@ export class Verifier {
    * may be any string that a caller sent.
    */
   verify(token: string, request: VerificationRequest): Promise<VerifierAnswer> {
-    if (token.length !== apiKeyLength) return Promise.resolve({ verdict: malformed, outcome: undefined });
-    const digest = digestKey(token);
-    if (!this.#keys.hasApiKey(digest) && !isWellFormedApiKey(token))
-      return Promise.resolve({ verdict: malformed, outcome: undefined });
+    const digest = this.#digestPossibleKey(token);
+    if (digest === undefined) return Promise.resolve(withoutOutcome.malformed);
     return this.#enqueue(digest, request, false);
+  }
+
+  /** The digest of a token that can be a key. Only well-formed keys are remembered. */
+  #digestPossibleKey(token: string): string | undefined {
+    if (token.length !== apiKeyLength) return undefined;
+    const digest = digestKey(token);
+    return this.#keys.hasApiKey(digest) || isWellFormedApiKey(token) ? digest : undefined;
   }
 
   #enqueue(digest: string, request: VerificationRequest, isProbe: boolean): Promise<VerifierAnswer> {
@@ -135,7 +129,7 @@ export class Verifier {
     const count = request.verifications.length;
     const ofCaller = this.#pendingOfCaller.get(digest) ?? 0;
     if (!this.#scheduler.hasRoom(isKnown) || ofCaller + count > maxPendingOfCaller)
-      return Promise.resolve({ verdict: unavailable, outcome: undefined });
+      return Promise.resolve(withoutOutcome.unavailable);
     this.#pendingOfCaller.set(digest, ofCaller + count);
     return new Promise((answer) => {
       this.#scheduler.add({
@@ -246,7 +240,7 @@ export class Verifier {
   ): Promise<readonly FoundVerification[]> {
     try {
       const { found, unknown } = await this.#keys.find(client, requests);
-      for (const request of unknown) this.#settle(request, { verdict: unknownKey, outcome: undefined });
+      for (const request of unknown) this.#settle(request, withoutOutcome.unknownKey);
       for (const { pending } of found) if (pending.isProbe) this.#settle(pending, recognized);
       return found
         .filter(({ pending }) => !pending.isAnswered)
@@ -289,7 +283,8 @@ export class Verifier {
     const postponed: PendingVerification[] = [];
     for (const { request, decision } of decided) {
       const { pending } = request;
-      if (decision.kind !== "outdated") this.#settle(pending, toAnswer(request, decision));
+      if (decision.kind !== "outdated")
+        this.#settle(pending, toAnswer(request.caller, pending.digest, decision));
       else {
         this.#keys.forget(pending);
         // A counter that is missing while locked ones are skipped may also have been deleted.
@@ -313,15 +308,6 @@ export class Verifier {
   #settle(request: PendingVerification, answer: VerifierAnswer): void {
     if (this.#scheduler.settle(request)) request.answer(answer);
   }
-
-  /** Reports a failure. A reporter that throws must not keep requests from being answered; its error becomes a process warning. */
-  #reportFailure(error: unknown): void {
-    try {
-      this.#onFailure(error);
-    } catch (thrown) {
-      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
-    }
-  }
 }
 
 /** The workspaces of the keys that a request verifies, or of those with a counter that meets a condition. */
@@ -334,39 +320,4 @@ function listWorkspaceIds(
     const { keyId, consumer, workspaceId } = facts;
     return condition(keyId) || (consumer && condition(consumer.id)) ? [workspaceId] : [];
   });
-}
-
-function toAnswer(
-  { caller, pending: { digest } }: FoundVerification,
-  decision: Exclude<RequestDecision, { kind: "outdated" }>,
-): VerifierAnswer {
-  const presented = presentedBy(caller, digest);
-  switch (decision.kind) {
-    case "rejected":
-      return { verdict: { ...decision, presented }, outcome: undefined };
-    case "limited":
-      return {
-        verdict: { kind: "limited", presented, limit: toLimitState(caller, decision.limit) },
-        outcome: undefined,
-      };
-    case "admitted": {
-      const { keyId, userId, restrictions, isRestricted, isFormerSecret } = caller;
-      return {
-        verdict: {
-          kind: "admitted",
-          presented,
-          principal: { keyId, userId, digest, restrictions, isRestricted, isByFormerSecret: isFormerSecret },
-          access: undefined,
-          limit: decision.limit && toLimitState(caller, decision.limit),
-        },
-        outcome: decision.outcome,
-      };
-    }
-    default:
-      return decision satisfies never;
-  }
-}
-
-function toLimitState({ limit }: KeyFacts, { quota, remaining, resetsInSeconds }: LimitResult): LimitState {
-  return { limit: limit ?? { quota, windowSeconds: 0 }, remaining, resetsInSeconds };
 }
