@@ -12,6 +12,7 @@ import type { Context } from "koa";
 import { responseDeadlineMs, withinDeadline } from "./deadline.ts";
 import { requireOneHost } from "./edge-rules.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { createTurns } from "./event-loop-turns.ts";
 import { nameReused, readIdempotencyKey } from "./idempotency.ts";
 import { hasBody, readJsonBody, rejectLargeBody } from "./json-body.ts";
 import type { Route } from "./open-routes.ts";
@@ -21,10 +22,14 @@ import { jsonReply, type Reply } from "./reply.ts";
 import type { UndecidedRequest } from "./request-listener.ts";
 import { requireAdmitted } from "./require-admitted.ts";
 
+/** Presenting as many results takes less than a millisecond, also if the keys have much data of their own. */
+const maxResultsPerTurn = 10;
+
 /** Serves requests that verify keys. */
 export function verificationHandler(
   recorder: Pick<UsageRecorder, "record" | "recordUse">,
 ): (ctx: Context, request: UndecidedRequest) => Promise<Reply> {
+  const takeTurn = createTurns();
   return async (ctx, { route, path, address, recognizes, admit, verify }) => {
     const { method, requestId } = ctx;
     // Authentication comes first: the body of an unknown caller is not read, and an invalid request gets its error only if its
@@ -45,9 +50,11 @@ export function verificationHandler(
     if (request === undefined) throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1 });
     const { verifies, response } = route.endpoint;
     if (!outcome || !verifies) throw new Error("An admitted request has no outcome.");
+    const results = requireVerified(outcome, verifies);
+    if (results.length > maxResultsPerTurn) await takeTurn();
     return jsonReply(requestId, {
       status: response.status,
-      value: verifies.present(requireVerified(outcome, verifies)),
+      value: verifies.present(results),
       headers: rateLimitHeaders(ctx.limit),
     });
   };
