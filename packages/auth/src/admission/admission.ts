@@ -28,6 +28,8 @@ import type { Verdict } from "./verdict.ts";
 
 /** The most statements in flight. A third one would wait in Postgres instead of in the queue, where it can still grow. */
 const maxInFlight = 2;
+/** The most requests in one batch. */
+const maxBatch = 1_024;
 
 /**
  * Verifies and counts a request in one step.
@@ -68,7 +70,12 @@ export class Admission {
         report: this.#reportFailure,
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
-      { deadlineMs: options.deadlineMs ?? 1_500, maxPending: options.maxWaiting ?? 10_000, maxInFlight },
+      {
+        deadlineMs: options.deadlineMs ?? 1_500,
+        maxPending: options.maxWaiting ?? 10_000,
+        maxInFlight,
+        maxBatch,
+      },
     );
   }
 

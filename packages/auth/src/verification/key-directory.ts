@@ -1,4 +1,4 @@
-import type { WorkspaceId } from "@latchkey/db/ids";
+import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { checkKey, haveSameVersions, type KeyFacts, type Membership } from "../admission/decision.ts";
 import { FactsCache } from "../admission/facts-cache.ts";
@@ -45,6 +45,11 @@ export class KeyDirectory<Request extends RequestedKeys> {
   /** Whether the API key was allowed once. */
   hasApiKey(digest: string): boolean {
     return this.#apiKeys.has(digest);
+  }
+
+  /** The owner of an API key that was allowed once; undefined if it isn't remembered. */
+  ownerOf(digest: string): UserId | undefined {
+    return this.#apiKeys.get(digest)?.userId;
   }
 
   /** Invalidates all facts. */

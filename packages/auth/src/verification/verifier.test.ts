@@ -139,18 +139,57 @@ describe("one request", () => {
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 0 });
   });
 
-  test("waits only if its caller has fewer than 10,000 verifications pending", async () => {
+  test("waits only if its user has fewer than 30,000 verifications pending", async () => {
     const node = openNode(patient);
     const space = await addKeyspace();
     const key = await issueKey(space);
     const verifications = Array.from({ length: 100 }, () => verificationOf(key));
     const request = { address: undefined, name: undefined, verifications };
     const answers = await Promise.all(
-      Array.from({ length: 110 }, () => node.verify(space.caller.secret, request)),
+      Array.from({ length: 310 }, () => node.verify(space.caller.secret, request)),
     );
     expect(answers.filter(({ verdict }) => verdict.kind === "unavailable")).toHaveLength(10);
-    expect(await readCounter(key.id)).toMatchObject({ uses: 10_000 });
+    expect(await readCounter(key.id)).toMatchObject({ uses: 30_000 });
     expect(await verify(node, space, key)).toBe("VALID");
+  });
+
+  test("is answered long before a flood of another user with several keys", async () => {
+    const node = openNode(patient);
+    const [space, flooded] = [await addKeyspace(), await addKeyspace()];
+    const [key, floodedKey] = [await issueKey(space), await issueKey(flooded)];
+    const callers = [flooded.caller];
+    for (let added = 0; added < 4; added += 1) callers.push(await addKey(flooded.caller.userId));
+    // Each key is known, as for a user who has sent requests before.
+    for (const caller of [...callers, space.caller]) {
+      const known = { caller };
+      await verify(node, known, floodedKey);
+    }
+    const verifications = Array.from({ length: 100 }, () => verificationOf(floodedKey));
+    const request = { address: undefined, name: undefined, verifications };
+    let floodAnswers = 0;
+    const flood = Array.from({ length: 200 }, async (_, index) => {
+      await node.verify(callers[index % callers.length]?.secret ?? "", request);
+      floodAnswers += 1;
+    });
+    expect(await verify(node, space, key)).toBe("VALID");
+    expect(floodAnswers).toBeLessThan(20);
+    await Promise.all(flood);
+  });
+
+  test("of one user waits only if half of the queue is left for others", async () => {
+    const node = openNode({ ...patient, maxWaiting: 10 });
+    const [space, other] = [await addKeyspace(), await addKeyspace()];
+    const [key, otherKey] = [await issueKey(space), await issueKey(other)];
+    const callers = [space.caller, await addKey(space.caller.userId)] as const;
+    for (const caller of [...callers, other.caller]) await verify(node, { caller }, key);
+    const [flood, others] = [
+      Array.from({ length: 20 }, (_, index) =>
+        verify(node, { caller: callers[index % 2 === 0 ? 0 : 1] }, key),
+      ),
+      Array.from({ length: 5 }, () => verify(node, other, otherKey)),
+    ];
+    expect(count(await Promise.all(flood), "unavailable")).toBe(15);
+    expect(await Promise.all(others)).toEqual(Array.from({ length: 5 }, () => "VALID"));
   });
 
   test("marks the first use of the caller's new secret and of the key's", async () => {

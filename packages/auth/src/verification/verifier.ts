@@ -19,6 +19,8 @@ import { toAnswer, type VerifierAnswer, withoutOutcome } from "./verifier-answer
 interface PendingVerification extends PendingState, VerificationRequest {
   /** SHA-256 of the caller's key, in base64. */
   readonly digest: string;
+  /** The user whose key it is; the digest while that isn't known. */
+  readonly caller: string;
   /** Whether it only finds the caller's key: it is answered without being counted. */
   readonly isProbe: boolean;
   readonly answer: (answer: VerifierAnswer) => void;
@@ -39,10 +41,10 @@ type FoundVerification = FoundRequest<PendingVerification> & PreparedRequest;
 /** The most pending requests. */
 const maxPending = 2_000;
 /**
- * The most pending verifications of one API key, so that its requests neither fill the memory nor keep those of others waiting
- * past their deadline.
+ * The most pending verifications of one user, so that their requests don't fill the memory. It is enough for 256 connections with
+ * 100 each.
  */
-const maxPendingOfCaller = 10_000;
+const maxPendingOfCaller = 30_000;
 /** The most transactions per batch: enough to find three requests that make a batch of 1,000 fail. */
 const maxRuns = 64;
 /** The most additional transactions per batch for requests of isolated keys, which delay all others. */
@@ -62,14 +64,15 @@ export class Verifier {
   readonly #keys: KeyDirectory<PendingVerification>;
   readonly #scheduler: Scheduler<PendingVerification>;
   readonly #maxNamedPerHour: number;
+  readonly #maxPending: number;
   readonly #reportFailure: (error: unknown) => void;
   /** What requests that failed alone were about, and what was locked. */
   readonly #isolation = new Isolation();
-  /** How many verifications each caller has pending, by the digest of its key. */
-  readonly #pendingOfCaller = new Map<string, number>();
+  readonly #pendingOfCaller = new Map<string, { requests: number; verifications: number }>();
 
   constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
     this.#maxNamedPerHour = maxNamedPerHour;
+    this.#maxPending = options.maxWaiting ?? maxPending;
     this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
     this.#connection = new AdmissionConnection(options.connection, {
@@ -88,8 +91,10 @@ export class Verifier {
       },
       {
         deadlineMs: options.deadlineMs ?? 1_500,
-        maxPending: options.maxWaiting ?? maxPending,
+        maxPending: this.#maxPending,
         maxInFlight: 1,
+        // Each batch is chosen from all pending requests.
+        maxBatch: this.#maxPending,
       },
     );
   }
@@ -126,20 +131,29 @@ export class Verifier {
   #enqueue(digest: string, request: VerificationRequest, isProbe: boolean): Promise<VerifierAnswer> {
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
     const isKnown = this.#keys.hasApiKey(digest);
+    const caller = this.#keys.ownerOf(digest) ?? digest;
     const count = request.verifications.length;
-    const ofCaller = this.#pendingOfCaller.get(digest) ?? 0;
-    if (!this.#scheduler.hasRoom(isKnown) || ofCaller + count > maxPendingOfCaller)
+    const ofCaller = this.#pendingOfCaller.get(caller) ?? { requests: 0, verifications: 0 };
+    if (
+      !this.#scheduler.hasRoom(isKnown) ||
+      // Half of the queue is left for other users.
+      ofCaller.requests >= this.#maxPending / 2 ||
+      ofCaller.verifications + count > maxPendingOfCaller
+    )
       return Promise.resolve(withoutOutcome.unavailable);
-    this.#pendingOfCaller.set(digest, ofCaller + count);
+    ofCaller.requests += 1;
+    ofCaller.verifications += count;
+    this.#pendingOfCaller.set(caller, ofCaller);
     return new Promise((answer) => {
       this.#scheduler.add({
         ...request,
         digest,
         isProbe,
+        caller,
         answer: (verdict) => {
-          const left = (this.#pendingOfCaller.get(digest) ?? 0) - count;
-          if (left > 0) this.#pendingOfCaller.set(digest, left);
-          else this.#pendingOfCaller.delete(digest);
+          ofCaller.requests -= 1;
+          ofCaller.verifications -= count;
+          if (ofCaller.requests === 0) this.#pendingOfCaller.delete(caller);
           answer(verdict);
         },
         mayFillQueue: isKnown,
