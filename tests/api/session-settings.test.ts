@@ -39,6 +39,19 @@ const common = { client_encoding: "UTF8", fsync: "on", synchronous_commit: "on" 
 const pool = { ...common, statement_timeout: "5s", idle_in_transaction_session_timeout: "10s" };
 const reads = { ...pool, statement_timeout: "1s", default_transaction_read_only: "on" };
 
+const admission = {
+  ...common,
+  enable_hashjoin: "off",
+  enable_memoize: "off",
+  enable_mergejoin: "off",
+  enable_seqscan: "off",
+  idle_in_transaction_session_timeout: "900ms",
+  jit: "off",
+  lock_timeout: "100ms",
+  plan_cache_mode: "force_generic_plan",
+  statement_timeout: "1400ms",
+};
+
 const expected: readonly Login[] = [
   {
     name: "latchkey migrate",
@@ -56,21 +69,11 @@ const expected: readonly Login[] = [
   { name: "latchkey purge", role: "latchkey_tenant", settings: pool },
   { name: "latchkey statistics", role: "latchkey_admission", settings: pool },
   { name: "latchkey inspection", role: "latchkey_admission", settings: reads },
+  { name: "latchkey admission", role: "latchkey_admission", settings: admission },
   {
-    name: "latchkey admission",
+    name: "latchkey verification",
     role: "latchkey_admission",
-    settings: {
-      ...common,
-      enable_hashjoin: "off",
-      enable_memoize: "off",
-      enable_mergejoin: "off",
-      enable_seqscan: "off",
-      idle_in_transaction_session_timeout: "900ms",
-      jit: "off",
-      lock_timeout: "100ms",
-      plan_cache_mode: "force_generic_plan",
-      statement_timeout: "1400ms",
-    },
+    settings: { ...admission, statement_timeout: "700ms" },
   },
 ];
 
@@ -109,6 +112,12 @@ test("every kind of connection has its role and its settings", async () => {
     body: JSON.stringify({ name: "Payments" }),
   });
   expect(created.status).toBe(201);
+  const verified = await fetch(`${node.baseUrl}/open/keys/verify`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ key: "acme_unknown" }),
+  });
+  expect(verified.status).toBe(200);
   const input = { key, method: "GET", path: "/open/me" };
   const call = { path: "keyHistory.tryOut", kind: "mutation", input, cookie: account.cookie } as const;
   expect((await callProcedure(node.baseUrl, call)).code).toBeUndefined();

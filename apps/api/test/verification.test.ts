@@ -1,9 +1,11 @@
 // Verification of issued keys through the open API.
 import { randomBytes } from "node:crypto";
 import { digestKey } from "@latchkey/auth/key-format";
+import { verificationPaths } from "@latchkey/db/idempotency-records";
 import { createId, decodeId, encodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../src/open/endpoints.ts";
 import { createOpenClient } from "./open-client.ts";
 import { addTeam, join, type Team } from "./team.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
@@ -239,6 +241,40 @@ test("a retry with the same Idempotency-Key spends nothing more", async () => {
   expect((await verify(team.owner.secret, { key: secret }, { "Idempotency-Key": "a b" })).status).toBe(400);
 });
 
+test("verifications with more than a million new names per hour get 429, but others are possible", async () => {
+  const team = await addTeam(app);
+  const { secret } = await issueKey(team, { credits: 5 });
+  await sql`
+    update key_counters
+    set windows = jsonb_build_object('idempotency-keys', jsonb_build_array(4102444800000, 1000000))
+    where key_id in (select id from api_keys where user_id = ${team.owner.userId})`.execute(app.owner);
+  const response = await fetch(`${app.baseUrl}/open/keys/verify`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${team.owner.secret}`,
+      "Content-Type": "application/json",
+      "Idempotency-Key": "one-more",
+    },
+    body: JSON.stringify({ key: secret }),
+  });
+  expect(response.status).toBe(429);
+  expect(Number(response.headers.get("Retry-After"))).toBe(3_600);
+  const body = (await response.json()) as { readonly error: object }; // The shape of every error.
+  expect(body.error).toMatchObject({
+    code: "TOO_MANY_REQUESTS",
+    message: expect.stringContaining("1,000,000 verifications within an hour"),
+  });
+  expect((await verify(team.owner.secret, { key: secret })).body).toMatchObject({
+    code: "VALID",
+    credits: { remaining: 4 },
+  });
+});
+
+test("the paths under which records of verifications are kept are those of the endpoints that verify keys", () => {
+  const paths = endpoints.filter(({ verifies }) => verifies).map(({ path }) => `/open${path}`);
+  expect(new Set<string>(verificationPaths)).toEqual(new Set(paths));
+});
+
 test("the verified key is in no log and in no record, even if it is used as the Idempotency-Key", async () => {
   const team = await addTeam(app);
   const { secret } = await issueKey(team);
@@ -337,6 +373,38 @@ test("a key that only verifies is used in the workspace of the verified keys", a
     return rows.map(({ count }) => count);
   };
   await expect.poll(readUses).toEqual([1]);
+});
+
+test("a verified API key is used in the workspace and from the IP address of its owner, like a key that sends a request", async () => {
+  const team = await addTeam(app);
+  const viewer = await join(app, team, "viewer");
+  const { id, key } = await viewer.client.apiKeys.create.mutate({ name: "Script" });
+  const verifications = [
+    { key, workspaceId: team.id, clientIp: "192.0.2.7" },
+    // None of these is a use: a check without a cost, a rejected key, and a retry.
+    { key, workspaceId: team.id, cost: 0 },
+    { key, workspaceId: team.id, permissions: "workspace:delete" },
+  ];
+  const headers = { "Idempotency-Key": "retry" };
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    expect(
+      (await send(team.owner.secret, ["POST", "/keys/verify-batch"], { verifications }, headers)).status,
+    ).toBe(200);
+  const read = async () => {
+    const { rows } = await sql<{ uses: number | null; address: string | null; count: number }>`
+      select count::integer as uses, workspace_id as "workspaceId",
+        (select address from key_addresses where key_id = hour.key_id) as address,
+        (select use_count::integer from key_counters where key_id = hour.key_id) as count
+      from key_usage_hours hour where key_id = ${decodeId("key", id)} and outcome = 'admitted'`.execute(
+      app.owner,
+    );
+    return rows;
+  };
+  await expect
+    .poll(read)
+    .toEqual([{ uses: 1, workspaceId: decodeId("workspace", team.id), address: "192.0.2.7", count: 1 }]);
+  const { data: listed } = (await send(team.owner.secret, ["GET", `${team.path}/api-keys`])).body;
+  expect(listed?.find((one) => one.id === id)).toMatchObject({ lastUsedAt: expect.any(String) });
 });
 
 test("an IPv4-mapped IP address of a consumer is in the ranges of its IPv4 address", async () => {

@@ -26,6 +26,12 @@ export interface IdempotencyRecord {
 /** How long a repeated request is recognized, in hours. */
 export const idempotencyLifetimeHours = 24;
 
+/** The same for requests that verify keys, which are more frequent than all others (docs/decisions/0061). */
+export const verificationLifetimeHours = 1;
+
+/** The paths of requests that verify keys. */
+export const verificationPaths = ["/open/keys/verify", "/open/keys/verify-batch"] as const;
+
 /**
  * Claims the name until the transaction ends. Returns false if another transaction that has not ended has claimed it.
  * After a successful claim, the records of earlier transactions are visible.

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { refillCases } from "./testing/refill-cases.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
@@ -142,22 +143,11 @@ test("two workspaces can store the same hash, and one workspace can't store it t
   await expect(add(scope.workspaceId)).rejects.toThrow("issued_keys_hash");
 });
 
-test.each([
-  ["daily", null, "2027-03-01T00:00:00Z", "2027-03-01T00:00:00Z"],
-  ["daily", null, "2027-03-01T23:59:59.999Z", "2027-03-01T00:00:00Z"],
-  ["monthly", 1, "2027-03-01T00:00:00Z", "2027-03-01T00:00:00Z"],
-  ["monthly", 15, "2027-03-14T23:59:59Z", "2027-02-15T00:00:00Z"],
-  ["monthly", 15, "2027-03-15T00:00:00Z", "2027-03-15T00:00:00Z"],
-  ["monthly", 31, "2027-03-01T00:00:00Z", "2027-02-28T00:00:00Z"],
-  ["monthly", 31, "2028-02-29T12:00:00Z", "2028-02-29T00:00:00Z"],
-  ["monthly", 31, "2028-02-28T12:00:00Z", "2028-01-31T00:00:00Z"],
-  ["monthly", 30, "2027-01-15T00:00:00Z", "2026-12-30T00:00:00Z"],
-  ["monthly", 31, "2027-04-30T00:00:00Z", "2027-04-30T00:00:00Z"],
-])("the latest %s refill on day %s until %s was at %s", async (interval, day, until, expected) => {
-  const refill = JSON.stringify({ amount: 100, interval, day });
+test.each(refillCases)("the latest refill of %j until %s was at %s", async (refill, until, expected) => {
   const { rows } = await database.db.transaction().execute(async (trx) => {
     await sql`set local timezone = 'Pacific/Auckland'`.execute(trx);
-    return await sql<{ at: Date }>`select latest_refill(${refill}, ${until}) as at`.execute(trx);
+    const stored = JSON.stringify({ amount: 100, ...refill });
+    return await sql<{ at: Date }>`select latest_refill(${stored}, ${until}) as at`.execute(trx);
   });
   expect(rows[0]?.at).toEqual(new Date(expected));
 });

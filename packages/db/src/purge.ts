@@ -1,6 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
 import { createAuditPurge } from "./audit-retention.ts";
-import { idempotencyLifetimeHours } from "./idempotency-records.ts";
+import {
+  idempotencyLifetimeHours,
+  verificationLifetimeHours,
+  verificationPaths,
+} from "./idempotency-records.ts";
 import { deviceLifetimeDays } from "./known-devices.ts";
 import { noticeLifetimeDays } from "./notices.ts";
 import { purgeDeletedKeyspaces } from "./purge-keyspaces.ts";
@@ -14,6 +18,8 @@ export interface PurgeRule {
   readonly name: string;
   /** Deletes at most `limit` rows in one statement or transaction. @returns how many it deleted. */
   readonly deleteBatch: (db: Db, limit: number) => Promise<number>;
+  /** The most calls of `deleteBatch` per round; 20 by default. */
+  readonly maxSteps?: number;
 }
 
 /**
@@ -43,6 +49,17 @@ export function createPurgeRules({
       time: "created_at",
       keepHours: idempotencyLifetimeHours,
     }),
+    {
+      ...expired("idempotency records of verifications", {
+        table: "idempotency_records",
+        time: "created_at",
+        keepHours: verificationLifetimeHours,
+        // The condition of the index.
+        where: sql`path in (${sql.join(verificationPaths.map((path) => sql.lit(path)))})`,
+      }),
+      // Every verification can add a record, so as many must be deleted in the same time.
+      maxSteps: 1_000,
+    },
     expired("notices", { table: "notices", time: "created_at", keepHours: noticeLifetimeDays * 24 }),
     expired("networks of keys", {
       table: "key_networks",
@@ -78,6 +95,8 @@ interface Expiry {
   readonly time: string;
   /** How long after that time the row is kept, in hours; 0 by default. */
   readonly keepHours?: number;
+  /** Which rows expire; all by default. */
+  readonly where?: RawBuilder<unknown>;
   /**
    * False for a log, whose rows the role may delete but not change, and therefore not lock. The statement then waits
    * for another node that deletes the same rows. Both delete rows in the order of the table, so they can't deadlock.
@@ -89,14 +108,17 @@ interface Expiry {
  * Deletes the oldest expired rows. Skips rows that another node is deleting or changing, so that nodes neither wait for
  * each other nor deadlock. A locked row can't move, so its `ctid` identifies it.
  */
-function expired(name: string, { table, time, keepHours = 0, isLockable = true }: Expiry): PurgeRule {
+function expired(
+  name: string,
+  { table, time, keepHours = 0, where = sql`true`, isLockable = true }: Expiry,
+): PurgeRule {
   return {
     name,
     async deleteBatch(db, limit) {
       const { numAffectedRows = 0n } = await sql`
         delete from ${sql.table(table)} where ctid = any(array(
           select ctid from ${sql.table(table)}
-          where ${sql.ref(time)} <= now() - make_interval(hours => ${keepHours})
+          where ${sql.ref(time)} <= now() - make_interval(hours => ${keepHours}) and ${where}
           order by ${sql.ref(time)} limit ${limit} ${isLockable ? sql`for update skip locked` : sql``}
         ))`.execute(db);
       return Number(numAffectedRows);

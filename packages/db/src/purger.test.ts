@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
-import type { PurgeRule } from "./purge.ts";
+import { verificationPaths } from "./idempotency-records.ts";
+import { createPurgeRules, type PurgeRule } from "./purge.ts";
 import { Purger } from "./purger.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
@@ -75,6 +76,46 @@ test("deletes idempotency records after 24 hours", async () => {
   await createPurger().run();
   const { rows } = await sql`select key from idempotency_records`.execute(database.owner);
   expect(rows).toEqual([{ key: "23 hours 59 minutes" }]);
+});
+
+test("deletes idempotency records of verifications after an hour, found by an index of their own", async () => {
+  await sql`delete from idempotency_records`.execute(database.owner);
+  await sql`
+    insert into idempotency_records (user_id, method, path, key, request_hash, status, answer, created_at)
+    select ${userId}, 'POST', path, age, sha256(''), 200, 'null', now() - age::interval
+    from unnest(array['60 minutes', '59 minutes']) as age, unnest(${[...verificationPaths, "/open/workspaces"]}::text[]) as path`.execute(
+    database.owner,
+  );
+  await createPurger().run();
+  const { rows } = await sql<{ key: string; path: string }>`
+    select key, path from idempotency_records order by path, key`.execute(database.owner);
+  expect(rows.filter(({ path }) => path === "/open/workspaces")).toHaveLength(2);
+  expect(rows.filter(({ key }) => key === "60 minutes")).toHaveLength(1);
+  expect(rows).toHaveLength(4);
+  await database.owner.transaction().execute(async (trx) => {
+    await sql`set local enable_seqscan = off`.execute(trx);
+    const paths = sql.join(verificationPaths.map((path) => sql.lit(path)));
+    const { rows: plan } = await sql<{ "QUERY PLAN": string }>`
+      explain select ctid from idempotency_records
+      where created_at <= now() - make_interval(hours => ${1}) and path in (${paths})
+      order by created_at limit 500 for update skip locked`.execute(trx);
+    expect(plan.map((row) => row["QUERY PLAN"]).join("\n")).toContain("idempotency_records_of_verifications");
+  });
+});
+
+test("a rule can have more statements per round", async () => {
+  let steps = 0;
+  const deleteBatch = async (_db: unknown, limit: number) => {
+    steps += 1;
+    return limit;
+  };
+  await createPurger({ rules: [{ name: "endless rows", deleteBatch, maxSteps: 50 }] }).run();
+  expect(steps).toBe(50);
+  const { maxSteps } =
+    createPurgeRules({ historyDays: 90, instanceLogDays: 365 }).find(
+      ({ name }) => name === "idempotency records of verifications",
+    ) ?? {};
+  expect(maxSteps).toBe(1_000);
 });
 
 test("deletes at most 10,000 rows per kind and round, 500 per statement", async () => {

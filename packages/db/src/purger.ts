@@ -19,8 +19,8 @@ export interface PurgerOptions {
 
 /** The most rows per statement. Deleting them takes a few milliseconds, so no transaction waits long for its locks. */
 const rowsPerStep = 500;
-/** Steps per rule and round. More than 10,000 expired rows take several rounds. */
-const maxSteps = 20;
+/** Steps per rule and round, unless the rule says otherwise. More than 10,000 expired rows take several rounds. */
+const defaultMaxSteps = 20;
 /** How long `close` waits for the step in flight and for the connection to end, in milliseconds. */
 const closeWithinMs = 1_000;
 
@@ -78,7 +78,7 @@ export class Purger {
     }
   }
 
-  async #purge({ deleteBatch }: PurgeRule): Promise<void> {
+  async #purge({ deleteBatch, maxSteps = defaultMaxSteps }: PurgeRule): Promise<void> {
     for (let step = 0; step < maxSteps && !this.#isClosed; step += 1) {
       if ((await deleteBatch(this.#db, rowsPerStep)) < rowsPerStep) return;
     }

@@ -105,4 +105,6 @@ export const verificationLimits = {
   maxCost: 1_000_000_000,
   /** The longest permission query, in UTF-16 code units: 50 of the longest permissions. */
   maxQueryLength: 7_000,
+  /** The most verifications with a new `Idempotency-Key` that an API key can request per hour. */
+  maxIdempotentPerHour: 1_000_000,
 } as const;

@@ -2,7 +2,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from "node:http
 import type { Admission } from "@latchkey/auth/admission";
 import type { Verdict } from "@latchkey/auth/verdict";
 import type { VerificationRequest } from "@latchkey/auth/verification";
-import type { Verifier, VerifierAnswer } from "@latchkey/auth/verifier";
+import type { Verifier } from "@latchkey/auth/verifier";
+import type { VerifierAnswer } from "@latchkey/auth/verifier-answer";
 import type { AppError } from "@latchkey/errors";
 import type Koa from "koa";
 import type { Context } from "koa";

@@ -7,10 +7,12 @@ import type {
 } from "@latchkey/auth/verification";
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
+import { verificationLimits } from "@latchkey/limits";
 import type { Context } from "koa";
 import { responseDeadlineMs, withinDeadline } from "./deadline.ts";
 import { requireOneHost } from "./edge-rules.ts";
 import type { Endpoint } from "./endpoint.ts";
+import { createTurns } from "./event-loop-turns.ts";
 import { nameReused, readIdempotencyKey } from "./idempotency.ts";
 import { hasBody, readJsonBody, rejectLargeBody } from "./json-body.ts";
 import type { Route } from "./open-routes.ts";
@@ -20,10 +22,14 @@ import { jsonReply, type Reply } from "./reply.ts";
 import type { UndecidedRequest } from "./request-listener.ts";
 import { requireAdmitted } from "./require-admitted.ts";
 
+/** Presenting as many results takes less than a millisecond, also if the keys have much data of their own. */
+const maxResultsPerTurn = 10;
+
 /** Serves requests that verify keys. */
 export function verificationHandler(
-  recorder: Pick<UsageRecorder, "record">,
+  recorder: Pick<UsageRecorder, "record" | "recordUse">,
 ): (ctx: Context, request: UndecidedRequest) => Promise<Reply> {
+  const takeTurn = createTurns();
   return async (ctx, { route, path, address, recognizes, admit, verify }) => {
     const { method, requestId } = ctx;
     // Authentication comes first: the body of an unknown caller is not read, and an invalid request gets its error only if its
@@ -36,6 +42,7 @@ export function verificationHandler(
     // A workspace counts the use as one of its own, so that a key that only verifies doesn't become idle there.
     for (const workspaceId of workspacesOf(outcome))
       recorder.record(verdict, { workspaceId, address, method, path, requestId });
+    if (request && "verifications" in request) recordUses(recorder, request.verifications, outcome);
     if ("limit" in verdict) ctx.limit = verdict.limit;
     requireAdmitted(verdict);
     if (request instanceof AppError) throw request;
@@ -43,9 +50,11 @@ export function verificationHandler(
     if (request === undefined) throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1 });
     const { verifies, response } = route.endpoint;
     if (!outcome || !verifies) throw new Error("An admitted request has no outcome.");
+    const results = requireVerified(outcome, verifies);
+    if (results.length > maxResultsPerTurn) await takeTurn();
     return jsonReply(requestId, {
       status: response.status,
-      value: verifies.present(requireVerified(outcome, verifies)),
+      value: verifies.present(results),
       headers: rateLimitHeaders(ctx.limit),
     });
   };
@@ -63,12 +72,12 @@ async function parseRequest(
     const query = parseQuery(ctx.req.url ?? "");
     const key = readIdempotencyKey(ctx);
     const body = hasBody(ctx.req) ? await readJsonBody(ctx) : {};
-    const bodyHash = createHash("sha256").update(JSON.stringify(body)).digest();
+    const requestHash = createHash("sha256").update(JSON.stringify(body)).digest();
     return {
       verifications: verifies.parse({ params, query, body }),
       // A client can use the key that it verifies as the name, so the name is never stored as it is.
       name:
-        key === undefined ? undefined : { method: ctx.method, path: ctx.path, key: hashed(key), bodyHash },
+        key === undefined ? undefined : { method: ctx.method, path: ctx.path, key: hashed(key), requestHash },
     };
   } catch (error) {
     if (error instanceof AppError) return error;
@@ -87,6 +96,20 @@ function workspacesOf(outcome: VerificationOutcome | undefined): readonly (Works
   return found.length > 0 ? [...new Set(found)] : [undefined];
 }
 
+/** Records the uses of API keys that were verified, as if their owners had sent requests to the workspace. */
+function recordUses(
+  recorder: Pick<UsageRecorder, "recordUse">,
+  verifications: VerificationRequest["verifications"],
+  outcome: VerificationOutcome | undefined,
+): void {
+  if (outcome?.kind !== "verified") return;
+  for (const [index, result] of outcome.results.entries()) {
+    if (!("key" in result) || !result.apiKeyUse) continue;
+    const { workspaceId } = result.key;
+    recorder.recordUse(result.apiKeyUse, { workspaceId, address: verifications[index]?.clientAddress });
+  }
+}
+
 /** @throws {AppError} BAD_REQUEST for a limit that the key doesn't have, and the errors of an `Idempotency-Key`. */
 function requireVerified(
   outcome: VerificationOutcome,
@@ -97,6 +120,15 @@ function requireVerified(
       return outcome.results;
     case "name-reused":
       throw nameReused();
+    case "too-many-names":
+      throw new AppError("TOO_MANY_REQUESTS", {
+        message: [
+          "This API key has sent an Idempotency-Key with ",
+          { count: verificationLimits.maxIdempotentPerHour },
+          " verifications within an hour, which is the limit. Send the request without one, or try again later.",
+        ],
+        retryAfterSeconds: outcome.retryAfterSeconds,
+      });
     case "unknown-limit": {
       const path = `${pathOf(outcome.verification)}limits.${outcome.limit}.name`;
       const message = "The key and its consumer have no limit with this name.";

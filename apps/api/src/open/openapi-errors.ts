@@ -161,12 +161,19 @@ const invitationsLimited: Pick<Failure, "name" | "description"> = {
   description: `${rateLimited} Or its owner has sent too many invitations within an hour; \`message\` says so.`,
 };
 
+const idempotencyKeysLimited: Pick<Failure, "name" | "description"> = {
+  name: "TooManyRequestsOrIdempotencyKeys",
+  description: `${rateLimited} Or it has used an \`Idempotency-Key\` for too many verifications within an hour; \`message\` says so, and requests without one are still possible.`,
+};
+
 /** The meaning of 429 for the endpoints that have a limit besides the rate limit of the key. */
 const limitedOperations: Readonly<Record<string, Pick<Failure, "name" | "description">>> = {
   updateApiKey: keyChangesLimited,
   rotateApiKey: keyChangesLimited,
   createInvitation: invitationsLimited,
   resendInvitation: invitationsLimited,
+  verifyKey: idempotencyKeysLimited,
+  verifyKeys: idempotencyKeysLimited,
 };
 
 /** The additional errors of a request with an `Idempotency-Key`. */
@@ -223,7 +230,7 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
 /** The conditions of a code at any endpoint, in Markdown. */
 export function describeFailure(code: ErrorCode): string {
   if (code !== "TOO_MANY_REQUESTS") return failures[code].description;
-  return `${rateLimited} Or its owner has made too many changes to API keys, or has sent too many invitations, within an hour; \`message\` says so. \`Retry-After\` says how many seconds to wait.`;
+  return `${rateLimited} Or its owner has made too many changes to API keys, or has sent too many invitations, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour; \`message\` says so. \`Retry-After\` says how many seconds to wait.`;
 }
 
 function describeResponse(failuresOfStatus: readonly Failure[]): ZodOpenApiResponseObject {

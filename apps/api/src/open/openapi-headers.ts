@@ -102,7 +102,7 @@ export const parameters = {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "Makes retries safe: requests with the same `Idempotency-Key` are carried out once and get the same response. It is scoped to the user and the path, and expires after 24 hours. After an error or a lost response, send the request again with the same `Idempotency-Key`.",
+      "Makes retries safe: requests with the same `Idempotency-Key` are carried out once and get the same response. It is scoped to the user and the path, and expires after 24 hours, or after an hour for verifications. After an error or a lost response, send the request again with the same `Idempotency-Key`.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
   },
   IfMatch: {

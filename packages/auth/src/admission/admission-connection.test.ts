@@ -11,7 +11,7 @@ afterAll(() => database.drop());
 
 async function createLink() {
   const gate = await createDatabaseGate(database.connection);
-  const link = new AdmissionConnection(gate.connection);
+  const link = new AdmissionConnection(gate.connection, { applicationName: "test" });
   onTestFinished(async () => {
     await link.close();
     gate.close();

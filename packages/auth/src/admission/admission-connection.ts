@@ -15,6 +15,8 @@ const closeTimeoutMs = 500;
  */
 export class AdmissionConnection {
   readonly #connection: DatabaseConnection;
+  readonly #applicationName: string;
+  readonly #settings: readonly string[];
   readonly #onOpen: () => void;
   readonly #backoff = new ReconnectBackoff();
   #client: pg.Client | undefined;
@@ -25,9 +27,29 @@ export class AdmissionConnection {
   #silentSince = 0;
   #isClosed = false;
 
-  /** @param onOpen called each time a connection has been opened, before the first statement on it. */
-  constructor(connection: DatabaseConnection, onOpen: () => void = () => undefined) {
+  /**
+   * @param options.applicationName shown in `pg_stat_activity`.
+   * @param options.statementTimeoutMs when Postgres cancels a statement, in milliseconds.
+   * @param options.onOpen called each time a connection has been opened, before the first statement on it.
+   */
+  constructor(
+    connection: DatabaseConnection,
+    {
+      applicationName,
+      statementTimeoutMs,
+      onOpen = () => undefined,
+    }: {
+      readonly applicationName: string;
+      readonly statementTimeoutMs?: number;
+      readonly onOpen?: () => void;
+    },
+  ) {
     this.#connection = connection;
+    this.#applicationName = applicationName;
+    // Of two settings with one name, the last one applies.
+    this.#settings = statementTimeoutMs
+      ? [...sessionSettings, `statement_timeout=${statementTimeoutMs}`]
+      : sessionSettings;
     this.#onOpen = onOpen;
   }
 
@@ -84,10 +106,10 @@ export class AdmissionConnection {
 
   async #open(): Promise<pg.Client> {
     const client = new pg.Client({
-      ...clientConfig(this.#connection, "latchkey admission"),
+      ...clientConfig(this.#connection, this.#applicationName),
       connectionTimeoutMillis: connectTimeoutMs,
       pipeline: true,
-      options: startupOptions("latchkey_admission", sessionSettings),
+      options: startupOptions("latchkey_admission", this.#settings),
     });
     const forget = (): void => {
       if (this.#client === client) this.#client = undefined;

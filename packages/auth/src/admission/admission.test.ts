@@ -491,7 +491,7 @@ test("two batches whose connection breaks are both rejected as unavailable, and 
 });
 
 test("concurrent calls share the connection that is being opened", async () => {
-  const connection = new AdmissionConnection(database.connection);
+  const connection = new AdmissionConnection(database.connection, { applicationName: "latchkey admission" });
   onTestFinished(() => connection.close());
   const take = (): Promise<pg.Client> => connection.use((client) => Promise.resolve(client));
   const [one, other] = await Promise.all([take(), take()]);
@@ -571,7 +571,7 @@ test("a node that is closed gives correct answers to requests in flight", async 
 test("its connection has the settings that its statements need, whatever the settings of the database are", async () => {
   const { database: name } = database.connection;
   await sql`alter database ${sql.ref(name)} set synchronous_commit = off`.execute(database.owner);
-  const connection = new AdmissionConnection(database.connection);
+  const connection = new AdmissionConnection(database.connection, { applicationName: "latchkey admission" });
   onTestFinished(() => connection.close());
   const client = await connection.use((live) => Promise.resolve(live));
   for (const setting of ["role=latchkey_admission", ...sessionSettings]) {

@@ -18,6 +18,7 @@ import {
 } from "./batch.ts";
 import { checkKey, decide, type KeyFacts, type Requirement } from "./decision.ts";
 import { FactsCache } from "./facts-cache.ts";
+import { createFailureReporter } from "./failure-reporter.ts";
 import type { LimitOutcome } from "./limit-window.ts";
 import type { AdmissionOptions } from "./options.ts";
 import { Scheduler } from "./scheduler.ts";
@@ -27,6 +28,8 @@ import type { Verdict } from "./verdict.ts";
 
 /** The most statements in flight. A third one would wait in Postgres instead of in the queue, where it can still grow. */
 const maxInFlight = 2;
+/** The most requests in one batch. */
+const maxBatch = 1_024;
 
 /**
  * Verifies and counts a request in one step.
@@ -40,7 +43,7 @@ export class Admission {
   readonly #cache: FactsCache;
   readonly #scheduler: Scheduler<PendingRequest>;
   readonly #onStatement: NonNullable<AdmissionOptions["onStatement"]>;
-  readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
+  readonly #reportFailure: (error: unknown) => void;
   /** How many connections were opened. */
   #epoch = 0;
   /** Keys that the last statement did not count, because their version had changed or another transaction locked their row. */
@@ -50,21 +53,29 @@ export class Admission {
     this.#cache = new FactsCache(options.maxCachedFacts ?? 200_000);
     // The database may have lost its latest changes: a standby was promoted, or a backup was restored. The next changes then
     // reuse the versions of the lost ones, and facts from before would seem current.
-    this.#connection = new AdmissionConnection(options.connection, () => {
-      this.#cache.invalidate();
-      this.#epoch += 1;
+    this.#connection = new AdmissionConnection(options.connection, {
+      applicationName: "latchkey admission",
+      onOpen: () => {
+        this.#cache.invalidate();
+        this.#epoch += 1;
+      },
     });
     this.#onStatement = options.onStatement ?? (() => undefined);
-    this.#onFailure = options.onFailure ?? (() => undefined);
+    this.#reportFailure = createFailureReporter(options.onFailure);
     this.#scheduler = new Scheduler<PendingRequest>(
       {
         prepare: () => (this.#connection.isConnected ? undefined : this.#connection.connect()),
         execute: (requests) => this.#execute(requests),
         reject: (request) => request.answer(unavailable),
-        report: (error) => this.#reportFailure(error),
+        report: this.#reportFailure,
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
-      { deadlineMs: options.deadlineMs ?? 1_500, maxPending: options.maxWaiting ?? 10_000, maxInFlight },
+      {
+        deadlineMs: options.deadlineMs ?? 1_500,
+        maxPending: options.maxWaiting ?? 10_000,
+        maxInFlight,
+        maxBatch,
+      },
     );
   }
 
@@ -203,15 +214,6 @@ export class Admission {
       this.#onStatement({ increments, lookups });
     } catch (error) {
       this.#reportFailure(error);
-    }
-  }
-
-  /** Reports a failure. A reporter that throws must not keep requests from being answered; its error becomes a process warning. */
-  #reportFailure(error: unknown): void {
-    try {
-      this.#onFailure(error);
-    } catch (thrown) {
-      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
     }
   }
 

@@ -66,7 +66,7 @@ function startScheduler({
       cancelIfSilentFor: (milliseconds) => cancellations.push(milliseconds),
       ...overrides,
     },
-    { deadlineMs, maxPending, maxInFlight: 2 },
+    { deadlineMs, maxPending, maxInFlight: 2, maxBatch: 1_024 },
   );
   const settle = (request: TestRequest): void => {
     if (scheduler.settle(request)) answer(request, "done");

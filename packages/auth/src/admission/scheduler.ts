@@ -1,5 +1,3 @@
-/** The most requests in one batch. */
-const maxBatch = 1_024;
 /** Delay before postponed requests are queued again, in milliseconds. */
 const postponeMs = 10;
 const sweepEveryMs = 100;
@@ -39,6 +37,8 @@ export interface SchedulerOptions {
   readonly maxPending: number;
   /** The most batches in flight. */
   readonly maxInFlight: number;
+  /** The most requests in one batch. */
+  readonly maxBatch: number;
 }
 
 /**
@@ -55,6 +55,7 @@ export class Scheduler<Request extends PendingState> {
   readonly #deadlineMs: number;
   readonly #maxPending: number;
   readonly #maxInFlight: number;
+  readonly #maxBatch: number;
   readonly #sweeper: NodeJS.Timeout;
   /** Requests that are queued, in flight or postponed. */
   #pendingCount = 0;
@@ -71,11 +72,12 @@ export class Scheduler<Request extends PendingState> {
   #isDispatchScheduled = false;
   #isClosed = false;
 
-  constructor(executor: BatchExecutor<Request>, { deadlineMs, maxPending, maxInFlight }: SchedulerOptions) {
+  constructor(executor: BatchExecutor<Request>, options: SchedulerOptions) {
     this.#executor = executor;
-    this.#deadlineMs = deadlineMs;
-    this.#maxPending = maxPending;
-    this.#maxInFlight = maxInFlight;
+    this.#deadlineMs = options.deadlineMs;
+    this.#maxPending = options.maxPending;
+    this.#maxInFlight = options.maxInFlight;
+    this.#maxBatch = options.maxBatch;
     this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
     this.#sweeper.unref();
   }
@@ -167,7 +169,7 @@ export class Scheduler<Request extends PendingState> {
     // Requests of one synchronous run go into one batch; the HTTP server admits all requests of an event loop turn in one run.
     queueMicrotask(() => {
       this.#isDispatchScheduled = false;
-      if (!this.#isClosed) void this.#dispatch(this.#queue.splice(0, maxBatch));
+      if (!this.#isClosed) void this.#dispatch(this.#queue.splice(0, this.#maxBatch));
     });
   }
 

@@ -113,14 +113,9 @@ export class UsageRecorder {
    */
   record(verdict: Verdict, request: RecordedRequest): void {
     switch (verdict.kind) {
-      case "admitted": {
-        const { presented } = verdict;
-        const { keyId, formerSecret } = presented;
-        this.#counters.count(presented, request.workspaceId, "admitted");
-        if (request.address !== undefined) this.#addresses.record(keyId, request.address, this.#nowMs);
-        if (formerSecret !== undefined) this.#secretUses.record(keyId, formerSecret, this.#nowMs);
+      case "admitted":
+        this.recordUse(verdict.presented, request);
         return;
-      }
       case "limited":
         this.#recordRejection(verdict.presented, verdict.kind, request);
         return;
@@ -132,6 +127,17 @@ export class UsageRecorder {
       default:
         verdict satisfies never;
     }
+  }
+
+  /** Records the use of a key. */
+  recordUse(
+    presented: Presented,
+    { workspaceId, address }: Pick<RecordedRequest, "workspaceId" | "address">,
+  ): void {
+    const { keyId, formerSecret } = presented;
+    this.#counters.count(presented, workspaceId, "admitted");
+    if (address !== undefined) this.#addresses.record(keyId, address, this.#nowMs);
+    if (formerSecret !== undefined) this.#secretUses.record(keyId, formerSecret, this.#nowMs);
   }
 
   /** Performs one write; never throws. */

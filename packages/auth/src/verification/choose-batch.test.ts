@@ -2,16 +2,62 @@ import { expect, test } from "vitest";
 import { chooseBatch } from "./choose-batch.ts";
 import { verificationOf } from "./verifier.test-kit.ts";
 
-const requestOf = (count: number) => ({
+/** A request of a user with this many verifications. */
+const requestOf = (caller: string, count: number) => ({
+  caller,
   verifications: Array.from({ length: count }, () => verificationOf({ secret: "key" })),
 });
 
-test("a batch has at most 500 verifications, in the order of the requests, and at least one request", () => {
-  const [large, small, huge] = [requestOf(200), requestOf(1), requestOf(600)];
-  expect(chooseBatch([large, large, large, small])).toEqual({
-    chosen: [large, large],
-    deferred: [large, small],
-  });
+/** The users and sizes of chosen requests. */
+const describeChosen = (requests: readonly ReturnType<typeof requestOf>[]) =>
+  chooseBatch(requests).chosen.map(({ caller, verifications }) => `${caller} ${verifications.length}`);
+
+test("a batch of one user has at most 500 verifications, in the order of the requests", () => {
+  const requests = [200, 200, 200, 1].map((count) => requestOf("ada", count));
+  expect(chooseBatch(requests)).toEqual({ chosen: requests.slice(0, 2), deferred: requests.slice(2) });
+  expect(chooseBatch(requests.slice(2))).toEqual({ chosen: requests.slice(2), deferred: [] });
+  expect(chooseBatch([])).toEqual({ chosen: [], deferred: [] });
+});
+
+test("a request that is larger than a batch is chosen alone", () => {
+  const [huge, small] = [requestOf("ada", 600), requestOf("ada", 1)];
   expect(chooseBatch([huge, small])).toEqual({ chosen: [huge], deferred: [small] });
-  expect(chooseBatch([large, small])).toEqual({ chosen: [large, small], deferred: [] });
+});
+
+test("the requests of a user, however many and large they are, don't displace the small ones of others", () => {
+  const flood = Array.from({ length: 100 }, () => requestOf("mallory", 100));
+  expect(describeChosen([...flood, requestOf("ada", 1), requestOf("grace", 20)])).toEqual([
+    ...Array.from({ length: 4 }, () => "mallory 100"),
+    "ada 1",
+    "grace 20",
+  ]);
+});
+
+test("large requests of many users leave room for the small one that arrived last", () => {
+  const floods = ["mallory", "trudy", "oscar", "eve", "sybil", "craig"].flatMap((caller) =>
+    Array.from({ length: 5 }, () => requestOf(caller, 100)),
+  );
+  expect(describeChosen([...floods, requestOf("ada", 1)])).toEqual([
+    "mallory 100",
+    "trudy 100",
+    "oscar 100",
+    "eve 100",
+    "ada 1",
+  ]);
+});
+
+test("two users with as many requests get as many turns", () => {
+  const ofUser = (caller: string) => Array.from({ length: 600 }, () => requestOf(caller, 1));
+  const { chosen } = chooseBatch([...ofUser("ada"), ...ofUser("grace")]);
+  const counts = Map.groupBy(chosen, ({ caller }) => caller);
+  expect([counts.get("ada")?.length, counts.get("grace")?.length]).toEqual([250, 250]);
+});
+
+test("the oldest request is chosen, even if small ones of others fill the batch", () => {
+  const small = Array.from({ length: 100 }, (_, user) =>
+    Array.from({ length: 10 }, () => requestOf(`user ${user}`, 1)),
+  ).flat();
+  const { chosen } = chooseBatch([requestOf("ada", 100), ...small]);
+  expect(chosen[0]).toMatchObject({ caller: "ada" });
+  expect(chosen).toHaveLength(401);
 });

@@ -63,7 +63,12 @@ function counterOf(id: CounterId, meters: Partial<MeterState> = {}): Counter {
 }
 
 function lock(counters: readonly Counter[], isOwnerCurrent: LockedState["isOwnerCurrent"] = () => true) {
-  return { counters: new Map(counters.map((counter) => [counter.id, counter])), isOwnerCurrent, now };
+  return {
+    counters: new Map(counters.map((counter) => [counter.id, counter])),
+    isOwnerCurrent,
+    now,
+    maxNamedPerHour: 100,
+  };
 }
 
 const balanceOf = (remaining: number): Partial<MeterState> => ({ balance: { remaining, refilledAt: 0 } });

@@ -1,14 +1,8 @@
-import type { ConsumerId, IssuedKeyId, KeyId } from "@latchkey/db/ids";
+import type { ConsumerId, IssuedKeyId, KeyId, UserId } from "@latchkey/db/ids";
+import type { NamedLimit } from "@latchkey/db/issued-key-settings";
 import { decide, type KeyFacts, type Limit } from "../admission/decision.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
-import {
-  type Charge,
-  type LimitResult,
-  type MeterState,
-  type RateLimit,
-  type Spending,
-  spend,
-} from "./meters.ts";
+import { type Charge, type LimitResult, type MeterState, type Spending, spend } from "./meters.ts";
 import { satisfies } from "./permission-query.ts";
 import type { ConsumerFacts, VerifiableKey } from "./verifiable-key.ts";
 import type { Verification, VerificationOutcome, VerificationResult, VerifiedKey } from "./verification.ts";
@@ -36,6 +30,8 @@ export interface LockedState {
   readonly isOwnerCurrent: (id: string, version: number) => boolean;
   /** In milliseconds since the epoch. */
   readonly now: number;
+  /** The most verifications with a new name that an API key can request per hour. */
+  readonly maxNamedPerHour: number;
 }
 
 /** A request to verify keys, with the facts by which it is decided. */
@@ -54,8 +50,10 @@ export type SpentKey = IssuedKeyId | KeyId | null;
 
 /** An earlier request with the same name. */
 export type EarlierRequest =
+  | { readonly kind: "none" }
   /** The keys that it spent from, by the position of the verification. */
-  { readonly kind: "known"; readonly spent: readonly SpentKey[] } | { readonly kind: "name-reused" };
+  | { readonly kind: "known"; readonly spent: readonly SpentKey[] }
+  | { readonly kind: "name-reused" };
 
 export type RequestDecision =
   /** Facts have changed since they were read. Nothing was spent. */
@@ -94,20 +92,25 @@ export function decideRequest(request: KnownRequest, state: LockedState): Reques
   const limit = caller.limit ? spendCallerLimit(counter, caller.limit, state.now) : undefined;
   if (limit?.isExceeded) return { kind: "limited", limit };
   addUse(counter, caller);
-  return { kind: "admitted", limit, outcome: verifyAll({ ...request, targets }, state) };
+  return { kind: "admitted", limit, outcome: verifyAll({ ...request, targets }, counter, state) };
 }
 
 function verifyAll(
   { verifications, targets, earlier }: KnownRequest,
+  callerCounter: Counter,
   state: LockedState,
 ): VerificationOutcome {
   if (earlier?.kind === "name-reused") return earlier;
   const unknownLimit = findUnknownLimit(verifications, targets);
   if (unknownLimit) return unknownLimit;
+  if (earlier?.kind === "none") {
+    const { isExceeded, resetsInSeconds } = spendNames(callerCounter, verifications.length, state);
+    if (isExceeded) return { kind: "too-many-names", retryAfterSeconds: resetsInSeconds };
+  }
   const results = verifications.map((verification, index) => {
     const facts = targets[index];
     // A repeated request checks the key as it is now, but spends only what the earlier one didn't.
-    const hasSpent = facts !== undefined && earlier?.spent[index] === facts.keyId;
+    const hasSpent = facts !== undefined && earlier?.kind === "known" && earlier.spent[index] === facts.keyId;
     return verify(hasSpent ? withoutCost(verification) : verification, { facts, state });
   });
   return { kind: "verified", results };
@@ -182,7 +185,23 @@ export function listCounterIds({ caller, targets }: Pick<KnownRequest, "caller" 
 
 function spendCallerLimit(counter: Counter, { quota, windowSeconds }: Limit, now: number): LimitResult {
   const limit = { name: apiKeyLimitName, quota, windowSeconds, appliesAlways: true };
-  const charge = { state: counter.meters, limits: [{ limit, cost: 1 }], credits: undefined };
+  return spendLimit(counter, { limit, cost: 1 }, now);
+}
+
+/** The window of names of an API key, beside its rate limit. No other limit of an API key has a name. */
+const namesLimit = { name: "idempotency-keys", windowSeconds: 3_600, appliesAlways: true } as const;
+
+/** Counts verifications with a new name, each of which a record stores for the length of the window. */
+function spendNames(counter: Counter, cost: number, { maxNamedPerHour, now }: LockedState): LimitResult {
+  return spendLimit(counter, { limit: { ...namesLimit, quota: maxNamedPerHour }, cost }, now);
+}
+
+function spendLimit(
+  counter: Counter,
+  limit: { readonly limit: NamedLimit; readonly cost: number },
+  now: number,
+): LimitResult {
+  const charge = { state: counter.meters, limits: [limit], credits: undefined };
   const spending = spend([charge], now);
   applySpending([counter], spending);
   return spending.limits[0] as LimitResult; // There is one limit.
@@ -238,7 +257,23 @@ function verify(
     else if (facts.isUnusedSecret) markSecretUsed(counter);
   }
   const { limits, remainingCredits } = spending;
-  return { code, key: describeKey(facts), limits: limits.map(describeLimit), remainingCredits };
+  return {
+    code,
+    key: describeKey(facts),
+    limits: limits.map(describeLimit),
+    remainingCredits,
+    apiKeyUse: code === "VALID" && cost > 0 ? describeUse(facts, verification.digest) : undefined,
+  };
+}
+
+/** The use of an API key by its owner, as if the owner had sent a request. */
+function describeUse({ keyId, keyspaceId, owner, overlapEndsAt }: VerifiableKey, digest: string) {
+  if (keyspaceId !== null) return undefined;
+  return {
+    keyId: keyId as KeyId, // A key without a keyspace is an API key, whose owner is a user.
+    userId: owner.id as UserId,
+    formerSecret: overlapEndsAt === null ? undefined : digest,
+  };
 }
 
 const codes = { spent: "VALID", "rate-limited": "RATE_LIMITED", "usage-exceeded": "USAGE_EXCEEDED" } as const;
@@ -259,7 +294,7 @@ function listCharges(
   { cost, limits }: Verification,
   [own, shared]: readonly Counter[],
 ): Charge[] {
-  const chosen = (all: readonly RateLimit[]) =>
+  const chosen = (all: readonly NamedLimit[]) =>
     all.flatMap((limit) => {
       const named = limits.find(({ name }) => name === limit.name);
       return limit.appliesAlways || named ? [{ limit, cost: named?.cost ?? cost }] : [];

@@ -1,9 +1,10 @@
-import type { WorkspaceId } from "@latchkey/db/ids";
+import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { checkKey, haveSameVersions, type KeyFacts, type Membership } from "../admission/decision.ts";
 import { FactsCache } from "../admission/facts-cache.ts";
 import { toApiKeyTarget } from "./api-key-target.ts";
 import { findTarget, type KnownRequest } from "./decide-verification.ts";
+import { FairCache } from "./fair-cache.ts";
 import { type ApiKeyLookup, findApiKeys, findCandidates } from "./statements.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 import type { Verification } from "./verification.ts";
@@ -25,18 +26,20 @@ export interface FoundRequest<Request> extends Omit<KnownRequest, "earlier"> {
 /**
  * Finds the facts about the keys of requests, and remembers those of keys that were found. Remembered facts alone decide
  * nothing: the versions are compared with the locked rows. That no key was found is never remembered, because no row would
- * confirm it. When a part of the directory is full, the key that was added first is removed first.
+ * confirm it. When the directory is full, a workspace with many keys displaces its own (see {@link FairCache}).
  */
 export class KeyDirectory<Request extends RequestedKeys> {
   readonly #apiKeys: FactsCache;
   /** The keys of each digest, oldest first. */
-  readonly #issuedKeys = new Map<string, readonly VerifiableKey[]>();
-  /** The approximate size of the issued keys, in bytes. */
-  #issuedBytes = 0;
+  readonly #issuedKeys: FairCache<readonly VerifiableKey[]>;
 
-  /** @param capacity the most API keys with their memberships. Issued keys have a limit in bytes. */
-  constructor(capacity: number) {
+  /**
+   * @param capacity the most API keys with their memberships.
+   * @param maxIssuedBytes the most memory for issued keys.
+   */
+  constructor(capacity: number, maxIssuedBytes = defaultIssuedBytes) {
     this.#apiKeys = new FactsCache(capacity);
+    this.#issuedKeys = new FairCache(maxIssuedBytes);
   }
 
   /** Whether the API key was allowed once. */
@@ -44,11 +47,15 @@ export class KeyDirectory<Request extends RequestedKeys> {
     return this.#apiKeys.has(digest);
   }
 
+  /** The owner of an API key that was allowed once; undefined if it isn't remembered. */
+  ownerOf(digest: string): UserId | undefined {
+    return this.#apiKeys.get(digest)?.userId;
+  }
+
   /** Invalidates all facts. */
   invalidate(): void {
     this.#apiKeys.invalidate();
     this.#issuedKeys.clear();
-    this.#issuedBytes = 0;
   }
 
   /** Forgets the facts about the keys of a request, because some of them have changed. */
@@ -56,7 +63,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
     this.#apiKeys.delete(digest);
     for (const verification of verifications) {
       this.#apiKeys.delete(verification.digest);
-      this.#forgetIssued(verification.digest);
+      this.#issuedKeys.delete(verification.digest);
     }
   }
 
@@ -120,33 +127,22 @@ export class KeyDirectory<Request extends RequestedKeys> {
     return apiKeys;
   }
 
+  /** Counts keys to the workspace of the oldest one. Others can store a key again only if they know it. */
   #remember(digest: string, keys: readonly VerifiableKey[]): void {
-    this.#forgetIssued(digest);
-    if (keys.length === 0) return;
-    this.#issuedKeys.set(digest, keys);
-    this.#issuedBytes += sizeOf(keys);
-    for (const oldest of this.#issuedKeys.keys()) {
-      if (this.#issuedBytes <= maxIssuedBytes) return;
-      this.#forgetIssued(oldest);
-    }
-  }
-
-  #forgetIssued(digest: string): void {
-    const keys = this.#issuedKeys.get(digest);
-    if (!keys) return;
-    this.#issuedBytes -= sizeOf(keys);
-    this.#issuedKeys.delete(digest);
+    const [oldest] = keys;
+    if (oldest) this.#issuedKeys.set(digest, keys, { owner: oldest.workspaceId, bytes: sizeOf(keys) });
+    else this.#issuedKeys.delete(digest);
   }
 }
 
 /** The most memory for the facts about issued keys, in bytes: about 100,000 keys without data of their own. */
-const maxIssuedBytes = 100 * 1024 * 1024;
+const defaultIssuedBytes = 100 * 1024 * 1024;
 
 /** The approximate size of facts about keys, in bytes. A key's own data can be much larger than the rest. */
 function sizeOf(keys: readonly VerifiableKey[]): number {
   let size = 0;
-  for (const { meta, permissions, limits, consumer } of keys)
-    size += 1_000 + 2 * JSON.stringify([meta, permissions, limits, consumer]).length;
+  for (const { name, meta, permissions, limits, consumer } of keys)
+    size += 1_000 + 2 * JSON.stringify([name, meta, permissions, permissions, limits, consumer]).length;
   return size;
 }
 

@@ -1,25 +1,20 @@
+import type { NamedLimit } from "@latchkey/db/issued-key-settings";
+import { refillCases } from "@latchkey/db/testing/refill-cases";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-  type Charge,
-  latestRefill,
-  type MeterState,
-  type RateLimit,
-  refillBalance,
-  spend,
-} from "./meters.ts";
+import { type Charge, latestRefill, type MeterState, refillBalance, spend } from "./meters.ts";
 
 const now = Date.UTC(2026, 4, 15, 12);
 const unused: MeterState = { windows: new Map(), balance: null };
 
-const perMinute = (quota: number, name = "requests"): RateLimit => ({
+const perMinute = (quota: number, name = "requests"): NamedLimit => ({
   name,
   quota,
   windowSeconds: 60,
   appliesAlways: true,
 });
 
-const limited = (state: MeterState, limit: RateLimit, cost = 1): Charge => ({
+const limited = (state: MeterState, limit: NamedLimit, cost = 1): Charge => ({
   state,
   limits: [{ limit, cost }],
   credits: undefined,
@@ -166,19 +161,9 @@ describe("all or nothing", () => {
 
 describe("refills", () => {
   const daily = { amount: 100, interval: "daily", day: 1 } as const;
-  const monthly = (day: number) => ({ amount: 100, interval: "monthly", day }) as const;
 
-  test.each([
-    [daily, "2026-05-15T00:00:00.000Z", "2026-05-15T00:00:00.000Z"],
-    [daily, "2026-05-15T23:59:59.999Z", "2026-05-15T00:00:00.000Z"],
-    [monthly(1), "2026-05-15T12:00:00.000Z", "2026-05-01T00:00:00.000Z"],
-    [monthly(20), "2026-05-15T12:00:00.000Z", "2026-04-20T00:00:00.000Z"],
-    [monthly(31), "2026-02-28T00:00:00.000Z", "2026-02-28T00:00:00.000Z"],
-    [monthly(31), "2026-02-27T23:59:59.999Z", "2026-01-31T00:00:00.000Z"],
-    [monthly(31), "2028-02-29T08:00:00.000Z", "2028-02-29T00:00:00.000Z"],
-    [monthly(15), "2026-01-10T00:00:00.000Z", "2025-12-15T00:00:00.000Z"],
-  ])("the latest refill of %j at %s was at %s", (refill, at, expected) => {
-    expect(new Date(latestRefill(refill, Date.parse(at))).toISOString()).toBe(expected);
+  test.each(refillCases)("the latest refill of %j at %s was at %s", (refill, at, expected) => {
+    expect(new Date(latestRefill({ amount: 100, ...refill }, Date.parse(at))).toISOString()).toBe(expected);
   });
 
   test("raises the balance at the boundary, once, and never lowers it", () => {

@@ -1,21 +1,4 @@
-/** A rate limit of an issued key or a consumer. */
-export interface RateLimit {
-  /** Unique among the limits of the key or consumer. */
-  readonly name: string;
-  /** The most that can be spent in a window. */
-  readonly quota: number;
-  readonly windowSeconds: number;
-  /** Whether it applies to every verification, or only to those that name it. */
-  readonly appliesAlways: boolean;
-}
-
-/** When a balance of credits is raised to `amount`: at 00:00 UTC every day, or on one day of every month. */
-export interface Refill {
-  readonly amount: number;
-  readonly interval: "daily" | "monthly";
-  /** From 1 to 31, for `monthly`. In a shorter month, the last day. Null for `daily`. */
-  readonly day: number | null;
-}
+import type { NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
 
 /** The window of a rate limit. A window starts with the first cost spent after the previous window ended. */
 export interface Window {
@@ -41,7 +24,7 @@ export interface MeterState {
 /** The meters of one key or consumer that one verification is charged to. */
 export interface Charge {
   readonly state: MeterState;
-  readonly limits: readonly { readonly limit: RateLimit; readonly cost: number }[];
+  readonly limits: readonly { readonly limit: NamedLimit; readonly cost: number }[];
   readonly credits: { readonly cost: number; readonly refill: Refill | null } | undefined;
 }
 
@@ -91,7 +74,7 @@ export function spend(charges: readonly Charge[], now: number): Spending {
 
 /** A limit with its open window, and the cost to charge to it. */
 interface OpenLimit {
-  readonly limit: RateLimit;
+  readonly limit: NamedLimit;
   readonly cost: number;
   readonly window: Window;
 }
@@ -121,7 +104,7 @@ function openCharge({ state, limits, credits }: Charge, now: number): OpenCharge
  * ends no later than a new one, and keeps what was spent.
  */
 function openWindow(
-  { windowSeconds }: RateLimit,
+  { windowSeconds }: NamedLimit,
   { window, now }: { readonly window: Window | undefined; readonly now: number },
 ): Window {
   const latestEnd = now + windowSeconds * 1_000;

@@ -1,5 +1,5 @@
-import { idempotencyLifetimeHours } from "@latchkey/db/idempotency-records";
-import type { UserId, WorkspaceId } from "@latchkey/db/ids";
+import { verificationLifetimeHours } from "@latchkey/db/idempotency-records";
+import type { WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import type { KeyFacts } from "../admission/decision.ts";
 import { factsAsJson, keyOfSecret, type StoredFacts, toKeyFacts } from "../admission/stored-facts.ts";
@@ -13,7 +13,7 @@ import {
   toVerifiableKey,
   type VerifiableKey,
 } from "./verifiable-key.ts";
-import type { RequestName } from "./verification.ts";
+import type { NamedRequest } from "./verification.ts";
 
 /** Finds the keys of each digest, oldest first; an empty list for a digest that no key has. */
 export async function findCandidates(
@@ -207,12 +207,6 @@ function toColumns({ windows, balance }: MeterState, now: number) {
   };
 }
 
-/** A request with a name, and the user whose key it was made with. */
-export interface NamedRequest {
-  readonly userId: UserId;
-  readonly name: RequestName;
-}
-
 /** Finds what earlier requests with these names have spent, after the counters of the requests were locked. */
 export async function findEarlier(
   client: pg.Client,
@@ -227,17 +221,15 @@ export async function findEarlier(
       left join idempotency_records record
         on record.user_id = input.user_id and record.method = input.method
         and record.path = input.path and record.key = input.key
-        and record.created_at > now() - make_interval(hours => ${idempotencyLifetimeHours})
+        and record.created_at > now() - make_interval(hours => ${verificationLifetimeHours})
       order by position`,
     values: namesOf(requests),
     rowMode: "array",
   });
-  return requests.map(({ name }, index) => {
+  return requests.map(({ requestHash }, index) => {
     const [hash, answer] = rows[index] ?? [null, null];
-    if (!hash) return { kind: "known", spent: [] };
-    return hash.equals(name.bodyHash)
-      ? { kind: "known", spent: answer?.spent ?? [] }
-      : { kind: "name-reused" };
+    if (!hash) return { kind: "none" };
+    return hash.equals(requestHash) ? { kind: "known", spent: answer?.spent ?? [] } : { kind: "name-reused" };
   });
 }
 
@@ -259,11 +251,11 @@ export async function recordSpending(
       on conflict (user_id, method, path, key) do update set
         request_hash = excluded.request_hash, answer = excluded.answer, status = excluded.status,
         created_at = case
-          when known.created_at > now() - make_interval(hours => ${idempotencyLifetimeHours}) then known.created_at
+          when known.created_at > now() - make_interval(hours => ${verificationLifetimeHours}) then known.created_at
           else now() end`,
     values: [
       ...namesOf(requests),
-      requests.map(({ name }) => name.bodyHash),
+      requests.map(({ requestHash }) => requestHash),
       requests.map(({ spent }) => JSON.stringify({ spent })),
     ],
   });
@@ -272,8 +264,8 @@ export async function recordSpending(
 function namesOf(requests: readonly NamedRequest[]): string[][] {
   return [
     requests.map(({ userId }) => userId),
-    requests.map(({ name }) => name.method),
-    requests.map(({ name }) => name.path),
-    requests.map(({ name }) => name.key),
+    requests.map(({ method }) => method),
+    requests.map(({ path }) => path),
+    requests.map(({ key }) => key),
   ];
 }

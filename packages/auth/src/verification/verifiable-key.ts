@@ -1,6 +1,6 @@
 import type { ConsumerId, IssuedKeyId, KeyId, KeyspaceId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
 import { createIpMatcher } from "../ip-ranges.ts";
-import type { RateLimit, Refill } from "./meters.ts";
 
 /** The user or keyspace that a key belongs to. */
 export interface OwnerVersion {
@@ -34,7 +34,7 @@ export interface VerifiableKey {
   readonly permissions: readonly string[];
   /** The same permissions, for permission queries. */
   readonly grantedPermissions: ReadonlySet<string>;
-  readonly limits: readonly RateLimit[];
+  readonly limits: readonly NamedLimit[];
   readonly refill: Refill | null;
   /** When the key becomes idle in the workspace, in milliseconds since the epoch; null for never. */
   readonly idleAt: number | null;
@@ -49,7 +49,7 @@ export interface ConsumerFacts {
   readonly externalId: string;
   readonly version: number;
   /** The limits that all keys of the consumer share. */
-  readonly limits: readonly RateLimit[];
+  readonly limits: readonly NamedLimit[];
 }
 
 /** A key that a keyspace has, by the digest of one of its secrets. It needs `lookup` with a `hash`. */

@@ -1,4 +1,6 @@
+import type { IdempotencyName } from "@latchkey/db/idempotency-records";
 import type { IssuedKeyId, KeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
+import type { Presented } from "../admission/verdict.ts";
 import type { LimitResult } from "./meters.ts";
 import type { PermissionQuery } from "./permission-query.ts";
 
@@ -42,6 +44,8 @@ export type VerificationResult =
       readonly limits: readonly LimitResult[];
       /** Null for a key without credits. */
       readonly remainingCredits: number | null;
+      /** The use of an API key that was counted; undefined for an issued key, and if no use was counted. */
+      readonly apiKeyUse: Presented | undefined;
     };
 
 /** A key that the caller may verify. */
@@ -63,16 +67,14 @@ export type VerificationOutcome =
   /** A verification names a limit that its key doesn't have. The positions count from 0. */
   | { readonly kind: "unknown-limit"; readonly verification: number; readonly limit: number }
   /** An earlier request with the same name had another body. */
-  | { readonly kind: "name-reused" };
+  | { readonly kind: "name-reused" }
+  /** The caller's API key has used too many names within an hour. */
+  | { readonly kind: "too-many-names"; readonly retryAfterSeconds: number };
 
-/** Names a request, so that it spends once, however often it is sent within 24 hours. */
-export interface RequestName {
-  readonly method: string;
-  readonly path: string;
-  /** The `Idempotency-Key`. */
-  readonly key: string;
+/** A request with an `Idempotency-Key`. It spends once, however often it is sent within an hour. */
+export interface NamedRequest extends IdempotencyName {
   /** SHA-256 of the body. */
-  readonly bodyHash: Buffer;
+  readonly requestHash: Buffer;
 }
 
 /** A request that verifies keys. */
@@ -81,5 +83,5 @@ export interface VerificationRequest {
   readonly address: string | undefined;
   readonly verifications: readonly Verification[];
   /** Undefined for a request that spends each time it is sent. */
-  readonly name: RequestName | undefined;
+  readonly name: Omit<NamedRequest, "userId"> | undefined;
 }

@@ -7,15 +7,15 @@ import {
   type UserId,
   type WorkspaceId,
 } from "@latchkey/db/ids";
+import type { NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
 import type { TestDatabase } from "@latchkey/db/testing/test-database";
 import { type RawBuilder, sql } from "kysely";
 import { onTestFinished } from "vitest";
 import { admissionKit, type TestKey } from "../admission/admission.test-kit.ts";
-import type { AdmissionOptions } from "../admission/options.ts";
 import { digestKey, isWellFormedApiKey } from "../key-format.ts";
-import type { RateLimit, Refill } from "./meters.ts";
 import type { Verification } from "./verification.ts";
-import { Verifier, type VerifierAnswer } from "./verifier.ts";
+import { Verifier, type VerifierOptions } from "./verifier.ts";
+import type { VerifierAnswer } from "./verifier-answer.ts";
 
 /** A keyspace, and the API key of a member of its workspace. */
 export interface TestKeyspace {
@@ -31,7 +31,7 @@ export interface TestIssuedKey {
 
 interface IssuedKeySettings {
   readonly secret?: string;
-  readonly limits?: readonly RateLimit[];
+  readonly limits?: readonly NamedLimit[];
   readonly credits?: number;
   readonly refill?: Refill;
   readonly consumerId?: ConsumerId;
@@ -61,7 +61,7 @@ export function verifierKit(database: () => TestDatabase) {
     execute,
     addKeyspaceTo,
     /** Opens a new node, which is closed when the test ends. */
-    openNode(options: Partial<AdmissionOptions> = {}): Verifier {
+    openNode(options: Partial<VerifierOptions> = {}): Verifier {
       const node = new Verifier({ connection: database().connection, ...options });
       onTestFinished(() => node.close());
       return node;
@@ -77,7 +77,7 @@ export function verifierKit(database: () => TestDatabase) {
     },
     async addConsumer(
       { workspaceId, keyspaceId }: TestKeyspace,
-      limits: readonly RateLimit[],
+      limits: readonly NamedLimit[],
     ): Promise<ConsumerId> {
       const id = createId("consumer");
       await execute(sql`

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { NamedLimit } from "@latchkey/db/issued-key-settings";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey, digestKey } from "../key-format.ts";
-import type { RateLimit } from "./meters.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
 import {
   codesOf,
@@ -34,7 +34,7 @@ const {
   readCounter,
 } = kit;
 
-const hourly = (quota: number, name = "requests", appliesAlways = true): RateLimit => ({
+const hourly = (quota: number, name = "requests", appliesAlways = true): NamedLimit => ({
   name,
   quota,
   windowSeconds: 3_600,
@@ -139,18 +139,57 @@ describe("one request", () => {
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 0 });
   });
 
-  test("waits only if its caller has fewer than 10,000 verifications pending", async () => {
+  test("waits only if its user has fewer than 30,000 verifications pending", async () => {
     const node = openNode(patient);
     const space = await addKeyspace();
     const key = await issueKey(space);
     const verifications = Array.from({ length: 100 }, () => verificationOf(key));
     const request = { address: undefined, name: undefined, verifications };
     const answers = await Promise.all(
-      Array.from({ length: 110 }, () => node.verify(space.caller.secret, request)),
+      Array.from({ length: 310 }, () => node.verify(space.caller.secret, request)),
     );
     expect(answers.filter(({ verdict }) => verdict.kind === "unavailable")).toHaveLength(10);
-    expect(await readCounter(key.id)).toMatchObject({ uses: 10_000 });
+    expect(await readCounter(key.id)).toMatchObject({ uses: 30_000 });
     expect(await verify(node, space, key)).toBe("VALID");
+  });
+
+  test("is answered long before a flood of another user with several keys", async () => {
+    const node = openNode(patient);
+    const [space, flooded] = [await addKeyspace(), await addKeyspace()];
+    const [key, floodedKey] = [await issueKey(space), await issueKey(flooded)];
+    const callers = [flooded.caller];
+    for (let added = 0; added < 4; added += 1) callers.push(await addKey(flooded.caller.userId));
+    // Each key is known, as for a user who has sent requests before.
+    for (const caller of [...callers, space.caller]) {
+      const known = { caller };
+      await verify(node, known, floodedKey);
+    }
+    const verifications = Array.from({ length: 100 }, () => verificationOf(floodedKey));
+    const request = { address: undefined, name: undefined, verifications };
+    let floodAnswers = 0;
+    const flood = Array.from({ length: 200 }, async (_, index) => {
+      await node.verify(callers[index % callers.length]?.secret ?? "", request);
+      floodAnswers += 1;
+    });
+    expect(await verify(node, space, key)).toBe("VALID");
+    expect(floodAnswers).toBeLessThan(20);
+    await Promise.all(flood);
+  });
+
+  test("of one user waits only if half of the queue is left for others", async () => {
+    const node = openNode({ ...patient, maxWaiting: 10 });
+    const [space, other] = [await addKeyspace(), await addKeyspace()];
+    const [key, otherKey] = [await issueKey(space), await issueKey(other)];
+    const callers = [space.caller, await addKey(space.caller.userId)] as const;
+    for (const caller of [...callers, other.caller]) await verify(node, { caller }, key);
+    const [flood, others] = [
+      Array.from({ length: 20 }, (_, index) =>
+        verify(node, { caller: callers[index % 2 === 0 ? 0 : 1] }, key),
+      ),
+      Array.from({ length: 5 }, () => verify(node, other, otherKey)),
+    ];
+    expect(count(await Promise.all(flood), "unavailable")).toBe(15);
+    expect(await Promise.all(others)).toEqual(Array.from({ length: 5 }, () => "VALID"));
   });
 
   test("marks the first use of the caller's new secret and of the key's", async () => {
@@ -513,7 +552,7 @@ describe("a request with a name", () => {
     method: "POST",
     path: "/open/keys/verify",
     key,
-    bodyHash: createHash("sha256").update(body).digest(),
+    requestHash: createHash("sha256").update(body).digest(),
   });
 
   test("spends once, however often it is sent, and has the current result", async () => {
@@ -562,7 +601,35 @@ describe("a request with a name", () => {
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 50 });
   });
 
-  test("is not known after 24 hours", async () => {
+  test("is rejected if its API key has used too many names within an hour, and spends nothing", async () => {
+    const nodes = [openNode({ maxNamedPerHour: 3 }), openNode({ maxNamedPerHour: 3 })];
+    const space = await addKeyspace();
+    const key = await issueKey(space, { credits: 100 });
+    const send = async (name: string | undefined, count: number, node = nodes[0] as Verifier) =>
+      await node.verify(space.caller.secret, {
+        address: undefined,
+        name: name === undefined ? undefined : named(name),
+        verifications: Array.from({ length: count }, () => verificationOf(key)),
+      });
+    expect(codesOf(await send("first", 2))).toEqual(["VALID", "VALID"]);
+    expect(codesOf(await send("too many", 2, nodes[1]))).toEqual(["too-many-names"]);
+    expect(codesOf(await send("second", 1))).toEqual(["VALID"]);
+    const { outcome } = await send("third", 1, nodes[1]);
+    expect(outcome).toEqual({ kind: "too-many-names", retryAfterSeconds: expect.any(Number) });
+    expect(outcome).toMatchObject({
+      retryAfterSeconds: expect.toSatisfy((n: number) => n > 3_500 && n <= 3_600),
+    });
+    // A retry and a request without a name use up nothing.
+    expect(codesOf(await send("second", 1, nodes[1]))).toEqual(["VALID"]);
+    expect(codesOf(await send(undefined, 1))).toEqual(["VALID"]);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 4, credits: 96 });
+    await execute(sql`
+      update key_counters set windows = jsonb_build_object('idempotency-keys', jsonb_build_array(1, 3))
+      where key_id = ${space.caller.id}`);
+    expect(codesOf(await send("third", 1))).toEqual(["VALID"]);
+  });
+
+  test("is not known after an hour", async () => {
     const node = openNode();
     const space = await addKeyspace();
     const key = await issueKey(space, { credits: 9 });
@@ -576,7 +643,7 @@ describe("a request with a name", () => {
       )[0];
     expect(await send("first")).toBe("VALID");
     await execute(sql`
-      update idempotency_records set created_at = now() - interval '25 hours' where user_id = ${space.caller.userId}`);
+      update idempotency_records set created_at = now() - interval '61 minutes' where user_id = ${space.caller.userId}`);
     expect([await send("second"), await send("second"), await send("first")]).toEqual([
       "VALID",
       "VALID",
@@ -611,6 +678,46 @@ describe("faults", () => {
     await release();
     expect(await pending).toBe("VALID");
     expect(await readCounter(locked.id)).toMatchObject({ uses: 2 });
+  });
+
+  describe("a locked key delays the others at most once", () => {
+    const rounds = 20;
+
+    /** How long verifications of other tenants take in milliseconds, each while a key of one tenant is to be verified. */
+    async function measure(node: Verifier, requestNext: (round: number) => void): Promise<number> {
+      const others = await Promise.all(Array.from({ length: 4 }, () => addKeyspace()));
+      const keys = await Promise.all(others.map((space) => issueKey(space)));
+      const startedAt = performance.now();
+      for (let round = 0; round < rounds; round += 1) {
+        requestNext(round);
+        const [space, key] = [others[round % 4] as TestKeyspace, keys[round % 4] as TestIssuedKey];
+        expect(await verify(node, space, key)).toBe("VALID");
+      }
+      return performance.now() - startedAt;
+    }
+
+    test.each([
+      ["while many requests wait for it", 1],
+      ["even if other keys of its workspace are locked too", rounds],
+    ])("%s", async (_, count) => {
+      const node = openNode(patient);
+      const space = await addKeyspace();
+      const keys = await Promise.all(Array.from({ length: count }, () => issueKey(space)));
+      const results: Promise<string>[] = [];
+      const request = (round: number) => {
+        results.push(verify(node, space, keys[round % count] as TestIssuedKey));
+      };
+      const unlockedMs = await measure(node, request);
+      const releases = [];
+      for (const { id } of keys)
+        releases.push(await hold({ ...space.caller, id: id as string as typeof space.caller.id }));
+      // If each of them waited for the lock, they would take 100 ms more each.
+      expect(await measure(node, request)).toBeLessThan(2 * unlockedMs + (100 * rounds) / 2);
+      for (const release of releases) await release();
+      expect(new Set(await Promise.all(results))).toEqual(new Set(["VALID"]));
+      const counters = await Promise.all(keys.map(({ id }) => readCounter(id)));
+      expect(counters.reduce((sum, counter) => sum + (counter?.uses ?? 0), 0)).toBe(2 * rounds);
+    });
   });
 
   test("a node uses no facts from before a database lost its latest changes, whose versions are reused", async () => {
@@ -661,5 +768,123 @@ describe("faults", () => {
     expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 2 });
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 1 });
     expect(await verify(node, space, key)).toBe("VALID");
+  });
+});
+
+/** Makes every change to the counter of a key fail with this SQLSTATE. */
+async function failChanges(
+  { id }: Pick<TestIssuedKey, "id">,
+  code: string,
+  { when = "before" }: { readonly when?: "before" | "on commit" } = {},
+): Promise<void> {
+  const name = sql.id(`fail_${id.replaceAll("-", "")}`);
+  await execute(sql`
+    create function ${name}() returns trigger language plpgsql as $$
+    begin raise exception 'poisoned' using errcode = ${sql.lit(code)}; end $$`);
+  const timing =
+    when === "before" ? sql`trigger ${name} before update` : sql`constraint trigger ${name} after update`;
+  await execute(sql`
+    create ${timing} on key_counters ${when === "before" ? sql`` : sql`deferrable initially deferred`}
+    for each row when (new.key_id = ${sql.lit(id)}) execute function ${name}()`);
+  onTestFinished(async () => {
+    await execute(sql`drop trigger ${name} on key_counters`);
+  });
+}
+
+describe("a batch that fails", () => {
+  /** Several tenants, each with a key, and one more whose key is broken. */
+  async function addTenants() {
+    const spaces = await Promise.all(Array.from({ length: 6 }, () => addKeyspace()));
+    const keys = [];
+    for (const space of spaces) keys.push({ space, key: await issueKey(space, { credits: 100 }) });
+    const [poisoned, ...others] = keys;
+    if (!poisoned) throw new Error("There are no keys.");
+    return { poisoned, others };
+  }
+
+  test.each([
+    ["statement timeout", "57014", 1],
+    ["deadlock", "40P01", 1],
+    ["value out of range", "22003", 1],
+    ["lock timeout", "55P03", 0],
+  ])("because of one key's %s fails only the requests for this key", async (_, code, reported) => {
+    const failures: unknown[] = [];
+    const node = openNode({ onFailure: (error) => failures.push(error) });
+    const { poisoned, others } = await addTenants();
+    for (const { space, key } of [poisoned, ...others]) expect(await verify(node, space, key)).toBe("VALID");
+    await failChanges(poisoned.key, code);
+    const codes = await Promise.all(
+      [...others.slice(0, 3), poisoned, ...others.slice(3)].map(({ space, key }) => verify(node, space, key)),
+    );
+    expect(codes).toEqual(["VALID", "VALID", "VALID", "unavailable", "VALID", "VALID"]);
+    expect(failures).toHaveLength(reported);
+    expect(await readCounter(poisoned.key.id)).toMatchObject({ uses: 1, credits: 99 });
+    expect(await readCounter(poisoned.space.caller.id)).toMatchObject({ uses: 1 });
+    for (const { space, key } of others) {
+      expect(await readCounter(key.id)).toMatchObject({ uses: 2, credits: 98 });
+      expect(await readCounter(space.caller.id)).toMatchObject({ uses: 2 });
+    }
+  });
+
+  test("because a request can't be decided fails only this request", async () => {
+    const node = openNode();
+    const { poisoned, others } = await addTenants();
+    await execute(sql`update issued_keys set limits = '5' where id = ${poisoned.key.id}`);
+    const codes = await Promise.all([poisoned, ...others].map(({ space, key }) => verify(node, space, key)));
+    expect(codes).toEqual(["unavailable", ...others.map(() => "VALID")]);
+  });
+
+  test("during its commit is unavailable as a whole, because it may have been committed", async () => {
+    const failures: unknown[] = [];
+    const node = openNode({ onFailure: (error) => failures.push(error) });
+    const { poisoned, others } = await addTenants();
+    for (const { space, key } of [poisoned, ...others]) expect(await verify(node, space, key)).toBe("VALID");
+    await failChanges(poisoned.key, "40P01", { when: "on commit" });
+    const codes = await Promise.all([poisoned, ...others].map(({ space, key }) => verify(node, space, key)));
+    expect(new Set(codes)).toEqual(new Set(["unavailable"]));
+    expect(failures).toHaveLength(1);
+    for (const { space, key } of others) expect(await verify(node, space, key)).toBe("VALID");
+  });
+
+  test("is not what an unknown limit causes: only the request that names it is rejected, and spends nothing", async () => {
+    const node = openNode();
+    const { poisoned, others } = await addTenants();
+    const [other] = others;
+    if (!other) throw new Error("There is one tenant.");
+    for (const { space, key } of [poisoned, ...others]) expect(await verify(node, space, key)).toBe("VALID");
+    const unknownLimit = { limits: [{ name: "unknown", cost: 1 }] };
+    const verifications = [
+      verificationOf(poisoned.key),
+      verificationOf(other.key, unknownLimit), // The caller may not verify it.
+      verificationOf(poisoned.key, unknownLimit),
+    ];
+    const { secret } = poisoned.space.caller;
+    const [answer, ...codes] = await Promise.all([
+      node.verify(secret, { address: undefined, name: undefined, verifications }),
+      verify(node, poisoned.space, poisoned.key, unknownLimit),
+      verify(node, poisoned.space, poisoned.key),
+      ...others.map(({ space, key }) => verify(node, space, key)),
+    ]);
+    expect(answer.outcome).toEqual({ kind: "unknown-limit", verification: 2, limit: 0 });
+    expect(codes).toEqual(["unknown-limit", "VALID", ...others.map(() => "VALID")]);
+    expect(await readCounter(poisoned.key.id)).toMatchObject({ uses: 2, credits: 98 });
+    expect(await readCounter(poisoned.space.caller.id)).toMatchObject({ uses: 4 });
+  });
+
+  test("leaves the requests of later batches alone", async () => {
+    const node = openNode(patient);
+    const { poisoned, others } = await addTenants();
+    for (const { space, key } of [poisoned, ...others]) expect(await verify(node, space, key)).toBe("VALID");
+    await failChanges(poisoned.key, "40P01", { when: "on commit" });
+    const { space, key } = poisoned;
+    const many = Array.from({ length: 500 }, () => verificationOf(key));
+    // The first request fills a batch.
+    const request = { address: undefined, name: undefined, verifications: many };
+    const [first, ...codes] = await Promise.all([
+      node.verify(space.caller.secret, request).then(codesOf),
+      ...others.map((other) => verify(node, other.space, other.key)),
+    ]);
+    expect(first).toEqual(["unavailable"]);
+    expect(codes).toEqual(others.map(() => "VALID"));
   });
 });

@@ -1,36 +1,26 @@
-import { isDefiniteAbort } from "@latchkey/db/sqlstate";
+import type { WorkspaceId } from "@latchkey/db/ids";
+import { isDefiniteAbort, isLockTimeout } from "@latchkey/db/sqlstate";
+import { verificationLimits } from "@latchkey/limits";
 import type pg from "pg";
 import { AdmissionConnection } from "../admission/admission-connection.ts";
-import { malformed, presentedBy, unavailable, unknownKey } from "../admission/answer.ts";
-import type { KeyFacts } from "../admission/decision.ts";
+import { createFailureReporter } from "../admission/failure-reporter.ts";
 import type { AdmissionOptions } from "../admission/options.ts";
 import { type PendingState, Scheduler } from "../admission/scheduler.ts";
-import type { LimitState, Verdict } from "../admission/verdict.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { chooseBatch } from "./choose-batch.ts";
-import {
-  decideRequest,
-  type KnownRequest,
-  listCounterIds,
-  type RequestDecision,
-  type SpentKey,
-} from "./decide-verification.ts";
+import { type CounterId, listCounterIds } from "./decide-verification.ts";
+import { Isolation } from "./isolation.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
-import type { LimitResult } from "./meters.ts";
-import { findEarlier, lockCounters, type NamedRequest, recordSpending, writeCounters } from "./statements.ts";
-import type { OwnerVersion } from "./verifiable-key.ts";
-import type { VerificationOutcome, VerificationRequest } from "./verification.ts";
-
-/** The verdict on the caller and, if it was admitted, the results of its verifications. */
-export interface VerifierAnswer {
-  readonly verdict: Verdict;
-  /** Undefined unless the caller was admitted. */
-  readonly outcome: VerificationOutcome | undefined;
-}
+import { type DecidedBatch, type PreparedRequest, RolledBack, rollBack, spendBatch } from "./spend-batch.ts";
+import { splitOnFailure } from "./split-on-failure.ts";
+import type { VerificationRequest } from "./verification.ts";
+import { toAnswer, type VerifierAnswer, withoutOutcome } from "./verifier-answer.ts";
 
 interface PendingVerification extends PendingState, VerificationRequest {
   /** SHA-256 of the caller's key, in base64. */
   readonly digest: string;
+  /** The user whose key it is; the digest while that isn't known. */
+  readonly caller: string;
   /** Whether it only finds the caller's key: it is answered without being counted. */
   readonly isProbe: boolean;
   readonly answer: (answer: VerifierAnswer) => void;
@@ -38,23 +28,29 @@ interface PendingVerification extends PendingState, VerificationRequest {
   wasOutdated: boolean;
 }
 
-/** The answer to a probe whose key exists. */
-const recognized: VerifierAnswer = { verdict: unavailable, outcome: undefined };
-
-type PreparedRequest = FoundRequest<PendingVerification>;
-
-interface DecidedRequest {
-  readonly request: PreparedRequest & KnownRequest;
-  readonly decision: RequestDecision;
+export interface VerifierOptions extends AdmissionOptions {
+  /** The most verifications with a new `Idempotency-Key` that an API key can request per hour. */
+  readonly maxNamedPerHour?: number;
 }
+
+/** The answer to a probe whose key exists. */
+const recognized: VerifierAnswer = withoutOutcome.unavailable;
+
+type FoundVerification = FoundRequest<PendingVerification> & PreparedRequest;
 
 /** The most pending requests. */
 const maxPending = 2_000;
 /**
- * The most pending verifications of one API key, so that its requests neither fill the memory nor keep those of others waiting
- * past their deadline.
+ * The most pending verifications of one user, so that their requests don't fill the memory. It is enough for 256 connections with
+ * 100 each.
  */
-const maxPendingOfCaller = 10_000;
+const maxPendingOfCaller = 30_000;
+/** The most transactions per batch: enough to find three requests that make a batch of 1,000 fail. */
+const maxRuns = 64;
+/** The most additional transactions per batch for requests of isolated keys, which delay all others. */
+const maxIsolatedRuns = 32;
+/** Postgres cancels a statement after this time, in milliseconds, which leaves time to retry before the deadline. */
+const statementTimeoutMs = 700;
 
 /**
  * Admits requests that verify issued keys. The use of the caller's key and the costs of the verified keys are counted in one
@@ -67,27 +63,38 @@ export class Verifier {
   readonly #connection: AdmissionConnection;
   readonly #keys: KeyDirectory<PendingVerification>;
   readonly #scheduler: Scheduler<PendingVerification>;
-  readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
-  /** How many verifications each caller has pending, by the digest of its key. */
-  readonly #pendingOfCaller = new Map<string, number>();
+  readonly #maxNamedPerHour: number;
+  readonly #maxPending: number;
+  readonly #reportFailure: (error: unknown) => void;
+  /** What requests that failed alone were about, and what was locked. */
+  readonly #isolation = new Isolation();
+  readonly #pendingOfCaller = new Map<string, { requests: number; verifications: number }>();
 
-  constructor(options: AdmissionOptions) {
+  constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
+    this.#maxNamedPerHour = maxNamedPerHour;
+    this.#maxPending = options.maxWaiting ?? maxPending;
     this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
-    this.#connection = new AdmissionConnection(options.connection, () => this.#keys.invalidate());
-    this.#onFailure = options.onFailure ?? (() => undefined);
+    this.#connection = new AdmissionConnection(options.connection, {
+      applicationName: "latchkey verification",
+      statementTimeoutMs,
+      onOpen: () => this.#keys.invalidate(),
+    });
+    this.#reportFailure = createFailureReporter(options.onFailure);
     this.#scheduler = new Scheduler<PendingVerification>(
       {
         prepare: () => (this.#connection.isConnected ? undefined : this.#connection.connect()),
         execute: (requests) => this.#execute(requests),
-        reject: (request) => request.answer({ verdict: unavailable, outcome: undefined }),
-        report: (error) => this.#reportFailure(error),
+        reject: (request) => request.answer(withoutOutcome.unavailable),
+        report: this.#reportFailure,
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
       {
         deadlineMs: options.deadlineMs ?? 1_500,
-        maxPending: options.maxWaiting ?? maxPending,
+        maxPending: this.#maxPending,
         maxInFlight: 1,
+        // Each batch is chosen from all pending requests.
+        maxBatch: this.#maxPending,
       },
     );
   }
@@ -97,10 +104,8 @@ export class Verifier {
    * only then, so that a forged key costs one lookup.
    */
   async recognizes(token: string): Promise<boolean> {
-    if (token.length !== apiKeyLength) return false;
-    const digest = digestKey(token);
-    if (this.#keys.hasApiKey(digest)) return true;
-    if (!isWellFormedApiKey(token)) return false;
+    const digest = this.#digestPossibleKey(token);
+    if (digest === undefined || this.#keys.hasApiKey(digest)) return digest !== undefined;
     const probe = { address: undefined, verifications: [], name: undefined };
     const { verdict } = await this.#enqueue(digest, probe, true);
     return verdict.kind !== "rejected";
@@ -111,30 +116,44 @@ export class Verifier {
    * may be any string that a caller sent.
    */
   verify(token: string, request: VerificationRequest): Promise<VerifierAnswer> {
-    if (token.length !== apiKeyLength) return Promise.resolve({ verdict: malformed, outcome: undefined });
-    const digest = digestKey(token);
-    if (!this.#keys.hasApiKey(digest) && !isWellFormedApiKey(token))
-      return Promise.resolve({ verdict: malformed, outcome: undefined });
+    const digest = this.#digestPossibleKey(token);
+    if (digest === undefined) return Promise.resolve(withoutOutcome.malformed);
     return this.#enqueue(digest, request, false);
+  }
+
+  /** The digest of a token that can be a key. Only well-formed keys are remembered. */
+  #digestPossibleKey(token: string): string | undefined {
+    if (token.length !== apiKeyLength) return undefined;
+    const digest = digestKey(token);
+    return this.#keys.hasApiKey(digest) || isWellFormedApiKey(token) ? digest : undefined;
   }
 
   #enqueue(digest: string, request: VerificationRequest, isProbe: boolean): Promise<VerifierAnswer> {
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
     const isKnown = this.#keys.hasApiKey(digest);
+    const caller = this.#keys.ownerOf(digest) ?? digest;
     const count = request.verifications.length;
-    const ofCaller = this.#pendingOfCaller.get(digest) ?? 0;
-    if (!this.#scheduler.hasRoom(isKnown) || ofCaller + count > maxPendingOfCaller)
-      return Promise.resolve({ verdict: unavailable, outcome: undefined });
-    this.#pendingOfCaller.set(digest, ofCaller + count);
+    const ofCaller = this.#pendingOfCaller.get(caller) ?? { requests: 0, verifications: 0 };
+    if (
+      !this.#scheduler.hasRoom(isKnown) ||
+      // Half of the queue is left for other users.
+      ofCaller.requests >= this.#maxPending / 2 ||
+      ofCaller.verifications + count > maxPendingOfCaller
+    )
+      return Promise.resolve(withoutOutcome.unavailable);
+    ofCaller.requests += 1;
+    ofCaller.verifications += count;
+    this.#pendingOfCaller.set(caller, ofCaller);
     return new Promise((answer) => {
       this.#scheduler.add({
         ...request,
         digest,
         isProbe,
+        caller,
         answer: (verdict) => {
-          const left = (this.#pendingOfCaller.get(digest) ?? 0) - count;
-          if (left > 0) this.#pendingOfCaller.set(digest, left);
-          else this.#pendingOfCaller.delete(digest);
+          ofCaller.requests -= 1;
+          ofCaller.verifications -= count;
+          if (ofCaller.requests === 0) this.#pendingOfCaller.delete(caller);
           answer(verdict);
         },
         mayFillQueue: isKnown,
@@ -156,92 +175,138 @@ export class Verifier {
     const { chosen, deferred } = chooseBatch(requests.filter(({ isAnswered }) => !isAnswered));
     this.#scheduler.requeue(deferred);
     if (chosen.length === 0) return;
+    const isolated = new Set(
+      this.#isolation.isEmpty(performance.now())
+        ? []
+        : chosen.filter(({ digest }) => this.#isolation.has(digest)),
+    );
     await this.#connection.use(async (client) => {
-      const { found, unknown } = await this.#keys.find(client, chosen);
-      this.#connection.noteProgress();
-      for (const request of unknown) this.#settle(request, { verdict: unknownKey, outcome: undefined });
-      for (const { pending } of found) if (pending.isProbe) this.#settle(pending, recognized);
-      const decidable = () => found.filter(({ pending }) => !pending.isAnswered);
-      try {
-        await this.#spend(client, decidable(), { skipsLocked: false });
-      } catch (error) {
-        if (!isDefiniteAbort(error)) throw error;
-        this.#connection.noteProgress();
-        // Nothing was spent and no request was answered, so the batch can be decided past the locked rows.
-        await this.#spend(client, decidable(), { skipsLocked: true });
-      }
+      // The others are answered first, because requests of isolated keys may fail or find their rows locked.
+      this.#scheduler.requeue(await this.#decideOthers(client, chosen, isolated));
+      this.#scheduler.requeue(await this.#decideIsolated(client, [...isolated]));
     });
   }
 
-  /** Locks the counters of a batch, decides its requests, writes what they spent, and answers after the commit. */
+  /**
+   * Decides requests, except those of isolated keys, which it adds to `isolated`. If a counter is locked for too long, decides
+   * past the locked rows. @returns the requests that it did not get to.
+   */
+  #decideOthers(
+    client: pg.Client,
+    requests: readonly PendingVerification[],
+    isolated: Set<PendingVerification>,
+  ): Promise<readonly PendingVerification[]> {
+    // Waiting for locks once is enough.
+    let skipsLocked = false;
+    return splitOnFailure(requests, {
+      run: async (part) => {
+        const found = await this.#prepare(client, part);
+        const isIsolated = this.#createIsolationCheck();
+        for (const request of found) if (isIsolated(request)) isolated.add(request.pending);
+        const prepared = found.filter(({ pending }) => !isolated.has(pending));
+        try {
+          await this.#spend(client, prepared, { skipsLocked });
+        } catch (error) {
+          if (skipsLocked || !(error instanceof RolledBack && isDefiniteAbort(error.cause))) throw error;
+          skipsLocked = true;
+          await this.#spend(client, prepared, { skipsLocked });
+        }
+      },
+      isPending: (request) => !request.isAnswered && !isolated.has(request),
+      hadNoEffect: (error) => error instanceof RolledBack,
+      fail: (part, error) => this.#fail(part, error),
+      maxRuns,
+    });
+  }
+
+  /** Decides requests of isolated keys without waiting for locks. @returns the requests that it did not get to. */
+  async #decideIsolated(
+    client: pg.Client,
+    requests: readonly PendingVerification[],
+  ): Promise<readonly PendingVerification[]> {
+    if (!this.#connection.isConnected) return requests;
+    return await splitOnFailure(requests, {
+      run: async (part) => this.#spend(client, await this.#prepare(client, part), { skipsLocked: true }),
+      isPending: ({ isAnswered }) => !isAnswered,
+      hadNoEffect: (error) => error instanceof RolledBack,
+      fail: (part, error) => this.#fail(part, error),
+      maxRuns: maxIsolatedRuns,
+    });
+  }
+
+  #createIsolationCheck(): (request: FoundVerification) => boolean {
+    if (this.#isolation.isEmpty(performance.now())) return () => false;
+    return (request) =>
+      [...listCounterIds(request), ...listWorkspaceIds(request)].some((name) => this.#isolation.has(name));
+  }
+
+  #fail(requests: readonly PendingVerification[], error: unknown): void {
+    const cause = error instanceof RolledBack ? error.cause : error;
+    // It waited for a locked table or for a row that is not a counter.
+    if (error instanceof RolledBack && isLockTimeout(cause)) this.#scheduler.postpone(requests);
+    else this.#scheduler.fail(requests, cause);
+  }
+
+  /** Finds the keys of requests. Answers those of unknown callers, and those that only ask for it. */
+  async #prepare(
+    client: pg.Client,
+    requests: readonly PendingVerification[],
+  ): Promise<readonly FoundVerification[]> {
+    try {
+      const { found, unknown } = await this.#keys.find(client, requests);
+      for (const request of unknown) this.#settle(request, withoutOutcome.unknownKey);
+      for (const { pending } of found) if (pending.isProbe) this.#settle(pending, recognized);
+      return found
+        .filter(({ pending }) => !pending.isAnswered)
+        .map((request) => ({ ...request, name: request.pending.name }));
+    } catch (error) {
+      if (requests.length === 1) this.#isolate(requests.map(({ digest }) => digest));
+      throw await rollBack(client, error);
+    } finally {
+      this.#connection.noteProgress();
+    }
+  }
+
+  /** Decides requests, and answers them after the commit. */
   async #spend(
     client: pg.Client,
-    prepared: readonly PreparedRequest[],
+    requests: readonly FoundVerification[],
     { skipsLocked }: { readonly skipsLocked: boolean },
   ): Promise<void> {
-    if (prepared.length === 0) return;
-    const owners = listOwners(prepared);
-    const ids = [...new Set(prepared.flatMap(listCounterIds))];
-    const named = prepared.flatMap(({ caller: { userId }, pending: { name } }) =>
-      name ? [{ userId, name }] : [],
-    );
-    const begun = client.query("begin");
+    const pending = requests.filter((request) => !request.pending.isAnswered);
+    if (pending.length === 0) return;
+    const onProgress = () => this.#connection.noteProgress();
     try {
-      const [locked, earlier] = await Promise.all([
-        lockCounters(client, ids, { owners, skipsLocked }),
-        named.length > 0 ? findEarlier(client, named) : [],
-        begun,
-      ]);
-      this.#connection.noteProgress();
-      // Requests with one name are decided in order, each by what the ones before it have spent.
-      const earlierOf = new Map(named.map((request, index) => [nameOf(request), earlier[index]]));
-      const changed = new Map<string, Set<number>>();
-      for (const { id, version } of locked.changedOwners)
-        changed.set(id, (changed.get(id) ?? new Set()).add(version));
-      const state = {
-        counters: locked.counters,
-        now: locked.now,
-        isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
-      };
-      const records = new Map<string, NamedRequest & { readonly spent: readonly SpentKey[] }>();
-      const decided = prepared.map((unnamed) => {
-        const { caller, pending } = unnamed;
-        const name = pending.name && { userId: caller.userId, name: pending.name };
-        const request = { ...unnamed, earlier: name && earlierOf.get(nameOf(name)) };
-        const decision = decideRequest(request, state);
-        const spent = name && listSpent(request, decision);
-        if (name && spent) {
-          earlierOf.set(nameOf(name), { kind: "known", spent });
-          records.set(nameOf(name), { ...name, spent });
-        }
-        return { request, decision };
-      });
-      const written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
-      // The commit is sent behind the update, so that the rows are locked for one round trip. If the update failed, it rolls back.
-      const writes = written.length > 0 ? [writeCounters(client, written, locked.now)] : [];
-      if (records.size > 0) writes.push(recordSpending(client, [...records.values()]));
-      await Promise.all([...writes, client.query("commit")]);
-      this.#answer(decided, { isLocked: (id) => skipsLocked && !locked.counters.has(id) });
+      const options = { skipsLocked, maxNamedPerHour: this.#maxNamedPerHour, onProgress };
+      const { decided, counters } = await spendBatch(client, pending, options);
+      this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id) });
     } catch (error) {
-      await client.query("rollback").catch(() => undefined);
+      // It failed alone.
+      if (pending.length === 1) this.#isolate(pending.flatMap(listCounterIds));
       throw error;
+    } finally {
+      onProgress();
     }
   }
 
   #answer(
-    decided: readonly DecidedRequest[],
-    { isLocked }: { readonly isLocked: (id: ReturnType<typeof listCounterIds>[number]) => boolean },
+    decided: DecidedBatch<FoundVerification>["decided"],
+    { isLocked }: { readonly isLocked: (id: CounterId) => boolean },
   ): void {
     const again: PendingVerification[] = [];
     const postponed: PendingVerification[] = [];
     for (const { request, decision } of decided) {
       const { pending } = request;
-      if (decision.kind !== "outdated") this.#settle(pending, toAnswer(request, decision));
+      if (decision.kind !== "outdated")
+        this.#settle(pending, toAnswer(request.caller, pending.digest, decision));
       else {
         this.#keys.forget(pending);
-        // A counter that is missing while locked ones are skipped may also have been deleted. Facts that are outdated twice
-        // change often, and must not keep the database busy.
-        if (listCounterIds(request).some(isLocked) || pending.wasOutdated) postponed.push(pending);
+        // A counter that is missing while locked ones are skipped may also have been deleted.
+        const locked = listCounterIds(request).filter(isLocked);
+        // A change of many keys can lock one after the other, so the whole workspace is isolated.
+        if (locked.length > 0) this.#isolate([...locked, ...listWorkspaceIds(request, isLocked)]);
+        // Facts that are outdated twice change often, and must not keep the database busy.
+        if (locked.length > 0 || pending.wasOutdated) postponed.push(pending);
         else again.push(pending);
         pending.wasOutdated = true;
       }
@@ -250,83 +315,23 @@ export class Verifier {
     if (postponed.length > 0) this.#scheduler.postpone(postponed);
   }
 
+  #isolate(names: Iterable<string>): void {
+    this.#isolation.add(names, performance.now());
+  }
+
   #settle(request: PendingVerification, answer: VerifierAnswer): void {
     if (this.#scheduler.settle(request)) request.answer(answer);
   }
-
-  /** Reports a failure. A reporter that throws must not keep requests from being answered; its error becomes a process warning. */
-  #reportFailure(error: unknown): void {
-    try {
-      this.#onFailure(error);
-    } catch (thrown) {
-      process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
-    }
-  }
 }
 
-/** Identifies a request with an `Idempotency-Key`, with its body: the same key with another body is another request. */
-function nameOf({ userId, name: { method, path, key, bodyHash } }: NamedRequest): string {
-  return JSON.stringify([userId, method, path, key, bodyHash.toString("base64")]);
-}
-
-/** What a request has spent, with what earlier ones with the same name have spent; undefined if it verified nothing. */
-function listSpent(
-  { earlier }: DecidedRequest["request"],
-  decision: RequestDecision,
-): readonly SpentKey[] | undefined {
-  if (decision.kind !== "admitted" || decision.outcome.kind !== "verified") return undefined;
-  const before = earlier?.kind === "known" ? earlier.spent : [];
-  return decision.outcome.results.map((result, index) =>
-    result.code === "VALID" ? result.key.keyId : (before[index] ?? null),
-  );
-}
-
-/** The owners of the keys of a batch, each version once. */
-function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
-  const owners = new Map<string, OwnerVersion>();
-  const add = ({ id, version }: OwnerVersion) => owners.set(`${id} ${version}`, { id, version });
-  for (const { caller, targets } of requests) {
-    add({ id: caller.userId, version: caller.ownerVersion });
-    for (const facts of targets) {
-      if (!facts) continue;
-      add(facts.owner);
-      if (facts.consumer) add(facts.consumer);
-    }
-  }
-  return [...owners.values()];
-}
-
-function toAnswer(
-  { caller, pending: { digest } }: PreparedRequest,
-  decision: Exclude<RequestDecision, { kind: "outdated" }>,
-): VerifierAnswer {
-  const presented = presentedBy(caller, digest);
-  switch (decision.kind) {
-    case "rejected":
-      return { verdict: { ...decision, presented }, outcome: undefined };
-    case "limited":
-      return {
-        verdict: { kind: "limited", presented, limit: toLimitState(caller, decision.limit) },
-        outcome: undefined,
-      };
-    case "admitted": {
-      const { keyId, userId, restrictions, isRestricted, isFormerSecret } = caller;
-      return {
-        verdict: {
-          kind: "admitted",
-          presented,
-          principal: { keyId, userId, digest, restrictions, isRestricted, isByFormerSecret: isFormerSecret },
-          access: undefined,
-          limit: decision.limit && toLimitState(caller, decision.limit),
-        },
-        outcome: decision.outcome,
-      };
-    }
-    default:
-      return decision satisfies never;
-  }
-}
-
-function toLimitState({ limit }: KeyFacts, { quota, remaining, resetsInSeconds }: LimitResult): LimitState {
-  return { limit: limit ?? { quota, windowSeconds: 0 }, remaining, resetsInSeconds };
+/** The workspaces of the keys that a request verifies, or of those with a counter that meets a condition. */
+function listWorkspaceIds(
+  { targets }: Pick<FoundVerification, "targets">,
+  condition: (id: CounterId) => boolean = () => true,
+): WorkspaceId[] {
+  return targets.flatMap((facts) => {
+    if (!facts) return [];
+    const { keyId, consumer, workspaceId } = facts;
+    return condition(keyId) || (consumer && condition(consumer.id)) ? [workspaceId] : [];
+  });
 }

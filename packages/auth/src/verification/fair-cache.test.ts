@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+import { FairCache } from "./fair-cache.ts";
+
+/** A cache of 1,000 bytes in which each entry takes 10, unless a test says otherwise. */
+function createCache() {
+  const cache = new FairCache<string>(1_000);
+  return {
+    cache,
+    add: (owner: string, key: string, bytes = 10) =>
+      cache.set(`${owner} ${key}`, `${key} of ${owner}`, { owner, bytes }),
+    keysOf: (owner: string, count: number) =>
+      Array.from({ length: count }, (_, index) => index).filter(
+        (index) => cache.get(`${owner} ${index}`) !== undefined,
+      ),
+  };
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+test("remembers, replaces and deletes values", () => {
+  const { cache, add } = createCache();
+  add("a", "1");
+  add("a", "1", 20);
+  add("b", "2");
+  expect([cache.get("a 1"), cache.get("b 2"), cache.get("a 2")]).toEqual(["1 of a", "2 of b", undefined]);
+  cache.delete("a 1");
+  cache.delete("a 1");
+  expect(cache.get("a 1")).toBeUndefined();
+  cache.clear();
+  expect(cache.get("b 2")).toBeUndefined();
+});
+
+test("an owner can use all of it, and then loses what it used longest ago", () => {
+  const { cache, add, keysOf } = createCache();
+  for (const index of numbers(100)) add("a", `${index}`);
+  expect(keysOf("a", 100)).toEqual(numbers(100));
+  cache.get("a 0");
+  add("a", "100");
+  expect(cache.get("a 1")).toBeUndefined();
+  expect(cache.get("a 0")).toBe("0 of a");
+});
+
+test("an owner with a million entries displaces no entry of owners that use little", () => {
+  const { add, keysOf } = createCache();
+  const owners = numbers(10).map((index) => `owner ${index}`);
+  for (const owner of owners) for (const index of numbers(5)) add(owner, `${index}`);
+  for (let index = 0; index < 1_000_000; index += 1) add("large", `${index}`);
+  for (const owner of owners) expect(keysOf(owner, 5)).toEqual(numbers(5));
+});
+
+test("an owner gets a share of what another one has filled", () => {
+  const { add, keysOf } = createCache();
+  for (const index of numbers(100)) add("first", `${index}`);
+  for (const index of numbers(100)) add("second", `${index}`);
+  expect(keysOf("second", 100).length).toBeGreaterThanOrEqual(33);
+  expect(keysOf("first", 100).length).toBeGreaterThanOrEqual(33);
+  expect(keysOf("first", 100).length + keysOf("second", 100).length).toBe(100);
+});
+
+test("counts bytes and not entries, and doesn't remember what would fill it alone", () => {
+  const { cache, add, keysOf } = createCache();
+  add("a", "0", 400);
+  add("a", "1", 400);
+  add("a", "2", 400);
+  expect(keysOf("a", 3)).toEqual([1, 2]);
+  add("a", "3", 1_001);
+  expect(keysOf("a", 4)).toEqual([1, 2]);
+  for (const key of ["a 1", "a 2"]) cache.delete(key);
+  add("b", "0", 1_000);
+  expect(keysOf("b", 1)).toEqual([0]);
+});
+
+test("many owners displace each other's entries evenly", () => {
+  const { add, keysOf } = createCache();
+  for (let round = 0; round < 3; round += 1)
+    for (let owner = 0; owner < 1_000; owner += 1) add(`owner ${owner}`, "0");
+  const remembered = numbers(1_000).filter((owner) => keysOf(`owner ${owner}`, 1).length > 0);
+  expect(remembered).toHaveLength(100);
+});

@@ -1,0 +1,91 @@
+/** What is remembered for one owner. */
+interface Share<Value> {
+  readonly owner: string;
+  /** By key, the one that was used longest ago first. */
+  readonly entries: Map<string, Entry<Value>>;
+  bytes: number;
+}
+
+interface Entry<Value> {
+  readonly value: Value;
+  readonly bytes: number;
+  readonly share: Share<Value>;
+}
+
+/**
+ * A cache with a limit in bytes that its owners share. While there is room, an owner can use all of it. When it is full, the
+ * entry that was used longest ago is removed from one of the owners that use the most, so that an owner with many entries
+ * displaces its own and not those of others. The time of an operation doesn't depend on the number of owners and entries.
+ */
+export class FairCache<Value> {
+  readonly #maxBytes: number;
+  readonly #entries = new Map<string, Entry<Value>>();
+  readonly #shares = new Map<string, Share<Value>>();
+  /** The shares by size: at index n, those of 2^n to 2^(n+1) - 1 bytes. The largest share needs no search. */
+  readonly #sizeClasses: Set<Share<Value>>[] = Array.from({ length: 32 }, () => new Set());
+  #bytes = 0;
+
+  /** @param maxBytes less than 4 GiB. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Returns a value, which becomes the last one of its owner to be removed. */
+  get(key: string): Value | undefined {
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    const { entries } = entry.share;
+    entries.delete(key);
+    entries.set(key, entry);
+    return entry.value;
+  }
+
+  /** @param options.bytes the size of the value; at least 1. */
+  set(key: string, value: Value, { owner, bytes }: { readonly owner: string; readonly bytes: number }): void {
+    this.delete(key);
+    if (bytes > this.#maxBytes) return;
+    const share = this.#shares.get(owner) ?? { owner, entries: new Map(), bytes: 0 };
+    const entry = { value, bytes, share };
+    this.#entries.set(key, entry);
+    share.entries.set(key, entry);
+    this.#resize(share, bytes);
+    while (this.#bytes > this.#maxBytes) this.#removeFromLargest();
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#entries.delete(key);
+    entry.share.entries.delete(key);
+    this.#resize(entry.share, -entry.bytes);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#shares.clear();
+    for (const shares of this.#sizeClasses) shares.clear();
+    this.#bytes = 0;
+  }
+
+  #removeFromLargest(): void {
+    const [share] = this.#sizeClasses.findLast((shares) => shares.size > 0) ?? [];
+    const [oldest] = share?.entries.keys() ?? [];
+    if (oldest === undefined) throw new Error("The cache is too large, but has no entries.");
+    this.delete(oldest);
+  }
+
+  #resize(share: Share<Value>, difference: number): void {
+    this.#sizeClasses[sizeClassOf(share)]?.delete(share);
+    share.bytes += difference;
+    this.#bytes += difference;
+    if (share.entries.size === 0) this.#shares.delete(share.owner);
+    else {
+      this.#shares.set(share.owner, share);
+      this.#sizeClasses[sizeClassOf(share)]?.add(share);
+    }
+  }
+}
+
+function sizeClassOf({ bytes }: { readonly bytes: number }): number {
+  return 31 - Math.clz32(bytes);
+}

@@ -1,0 +1,38 @@
+/** How long something is remembered, in milliseconds. */
+const isolatedMs = 1_000;
+/** The most that is remembered. What was added first is forgotten first. */
+const maxIsolated = 10_000;
+
+/**
+ * Remembers the keys, consumers and workspaces that recently kept a batch waiting for a lock or made it fail. Requests about
+ * them are decided apart from all others, so that each delays a batch of others at most once per second.
+ */
+export class Isolation {
+  /** When each is forgotten, in the order in which they are. */
+  readonly #until = new Map<string, number>();
+
+  /** Isolates something, or keeps it isolated for longer. @param now in milliseconds, by `performance.now()`. */
+  add(names: Iterable<string>, now: number): void {
+    for (const name of names) {
+      this.#until.delete(name);
+      this.#until.set(name, now + isolatedMs);
+    }
+    for (const oldest of this.#until.keys()) {
+      if (this.#until.size <= maxIsolated) return;
+      this.#until.delete(oldest);
+    }
+  }
+
+  /** Forgets what has not been added for a second. @returns whether nothing is left. */
+  isEmpty(now: number): boolean {
+    for (const [name, until] of this.#until) {
+      if (until > now) break;
+      this.#until.delete(name);
+    }
+    return this.#until.size === 0;
+  }
+
+  has(name: string): boolean {
+    return this.#until.has(name);
+  }
+}

@@ -1,0 +1,152 @@
+import { isServerUnavailable } from "@latchkey/db/sqlstate";
+import type pg from "pg";
+import {
+  type Counter,
+  type CounterId,
+  decideRequest,
+  type KnownRequest,
+  listCounterIds,
+  type RequestDecision,
+  type SpentKey,
+} from "./decide-verification.ts";
+import { findEarlier, lockCounters, recordSpending, writeCounters } from "./statements.ts";
+import type { OwnerVersion } from "./verifiable-key.ts";
+import type { NamedRequest, VerificationRequest } from "./verification.ts";
+
+/** A request of a batch, before what it has spent earlier is known. */
+export interface PreparedRequest extends Omit<KnownRequest, "earlier"> {
+  readonly name: VerificationRequest["name"];
+}
+
+export interface DecidedBatch<Request> {
+  readonly decided: readonly { readonly request: Request; readonly decision: RequestDecision }[];
+  /** The counters that were locked. With `skipsLocked`, those that another transaction had locked are missing. */
+  readonly counters: ReadonlyMap<CounterId, Counter>;
+}
+
+interface SpendOptions {
+  readonly maxNamedPerHour: number;
+  /** Whether to skip counters that another transaction has locked, instead of waiting for them. */
+  readonly skipsLocked: boolean;
+  /** Called when a result has arrived, between two round trips. */
+  readonly onProgress: () => void;
+}
+
+/** A transaction that failed and was rolled back, so that nothing was spent. The connection can be used again. */
+export class RolledBack extends Error {
+  constructor(cause: unknown) {
+    super("The transaction was rolled back.", { cause });
+  }
+}
+
+/**
+ * Rolls back after a failure before the commit was sent. Returns the error to throw: `RolledBack`, or the failure itself if the
+ * connection broke or Postgres can serve no transaction at the moment.
+ */
+export async function rollBack(client: pg.Client, failure: unknown): Promise<unknown> {
+  try {
+    await client.query("rollback");
+  } catch {
+    return failure;
+  }
+  return isServerUnavailable(failure) ? failure : new RolledBack(failure);
+}
+
+/**
+ * Locks the counters of a batch, decides its requests in their order, and writes what they spent. When it returns, the
+ * transaction has been committed.
+ * @throws {RolledBack} if nothing was spent. After any other error, the batch may have been committed.
+ */
+export async function spendBatch<Request extends PreparedRequest>(
+  client: pg.Client,
+  requests: readonly Request[],
+  { skipsLocked, maxNamedPerHour, onProgress }: SpendOptions,
+): Promise<DecidedBatch<Request>> {
+  const ids = [...new Set(requests.flatMap(listCounterIds))];
+  const named = requests.flatMap(({ caller: { userId }, name }) => (name ? [{ ...name, userId }] : []));
+  const owners = listOwners(requests);
+  const begun = client.query("begin");
+  let writes: Promise<unknown>[];
+  let batch: DecidedBatch<Request>;
+  try {
+    const [locked, earlier] = await Promise.all([
+      lockCounters(client, ids, { owners, skipsLocked }),
+      named.length > 0 ? findEarlier(client, named) : [],
+      begun,
+    ]);
+    onProgress();
+    // Requests with one name are decided in order, each by what the ones before it have spent.
+    const earlierOf = new Map(named.map((request, index) => [nameOf(request), earlier[index]]));
+    const changed = new Map<string, Set<number>>();
+    for (const { id, version } of locked.changedOwners)
+      changed.set(id, (changed.get(id) ?? new Set()).add(version));
+    const state = {
+      counters: locked.counters,
+      now: locked.now,
+      maxNamedPerHour,
+      isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
+    };
+    const records = new Map<string, NamedRequest & { readonly spent: readonly SpentKey[] }>();
+    const decided = requests.map((request) => {
+      const name = request.name && { ...request.name, userId: request.caller.userId };
+      const known = { ...request, earlier: name && earlierOf.get(nameOf(name)) };
+      const decision = decideRequest(known, state);
+      const spent = name && listSpent(known, decision);
+      if (name && spent) {
+        earlierOf.set(nameOf(name), { kind: "known", spent });
+        records.set(nameOf(name), { ...name, spent });
+      }
+      return { request, decision };
+    });
+    batch = { decided, counters: locked.counters };
+    const written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
+    writes = written.length > 0 ? [writeCounters(client, written, locked.now)] : [];
+    if (records.size > 0) writes.push(recordSpending(client, [...records.values()]));
+  } catch (error) {
+    throw await rollBack(client, error);
+  }
+  await commit(client, writes);
+  return batch;
+}
+
+/**
+ * Sends the commit behind the writes, so that the rows are locked for one round trip. If a write fails, Postgres answers the
+ * commit with a rollback: nothing was spent. If the commit isn't answered, whether it took effect is unknown.
+ */
+async function commit(client: pg.Client, writes: readonly Promise<unknown>[]): Promise<void> {
+  const [ended, ...results] = await Promise.allSettled([client.query("commit"), ...writes]);
+  const failed = results.find((result) => result.status === "rejected");
+  if (ended.status === "rejected") throw ended.reason;
+  const failure = failed?.reason ?? new Error("Postgres rolled back a transaction in which nothing failed.");
+  if (ended.value.command === "ROLLBACK") throw await rollBack(client, failure);
+  if (failed) throw failure;
+}
+
+/** Identifies a request with an `Idempotency-Key`, with its body: the same key with another body is another request. */
+function nameOf({ userId, method, path, key, requestHash }: NamedRequest): string {
+  return JSON.stringify([userId, method, path, key, requestHash.toString("base64")]);
+}
+
+/** What a request has spent, with what earlier ones with the same name have spent; undefined if it verified nothing. */
+function listSpent({ earlier }: KnownRequest, decision: RequestDecision): readonly SpentKey[] | undefined {
+  if (decision.kind !== "admitted" || decision.outcome.kind !== "verified") return undefined;
+  const before = earlier?.kind === "known" ? earlier.spent : [];
+  return decision.outcome.results.map((result, index) =>
+    result.code === "VALID" ? result.key.keyId : (before[index] ?? null),
+  );
+}
+
+/** The owners of the keys of a batch, each version once. */
+function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
+  const owners = new Map<string, OwnerVersion>();
+  const add = ({ id, version }: OwnerVersion) => owners.set(`${id} ${version}`, { id, version });
+  for (const { caller, targets } of requests) {
+    add({ id: caller.userId, version: caller.ownerVersion });
+    for (const facts of targets) {
+      if (!facts) continue;
+      add(facts.owner);
+      if (facts.consumer) add(facts.consumer);
+    }
+  }
+  return [...owners.values()];
+}
