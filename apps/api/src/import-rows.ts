@@ -1,6 +1,6 @@
 import type { KeyspaceId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
-import type { KeyFileRow } from "@latchkey/key-file";
+import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import {

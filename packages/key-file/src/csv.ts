@@ -1,6 +1,6 @@
 import { CsvError, parse } from "csv-parse/sync";
 import { KeyFileError } from "./key-file-error.ts";
-import type { KeyFileRow } from "./read-key-file.ts";
+import type { KeyFileRow } from "./key-file-row.ts";
 import type { Block } from "./split-into-blocks.ts";
 
 interface CsvRecord {

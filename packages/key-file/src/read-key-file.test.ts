@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { KeyFileError, type KeyFileFormat, type KeyFileRow, readKeyFile } from "./read-key-file.ts";
+import { KeyFileError } from "./key-file-error.ts";
+import type { KeyFileRow } from "./key-file-row.ts";
+import { type KeyFileFormat, readKeyFile } from "./read-key-file.ts";
 
 const fields = ["hash", "name", "permissions", "meta", "credits", "isDisabled"];
 

@@ -1,16 +1,7 @@
 import { readCsvBlock } from "./csv.ts";
 import { KeyFileError } from "./key-file-error.ts";
+import type { KeyFileRow } from "./key-file-row.ts";
 import { type Block, splitIntoBlocks } from "./split-into-blocks.ts";
-
-export { KeyFileError } from "./key-file-error.ts";
-
-/** One key of a file, as it is written there, or what is wrong with its line. */
-export interface KeyFileRow {
-  /** The line on which the row starts; the first line is 1. */
-  readonly line: number;
-  /** The fields of the row, which are not checked yet; a text if the row can't be read at all. */
-  readonly content: Readonly<Record<string, unknown>> | { readonly problem: string };
-}
 
 export const keyFileFormats = ["csv", "ndjson"] as const;
 export type KeyFileFormat = (typeof keyFileFormats)[number];

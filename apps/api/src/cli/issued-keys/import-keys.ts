@@ -1,13 +1,9 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { extname } from "node:path";
-import {
-  KeyFileError,
-  type KeyFileFormat,
-  type KeyFileRow,
-  keyFileFormats,
-  readKeyFile,
-} from "@latchkey/key-file";
+import { type KeyFileFormat, keyFileFormats, readKeyFile } from "@latchkey/key-file";
+import { KeyFileError } from "@latchkey/key-file/key-file-error";
+import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
 import { z } from "zod";
 import { maxImportRows, type RejectedRow } from "../../domain/issued-key-import.ts";
 import { importedKeyFieldNames, importRows } from "../../import-rows.ts";
