@@ -134,6 +134,7 @@ export const auditActions = {
   "keyspace.disabled": "keyspace",
   "keyspace.enabled": "keyspace",
   "keyspace.deleted": "keyspace",
+  "keyspace.keys-imported": "keyspace",
   "issued-key.created": "issued-key",
   "issued-key.changed": "issued-key",
   "issued-key.disabled": "issued-key",

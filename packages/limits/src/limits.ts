@@ -19,6 +19,8 @@ export const maxLength = {
   keyspaceEnvironment: 50,
   keyspacePrefix: 16,
   issuedKeyName: 100,
+  /** A prefix, an underscore and 6 characters. */
+  issuedKeyStart: 23,
   externalId: 128,
   metaName: 128,
   issuedPermission: 128,

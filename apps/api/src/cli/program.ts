@@ -8,7 +8,9 @@ import type { CreateAction } from "./create-action.ts";
 import { addHelpCommands } from "./help-command.ts";
 import { addInstanceCommands } from "./instance/instance-commands.ts";
 import { addInvitationCommands } from "./invitations/invitation-commands.ts";
+import { addIssuedKeyCommands } from "./issued-keys/issued-key-commands.ts";
 import { addKeyCommands } from "./keys/key-commands.ts";
+import { addKeyspaceCommands } from "./keyspaces/keyspace-commands.ts";
 import { addMemberCommands } from "./members/member-commands.ts";
 import { addOperatorCommands } from "./operators/operator-commands.ts";
 import { addServiceAccountCommands } from "./service-accounts/service-account-commands.ts";
@@ -24,7 +26,7 @@ import { addWorkspaceCommands } from "./workspaces/workspace-commands.ts";
 export function createProgram(io: CommandIo): Command {
   const program = new Command("latchkey")
     .description(
-      "Operate a Latchkey instance: its schema, backups, users, API keys, workspaces, members, service accounts, invitations, webhooks and audit logs.",
+      "Operate a Latchkey instance: its schema, backups, users, API keys, workspaces, keyspaces, members, service accounts, invitations, webhooks and audit logs.",
     )
     .version(version, "-V, --version", "print the version")
     .option("--json", "print the result as JSON")
@@ -65,6 +67,8 @@ export function createProgram(io: CommandIo): Command {
   addUserCommands(program, createAction);
   addKeyCommands(program, createAction);
   addWorkspaceCommands(program, createAction);
+  addKeyspaceCommands(program, createAction);
+  addIssuedKeyCommands(program, createAction);
   addMemberCommands(program, createAction);
   addServiceAccountCommands(program, createAction);
   addInvitationCommands(program, createAction);

@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import { openDatabase } from "@latchkey/db/connection";
 import type { Db } from "@latchkey/db/schema";
 import type { z } from "zod";
@@ -25,6 +26,8 @@ export interface TaskContext {
   /** The URL that people use, from the command's environment. */
   readonly baseUrl: string;
   readonly env: Env;
+  /** Where a long task reports its progress. */
+  readonly stderr: Writable;
 }
 
 export interface TaskOptions<Schema extends z.ZodType> {
@@ -63,7 +66,11 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
         const { quotas } = env;
         const baseUrl = baseUrlOf(env, env.port);
         const work = async () =>
-          print(await perform({ db, prepared, quotas, baseUrl, env }, input), line.isJson, io.stdout);
+          print(
+            await perform({ db, prepared, quotas, baseUrl, env, stderr: io.stderr }, input),
+            line.isJson,
+            io.stdout,
+          );
         await Promise.race([work(), interrupted]);
       } finally {
         await db.destroy();

@@ -32,6 +32,16 @@ export const deliveryId = idOf(
   "Expected the ID of a delivery, such as dlv_01h455vb4pex5vsknk084sn02q.",
 );
 
+export const keyspaceId = idOf(
+  "keyspace",
+  "Expected the ID of a keyspace, such as ks_01h455vb4pex5vsknk084sn02q.",
+);
+
+export const issuedKeyId = idOf(
+  "issuedKey",
+  "Expected the ID of an issued key, such as ikey_01h455vb4pex5vsknk084sn02q.",
+);
+
 export const serviceAccountId = idOf(
   "user",
   "Expected the ID of a service account, such as usr_01h455vb4pex5vsknk084sn02q.",
@@ -103,10 +113,17 @@ export const overlap = z
   )
   .pipe(duration);
 
-function idOf<Kind extends "key" | "workspace" | "invitation" | "webhook" | "delivery" | "user">(
-  kind: Kind,
-  message: string,
-) {
+function idOf<
+  Kind extends
+    | "key"
+    | "workspace"
+    | "invitation"
+    | "webhook"
+    | "delivery"
+    | "user"
+    | "keyspace"
+    | "issuedKey",
+>(kind: Kind, message: string) {
   return z.string().transform((text, context) => {
     const id = decodeId(kind, text);
     if (id) return id;

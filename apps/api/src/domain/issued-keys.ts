@@ -22,7 +22,7 @@ import { AppError } from "@latchkey/errors";
 import { issuedKeyLimits } from "@latchkey/limits";
 import { enterToManage } from "./enter-to-manage.ts";
 import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
-import { resolveExpiryTime } from "./key-expiry.ts";
+import { type Expiry, resolveExpiryTime } from "./key-expiry.ts";
 import { getKeyspace, keyspaceNotFound } from "./keyspaces.ts";
 import { type Quotas, requireKeysPerConsumer, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
@@ -39,7 +39,8 @@ export interface IssuedKeyWithSecret {
 }
 
 /** What a caller sets on a key. Absent settings of a new key are those of its keyspace. */
-export type IssuedKeyRequest = Partial<Omit<IssuedKeySettings, "refill">> & {
+export type IssuedKeyRequest = Partial<Omit<IssuedKeySettings, "refill" | "expiresAt">> & {
+  readonly expiresAt?: Expiry;
   /** Null for no credits. */
   readonly credits?: Credits | null;
   /** The consumer that the key belongs to; null for none. */
@@ -73,7 +74,8 @@ export async function createIssuedKey(
   const quota = "issuedKeysPerWorkspace";
   const count = await countIssuedKeys(workspaceTrx, scope);
   requireQuota(quotas, quota, count);
-  const { settings, remainingCredits } = await resolveSettings(trx, keyspace, request);
+  const expiresAt = await resolveExpiryTime(trx, chooseExpiry(keyspace, request));
+  const { settings, remainingCredits } = chooseSettings(keyspace, { ...request, expiresAt });
   const { externalId = null } = request;
   const consumerId = await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId });
   const { secret, start, hash } = createSecret(keyspace.prefix);
@@ -88,16 +90,20 @@ export async function createIssuedKey(
   return { issuedKey: await getIssuedKey(workspaceTrx, scope, { keyspaceId, id }), secret };
 }
 
-/** The settings of a new key, with the defaults of its keyspace. @throws {AppError} BAD_REQUEST */
-async function resolveSettings(
-  trx: Trx,
+/** The expiry of a new key: as requested, or by the default of its keyspace. */
+export function chooseExpiry(
+  { defaultLifetimeDays }: Keyspace,
+  { expiresAt }: Pick<IssuedKeyRequest, "expiresAt">,
+): Expiry {
+  if (expiresAt !== undefined) return expiresAt;
+  return defaultLifetimeDays === null ? null : { inSeconds: defaultLifetimeDays * 86_400 };
+}
+
+/** The settings of a new key, with the defaults of its keyspace. */
+export function chooseSettings(
   keyspace: Keyspace,
-  request: IssuedKeyRequest,
-): Promise<{ readonly settings: IssuedKeySettings; readonly remainingCredits: number | null }> {
-  const { defaultLifetimeDays } = keyspace;
-  const lifetime = defaultLifetimeDays === null ? null : { inSeconds: defaultLifetimeDays * 86_400 };
-  const requested = request.expiresAt === undefined ? lifetime : request.expiresAt;
-  const expiresAt = await resolveExpiryTime(trx, requested);
+  { expiresAt, ...request }: IssuedKeyRequest & { readonly expiresAt: Date | null },
+): { readonly settings: IssuedKeySettings; readonly remainingCredits: number | null } {
   const credits = request.credits === undefined ? keyspace.defaultCredits : request.credits;
   const settings = {
     name: request.name ?? "",
@@ -136,18 +142,22 @@ export async function changeIssuedKey(
   trx: Trx,
   edit: Edit,
   path: IssuedKeyPath,
-  { versions, credits, externalId, ...request }: IssuedKeyRequest & { readonly versions: Versions },
+  {
+    versions,
+    credits,
+    externalId,
+    expiresAt,
+    ...request
+  }: IssuedKeyRequest & { readonly versions: Versions },
 ): Promise<IssuedKey> {
-  requireChange({ ...request, credits, externalId });
+  requireChange({ ...request, credits, externalId, expiresAt });
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
   const before = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
   const { keyspaceId, id } = path;
   const settings = {
     ...request,
-    ...(request.expiresAt === undefined
-      ? {}
-      : { expiresAt: await resolveExpiryTime(trx, request.expiresAt) }),
+    ...(expiresAt === undefined ? {} : { expiresAt: await resolveExpiryTime(trx, expiresAt) }),
     ...(credits === undefined ? {} : { refill: credits?.refill ?? null }),
   };
   const consumerId =
@@ -261,7 +271,7 @@ export async function deleteIssuedKey(
 }
 
 /** Enters a workspace to change keys of a keyspace, and locks the keyspace against deletion. */
-async function enterKeyspace(
+export async function enterKeyspace(
   trx: Trx,
   edit: Edit,
   id: KeyspaceId,

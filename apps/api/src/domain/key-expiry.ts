@@ -24,6 +24,11 @@ export async function resolveExpiry(
     : { ...settings, expiresAt: await resolveExpiryTime(trx, expiresAt) };
 }
 
+/** The time of an expiry, counted from a time. */
+export function toExpiryTime(expiry: NonNullable<Expiry>, now: Date): Date {
+  return expiry instanceof Date ? expiry : new Date(now.getTime() + expiry.inSeconds * 1_000);
+}
+
 /**
  * Resolves an expiry to a time.
  *
@@ -35,7 +40,7 @@ export async function resolveExpiry(
 export async function resolveExpiryTime(trx: Trx, expiry: Expiry): Promise<Date | null> {
   if (expiry === null) return null;
   const now = await readClock(trx);
-  const time = expiry instanceof Date ? expiry : new Date(now.getTime() + expiry.inSeconds * 1_000);
+  const time = toExpiryTime(expiry, now);
   if (time > now) return time;
   const issue = { path: "expiresAt", code: "not_in_future", message: "Enter a future date." } as const;
   throw new AppError("BAD_REQUEST", { issues: [issue] });

@@ -9,14 +9,16 @@ import {
   insertKeyspace,
   type Keyspace,
   type KeyspaceFields,
+  listKeyspaces,
   lockKeyspace,
   maxExaminedKeys,
   updateKeyspace,
 } from "@latchkey/db/keyspaces";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
-import type { Trx } from "@latchkey/db/schema";
+import type { Position } from "@latchkey/db/page";
+import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
-import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { enterToManage } from "./enter-to-manage.ts";
 import { describeCredits, listLimits, listNames } from "./issued-key-details.ts";
@@ -27,6 +29,22 @@ import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import type { Edit } from "./workspaces.ts";
 
 const permission = "keyspaces:manage";
+
+/** How many keyspaces {@link listEveryKeyspace} keeps in memory at a time. */
+const keyspacesPerPage = 100;
+
+/** Lists every keyspace of a workspace, oldest first. */
+export async function* listEveryKeyspace(db: Db, scope: WorkspaceScope): AsyncGenerator<Keyspace> {
+  const order = { sort: "createdAt", direction: "asc", limit: keyspacesPerPage, filter: {} } as const;
+  let after: Position | undefined;
+  do {
+    // Ends the transaction before yielding the page, because the consumer may take any amount of time.
+    const page = await inWorkspace(db, scope, (trx) => listKeyspaces(trx, scope, { ...order, after }));
+    yield* page;
+    const last = page.length === keyspacesPerPage ? page.at(-1) : undefined;
+    after = last && { value: last.position, id: last.id };
+  } while (after);
+}
 
 /** @throws {AppError} NOT_FOUND */
 export async function getKeyspace(

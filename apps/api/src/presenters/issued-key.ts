@@ -8,8 +8,7 @@ import type { IssuedKeyWithSecret } from "../domain/issued-keys.ts";
 import { secretStatus, shownId, shownText, timestamp, version } from "../schemas.ts";
 import { shownCredits, shownLimits, shownPermissions } from "./issued-key-settings.ts";
 
-/** A prefix, an underscore and 6 characters. */
-const shownStart = shownText(maxLength.keyspacePrefix + 7);
+const shownStart = shownText(maxLength.issuedKeyStart);
 
 /** The status of an issued key. */
 export const issuedKeyStatus = z.enum(issuedKeyStatuses);

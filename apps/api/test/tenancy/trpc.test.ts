@@ -156,6 +156,8 @@ const table = readTable(`
   workspaceKeys.policy                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.previewPolicy             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   workspaceKeys.changePolicy              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeyImport.importRows              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeyImport.importRows, into a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   securityLog.list                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.list                            UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.unreadCount                     UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -192,6 +194,8 @@ const table = readTable(`
 `);
 
 type Actor = Person | undefined;
+
+const importedRows = [{ line: 1, content: { hash: "ab".repeat(32), name: "Globex", externalId: "globex" } }];
 
 /** What a call sends and, if it is allowed, which rows it changes and what its response contains. */
 interface Plan {
@@ -894,6 +898,26 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: (_fixture, actor) => ({
       added: { notice_settings: [{ user_id: actor?.userId, kind: "invitation", in_app: false }] },
     }),
+  },
+  "issuedKeyImport.importRows": {
+    input: createWorkspaceInput(({ keyspaces }) => ({ keyspaceId: keyspaces.tenant.id, rows: importedRows })),
+    effect: ({ tenant: { workspaceId }, keyspaces: { tenant } }, actor) => ({
+      removed: { issued_key_counts: [{ keyspace_id: tenant.keyspaceId, key_count: 1 }] },
+      added: {
+        issued_keys: [{ workspace_id: workspaceId, keyspace_id: tenant.keyspaceId, name: "Globex" }],
+        consumers: [{ workspace_id: workspaceId, keyspace_id: tenant.keyspaceId, external_id: "globex" }],
+        issued_key_counts: [{ keyspace_id: tenant.keyspaceId, key_count: 2 }],
+        audit_events: [
+          { workspace_id: workspaceId, action: "keyspace.keys-imported", ...actorColumns(actor) },
+        ],
+      },
+    }),
+    shows: () => ['"imported":1'],
+  },
+  "issuedKeyImport.importRows, into a foreign one": {
+    input: createWorkspaceInput(({ keyspaces }) => ({
+      ...{ keyspaceId: keyspaces.otherTenant.id, rows: importedRows },
+    })),
   },
   "webhooks.list": {
     input: createWorkspaceInput(),

@@ -50,6 +50,7 @@ export const actionTitles = {
   "keyspace.disabled": "Keyspace disabled",
   "keyspace.enabled": "Keyspace enabled",
   "keyspace.deleted": "Keyspace deleted",
+  "keyspace.keys-imported": "Keys imported",
   "issued-key.created": "Key issued",
   "issued-key.changed": "Issued key changed",
   "issued-key.disabled": "Issued key disabled",

@@ -88,6 +88,8 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["enabled the keyspace ", quote(after?.name)];
     case "keyspace.deleted":
       return ["deleted the keyspace ", quote(before?.name), ...describeIssuedKeyCount(before?.keys)];
+    case "keyspace.keys-imported":
+      return ["imported ", describeImported(after?.keys), " into the keyspace ", quote(after?.name)];
     case "issued-key.created":
       return ["issued the key ", issuedKey(after)];
     case "issued-key.changed":
@@ -143,6 +145,10 @@ function issuedKey(details: AuditEvent["after"]): Piece {
 
 function describeIssuedKeyCount(count: Detail): readonly Piece[] {
   return typeof count === "number" && count > 0 ? [` with ${countOf(count, "key", "keys")}`] : [];
+}
+
+function describeImported(count: Detail): string {
+  return typeof count === "number" ? countOf(count, "key", "keys") : "keys";
 }
 
 function describeInviter(name: Detail): readonly Piece[] {

@@ -1,0 +1,92 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { extname } from "node:path";
+import { type KeyFileFormat, keyFileFormats, readKeyFile } from "@latchkey/key-file";
+import { KeyFileError } from "@latchkey/key-file/key-file-error";
+import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
+import { z } from "zod";
+import { maxImportRows, type RejectedRow } from "../../domain/issued-key-import.ts";
+import { importedKeyFieldNames, importRows } from "../../import-rows.ts";
+import { itemOf } from "../result.ts";
+import { defineTask } from "../task.ts";
+import { UsageError } from "../usage-error.ts";
+import { keyspaceId } from "../values.ts";
+import { findKeyspaceEdit } from "./find-keyspace.ts";
+
+const formatsByExtension: Readonly<Record<string, KeyFileFormat>> = {
+  ".csv": "csv",
+  ".ndjson": "ndjson",
+  ".jsonl": "ndjson",
+};
+
+/** How often the progress is reported. */
+const rowsPerReport = 10_000;
+
+const input = z
+  .strictObject({
+    file: z.string().min(1, "Expected the path of a file."),
+    keyspace: keyspaceId,
+    format: z.enum(keyFileFormats, "Expected csv or ndjson.").optional(),
+  })
+  .transform(({ file, keyspace, format }, context) => {
+    const found = format ?? formatsByExtension[extname(file).toLowerCase()];
+    if (found) return { file, keyspace, format: found };
+    const message = "The extension of the file isn't .csv, .ndjson or .jsonl. Give --format.";
+    context.addIssue({ code: "custom", message });
+    return z.NEVER;
+  });
+
+export const importKeysTask = defineTask({
+  input,
+  validate: async ({ file }) => {
+    const isFile = await stat(file).then(
+      (found) => found.isFile(),
+      () => false,
+    );
+    if (!isFile) throw new UsageError(`There is no file ${JSON.stringify(file)}.`);
+  },
+  perform: async ({ db, quotas, stderr }, { file, keyspace, format }) => {
+    const edit = await findKeyspaceEdit(db, keyspace);
+    const text = createReadStream(file, "utf8");
+    const total = { imported: 0, existing: 0, rejected: [] as RejectedRow[] };
+    let rowCount = 0;
+    try {
+      for await (const rows of inGroups(readKeyFile(text, { format, fields: importedKeyFieldNames }))) {
+        const result = await db
+          .transaction()
+          .execute((trx) => importRows(trx, edit, { keyspaceId: keyspace, rows }, quotas));
+        total.imported += result.imported;
+        total.existing += result.existing;
+        total.rejected.push(...result.rejected);
+        rowCount += rows.length;
+        if (rowCount % rowsPerReport === 0)
+          stderr.write(`Read ${rowCount} rows, imported ${total.imported} keys.\n`);
+      }
+    } catch (error) {
+      throw error instanceof KeyFileError ? new UsageError(error.message) : error;
+    }
+    return itemOf(total, [
+      { label: "Imported", text: ({ imported }) => String(imported) },
+      { label: "Already there", text: ({ existing }) => String(existing) },
+      {
+        label: "Rejected",
+        text: ({ rejected }) => rejected.map(describeRejected).join("\n") || "none",
+      },
+    ]);
+  },
+});
+
+function describeRejected({ line, path, message }: RejectedRow): string {
+  return `line ${line}: ${path ? `${path}: ` : ""}${message}`;
+}
+
+async function* inGroups(rows: AsyncIterable<KeyFileRow>): AsyncGenerator<readonly KeyFileRow[]> {
+  let group: KeyFileRow[] = [];
+  for await (const row of rows) {
+    group.push(row);
+    if (group.length < maxImportRows) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}

@@ -1,0 +1,62 @@
+import { type Command, Option } from "commander";
+import { collect } from "../collect.ts";
+import type { CreateAction } from "../create-action.ts";
+
+export function addIssuedKeyCommands(program: Command, createAction: CreateAction): void {
+  const issuedKey = program
+    .command("issued-key")
+    .description("keys that workspaces issue to their consumers");
+  issuedKey
+    .command("create")
+    .description(
+      "issue a key of a keyspace; the key is printed once and can't be shown again. Settings without an option are the defaults of the keyspace",
+    )
+    .requiredOption("--keyspace <id>", "the ID of the keyspace")
+    .option("--name <name>", "the name of the key", "")
+    .option("--external-id <id>", "the consumer that the key belongs to, such as customer_42")
+    .addOption(
+      new Option("--expires-in <duration>", "how long the key is valid, such as 90s, 1h or 30d").conflicts(
+        "expiresAt",
+      ),
+    )
+    .option("--expires-at <time>", "when the key expires, such as 2027-03-01T09:30:00Z")
+    .option(
+      "--permission <permission>",
+      "a permission in your API, such as documents.read or documents.*; repeatable",
+      collect,
+    )
+    .option("--ip <range>", "an IP address or range that the key may be used from; repeatable", collect)
+    .option("--credits <number>", "how much the key can be used")
+    .action(createAction(async () => (await import("./create-issued-key.ts")).createIssuedKeyTask));
+  issuedKey
+    .command("rotate <id>")
+    .description("replace the secret of an issued key; the new key is printed once and can't be shown again")
+    .option(
+      "--overlap <duration>",
+      "how long the old secret stays valid, from 0s to 30d, such as 90m or 12h",
+      "24h",
+    )
+    .action(createAction(async () => (await import("./rotate-issued-key.ts")).rotateIssuedKeyTask));
+  issuedKey
+    .command("disable <id>")
+    .description("disable an issued key: it is not valid until it is enabled again")
+    .action(createAction(async () => (await import("./set-issued-key-disabled.ts")).disableIssuedKeyTask));
+  issuedKey
+    .command("enable <id>")
+    .description("enable a disabled issued key")
+    .action(createAction(async () => (await import("./set-issued-key-disabled.ts")).enableIssuedKeyTask));
+  issuedKey
+    .command("delete <id>")
+    .description("delete an issued key; this can't be undone")
+    .action(createAction(async () => (await import("./delete-issued-key.ts")).deleteIssuedKeyTask));
+  program
+    .command("import")
+    .description("import what other systems issued")
+    .command("keys <file>")
+    .description(
+      "import keys by their SHA-256 into a keyspace from an NDJSON or CSV file; keys that it has already stay as they are, so an interrupted import can be repeated",
+    )
+    .requiredOption("--keyspace <id>", "the ID of the keyspace")
+    .option("--format <format>", "csv or ndjson (default: by the extension of the file)")
+    .action(createAction(async () => (await import("./import-keys.ts")).importKeysTask));
+}

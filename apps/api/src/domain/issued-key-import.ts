@@ -1,0 +1,142 @@
+import { appendAudit } from "@latchkey/db/audit-events";
+import { readClock } from "@latchkey/db/clock";
+import type { ConsumerId, KeyspaceId } from "@latchkey/db/ids";
+import {
+  type CountedConsumer,
+  findKnownSecrets,
+  findOrCreateConsumers,
+  type ImportedKey,
+  insertImportedKeys,
+} from "@latchkey/db/issued-key-import";
+import { countIssuedKeys } from "@latchkey/db/issued-keys";
+import type { Keyspace } from "@latchkey/db/keyspaces";
+import type { Trx } from "@latchkey/db/schema";
+import { issuedKeyLimits } from "@latchkey/limits";
+import { chooseExpiry, chooseSettings, enterKeyspace, type IssuedKeyRequest } from "./issued-keys.ts";
+import { toExpiryTime } from "./key-expiry.ts";
+import { type Quotas, requireQuota } from "./quotas.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
+import type { Edit } from "./workspaces.ts";
+
+/** A row of a file with keys. */
+export interface ImportRow {
+  readonly line: number;
+  /** SHA-256 of the whole key, 32 bytes. */
+  readonly hash: Buffer;
+  /** The first characters of the key; empty if they aren't known. */
+  readonly start: string;
+  readonly request: IssuedKeyRequest;
+}
+
+/** A row that was not imported, and why. */
+export interface RejectedRow {
+  readonly line: number;
+  /** The field that is wrong; empty for the whole row. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export interface ImportResult {
+  readonly imported: number;
+  /** Rows whose key the keyspace already has. Their settings stay as they are. */
+  readonly existing: number;
+  readonly rejected: readonly RejectedRow[];
+}
+
+/** The most rows of one call, so that no transaction takes long. */
+export const maxImportRows = 1_000;
+
+/**
+ * Imports keys that another system issued, by their SHA-256. A repeated import changes nothing, so an import that was
+ * interrupted is repeated from the beginning.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN; UNPROCESSABLE_CONTENT if the rows exceed the quota. Nothing was imported then.
+ */
+export async function importIssuedKeys(
+  trx: Trx,
+  edit: Edit,
+  { keyspaceId, rows }: { readonly keyspaceId: KeyspaceId; readonly rows: readonly ImportRow[] },
+  quotas: Quotas,
+): Promise<ImportResult> {
+  requireRecentAuthentication(edit.origin);
+  const { scope, origin } = edit;
+  // The lock on the workspace prevents concurrent additions between the checks and the insert.
+  const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, keyspaceId);
+  const hashes = rows.map(({ hash }) => hash);
+  const known = new Map(
+    (await findKnownSecrets(workspaceTrx, scope, hashes)).map((secret) => [digestOf(secret), secret]),
+  );
+  const rejected: RejectedRow[] = [];
+  const fresh = new Map<string, ImportRow>();
+  let existing = 0;
+  for (const row of rows) {
+    const digest = digestOf(row);
+    const secret = known.get(digest);
+    if (fresh.has(digest) || (secret?.isCurrent && secret.keyspaceId === keyspaceId)) existing += 1;
+    else if (secret) rejected.push(rejectKnown(row));
+    else fresh.set(digest, row);
+  }
+  const count = await countIssuedKeys(workspaceTrx, scope);
+  const quota = "issuedKeysPerWorkspace";
+  if (fresh.size > 0) requireQuota(quotas, quota, count + fresh.size - 1);
+  const externalIds = [...fresh.values()].flatMap(({ request }) => request.externalId ?? []);
+  const consumers = await findOrCreateConsumers(workspaceTrx, scope, { keyspaceId, externalIds });
+  const now = await readClock(trx);
+  const assign = createAssignment(consumers);
+  const keys = [...fresh.values()].flatMap((row): ImportedKey[] => {
+    const resolved = toKey(row, { keyspace, now, assign });
+    if ("hash" in resolved) return [resolved];
+    rejected.push(resolved);
+    return [];
+  });
+  await insertImportedKeys(workspaceTrx, scope, keyspaceId, keys);
+  if (keys.length > 0) {
+    const { name } = keyspace;
+    await appendAudit(workspaceTrx, scope, origin, {
+      action: "keyspace.keys-imported",
+      targetId: keyspaceId,
+      after: { name, keys: keys.length },
+    });
+    await addWorkspaceQuotaNotice(workspaceTrx, scope, quotas, { quota, count: count + keys.length });
+  }
+  return { imported: keys.length, existing, rejected: rejected.sort((one, other) => one.line - other.line) };
+}
+
+function digestOf({ hash }: { readonly hash: Buffer }): string {
+  return hash.toString("base64");
+}
+
+function rejectKnown({ line }: ImportRow): RejectedRow {
+  const message =
+    "Another keyspace of this workspace has this key, or it was the secret of a key that was rotated.";
+  return { line, path: "hash", message };
+}
+
+/** Returns the consumer of one more key; undefined if the consumer has the most keys that it can have. */
+type Assign = (externalId: string) => ConsumerId | undefined;
+
+function createAssignment(consumers: readonly CountedConsumer[]): Assign {
+  const counts = new Map(consumers.map(({ id, externalId, keyCount }) => [externalId, { id, keyCount }]));
+  return (externalId) => {
+    const consumer = counts.get(externalId);
+    if (!consumer || consumer.keyCount >= issuedKeyLimits.maxKeysPerConsumer) return undefined;
+    consumer.keyCount += 1;
+    return consumer.id;
+  };
+}
+
+function toKey(
+  { line, hash, start, request }: ImportRow,
+  { keyspace, now, assign }: { readonly keyspace: Keyspace; readonly now: Date; readonly assign: Assign },
+): ImportedKey | RejectedRow {
+  const expiry = chooseExpiry(keyspace, request);
+  const expiresAt = expiry && toExpiryTime(expiry, now);
+  if (expiresAt && expiresAt <= now) return { line, path: "expiresAt", message: "The key has expired." };
+  const { settings, remainingCredits } = chooseSettings(keyspace, { ...request, expiresAt });
+  const { externalId = null } = request;
+  if (externalId === null) return { consumerId: null, start, hash, settings, remainingCredits };
+  const consumerId = assign(externalId);
+  if (consumerId) return { consumerId, start, hash, settings, remainingCredits };
+  const message = `This consumer has ${issuedKeyLimits.maxKeysPerConsumer} keys, which is the maximum.`;
+  return { line, path: "externalId", message };
+}

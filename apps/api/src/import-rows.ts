@@ -1,0 +1,65 @@
+import type { KeyspaceId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
+import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
+import { maxLength } from "@latchkey/limits";
+import { z } from "zod";
+import {
+  type ImportResult,
+  type ImportRow,
+  importIssuedKeys,
+  type RejectedRow,
+} from "./domain/issued-key-import.ts";
+import type { Quotas } from "./domain/quotas.ts";
+import type { Edit } from "./domain/workspaces.ts";
+import { printable } from "./fields.ts";
+import { newIssuedKeyFields } from "./issued-key-fields.ts";
+import { toIssues } from "./issues.ts";
+
+/** SHA-256 of a whole key, as 64 hexadecimal digits or in base64. */
+const hash = z
+  .string("Enter the SHA-256 of the key, in hexadecimal or base64.")
+  .regex(
+    /^(?:[0-9A-Fa-f]{64}|[A-Za-z0-9+/]{43}=?)$/,
+    "Enter the SHA-256 of the key, in hexadecimal or base64.",
+  )
+  .transform((text) => Buffer.from(text, text.length === 64 ? "hex" : "base64"));
+
+const start = printable
+  .max(maxLength.issuedKeyStart, `Use at most ${maxLength.issuedKeyStart} characters.`)
+  .default("");
+
+const importedKey = z.strictObject({ hash, start, ...newIssuedKeyFields });
+
+/** The names of the fields that a row of an import can have. */
+export const importedKeyFieldNames = Object.keys(importedKey.shape);
+
+/** Checks the fields of a row. */
+function parseImportRow({ line, content }: KeyFileRow): ImportRow | RejectedRow {
+  if ("problem" in content && typeof content.problem === "string" && Object.keys(content).length === 1)
+    return { line, path: "", message: content.problem };
+  const { success, data, error } = importedKey.safeParse(content);
+  if (success) {
+    const { hash, start, ...request } = data;
+    return { line, hash, start, request };
+  }
+  const [issue] = toIssues(error, content);
+  return { line, path: issue?.path ?? "", message: issue?.message ?? "This row is not valid." };
+}
+
+/**
+ * Checks and imports rows of a file, in one transaction.
+ * @throws {AppError} what {@link importIssuedKeys} throws.
+ */
+export async function importRows(
+  trx: Trx,
+  edit: Edit,
+  { keyspaceId, rows }: { readonly keyspaceId: KeyspaceId; readonly rows: readonly KeyFileRow[] },
+  quotas: Quotas,
+): Promise<ImportResult> {
+  const parsed = rows.map(parseImportRow);
+  const valid = parsed.filter((row): row is ImportRow => "hash" in row);
+  const invalid = parsed.filter((row): row is RejectedRow => !("hash" in row));
+  const result = await importIssuedKeys(trx, edit, { keyspaceId, rows: valid }, quotas);
+  const rejected = [...result.rejected, ...invalid].sort((one, other) => one.line - other.line);
+  return { ...result, rejected };
+}

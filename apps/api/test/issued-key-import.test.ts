@@ -1,0 +1,200 @@
+// Imports of keys that other systems issued: defaults, limits, known secrets and recent authentication.
+import { createHash, randomUUID } from "node:crypto";
+import { issuedKeyLimits } from "@latchkey/limits";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createOpenClient } from "./open-client.ts";
+import { addTeam, type Team } from "./team.ts";
+import { password, startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp({ quotas: { issuedKeysPerWorkspace: 1_200 } });
+});
+afterAll(() => app.close());
+
+const { send } = createOpenClient(() => app);
+
+async function addKeyspace({ owner, path }: Team, values: object = {}): Promise<string> {
+  const fields = { name: "API", prefix: "acme", ...values };
+  return String((await send(owner.secret, ["POST", `${path}/keyspaces`], fields)).body.id);
+}
+
+/** Imports rows that have these fields, from line 1 on. */
+async function importRows({ owner: { client }, id: workspaceId }: Team, keyspaceId: string, rows: object[]) {
+  return await client.issuedKeyImport.importRows.mutate({
+    workspaceId,
+    keyspaceId,
+    rows: rows.map((content, index) => ({ line: index + 1, content: { ...content } })),
+  });
+}
+
+async function listKeys({ owner, path }: Team, keyspaceId: string) {
+  return (await send(owner.secret, ["GET", `${path}/keyspaces/${keyspaceId}/keys`])).body.data ?? [];
+}
+
+async function verify({ owner }: Team, key: string) {
+  return (await send(owner.secret, ["POST", "/keys/verify"], { key })).body;
+}
+
+function hashOf(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}
+
+function addRow(settings: object = {}): { hash: string } & Record<string, unknown> {
+  return { hash: hashOf(randomUUID()), ...settings };
+}
+
+test("settings that a row leaves out are the defaults of the keyspace", async () => {
+  const team = await addTeam(app);
+  const limits = [{ name: "requests", quota: 100, windowSeconds: 60, appliesAlways: true }];
+  const keyspaceId = await addKeyspace(team, {
+    defaultLifetimeDays: 30,
+    defaultPermissions: ["documents.read"],
+    defaultLimits: limits,
+    defaultCredits: { remaining: 7 },
+  });
+  const own = {
+    start: "old_abcdef",
+    name: "Own",
+    permissions: ["*"],
+    limits: [],
+    credits: null,
+    expiresAt: null,
+    meta: { plan: "pro" },
+    ipRanges: ["203.0.113.0/24"],
+  };
+  const rows = [addRow(), addRow(own)];
+  expect(await importRows(team, keyspaceId, rows)).toEqual({ imported: 2, existing: 0, rejected: [] });
+  const keys = await listKeys(team, keyspaceId);
+  const byName = Object.fromEntries(keys.map((key) => [String(key.name), key]));
+  expect(byName[""]).toMatchObject({
+    start: "",
+    permissions: ["documents.read"],
+    limits,
+    credits: { remaining: 7 },
+    expiresAt: expect.any(String),
+  });
+  expect(byName.Own).toMatchObject(own);
+});
+
+test("a key of another keyspace and an old secret of a rotated key are rejected, and a repeated row is there already", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const other = await addKeyspace(team);
+  const path = `${team.path}/keyspaces/${other}/keys`;
+  const { body: issued } = await send(team.owner.secret, ["POST", path], {});
+  const { body: rotated } = await send(team.owner.secret, ["POST", `${path}/${issued.id}/rotate`], {});
+  const repeated = addRow();
+  const rows = [
+    { hash: hashOf(String(issued.key)) },
+    { hash: hashOf(String(rotated.key)) },
+    repeated,
+    repeated,
+  ];
+  const message = expect.stringContaining("Another keyspace");
+  const rejected = [1, 2].map((line) => ({ line, path: "hash", message }));
+  expect(await importRows(team, keyspaceId, rows)).toEqual({ imported: 1, existing: 1, rejected });
+  expect(await importRows(team, other, rows.slice(0, 2))).toEqual({
+    imported: 0,
+    existing: 1,
+    rejected: [{ line: 1, path: "hash", message }],
+  });
+});
+
+test("rows that aren't valid are rejected with their line, and the others are imported", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const rows = [
+    addRow({ expiresAt: "2020-01-01T00:00:00Z" }),
+    addRow(),
+    { name: "No hash" },
+    addRow({ start: "x".repeat(24) }),
+    addRow({ secret: "acme_secret" }),
+    addRow({ meta: "text" }),
+  ];
+  const result = await importRows(team, keyspaceId, rows);
+  expect(result).toMatchObject({ imported: 1, existing: 0 });
+  expect(result.rejected.map(({ line, path }) => [line, path])).toEqual([
+    [1, "expiresAt"],
+    [3, "hash"],
+    [4, "start"],
+    [5, "secret"],
+    [6, "meta"],
+  ]);
+  expect(JSON.stringify(result)).not.toContain("acme_secret");
+});
+
+test("a consumer gets no more keys than it can have, counting those that it has", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const max = issuedKeyLimits.maxKeysPerConsumer;
+  const add = (count: number) =>
+    importRows(
+      team,
+      keyspaceId,
+      Array.from({ length: count }, () => addRow({ externalId: "customer_42" })),
+    );
+  expect(await add(max / 2)).toMatchObject({ imported: max / 2, rejected: [] });
+  expect(await add(max / 2 - 1)).toMatchObject({ imported: max / 2 - 1, rejected: [] });
+  expect(await add(3)).toMatchObject({
+    imported: 1,
+    rejected: [
+      { line: 2, path: "externalId" },
+      { line: 3, path: "externalId" },
+    ],
+  });
+});
+
+test("rows beyond the quota are all rejected at once, and nothing is imported", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const rows = (count: number) => Array.from({ length: count }, () => addRow());
+  await importRows(team, keyspaceId, rows(1_000));
+  await expect(importRows(team, keyspaceId, rows(201))).rejects.toMatchObject({
+    data: { code: "UNPROCESSABLE_CONTENT" },
+  });
+  expect(await importRows(team, keyspaceId, rows(200))).toMatchObject({ imported: 200 });
+  const repeated = rows(1);
+  await expect(importRows(team, keyspaceId, repeated)).rejects.toMatchObject({
+    data: { code: "UNPROCESSABLE_CONTENT" },
+  });
+});
+
+test("two concurrent imports of one file import each key once", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const rows = Array.from({ length: 200 }, (_, index) => addRow({ externalId: `customer_${index % 7}` }));
+  const results = await Promise.all([
+    importRows(team, keyspaceId, rows),
+    importRows(team, keyspaceId, rows.toReversed()),
+  ]);
+  expect(results.map(({ imported }) => imported).sort()).toEqual([0, 200]);
+  expect(results.map(({ existing }) => existing).sort()).toEqual([0, 200]);
+});
+
+test("an imported key without a checksum, and one that has the prefix of API keys, are verified like others", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const keys = ["a", "lk_not-an-api-key", "x".repeat(512)];
+  await importRows(
+    team,
+    keyspaceId,
+    keys.map((key) => addRow({ hash: hashOf(key) })),
+  );
+  for (const key of keys) expect(await verify(team, key)).toMatchObject({ code: "VALID", keyspaceId });
+});
+
+test("an import needs recent authentication", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  await sql`
+    update sessions set authenticated_at = clock_timestamp() - interval '901 seconds'
+    where user_id = ${team.owner.userId}`.execute(app.owner);
+  await expect(importRows(team, keyspaceId, [addRow()])).rejects.toMatchObject({
+    data: { code: "FORBIDDEN" },
+  });
+  expect(await listKeys(team, keyspaceId)).toEqual([]);
+  await team.owner.client.account.confirmPassword.mutate({ password });
+  expect(await importRows(team, keyspaceId, [addRow()])).toMatchObject({ imported: 1 });
+});

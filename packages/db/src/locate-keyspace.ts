@@ -1,0 +1,41 @@
+import { sql } from "kysely";
+import type { IssuedKeyId, KeyspaceId, WorkspaceId } from "./ids.ts";
+import type { Db, Trx } from "./schema.ts";
+
+/** A keyspace and its workspace. */
+export interface KeyspaceLocation {
+  readonly workspaceId: WorkspaceId;
+  readonly keyspaceId: KeyspaceId;
+}
+
+/** For the operator: finds the workspace of a keyspace. */
+export async function locateKeyspace(db: Db, id: KeyspaceId): Promise<KeyspaceLocation | undefined> {
+  return await asAdmission(db, (trx) =>
+    trx
+      .selectFrom("keyspaces")
+      .select(["workspace_id as workspaceId", "id as keyspaceId"])
+      .where("id", "=", id)
+      .executeTakeFirst(),
+  );
+}
+
+/** For the operator: finds the keyspace and the workspace of an issued key. */
+export async function locateIssuedKey(db: Db, id: IssuedKeyId): Promise<KeyspaceLocation | undefined> {
+  return await asAdmission(db, (trx) =>
+    trx
+      .selectFrom("issued_keys")
+      // A key can outlive its keyspace for a while.
+      .innerJoin("keyspaces", "keyspaces.id", "issued_keys.keyspace_id")
+      .select(["issued_keys.workspace_id as workspaceId", "issued_keys.keyspace_id as keyspaceId"])
+      .where("issued_keys.id", "=", id)
+      .executeTakeFirst(),
+  );
+}
+
+/** Only the admission role sees more than one workspace. */
+async function asAdmission<Result>(db: Db, read: (trx: Trx) => Promise<Result>): Promise<Result> {
+  return await db.transaction().execute(async (trx) => {
+    await sql`set local role latchkey_admission`.execute(trx);
+    return await read(trx);
+  });
+}

@@ -1,0 +1,81 @@
+import { CsvError, parse } from "csv-parse/sync";
+import { KeyFileError } from "./key-file-error.ts";
+import type { KeyFileRow } from "./key-file-row.ts";
+import type { Block } from "./split-into-blocks.ts";
+
+interface CsvRecord {
+  readonly record: readonly string[];
+  /** The text of the record, with its line break and the empty lines before it. */
+  readonly raw: string;
+  /** `lines` is the number of the line on which the record ends. */
+  readonly info: { readonly lines: number };
+}
+
+/** The columns whose cells are lists, separated by spaces. */
+const listColumns = new Set(["permissions", "ipRanges"]);
+/** The columns whose cells are JSON. */
+const jsonColumns = new Set(["meta", "limits", "credits", "isDisabled"]);
+
+/**
+ * Reads the records of a block of CSV.
+ * @param columns the names of the columns; undefined if the first record has them.
+ * @throws {KeyFileError} for text that isn't CSV. What follows can't be read either, because the end of a quoted cell is unknown.
+ */
+export function readCsvBlock(
+  block: Block,
+  columns: readonly string[] | undefined,
+): { readonly columns: readonly string[] | undefined; readonly rows: readonly KeyFileRow[] } {
+  const [first, ...others] = parseRecords(block);
+  const header = columns ?? first?.record.map((name) => name.trim());
+  if (!first || !header) return { columns, rows: [] };
+  const records = columns ? [first, ...others] : others;
+  const rows = records.map(({ record, raw, info: { lines } }) => ({
+    line: block.firstLine + lines - 1 - countInnerBreaks(raw),
+    content: toContent(record, header),
+  }));
+  return { columns: header, rows };
+}
+
+function parseRecords({ text, firstLine }: Block): readonly CsvRecord[] {
+  try {
+    return parse(text, {
+      bom: true,
+      info: true,
+      raw: true,
+      record_delimiter: ["\r\n", "\n"],
+      relax_column_count: true,
+      skip_empty_lines: true,
+    }) as unknown as readonly CsvRecord[]; // What it returns with `info` and `raw`.
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    const line = firstLine + Number(error.lines) - 1;
+    throw new KeyFileError(`Line ${line} isn’t valid CSV. Check its quotation marks.`);
+  }
+}
+
+/** The number of line breaks in a record, without those before and after it. */
+function countInnerBreaks(raw: string): number {
+  return raw.replace(/^[\r\n]+|[\r\n]+$/g, "").split("\n").length - 1;
+}
+
+function toContent(record: readonly string[], columns: readonly string[]): KeyFileRow["content"] {
+  if (record.length !== columns.length)
+    return { problem: `This row has ${record.length} cells instead of ${columns.length}.` };
+  return Object.fromEntries(
+    columns.flatMap((name, index) => {
+      const cell = record[index] ?? "";
+      return cell === "" ? [] : [[name, readCell(name, cell)]];
+    }),
+  );
+}
+
+function readCell(name: string, cell: string): unknown {
+  if (listColumns.has(name)) return cell.split(/\s+/).filter((item) => item !== "");
+  if (!jsonColumns.has(name)) return cell;
+  try {
+    const value: unknown = JSON.parse(cell);
+    return name === "credits" && typeof value === "number" ? { remaining: value } : value;
+  } catch {
+    return cell; // Whoever checks the fields says what is wrong with it.
+  }
+}

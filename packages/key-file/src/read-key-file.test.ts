@@ -1,0 +1,95 @@
+import { expect, test } from "vitest";
+import { KeyFileError } from "./key-file-error.ts";
+import type { KeyFileRow } from "./key-file-row.ts";
+import { type KeyFileFormat, readKeyFile } from "./read-key-file.ts";
+
+const fields = ["hash", "name", "permissions", "meta", "credits", "isDisabled"];
+
+/** Reads a text that arrives in pieces of this length. */
+async function read(text: string, format: KeyFileFormat, pieceLength = text.length): Promise<KeyFileRow[]> {
+  async function* toChunks() {
+    for (let at = 0; at < text.length; at += pieceLength) yield text.slice(at, at + pieceLength);
+  }
+  return await Array.fromAsync(readKeyFile(toChunks(), { format, fields }));
+}
+
+test("reads CSV with quoted cells, line breaks in cells, both kinds of line breaks and empty lines", async () => {
+  const text = '\uFEFFhash,name\r\n\r\na,"x, ""y""\nz"\nb,\n\nc,last';
+  const expected = [
+    { line: 3, content: { hash: "a", name: 'x, "y"\nz' } },
+    { line: 5, content: { hash: "b" } },
+    { line: 7, content: { hash: "c", name: "last" } },
+  ];
+  expect(await read(text, "csv")).toEqual(expected);
+});
+
+test("reads lists, JSON and numbers of credits in CSV", async () => {
+  const text =
+    'hash,permissions,meta,credits,isDisabled\na,documents.read  admin,"{""plan"":1}",50,true\nb,,{,"{}",no';
+  expect(await read(text, "csv")).toEqual([
+    {
+      line: 2,
+      content: {
+        hash: "a",
+        permissions: ["documents.read", "admin"],
+        meta: { plan: 1 },
+        credits: { remaining: 50 },
+        isDisabled: true,
+      },
+    },
+    { line: 3, content: { hash: "b", meta: "{", credits: {}, isDisabled: "no" } },
+  ]);
+});
+
+test("reports a row with too few or too many cells, and reads the others", async () => {
+  expect(await read("hash,name\na\nb,c,d\ne,f", "csv")).toEqual([
+    { line: 2, content: { problem: "This row has 1 cells instead of 2." } },
+    { line: 3, content: { problem: "This row has 3 cells instead of 2." } },
+    { line: 4, content: { hash: "e", name: "f" } },
+  ]);
+});
+
+test.each([
+  ["name\na", "The first line must name the columns, and one must be hash."],
+  [
+    "hash,secret\na,b",
+    'The column "secret" is unknown. Use hash, name, permissions, meta, credits, isDisabled.',
+  ],
+  ["hash,name,name\na,b,c", 'The column "name" is there twice.'],
+  ['hash,name\na,b\nc,"d"e\nf,g', "Line 3 isn’t valid CSV. Check its quotation marks."],
+])("rejects the file %j", async (text, message) => {
+  await expect(read(text, "csv")).rejects.toThrow(new KeyFileError(message));
+});
+
+test("reads NDJSON, and reports lines that aren't JSON objects", async () => {
+  expect(await read('\uFEFF{"hash":"a"}\r\n\n{"hash":\n[1]\n{"hash":"b","name":"\\"\\n"}', "ndjson")).toEqual(
+    [
+      { line: 1, content: { hash: "a" } },
+      { line: 3, content: { problem: "This line isn’t a JSON object." } },
+      { line: 4, content: { problem: "This line isn’t a JSON object." } },
+      { line: 5, content: { hash: "b", name: '"\n' } },
+    ],
+  );
+});
+
+test.each(["csv", "ndjson"] as const)("reads a long %s file in pieces as in one", async (format) => {
+  const count = 20_000;
+  const rows = Array.from({ length: count }, (_, index) =>
+    format === "csv"
+      ? `${index},"a ""quoted""\nname"\n`
+      : `${JSON.stringify({ hash: String(index), name: '"' })}\n`,
+  );
+  const text = (format === "csv" ? "hash,name\n" : "") + rows.join("");
+  const whole = await read(text, format);
+  expect(whole).toHaveLength(count);
+  expect(whole.at(-1)).toEqual({
+    line: format === "csv" ? 2 * count : count,
+    content: { hash: String(count - 1), name: format === "csv" ? 'a "quoted"\nname' : '"' },
+  });
+  expect(await read(text, format, 1_009)).toEqual(whole);
+});
+
+test("an empty file has no rows", async () => {
+  expect(await read("", "csv")).toEqual([]);
+  expect(await read("\n\n", "ndjson")).toEqual([]);
+});

@@ -1,0 +1,62 @@
+import { readCsvBlock } from "./csv.ts";
+import { KeyFileError } from "./key-file-error.ts";
+import type { KeyFileRow } from "./key-file-row.ts";
+import { type Block, splitIntoBlocks } from "./split-into-blocks.ts";
+
+export const keyFileFormats = ["csv", "ndjson"] as const;
+export type KeyFileFormat = (typeof keyFileFormats)[number];
+
+/**
+ * Reads a file with keys: NDJSON, with one JSON object per line, or CSV with a header line. Empty lines are skipped.
+ *
+ * In CSV, a cell is a text, an empty cell is left out, `permissions` and `ipRanges` are separated by spaces, and `meta`,
+ * `limits` and `credits` are JSON; credits can also be a number.
+ *
+ * @param chunks the text of the file, in pieces of any size.
+ * @param fields the names of the fields that a row can have.
+ * @throws {KeyFileError} for a header line without `hash`, or with an unknown or repeated column, and for text that isn't CSV.
+ */
+export async function* readKeyFile(
+  chunks: AsyncIterable<string>,
+  { format, fields }: { readonly format: KeyFileFormat; readonly fields: readonly string[] },
+): AsyncGenerator<KeyFileRow> {
+  let columns: readonly string[] | undefined;
+  for await (const block of splitIntoBlocks(chunks, { hasQuotedBreaks: format === "csv" })) {
+    if (format === "ndjson") {
+      yield* readLines(block);
+      continue;
+    }
+    const read = readCsvBlock(block, columns);
+    if (columns === undefined && read.columns) requireColumns(read.columns, fields);
+    columns = read.columns;
+    yield* read.rows;
+  }
+}
+
+function* readLines({ text, firstLine }: Block): Generator<KeyFileRow> {
+  for (const [index, line] of text.split("\n").entries()) {
+    const json = line.replace(/^\uFEFF/, "").trim();
+    if (json !== "") yield { line: firstLine + index, content: readLine(json) };
+  }
+}
+
+function readLine(line: string): KeyFileRow["content"] {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return { ...value };
+  } catch {
+    // Not JSON, as below.
+  }
+  return { problem: "This line isn’t a JSON object." };
+}
+
+function requireColumns(columns: readonly string[], fields: readonly string[]): void {
+  const unknown = columns.find((name) => !fields.includes(name));
+  if (unknown !== undefined)
+    throw new KeyFileError(`The column ${JSON.stringify(unknown)} is unknown. Use ${fields.join(", ")}.`);
+  const repeated = columns.find((name, index) => columns.indexOf(name) < index);
+  if (repeated !== undefined)
+    throw new KeyFileError(`The column ${JSON.stringify(repeated)} is there twice.`);
+  if (!columns.includes("hash"))
+    throw new KeyFileError("The first line must name the columns, and one must be hash.");
+}

@@ -1,0 +1,59 @@
+import { createHash, randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { signUp } from "../support/account.ts";
+import { createTestInstance } from "../support/test-instance.ts";
+import { renderTable } from "./report/tables.ts";
+
+// `pnpm bench:import`: measures how long `latchkey import keys` takes for 100,000 keys while a server runs, the first time and
+// when it is repeated.
+
+const keys = 100_000;
+
+await using stack = new AsyncDisposableStack();
+const directory = await mkdtemp(join(tmpdir(), "latchkey-bench-"));
+stack.defer(() => rm(directory, { recursive: true }));
+const instance = await createTestInstance();
+stack.defer(() => instance.close());
+const { baseUrl } = await instance.start();
+const owner = await signUp(baseUrl);
+
+const rows = Array.from({ length: keys }, (_, number) => ({
+  hash: createHash("sha256").update(randomUUID()).digest("hex"),
+  start: "acme_abcdef",
+  name: `Key ${number}`,
+  externalId: `customer_${number % 20_000}`,
+  permissions: "documents.read documents.write",
+}));
+const toNdjson = (row: (typeof rows)[number]) =>
+  JSON.stringify({ ...row, permissions: row.permissions.split(" ") });
+const files = {
+  "keys.csv": ["hash,start,name,externalId,permissions", ...rows.map((row) => Object.values(row).join(","))],
+  "keys.ndjson": rows.map(toNdjson),
+};
+
+async function run(command: readonly string[]): Promise<Record<string, unknown>> {
+  const { status, stdout, stderr } = await instance.command(["--json", ...command]);
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout) as Record<string, unknown>; // The command printed it.
+}
+
+const measured: string[][] = [];
+for (const [name, lines] of Object.entries(files)) {
+  const file = join(directory, name);
+  await writeFile(file, lines.join("\n"));
+  // In a workspace of its own, because a workspace can have a key only once.
+  const { id } = await run(["workspace", "create", "--owner", owner.email, "--name", name]);
+  const options = ["--workspace", String(id), "--name", "API", "--prefix", "acme"];
+  const created = await run(["keyspace", "create", ...options]);
+  for (const what of ["first", "repeated"]) {
+    const startedAt = performance.now();
+    const { imported } = await run(["import", "keys", file, "--keyspace", String(created.id)]);
+    const seconds = (performance.now() - startedAt) / 1_000;
+    if (imported !== (what === "first" ? keys : 0)) throw new Error(`Imported ${imported} keys.`);
+    measured.push([`${name}, ${what}`, seconds.toFixed(1)]);
+  }
+}
+console.info(`${keys.toLocaleString("en")} keys, in seconds.\n`);
+console.info(renderTable(["", "seconds"], measured));
