@@ -70,6 +70,47 @@ test("the link of an emailed invitation offers to sign in to an existing account
   await page.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
 });
 
+test("after ten emails to a person, shows the link of an invitation that is sent again", async () => {
+  const [often, seldom] = ["often@example.com", "seldom@example.com"];
+  const { invitations } = proceduresOf(ada);
+  const workspaceId = workspace.id;
+  const { id } = await invitations.create.mutate({ workspaceId, email: often, role: "member" });
+  await invitations.create.mutate({ workspaceId, email: seldom, role: "member" });
+  for (let sent = 1; sent < 10; sent += 1)
+    expect((await invitations.resend.mutate({ workspaceId, id })).url).toBeUndefined();
+  await ada.goto(`${environment.baseUrl}/w/${workspace.slug}/members/invitations`);
+  const dialog = ada.getByRole("dialog");
+  const links = dialog.locator("code");
+  for (const [address, isEmailed] of [
+    [seldom, true],
+    [often, false],
+  ] as const) {
+    await ada.getByRole("button", { name: `Resend the invitation for ${address}` }).click();
+    await dialog.getByText("or shown here for you to send if the person got ten emails").waitFor();
+    await dialog.getByRole("button", { name: "Create a new link" }).click();
+    if (isEmailed) await dialog.getByText(`The link is on its way to ${address}.`).waitFor();
+    else expect(linkIn((await links.textContent()) ?? "")).not.toBe("");
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await dialog.waitFor({ state: "detached" });
+  }
+
+  await ada.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await ada.getByRole("button", { name: "Resend", exact: true }).click();
+  await dialog.getByRole("button", { name: "Resend 2 invitations" }).click();
+  await dialog.getByRole("heading", { name: "2 invitations were sent again" }).waitFor();
+  await dialog.getByText("These links weren’t emailed, because a person gets at most ten").waitFor();
+  await dialog.getByRole("listitem").getByText(often).waitFor();
+  expect(await links.count()).toBe(1);
+  const link = linkIn((await links.textContent()) ?? "");
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.getByRole("alert").getByText("You haven’t copied 1 link").waitFor();
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+  const { page } = await environment.browser.open();
+  await page.goto(link);
+  expect(await page.getByLabel("Email").inputValue()).toBe(often);
+});
+
 test("emails a password reset link, and doesn't reveal who has an account", async () => {
   const { page } = await environment.browser.open();
   await page.goto(`${environment.baseUrl}/sign-in`);

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, visitor } from "../support/visitor.ts";
-import { getWorkspace } from "./call.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
 // Ada invites people to her workspace. Linus has an account, and Grace has none. Each test continues where the
@@ -219,4 +219,38 @@ test("someone who is signed in with another account can switch, and sign in and 
   await linus.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
   await linus.getByRole("button", { name: "Account menu" }).click();
   await linus.getByRole("menu").getByText("ken@example.com").waitFor();
+});
+
+test("sends expired invitations again together, and shows their links although the list is empty then", async () => {
+  const people = ["alan@example.com", "edsger@example.com"];
+  const workspaceId = workspace.id;
+  for (const email of people)
+    await proceduresOf(ada).invitations.create.mutate({ workspaceId, email, role: "viewer" });
+  await environment.change(
+    "update invitations set expires_at = now() where email in ('alan@example.com', 'edsger@example.com')",
+  );
+  await ada.goto(addressOf("members/invitations?status=expired"));
+  await ada.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await ada.getByRole("button", { name: "Resend", exact: true }).click();
+  const dialog = dialogOf(ada);
+  await dialog.getByText("They are shown here, once, for you to send.").waitFor();
+  await dialog.getByRole("button", { name: "Resend 2 invitations" }).click();
+  await dialog.getByRole("heading", { name: "2 invitations were sent again" }).waitFor();
+  await ada.getByText("No invitation matches").waitFor();
+  await ada.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+  await dialog.getByRole("button", { name: "Copy the link for alan@example.com" }).waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await ada.keyboard.press("Escape");
+  await dialog.getByRole("alert").getByText("You haven’t copied 2 links, and they won’t be").waitFor();
+  await dialog.getByRole("button", { name: "Copy all links" }).click();
+  await dialog.getByRole("alert").and(ada.getByText(/^$/)).waitFor({ state: "attached" });
+  const copied = String(await ada.evaluate("navigator.clipboard.readText()"));
+  const links = new Map(copied.split("\n").map((line) => line.split("\t") as [string, string]));
+  expect([...links.keys()].sort()).toEqual(people);
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await ada.locator("#content:focus").waitFor();
+  const { page } = await environment.browser.open();
+  await page.goto(links.get("edsger@example.com") ?? "");
+  expect(await page.getByLabel("Email").inputValue()).toBe("edsger@example.com");
 });

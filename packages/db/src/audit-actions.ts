@@ -76,6 +76,7 @@ export const accountActions = [
   "account.email-change-requested",
   "account.email-changed",
   "account.email-verified",
+  "notice-setting.changed",
   "password.changed",
   "password.reset",
   "password.reset-link-created",

@@ -70,7 +70,8 @@ export type NoticeContent = {
 
 /**
  * The kinds that may report a stolen secret or password. A request with an API key can't mark them as read, so that
- * someone with a stolen key can't hide the notice about its use.
+ * someone with a stolen key can't hide the notice about its use. Turning them off requires recent authentication, so that
+ * someone with a stolen session can't prevent the notice either.
  */
 export const securityNoticeKinds = [
   "former-secret-used",

@@ -121,7 +121,7 @@ export interface NoticeSetting {
   readonly byEmail: boolean;
 }
 
-/** Returns the settings of a user, one per kind. */
+/** Returns the settings of a user, one per kind. Without a stored setting, the user gets notices of the kind. */
 export async function listNoticeSettings(db: Db, userId: UserId): Promise<NoticeSetting[]> {
   const rows = await db
     .selectFrom("notice_settings")
@@ -132,28 +132,17 @@ export async function listNoticeSettings(db: Db, userId: UserId): Promise<Notice
   return noticeKinds.map((kind) => stored.get(kind) ?? { kind, inApp: true, byEmail: true });
 }
 
-/** Changes one channel of one kind, or both. */
-export async function changeNoticeSetting(
+/** Stores how a user gets notices of one kind. */
+export async function storeNoticeSetting(
   db: Db,
   userId: UserId,
-  {
-    kind,
-    inApp,
-    byEmail,
-  }: Pick<NoticeSetting, "kind"> & {
-    readonly inApp?: boolean | undefined;
-    readonly byEmail?: boolean | undefined;
-  },
+  { kind, inApp, byEmail }: NoticeSetting,
 ): Promise<void> {
+  const channels = { in_app: inApp, by_email: byEmail };
   await db
     .insertInto("notice_settings")
-    .values({ user_id: userId, kind, in_app: inApp ?? true, by_email: byEmail ?? true })
-    .onConflict((conflict) =>
-      conflict.columns(["user_id", "kind"]).doUpdateSet((eb) => ({
-        in_app: inApp ?? eb.ref("notice_settings.in_app"),
-        by_email: byEmail ?? eb.ref("notice_settings.by_email"),
-      })),
-    )
+    .values({ user_id: userId, kind, ...channels })
+    .onConflict((conflict) => conflict.columns(["user_id", "kind"]).doUpdateSet(channels))
     .execute();
 }
 

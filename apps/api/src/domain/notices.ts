@@ -1,9 +1,20 @@
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { NoticeId, UserId } from "@latchkey/db/ids";
 import { type NoticeKind, securityNoticeKinds } from "@latchkey/db/notice-kinds";
-import { findNotice, markAllNoticesRead, markNoticeRead, type Notice } from "@latchkey/db/notices";
+import {
+  findNotice,
+  listNoticeSettings,
+  markAllNoticesRead,
+  markNoticeRead,
+  type Notice,
+  type NoticeSetting,
+  storeNoticeSetting,
+} from "@latchkey/db/notices";
 import type { Trx } from "@latchkey/db/schema";
+import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { AppError } from "@latchkey/errors";
+import { type AccountEdit, lockAccount } from "./account.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { requireStillActing } from "./workspaces.ts";
 
 /** A user who changes their own notices. */
@@ -36,6 +47,41 @@ export async function markAsRead(trx: Trx, { userId, origin }: NoticeEdit, id: N
 export async function markAllAsRead(trx: Trx, { userId, origin }: NoticeEdit): Promise<void> {
   await requireStillActing(trx, origin, { requirement: "unrestricted" });
   await markAllNoticesRead(trx, userId, { except: kindsKeptUnread(origin) });
+}
+
+/** A change of one channel of one kind, or of both. */
+type SettingChange = Pick<NoticeSetting, "kind"> & {
+  readonly [Channel in "inApp" | "byEmail"]?: boolean | undefined;
+};
+
+/**
+ * Changes how the user gets notices of one kind, and records it in the security log.
+ * @throws {AppError} UNAUTHORIZED if the session has ended; FORBIDDEN without recent authentication, to turn off a channel
+ *   of one of the {@link securityNoticeKinds}.
+ */
+export async function changeNoticeSetting(
+  trx: Trx,
+  edit: AccountEdit,
+  { kind, inApp, byEmail }: SettingChange,
+): Promise<void> {
+  const { userId, origin } = edit;
+  await lockAccount(trx, edit);
+  const former = (await listNoticeSettings(trx, userId)).find((setting) => setting.kind === kind);
+  if (!former) throw new Error(`There is no setting for notices of the kind ${kind}.`);
+  const setting = { kind, inApp: inApp ?? former.inApp, byEmail: byEmail ?? former.byEmail };
+  const changed = (["inApp", "byEmail"] as const).filter((channel) => setting[channel] !== former[channel]);
+  if (changed.length === 0) return;
+  const isSecurityNotice = (securityNoticeKinds as readonly NoticeKind[]).includes(kind);
+  if (isSecurityNotice && changed.some((channel) => former[channel])) requireRecentAuthentication(origin);
+  await storeNoticeSetting(trx, userId, setting);
+  const valuesOf = (values: NoticeSetting) =>
+    Object.fromEntries(changed.map((channel) => [channel, values[channel]]));
+  await appendSecurityEvent(trx, origin, {
+    userId,
+    action: "notice-setting.changed",
+    before: { kind, ...valuesOf(former) },
+    after: { kind, ...valuesOf(setting) },
+  });
 }
 
 /** The kinds of notices that the actor can't mark as read. */

@@ -1,15 +1,11 @@
 import { noticeKinds } from "@latchkey/db/notice-kinds";
-import {
-  changeNoticeSetting,
-  countUnreadNotices,
-  listNoticeSettings,
-  listNotices,
-} from "@latchkey/db/notices";
+import { countUnreadNotices, listNoticeSettings, listNotices } from "@latchkey/db/notices";
 import { z } from "zod";
-import { markAllAsRead, markAsRead } from "../domain/notices.ts";
+import { changeNoticeSetting, markAllAsRead, markAsRead } from "../domain/notices.ts";
 import { noticeId } from "../fields.ts";
 import { listQuery, readPage, toPage } from "../lists.ts";
 import { presentLinkedNotice } from "../presenters/notice.ts";
+import { accountProcedure } from "./account-procedure.ts";
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
 const pageSize = 25;
@@ -51,7 +47,8 @@ export const noticesRouter = createRouter({
     kinds: await ctx.read((db) => listNoticeSettings(db, ctx.user.id)),
   })),
 
-  changeSetting: sessionProcedure
+  /** Turning off a notice that may report a stolen secret or password requires recent authentication. */
+  changeSetting: accountProcedure
     .input(
       z.strictObject({
         kind: z.enum(noticeKinds),
@@ -59,7 +56,5 @@ export const noticesRouter = createRouter({
         byEmail: z.boolean().optional(),
       }),
     )
-    .mutation(({ ctx, input: { kind, inApp, byEmail } }) =>
-      ctx.transact((trx) => changeNoticeSetting(trx, ctx.user.id, { kind, inApp, byEmail })),
-    ),
+    .mutation(({ ctx, input }) => ctx.transact((trx) => changeNoticeSetting(trx, ctx.edit, input))),
 });

@@ -896,7 +896,10 @@ const plans: Readonly<Record<string, Plan>> = {
   "notices.changeSetting": {
     input: () => ({ kind: "invitation", inApp: false }),
     effect: (_fixture, actor) => ({
-      added: { notice_settings: [{ user_id: actor?.userId, kind: "invitation", in_app: false }] },
+      added: {
+        notice_settings: [{ user_id: actor?.userId, kind: "invitation", in_app: false }],
+        security_events: [{ user_id: actor?.userId, action: "notice-setting.changed" }],
+      },
     }),
   },
   "issuedKeyImport.importRows": {

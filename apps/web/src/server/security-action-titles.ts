@@ -9,6 +9,7 @@ export const accountActionTitles = {
   "account.email-change-requested": "Email change requested",
   "account.email-changed": "Email address changed",
   "account.email-verified": "Email address verified",
+  "notice-setting.changed": "Notice setting changed",
   "password.changed": "Password changed",
   "password.reset": "Password reset",
   "password.reset-link-created": "Password reset link created",

@@ -18,14 +18,16 @@ interface BulkBarProps<Item> extends BulkItems<Item> {
   readonly onSelect: (items: readonly Item[]) => void;
 }
 
-/** The actions for all selected items of a list. Renders nothing if none is selected. */
-export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement | null {
+/**
+ * The actions for all selected items of a list. Only the dialog of an action is left if no item is selected anymore: it shows
+ * what can't be shown again, such as new links, while the list may be loaded again without the changed items.
+ */
+export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement {
   const { items, nouns, actions, onSelect } = props;
   const [action, setAction] = useState<BulkAction<Item>>();
   // The items of the open dialog, because the selection changes when they have been changed.
   const [affected, setAffected] = useState<readonly Item[]>([]);
   const [skippedCount, setSkippedCount] = useState(0);
-  if (items.length === 0) return null;
   const affectedBy = ({ appliesTo = () => true }: BulkAction<Item>) => items.filter(appliesTo);
   const choose = (candidate: BulkAction<Item>) => {
     setAction(candidate);
@@ -39,26 +41,30 @@ export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement | null {
     document.getElementById("content")?.focus();
   };
   return (
-    <div className={classes.bar}>
-      <span role="status">
-        {countOf(items.length, ...nouns)} selected{items.length === maxSelected && " (the maximum)"}
-      </span>
-      <div className={classes.actions}>
-        {actions
-          .filter((candidate) => affectedBy(candidate).length > 0)
-          .map((candidate) => (
-            <Button
-              key={candidate.verb}
-              {...(candidate.isDangerous ? { className: dialogClasses.danger } : { variant: "default" })}
-              onClick={() => choose(candidate)}
-            >
-              {candidate.verb}
+    <>
+      {items.length > 0 && (
+        <div className={classes.bar}>
+          <span role="status">
+            {countOf(items.length, ...nouns)} selected{items.length === maxSelected && " (the maximum)"}
+          </span>
+          <div className={classes.actions}>
+            {actions
+              .filter((candidate) => affectedBy(candidate).length > 0)
+              .map((candidate) => (
+                <Button
+                  key={candidate.verb}
+                  {...(candidate.isDangerous ? { className: dialogClasses.danger } : { variant: "default" })}
+                  onClick={() => choose(candidate)}
+                >
+                  {candidate.verb}
+                </Button>
+              ))}
+            <Button variant="subtle" color="gray" onClick={clear}>
+              Clear selection
             </Button>
-          ))}
-        <Button variant="subtle" color="gray" onClick={clear}>
-          Clear selection
-        </Button>
-      </div>
+          </div>
+        </div>
+      )}
       <LazyDialog
         source={bulkDialog}
         props={{
@@ -67,6 +73,6 @@ export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement | null {
           onDone: (failed) => onSelect(affected.filter((_item, index) => failed.includes(index))),
         }}
       />
-    </div>
+    </>
   );
 }

@@ -2,8 +2,24 @@ import type { ReactElement } from "react";
 import { countOf } from "./count.ts";
 import type { FormFailureProps } from "./form-failure.tsx";
 
+/** How a change describes the secrets that it creates, such as links, which are shown only once. */
+export interface IssuedTexts {
+  /** For example "link" and "links". */
+  readonly nouns: readonly [string, string];
+  /** What to do with them. */
+  readonly explanation: string;
+}
+
+/** Changes one item. */
+type Run<Item> =
+  | { readonly run: (item: Item) => Promise<unknown> }
+  /** Returns the secret that the change created, if it is to be shown. */
+  | { readonly issue: (item: Item) => Promise<string | undefined>; readonly issued: IssuedTexts };
+
 /** A change of all selected items of a list. */
-export interface BulkAction<Item> {
+export type BulkAction<Item> = BulkActionTexts<Item> & Run<Item>;
+
+interface BulkActionTexts<Item> {
   /** In the imperative, such as "Disable". */
   readonly verb: string;
   /** What comes before the number of items in a title, such as "End all sessions of"; the verb by default. */
@@ -20,8 +36,6 @@ export interface BulkAction<Item> {
   readonly skipped?: string;
   /** Renders what depends on the items, which the user sees before the change. */
   readonly preview?: (items: readonly Item[]) => ReactElement;
-  /** Changes one item. */
-  readonly run: (item: Item) => Promise<unknown>;
 }
 
 /** The selected items of a list. */
@@ -40,7 +54,7 @@ export interface BulkItems<Item> {
 
 /** One change of several items, independent of their type. */
 export interface BulkChange
-  extends Pick<BulkAction<never>, "done" | "consequence" | "isDangerous">,
+  extends Pick<BulkActionTexts<never>, "done" | "consequence" | "isDangerous">,
     Pick<BulkItems<never>, "nouns" | "describeError" | "refresh"> {
   /** What happens to how many items, such as "Disable 3 keys". */
   readonly title: string;
@@ -48,8 +62,9 @@ export interface BulkChange
   /** Empty if there is nothing to say. */
   readonly description: string;
   readonly preview: ReactElement | undefined;
-  /** Each changes one item. */
-  readonly runs: readonly (() => Promise<unknown>)[];
+  /** Each changes one item, and returns the secret to show, if there is one. */
+  readonly runs: readonly (() => Promise<string | undefined>)[];
+  readonly issued: IssuedTexts | undefined;
 }
 
 /** @param skippedCount the number of selected items that the action doesn't apply to. */
@@ -58,7 +73,7 @@ export function toChange<Item>(
   bulk: BulkItems<Item>,
   skippedCount = 0,
 ): BulkChange {
-  const { verb, titleVerb = verb, done, consequence, isDangerous, skipped, preview, run } = action;
+  const { verb, titleVerb = verb, done, consequence, isDangerous, skipped, preview } = action;
   const { items, nameOf, nouns, describe, describeError, refresh } = bulk;
   return {
     ...{ done, consequence, isDangerous, nouns, describeError, refresh },
@@ -73,6 +88,11 @@ export function toChange<Item>(
       ...(describe ? [describe(items)] : []),
     ].join(" "),
     preview: preview?.(items),
-    runs: items.map((item) => () => run(item)),
+    runs: items.map((item) => async () => {
+      if ("issue" in action) return await action.issue(item);
+      await action.run(item);
+      return undefined;
+    }),
+    issued: "issue" in action ? action.issued : undefined,
   };
 }

@@ -1,15 +1,16 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { type ReactElement, useState } from "react";
 import type { BulkChange } from "./bulk-change.ts";
 import classes from "./bulk-dialog.module.css";
-import { closeUnlessBusy } from "./close-unless-busy.ts";
 import { ConfirmActions } from "./confirm-actions.tsx";
 import { countOf } from "./count.ts";
 import dialogClasses from "./dialog.module.css";
+import { FormDialog } from "./form-dialog.tsx";
 import { FormFailure, type FormFailureProps } from "./form-failure.tsx";
+import { type IssuedSecret, IssuedSecrets } from "./issued-secrets.tsx";
 
-const idle = { done: 0, isBusy: false, failures: [] };
+const idle = { done: 0, isBusy: false, failures: [], secrets: [] };
 
 /** The number of concurrent requests. The API processes the changes of one user sequentially. */
 const chunkSize = 10;
@@ -24,34 +25,48 @@ interface BulkDialogProps {
   readonly onDone: (failed: readonly number[]) => void;
 }
 
-/** Asks before all selected items are changed, and then says which of them failed. */
+/** Asks before all selected items are changed, and then says which of them failed, and shows what can't be shown again. */
 export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactElement {
-  const { run, doneCount, failures, isBusy, reset } = useBulkChange();
+  const { run, doneCount, failures, secrets, isBusy, reset } = useBulkChange();
   // The selection shrinks while its items are changed, because the list is refetched.
   const [pending, setPending] = useState<BulkChange>();
   if (change && !pending) setPending(change);
   if (!change && pending) setPending(undefined);
   const confirm = async (confirmed: BulkChange) => {
-    const failed = await run(confirmed);
-    if (failed.length > 0) return onDone(failed);
-    onClose();
+    const { failed, isShown } = await run(confirmed);
     onDone(failed);
+    if (isShown) return;
+    onClose();
     notifications.show({ message: describeDone(confirmed, confirmed.runs.length) });
-    // The button that opened the dialog was removed, so the focus moves to the page.
-    document.getElementById("content")?.focus();
+    focusPage();
   };
+  const close = () => {
+    onClose();
+    if (hasResults && failures.length === 0) focusPage();
+  };
+  const hasResults = failures.length > 0 || secrets.length > 0;
   return (
-    <Modal
-      opened={pending !== undefined}
-      {...closeUnlessBusy(isBusy, onClose)}
-      onExitTransitionEnd={reset}
-      title={
-        pending && (failures.length > 0 ? describeFailed(pending, failures.length) : `${pending.title}?`)
-      }
+    <FormDialog
+      isOpen={pending !== undefined}
+      isBusy={isBusy}
+      title={pending && (hasResults ? describeResults(pending, failures.length) : `${pending.title}?`)}
       size={480}
+      onClose={close}
+      onClosed={reset}
     >
-      {pending && failures.length > 0 ? (
-        <Results change={pending} failures={failures} onClose={onClose} />
+      {pending && hasResults ? (
+        <>
+          {failures.length > 0 && <Failures change={pending} failures={failures} />}
+          {pending.issued && secrets.length > 0 ? (
+            <IssuedSecrets texts={pending.issued} secrets={secrets} onDone={close} />
+          ) : (
+            <Group justify="flex-end">
+              <Button variant="default" onClick={close}>
+                Close
+              </Button>
+            </Group>
+          )}
+        </>
       ) : (
         pending && (
           <>
@@ -79,8 +94,13 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
           </>
         )
       )}
-    </Modal>
+    </FormDialog>
   );
+}
+
+/** The button that opened the dialog was removed with the selection. */
+function focusPage(): void {
+  document.getElementById("content")?.focus();
 }
 
 interface ItemFailure extends FormFailureProps {
@@ -88,14 +108,13 @@ interface ItemFailure extends FormFailureProps {
   readonly index: number;
 }
 
-interface ResultsProps {
+interface FailuresProps {
   readonly change: BulkChange;
   readonly failures: readonly ItemFailure[];
-  readonly onClose: () => void;
 }
 
 /** Why items failed. The items with the same reason are listed together. */
-function Results({ change, failures, onClose }: ResultsProps): ReactElement {
+function Failures({ change, failures }: FailuresProps): ReactElement {
   const doneCount = change.runs.length - failures.length;
   const byReason = Map.groupBy(failures, ({ message }) => message);
   return (
@@ -114,17 +133,22 @@ function Results({ change, failures, onClose }: ResultsProps): ReactElement {
           </li>
         ))}
       </ul>
-      <Group justify="flex-end">
-        <Button variant="default" onClick={onClose}>
-          Close
-        </Button>
-      </Group>
     </>
   );
 }
 
-function describeDone({ nouns: [singular, plural], done }: BulkChange, count: number): string {
-  return `${countOf(count, `${singular} was`, `${plural} were`)} ${done}.`;
+function describeDone(change: BulkChange, count: number): string {
+  return `${countDone(change, count)}.`;
+}
+
+function countDone({ nouns: [singular, plural], done }: BulkChange, count: number): string {
+  return `${countOf(count, `${singular} was`, `${plural} were`)} ${done}`;
+}
+
+/** The title of the results. */
+function describeResults(change: BulkChange, failureCount: number): string {
+  if (failureCount > 0) return describeFailed(change, failureCount);
+  return countDone(change, change.runs.length);
 }
 
 function describeFailed({ nouns: [singular, plural], done }: BulkChange, count: number): string {
@@ -136,28 +160,40 @@ function listNames(names: readonly string[]): string {
   return names.slice(0, maxNames).join(", ") + (others > 0 ? ` and ${others} more` : "");
 }
 
+interface BulkState {
+  readonly done: number;
+  readonly isBusy: boolean;
+  readonly failures: readonly ItemFailure[];
+  readonly secrets: readonly IssuedSecret[];
+}
+
 /** Changes items in chunks. If a change fails, the other items are still changed. */
 function useBulkChange() {
-  const [state, setState] = useState<{ done: number; isBusy: boolean; failures: readonly ItemFailure[] }>(
-    idle,
-  );
+  const [state, setState] = useState<BulkState>(idle);
   const reset = () => setState(idle);
-  /** Returns the positions of the items that failed. */
-  const run = async ({ runs, describeError, refresh }: BulkChange): Promise<readonly number[]> => {
+  /** Returns the positions of the items that failed, and whether there is something to show. */
+  const run = async ({ names, runs, describeError, refresh }: BulkChange) => {
     setState({ ...idle, isBusy: true });
     const failures: ItemFailure[] = [];
+    const secrets: IssuedSecret[] = [];
     for (let start = 0; start < runs.length; start += chunkSize) {
       const chunk = runs.slice(start, start + chunkSize);
       const results = await Promise.allSettled(chunk.map((runOne) => runOne()));
       for (const [offset, result] of results.entries()) {
+        const index = start + offset;
         const failure = result.status === "rejected" ? describeError(result.reason) : undefined;
-        if (failure) failures.push({ ...failure, index: start + offset });
+        if (failure) failures.push({ ...failure, index });
+        if (result.status === "fulfilled" && result.value !== undefined)
+          secrets.push({ name: names[index] ?? "", secret: result.value });
       }
       setState({ ...idle, done: start + chunk.length - failures.length, isBusy: true });
     }
     await refresh();
-    setState({ ...idle, failures });
-    return failures.map(({ index }) => index);
+    setState({ ...idle, failures, secrets });
+    return {
+      failed: failures.map(({ index }) => index),
+      isShown: failures.length > 0 || secrets.length > 0,
+    };
   };
-  return { run, doneCount: state.done, failures: state.failures, isBusy: state.isBusy, reset };
+  return { ...state, run, doneCount: state.done, reset };
 }

@@ -79,13 +79,13 @@ export function ListTable<Item extends object>(props: Props<Item>): ReactElement
           action={toolbarAction}
         />
       )}
+      {selection ? selection.bar(items?.filter(isSelected) ?? [], select) : null}
       {failure ? (
         <FailurePanel title={failureTitle} {...failure} />
       ) : isEmpty ? (
         empty
       ) : (
         <>
-          {selection ? selection.bar(items?.filter(isSelected) ?? [], select) : null}
           <DataTable
             {...table}
             items={items}

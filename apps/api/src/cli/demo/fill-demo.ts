@@ -6,7 +6,7 @@ import { createTotpSecret } from "@latchkey/auth/totp";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { openDatabase } from "@latchkey/db/connection";
 import { encodeId, type UserId } from "@latchkey/db/ids";
-import { changeNoticeSetting } from "@latchkey/db/notices";
+import { storeNoticeSetting } from "@latchkey/db/notices";
 import { analyzeTables } from "@latchkey/db/past-rows";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
@@ -110,7 +110,7 @@ async function createTenants(context: TaskContext, passwordHash: string): Promis
 /** Turns off emails for some people, and disables one. */
 async function changeUsers({ db }: TaskContext, { people }: Tenant): Promise<void> {
   for (const { id } of people.slice(namedPeople, namedPeople + 10))
-    await changeNoticeSetting(db, id, { kind: "new-network", byEmail: false });
+    await storeNoticeSetting(db, id, { kind: "new-network", inApp: true, byEmail: false });
   const disabled = people.findLast(({ role }) => role === "viewer");
   if (disabled) await disableAccount((work) => db.transaction().execute(work), disabled.id, commandOrigin);
 }

@@ -6,6 +6,7 @@ import { type Invitation, type Member, trpc, trpcClient } from "../../server/trp
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
 import { useLoaded } from "../../ui/use-loaded.ts";
 import type { BulkKeyImpact } from "./bulk-key-impact.tsx";
+import { describeResending } from "./describe-resending.ts";
 
 const keyImpact = {
   load: () => import("./bulk-key-impact.tsx").then((module) => module.BulkKeyImpact),
@@ -44,7 +45,7 @@ export const bulkMembers: Omit<BulkItems<Member>, "items"> = {
   refresh: () => queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() }),
 };
 
-/** What can be done with several invitations. Without email, each new link would have to be copied on its own. */
+/** What can be done with several invitations. New links that aren't emailed are shown once. */
 export function invitationActions(
   workspaceId: string,
   sendsEmail: boolean,
@@ -52,9 +53,15 @@ export function invitationActions(
   const resend: BulkAction<Invitation> = {
     verb: "Resend",
     done: "sent again",
-    consequence: "This emails new links, which are valid for seven days. The old links stop working.",
+    consequence: describeResending(sendsEmail, "several"),
     isDangerous: false,
-    run: ({ id }) => trpcClient.invitations.resend.mutate({ workspaceId, id }),
+    issue: async ({ id }) => (await trpcClient.invitations.resend.mutate({ workspaceId, id })).url,
+    issued: {
+      nouns: ["link", "links"],
+      explanation: sendsEmail
+        ? "These links weren’t emailed, because a person gets at most ten emails with invitations per hour. Send them yourself. Each link works once, for an account with the email address. You can’t see it again."
+        : "Send these links yourself. Each link works once, for an account with the email address. You can’t see it again.",
+    },
   };
   const revoke: BulkAction<Invitation> = {
     verb: "Revoke",
@@ -63,7 +70,7 @@ export function invitationActions(
     isDangerous: true,
     run: ({ id }) => trpcClient.invitations.revoke.mutate({ workspaceId, id }),
   };
-  return sendsEmail ? [resend, revoke] : [revoke];
+  return [resend, revoke];
 }
 
 export const bulkInvitations: Omit<BulkItems<Invitation>, "items"> = {

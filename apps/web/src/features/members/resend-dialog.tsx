@@ -6,6 +6,7 @@ import { type Invitation, type SessionWorkspace, trpc } from "../../server/trpc.
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
+import { describeResending } from "./describe-resending.ts";
 import { InvitationLink } from "./invitation-link.tsx";
 
 interface ResendDialogProps {
@@ -56,12 +57,9 @@ function Resend({
   }
   return (
     <>
-      <p className={classes.words}>
-        {sendsEmail ? "This emails a new link" : "This creates a new link"}, which is valid for seven days.
-        The old link stops working.
-      </p>
+      <p className={classes.words}>{describeResending(sendsEmail, "one")}</p>
       <ConfirmActions
-        action={sendsEmail ? "Email a new link" : "Create a new link"}
+        action="Create a new link"
         failure={resend.error ? describeFailure(resend.error) : undefined}
         isBusy={resend.isPending}
         isDangerous={false}

@@ -14,7 +14,7 @@ export const logColumns: readonly [DataColumn<InstanceEvent>, ...DataColumn<Inst
     minWidth: 200,
     grow: 0,
     rank: 0,
-    cell: ({ action }) => <Text text={instanceActionTitles[action]} />,
+    cell: ({ action }) => <Text text={instanceActionTitles[action] ?? action} />,
   },
   {
     id: "actor",

@@ -1,3 +1,4 @@
+import { isNoticeKind, noticeKindTitles } from "../../server/notice-kind-titles.ts";
 import type { SecurityEvent } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
 import type { Piece } from "../../ui/event-sentence.tsx";
@@ -19,6 +20,8 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
       return ["Changed your email address from ", quote(before?.email), " to ", quote(after?.email)];
     case "account.email-verified":
       return ["Verified your email address"];
+    case "notice-setting.changed":
+      return describeNoticeSetting(after);
     case "password.changed":
       return ["Changed your password and ended your other sessions"];
     case "password.reset":
@@ -64,8 +67,19 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
           : `Signed out everywhere, which ended ${countOf(Number(after.count), "session", "sessions")}`,
       ];
     default:
+      // A newer node sends actions that this version doesn't know.
       return [action satisfies never];
   }
+}
+
+function describeNoticeSetting(after: AccountEvent["after"]): readonly Piece[] {
+  const { kind, inApp, byEmail } = after ?? {};
+  const title = isNoticeKind(kind) ? noticeKindTitles[kind] : kind;
+  const channels = [
+    inApp !== undefined && `${inApp === true ? "on" : "off"} in the app`,
+    byEmail !== undefined && `${byEmail === true ? "on" : "off"} by email`,
+  ].filter((channel) => channel !== false);
+  return ["Turned the notice ", quote(title), ` ${channels.join(" and ")}`];
 }
 
 function describeFactor(factor: unknown): string {

@@ -83,7 +83,7 @@ export const deliveryColumns: readonly [DataColumn<Delivery>, ...DataColumn<Deli
 
 /** The name of the event that a delivery sends. */
 export function titleOf(action: Delivery["action"]): string {
-  return action === "webhook.test" ? "Test message" : actionTitles[action];
+  return action === "webhook.test" ? "Test message" : (actionTitles[action] ?? action);
 }
 
 function describeAttempt({ status, error, durationMs }: Attempt): string {

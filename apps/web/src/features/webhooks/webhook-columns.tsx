@@ -64,6 +64,6 @@ function describeActions(actions: Webhook["actions"]): string {
   if (!actions) return "All events";
   const [first] = actions;
   return first && actions.length === 1
-    ? actionTitles[first]
+    ? (actionTitles[first] ?? first)
     : countOf(actions.length, "event type", "event types");
 }

@@ -129,7 +129,7 @@ function Details({ webhook }: { readonly webhook: Webhook }): ReactElement {
         <dt>Events</dt>
         <dd>
           {actions
-            ? actions.map((action) => actionTitles[action]).join(", ")
+            ? actions.map((action) => actionTitles[action] ?? action).join(", ")
             : "All events, including future ones"}
         </dd>
         <dt>Old secret</dt>
