@@ -192,6 +192,7 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     createIssuedKey: { name: "Acme", externalId: "customer_42", meta: { plan: "pro" } },
     updateIssuedKey: { name: "Acme", meta: { plan: "enterprise" } },
     rotateIssuedKey: { overlapSeconds: 86_400 },
+    changeIssuedKeyCredits: { add: 500 },
     createWebhook: {
       url: "https://example.com/webhooks",
       description: "Our SIEM.",

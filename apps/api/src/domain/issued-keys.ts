@@ -18,19 +18,17 @@ import { withSavepoint } from "@latchkey/db/savepoint";
 import type { Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
-import { AppError } from "@latchkey/errors";
 import { issuedKeyLimits } from "@latchkey/limits";
 import { enterToManage } from "./enter-to-manage.ts";
 import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
+import { enterKeyspace, issuedKeyNotFound, lockAtVersion } from "./issued-key-edits.ts";
 import { resolveExpiryTime } from "./key-expiry.ts";
-import { getKeyspace, keyspaceNotFound } from "./keyspaces.ts";
+import { getKeyspace } from "./keyspaces.ts";
 import { type Quotas, requireKeysPerConsumer, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import type { Edit } from "./workspaces.ts";
-
-const permission = "keys:manage";
 
 /** An issued key and its secret, which only the result of a creation or rotation has. */
 export interface IssuedKeyWithSecret {
@@ -53,7 +51,7 @@ export async function getIssuedKey(
   path: IssuedKeyPath,
 ): Promise<IssuedKey> {
   await getKeyspace(trx, scope, path.keyspaceId);
-  return (await findIssuedKey(trx, scope, path)) ?? keyNotFound();
+  return (await findIssuedKey(trx, scope, path)) ?? issuedKeyNotFound();
 }
 
 /**
@@ -215,7 +213,7 @@ export async function reissueIssuedSecret(
 ): Promise<string | undefined> {
   const { scope, origin } = edit;
   const { keyspaceId, id, hash: issuedHash } = issued;
-  const workspaceTrx = await enterToManage(trx, edit, permission);
+  const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
   const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, scope, keyspaceId);
   if (!keyspace || !id) return undefined;
   const key = await lockIssuedKey(workspaceTrx, scope, { keyspaceId, id });
@@ -258,31 +256,4 @@ export async function deleteIssuedKey(
     before: { name, start, externalId },
   });
   await deleteIssuedKeys(workspaceTrx, scope, [path.id]);
-}
-
-/** Enters a workspace to change keys of a keyspace, and locks the keyspace against deletion. */
-async function enterKeyspace(
-  trx: Trx,
-  edit: Edit,
-  id: KeyspaceId,
-): Promise<{ readonly workspaceTrx: WorkspaceTrx; readonly keyspace: Keyspace }> {
-  const workspaceTrx = await enterToManage(trx, edit, permission);
-  const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, edit.scope, id);
-  return { workspaceTrx, keyspace: keyspace ?? keyspaceNotFound() };
-}
-
-/** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED */
-async function lockAtVersion(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  { versions, ...path }: IssuedKeyPath & { readonly versions: Versions },
-): Promise<IssuedKey> {
-  const key = (await lockIssuedKey(trx, scope, path)) ?? keyNotFound();
-  // The version of a locked key can't change.
-  if (versions && !versions.includes(key.version)) throw new AppError("PRECONDITION_FAILED");
-  return key;
-}
-
-function keyNotFound(): never {
-  throw new AppError("NOT_FOUND", { message: "There is no such issued key." });
 }

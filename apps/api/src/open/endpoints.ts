@@ -17,6 +17,7 @@ import { createInvitation } from "./invitations/create-invitation.ts";
 import { listInvitations } from "./invitations/list-invitations.ts";
 import { resendInvitation } from "./invitations/resend-invitation.ts";
 import { revokeInvitation } from "./invitations/revoke-invitation.ts";
+import { changeIssuedKeyCredits } from "./issued-keys/change-issued-key-credits.ts";
 import { createIssuedKey } from "./issued-keys/create-issued-key.ts";
 import { deleteIssuedKey } from "./issued-keys/delete-issued-key.ts";
 import { getIssuedKey } from "./issued-keys/get-issued-key.ts";
@@ -129,6 +130,7 @@ export const endpoints: readonly Endpoint[] = [
   updateIssuedKey,
   deleteIssuedKey,
   rotateIssuedKey,
+  changeIssuedKeyCredits,
   listWebhooks,
   createWebhook,
   getWebhook,

@@ -4,6 +4,7 @@ import { auditRouter } from "./audit.ts";
 import { factorsRouter } from "./factors.ts";
 import { instanceRouter } from "./instance.ts";
 import { invitationsRouter } from "./invitations.ts";
+import { issuedKeyCreditsRouter } from "./issued-key-credits.ts";
 import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
 import { noticesRouter } from "./notices.ts";
@@ -36,6 +37,7 @@ export const router = createRouter({
   audit: auditRouter,
   overview: overviewRouter,
   workspaceKeys: workspaceKeysRouter,
+  issuedKeyCredits: issuedKeyCreditsRouter,
   securityLog: securityLogRouter,
   webhooks: webhooksRouter,
   notices: noticesRouter,

@@ -117,6 +117,9 @@ const table = readTable(`
   rotateIssuedKey                         401     403       403      403     403     200    200
   rotateIssuedKey, of another workspace   401     403       403      403     403     404    404
   rotateIssuedKey, of another keyspace    401     403       403      403     403     404    404
+  changeIssuedKeyCredits                  401     403       403      403     403     200    200
+  changeIssuedKeyCredits, foreign         401     403       403      403     403     404    404
+  changeIssuedKeyCredits, of another      401     403       403      403     403     404    404
   listWebhooks                            401     403       403      403     403     200    200
   createWebhook                           401     403       403      403     403     201    201
   getWebhook                              401     403       403      403     403     200    200
@@ -667,6 +670,27 @@ const plans: Readonly<Record<string, Plan>> = {
     body: { overlapSeconds: 60 },
   },
   "rotateIssuedKey, of another keyspace": { issuedKeyOf: "otherTenant", body: { overlapSeconds: 60 } },
+  changeIssuedKeyCredits: {
+    body: { set: 5 },
+    effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
+      added: {
+        audit_events: [
+          {
+            workspace_id: workspaceId,
+            action: "issued-key.credits-changed",
+            target_id: tenant.issuedKeyId,
+            ...actorColumns(actor),
+          },
+        ],
+      },
+    }),
+    shows: () => ['"remaining":5'],
+  },
+  "changeIssuedKeyCredits, foreign": {
+    ...{ keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+    body: { set: 5 },
+  },
+  "changeIssuedKeyCredits, of another": { issuedKeyOf: "otherTenant", body: { set: 5 } },
   listWebhooks: { shows: ({ webhooks }) => [webhooks.tenant.url] },
   createWebhook: {
     body: { url: "https://example.com/new" },

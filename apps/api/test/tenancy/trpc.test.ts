@@ -163,6 +163,8 @@ const table = readTable(`
   notices.markAllRead                     UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.settings                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.changeSetting                   UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  issuedKeyCredits.change                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeyCredits.change, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   webhooks.list                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.get                            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.get, a foreign one             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
@@ -895,6 +897,25 @@ const plans: Readonly<Record<string, Plan>> = {
       added: { notice_settings: [{ user_id: actor?.userId, kind: "invitation", in_app: false }] },
     }),
   },
+  "issuedKeyCredits.change": {
+    input: createIssuedKeyInput("tenant", { change: { set: 5 } }),
+    effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
+      added: {
+        audit_events: [
+          {
+            workspace_id: workspaceId,
+            action: "issued-key.credits-changed",
+            target_id: tenant.issuedKeyId,
+            ...actorColumns(actor),
+          },
+        ],
+      },
+    }),
+    shows: () => ['"remaining":5'],
+  },
+  "issuedKeyCredits.change, a foreign one": {
+    input: createIssuedKeyInput("otherTenant", { change: { set: 5 } }),
+  },
   "webhooks.list": {
     input: createWorkspaceInput(),
     shows: ({ webhooks }) => [webhooks.tenant.url],
@@ -1014,6 +1035,17 @@ function createServiceAccountInput(
   change: object = {},
 ): NonNullable<Plan["input"]> {
   return createWorkspaceInput(({ serviceAccounts }) => ({ userId: serviceAccounts[whose].id, ...change }));
+}
+
+function createIssuedKeyInput(
+  whose: "tenant" | "otherTenant",
+  members: object = {},
+): NonNullable<Plan["input"]> {
+  return createWorkspaceInput(({ keyspaces, issuedKeys }) => ({
+    keyspaceId: keyspaces[whose].id,
+    id: issuedKeys[whose].id,
+    ...members,
+  }));
 }
 
 function createWorkspaceInput(createMembers: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {

@@ -56,6 +56,7 @@ export const actionTitles = {
   "issued-key.enabled": "Issued key enabled",
   "issued-key.rotated": "Issued key rotated",
   "issued-key.secret-reissued": "Unused secret of an issued key replaced",
+  "issued-key.credits-changed": "Credits of an issued key changed",
   "issued-key.deleted": "Issued key deleted",
   "webhook.created": "Webhook created",
   "webhook.changed": "Webhook changed",

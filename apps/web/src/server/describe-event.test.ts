@@ -94,6 +94,17 @@ test("describes changes to issued keys by name, or by their first characters", (
   expect(sentence({ ...event, action: "issued-key.secret-reissued" })).toBe(
     "replaced the unused secret of the issued key “Acme”",
   );
+  const balance = {
+    ...event,
+    action: "issued-key.credits-changed",
+    after: { ...after, credits: 1_500 },
+  } as const;
+  expect(sentence({ ...balance, before: { credits: 500 } })).toBe(
+    "changed the credits of the issued key “Acme” from 500 to 1,500",
+  );
+  expect(sentence({ ...balance, before: { credits: null } })).toBe(
+    "changed the credits of the issued key “Acme” to 1,500",
+  );
   expect(sentence({ target, action: "issued-key.deleted", before: after, after: null })).toBe(
     "deleted the issued key “Acme”",
   );
