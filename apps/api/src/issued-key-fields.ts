@@ -117,6 +117,10 @@ export const externalId = printable
   .min(1, "Enter an external ID.")
   .max(maxLength.externalId, `Use at most ${maxLength.externalId} characters.`)
   .refine((text) => text.trim() === text, customIssue("invalid_characters", "Remove the spaces around it."))
+  .refine(
+    (text) => text !== "." && text !== "..",
+    customIssue("invalid_value", "Use another external ID. Clients remove this one from paths."),
+  )
   .meta({ pattern: noControlsPattern, example: "customer_42" });
 
 /** Data of the workspace's own. Postgres can't store U+0000 in JSON. Every body with incomplete characters is rejected. */

@@ -142,6 +142,7 @@ export const auditActions = {
   "issued-key.secret-reissued": "issued-key",
   "issued-key.credits-changed": "issued-key",
   "issued-key.deleted": "issued-key",
+  "consumer.changed": "consumer",
   "webhook.created": "webhook",
   "webhook.changed": "webhook",
   "webhook.enabled": "webhook",

@@ -12,6 +12,9 @@ import { updateApiKey } from "./api-keys/update-api-key.ts";
 import { exportAuditEvents } from "./audit-events/export-audit-events.ts";
 import { listAuditEvents } from "./audit-events/list-audit-events.ts";
 import { previewAuditRetention } from "./audit-events/preview-audit-retention.ts";
+import { getConsumer } from "./consumers/get-consumer.ts";
+import { listConsumers } from "./consumers/list-consumers.ts";
+import { updateConsumer } from "./consumers/update-consumer.ts";
 import { getConfig } from "./global/get-config.ts";
 import { createInvitation } from "./invitations/create-invitation.ts";
 import { listInvitations } from "./invitations/list-invitations.ts";
@@ -131,6 +134,9 @@ export const endpoints: readonly Endpoint[] = [
   deleteIssuedKey,
   rotateIssuedKey,
   changeIssuedKeyCredits,
+  listConsumers,
+  getConsumer,
+  updateConsumer,
   listWebhooks,
   createWebhook,
   getWebhook,

@@ -1,6 +1,7 @@
 import { accountRouter } from "./account.ts";
 import { apiKeysRouter } from "./api-keys.ts";
 import { auditRouter } from "./audit.ts";
+import { consumersRouter } from "./consumers.ts";
 import { factorsRouter } from "./factors.ts";
 import { instanceRouter } from "./instance.ts";
 import { invitationsRouter } from "./invitations.ts";
@@ -37,6 +38,7 @@ export const router = createRouter({
   audit: auditRouter,
   overview: overviewRouter,
   workspaceKeys: workspaceKeysRouter,
+  consumers: consumersRouter,
   issuedKeyCredits: issuedKeyCreditsRouter,
   securityLog: securityLogRouter,
   webhooks: webhooksRouter,

@@ -120,6 +120,14 @@ const table = readTable(`
   changeIssuedKeyCredits                  401     403       403      403     403     200    200
   changeIssuedKeyCredits, foreign         401     403       403      403     403     404    404
   changeIssuedKeyCredits, of another      401     403       403      403     403     404    404
+  listConsumers                           401     403       403      200     200     200    200
+  listConsumers, of another workspace     401     403       403      404     404     404    404
+  getConsumer                             401     403       403      200     200     200    200
+  getConsumer, of another workspace       401     403       403      404     404     404    404
+  getConsumer, of another keyspace        401     403       403      404     404     404    404
+  updateConsumer                          401     403       403      403     403     200    200
+  updateConsumer, of another workspace    401     403       403      403     403     404    404
+  updateConsumer, of another keyspace     401     403       403      403     403     404    404
   listWebhooks                            401     403       403      403     403     200    200
   createWebhook                           401     403       403      403     403     201    201
   getWebhook                              401     403       403      403     403     200    200
@@ -691,6 +699,21 @@ const plans: Readonly<Record<string, Plan>> = {
     body: { set: 5 },
   },
   "changeIssuedKeyCredits, of another": { issuedKeyOf: "otherTenant", body: { set: 5 } },
+  listConsumers: { shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId] },
+  "listConsumers, of another workspace": { keyspaceOf: "otherTenant" },
+  getConsumer: { shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId, '"keyCount":1'] },
+  "getConsumer, of another workspace": { keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+  "getConsumer, of another keyspace": { issuedKeyOf: "otherTenant" },
+  updateConsumer: {
+    body: { limits: [] },
+    effect: changeConsumer,
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId],
+  },
+  "updateConsumer, of another workspace": {
+    ...{ keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+    body: { limits: [] },
+  },
+  "updateConsumer, of another keyspace": { issuedKeyOf: "otherTenant", body: { limits: [] } },
   listWebhooks: { shows: ({ webhooks }) => [webhooks.tenant.url] },
   createWebhook: {
     body: { url: "https://example.com/new" },
@@ -903,6 +926,15 @@ function changeIssuedKey(
   };
 }
 
+/** Limits that are sent again as they are change the version. */
+function changeConsumer({ issuedKeys: { tenant } }: TenantFixture): Effect {
+  const row = { external_id: tenant.externalId };
+  return {
+    removed: { consumers: [{ ...row, version: 1 }] },
+    added: { consumers: [{ ...row, version: 2 }] },
+  };
+}
+
 function changeWebhook(
   { tenant: { workspaceId }, webhooks }: TenantFixture,
   actor: Person,
@@ -1019,8 +1051,9 @@ function resourcePath(
   }: Pick<Plan, "webhookOf" | "keyspaceOf" | "issuedKeyOf"> = {},
 ) {
   const { id: webhookId, deliveryId } = webhooks[webhookOf];
-  const issuedKeyId = issuedKeys[issuedKeyOf].id;
-  return { webhookId, deliveryId, keyspaceId: keyspaces[keyspaceOf].id, issuedKeyId };
+  const { id: issuedKeyId, externalId } = issuedKeys[issuedKeyOf];
+  const keyspaceId = keyspaces[keyspaceOf].id;
+  return { webhookId, deliveryId, keyspaceId, issuedKeyId, externalId: encodeURIComponent(externalId) };
 }
 
 const codes: Readonly<Record<string, string>> = { 401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND" };

@@ -163,6 +163,12 @@ const table = readTable(`
   notices.markAllRead                     UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.settings                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.changeSetting                   UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  consumers.list                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  consumers.list, of a foreign keyspace   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  consumers.get                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  consumers.get, a foreign one            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  consumers.update                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  consumers.update, a foreign one         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   issuedKeyCredits.change                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   issuedKeyCredits.change, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   webhooks.list                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -897,6 +903,28 @@ const plans: Readonly<Record<string, Plan>> = {
       added: { notice_settings: [{ user_id: actor?.userId, kind: "invitation", in_app: false }] },
     }),
   },
+  "consumers.list": {
+    input: createConsumerInput("tenant"),
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId],
+  },
+  "consumers.list, of a foreign keyspace": { input: createConsumerInput("otherTenant") },
+  "consumers.get": {
+    input: createConsumerInput("tenant", ({ externalId }) => ({ externalId })),
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId, '"keyCount":1'],
+  },
+  "consumers.get, a foreign one": {
+    input: createConsumerInput("otherTenant", ({ externalId }) => ({ externalId })),
+  },
+  "consumers.update": {
+    input: createConsumerInput("tenant", changeLimits),
+    // Limits that are sent again as they are change the version.
+    effect: ({ issuedKeys: { tenant } }) => ({
+      removed: { consumers: [{ external_id: tenant.externalId, version: 1 }] },
+      added: { consumers: [{ external_id: tenant.externalId, version: 2 }] },
+    }),
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId],
+  },
+  "consumers.update, a foreign one": { input: createConsumerInput("otherTenant", changeLimits) },
   "issuedKeyCredits.change": {
     input: createIssuedKeyInput("tenant", { change: { set: 5 } }),
     effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
@@ -1046,6 +1074,21 @@ function createIssuedKeyInput(
     id: issuedKeys[whose].id,
     ...members,
   }));
+}
+
+/** The input of a procedure about a keyspace or its consumer. */
+function createConsumerInput(
+  whose: "tenant" | "otherTenant",
+  createMembers: (key: { readonly externalId: string }) => object = () => ({}),
+): NonNullable<Plan["input"]> {
+  return createWorkspaceInput(({ keyspaces, issuedKeys }) => ({
+    keyspaceId: keyspaces[whose].id,
+    ...createMembers(issuedKeys[whose]),
+  }));
+}
+
+function changeLimits({ externalId }: { readonly externalId: string }): object {
+  return { externalId, version: 1, changes: { limits: [] } };
 }
 
 function createWorkspaceInput(createMembers: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {

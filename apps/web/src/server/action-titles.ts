@@ -58,6 +58,7 @@ export const actionTitles = {
   "issued-key.secret-reissued": "Unused secret of an issued key replaced",
   "issued-key.credits-changed": "Credits of an issued key changed",
   "issued-key.deleted": "Issued key deleted",
+  "consumer.changed": "Limits of a consumer changed",
   "webhook.created": "Webhook created",
   "webhook.changed": "Webhook changed",
   "webhook.enabled": "Webhook enabled",

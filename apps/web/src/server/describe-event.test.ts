@@ -77,6 +77,18 @@ test("describes changes to keyspaces by name", () => {
   );
 });
 
+test("describes changes to consumers by their external ID", () => {
+  const target = { kind: "consumer", id: "csm_1", name: null, userKind: null } as const;
+  const event = {
+    target,
+    before: { limits: null },
+    after: { externalId: "customer_42", limits: null },
+  } as const;
+  expect(sentence({ ...event, action: "consumer.changed" })).toBe(
+    "changed the limits of the consumer “customer_42”",
+  );
+});
+
 test("describes changes to issued keys by name, or by their first characters", () => {
   const target = { kind: "issued-key", id: "ikey_1", name: null, userKind: null } as const;
   const after = { name: "Acme", start: "sk_live_abcdef" };

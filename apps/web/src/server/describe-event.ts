@@ -104,6 +104,8 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["changed the credits of the issued key ", issuedKey(after), ...describeBalance(before, after)];
     case "issued-key.deleted":
       return ["deleted the issued key ", issuedKey(before)];
+    case "consumer.changed":
+      return ["changed the limits of the consumer ", quote(after?.externalId)];
     case "webhook.created":
       return ["created a webhook to ", { name: text(after?.host) }];
     case "webhook.changed":
