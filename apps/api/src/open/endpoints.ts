@@ -21,6 +21,7 @@ import { listInvitations } from "./invitations/list-invitations.ts";
 import { resendInvitation } from "./invitations/resend-invitation.ts";
 import { revokeInvitation } from "./invitations/revoke-invitation.ts";
 import { changeIssuedKeyCredits } from "./issued-keys/change-issued-key-credits.ts";
+import { changeIssuedKeys } from "./issued-keys/change-issued-keys.ts";
 import { createIssuedKey } from "./issued-keys/create-issued-key.ts";
 import { deleteIssuedKey } from "./issued-keys/delete-issued-key.ts";
 import { getIssuedKey } from "./issued-keys/get-issued-key.ts";
@@ -134,6 +135,7 @@ export const endpoints: readonly Endpoint[] = [
   deleteIssuedKey,
   rotateIssuedKey,
   changeIssuedKeyCredits,
+  changeIssuedKeys,
   listConsumers,
   getConsumer,
   updateConsumer,

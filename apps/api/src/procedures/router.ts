@@ -5,6 +5,7 @@ import { consumersRouter } from "./consumers.ts";
 import { factorsRouter } from "./factors.ts";
 import { instanceRouter } from "./instance.ts";
 import { invitationsRouter } from "./invitations.ts";
+import { issuedKeyBulkRouter } from "./issued-key-bulk.ts";
 import { issuedKeyCreditsRouter } from "./issued-key-credits.ts";
 import { keyHistoryRouter } from "./key-history.ts";
 import { membersRouter } from "./members.ts";
@@ -39,6 +40,7 @@ export const router = createRouter({
   overview: overviewRouter,
   workspaceKeys: workspaceKeysRouter,
   consumers: consumersRouter,
+  issuedKeyBulk: issuedKeyBulkRouter,
   issuedKeyCredits: issuedKeyCreditsRouter,
   securityLog: securityLogRouter,
   webhooks: webhooksRouter,

@@ -120,6 +120,10 @@ const table = readTable(`
   changeIssuedKeyCredits                  401     403       403      403     403     200    200
   changeIssuedKeyCredits, foreign         401     403       403      403     403     404    404
   changeIssuedKeyCredits, of another      401     403       403      403     403     404    404
+  changeIssuedKeys                        401     403       403      403     403     200    200
+  changeIssuedKeys, of a consumer         401     403       403      403     403     200    200
+  changeIssuedKeys, of another workspace  401     403       403      403     403     404    404
+  changeIssuedKeys, of another keyspace   401     403       403      403     403     200    200
   listConsumers                           401     403       403      200     200     200    200
   listConsumers, of another workspace     401     403       403      404     404     404    404
   getConsumer                             401     403       403      200     200     200    200
@@ -699,6 +703,25 @@ const plans: Readonly<Record<string, Plan>> = {
     body: { set: 5 },
   },
   "changeIssuedKeyCredits, of another": { issuedKeyOf: "otherTenant", body: { set: 5 } },
+  changeIssuedKeys: {
+    body: ({ issuedKeys }) => ({ action: "disable", keyIds: [issuedKeys.tenant.id] }),
+    effect: (fixture, actor) => changeIssuedKey(fixture, actor, "issued-key.disabled"),
+    shows: ({ issuedKeys }) => [`"changed":["${issuedKeys.tenant.id}"]`],
+  },
+  "changeIssuedKeys, of a consumer": {
+    body: ({ issuedKeys }) => ({ action: "disable", externalId: issuedKeys.tenant.externalId }),
+    effect: (fixture, actor) => changeIssuedKey(fixture, actor, "issued-key.disabled"),
+    shows: ({ issuedKeys }) => [`"changed":["${issuedKeys.tenant.id}"]`],
+  },
+  "changeIssuedKeys, of another workspace": {
+    keyspaceOf: "otherTenant",
+    body: ({ issuedKeys }) => ({ action: "delete", keyIds: [issuedKeys.otherTenant.id] }),
+  },
+  "changeIssuedKeys, of another keyspace": {
+    body: ({ issuedKeys }) => ({ action: "delete", externalId: issuedKeys.otherTenant.externalId }),
+    effect: () => ({}),
+    shows: () => ['"changed":[],"unchanged":[]'],
+  },
   listConsumers: { shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId] },
   "listConsumers, of another workspace": { keyspaceOf: "otherTenant" },
   getConsumer: { shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId, '"keyCount":1'] },

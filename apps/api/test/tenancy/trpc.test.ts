@@ -169,6 +169,8 @@ const table = readTable(`
   consumers.get, a foreign one            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   consumers.update                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   consumers.update, a foreign one         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeyBulk.change                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeyBulk.change, a foreign one     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   issuedKeyCredits.change                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   issuedKeyCredits.change, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   webhooks.list                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -925,6 +927,18 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId],
   },
   "consumers.update, a foreign one": { input: createConsumerInput("otherTenant", changeLimits) },
+  "issuedKeyBulk.change": {
+    input: createConsumerInput("tenant", disableAll),
+    effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
+      removed: { issued_keys: [{ id: tenant.issuedKeyId, version: 1 }] },
+      added: {
+        issued_keys: [{ id: tenant.issuedKeyId, version: 2 }],
+        audit_events: [{ workspace_id: workspaceId, action: "issued-key.disabled", ...actorColumns(actor) }],
+      },
+    }),
+    shows: ({ issuedKeys }) => [`"changed":["${issuedKeys.tenant.id}"]`],
+  },
+  "issuedKeyBulk.change, a foreign one": { input: createConsumerInput("otherTenant", disableAll) },
   "issuedKeyCredits.change": {
     input: createIssuedKeyInput("tenant", { change: { set: 5 } }),
     effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
@@ -1085,6 +1099,10 @@ function createConsumerInput(
     keyspaceId: keyspaces[whose].id,
     ...createMembers(issuedKeys[whose]),
   }));
+}
+
+function disableAll({ externalId }: { readonly externalId: string }): object {
+  return { change: { action: "disable", externalId } };
 }
 
 function changeLimits({ externalId }: { readonly externalId: string }): object {
