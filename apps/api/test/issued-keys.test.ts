@@ -146,6 +146,26 @@ describe("creation", () => {
     await addKey(space);
   });
 
+  test("a workspace can have as many consumers as keys, also without keys", async () => {
+    const space = await addSpace();
+    const { id } = await addKey(space, { externalId: "acme" });
+    await sql`
+      insert into consumers (workspace_id, keyspace_id, id, external_id)
+      select workspace_id, keyspace_id, gen_random_uuid(), number::text
+      from consumers, generate_series(1, 1002) number where workspace_id = ${space.team.scope.workspaceId}`.execute(
+      app.owner,
+    );
+    for (const reply of [
+      await space.call(["POST", ""], { externalId: "globex" }),
+      await space.call(["PATCH", `/${id}`], { externalId: "globex" }),
+    ])
+      expect([reply.status, reply.body.error]).toMatchObject([422, { issues: [{ code: "quota_exceeded" }] }]);
+    await addKey(space, { externalId: "acme" });
+    await addKey(space, { externalId: "7" });
+    await addKey(space);
+    expect((await space.call(["PATCH", `/${id}`], { externalId: "8" })).status).toBe(200);
+  });
+
   test("a repeated request gets another secret as long as the first one is unused", async () => {
     const space = await addSpace();
     const create = () => space.call(["POST", ""], { name: "Acme" }, { "Idempotency-Key": "one" });

@@ -1,6 +1,6 @@
 import { createIssuedKey as createSecret } from "@latchkey/auth/key-format";
 import { appendAudit } from "@latchkey/db/audit-events";
-import { countConsumerKeys, findOrCreateConsumer } from "@latchkey/db/consumers";
+import { countConsumerKeys, countConsumers, findOrCreateConsumer } from "@latchkey/db/consumers";
 import type { ConsumerId, IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
 import {
   deleteIssuedKeys,
@@ -24,7 +24,7 @@ import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
 import { enterKeyspace, issuedKeyNotFound, lockAtVersion } from "./issued-key-edits.ts";
 import { resolveExpiryTime } from "./key-expiry.ts";
 import { getKeyspace } from "./keyspaces.ts";
-import { type Quotas, requireKeysPerConsumer, requireQuota } from "./quotas.ts";
+import { type Quotas, requireConsumerQuota, requireKeysPerConsumer, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
@@ -73,7 +73,7 @@ export async function createIssuedKey(
   requireQuota(quotas, quota, count);
   const { settings, remainingCredits } = await resolveSettings(trx, keyspace, request);
   const { externalId = null } = request;
-  const consumerId = await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId });
+  const consumerId = await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId, quotas });
   const { secret, start, hash } = createSecret(keyspace.prefix);
   const key = { keyspaceId, consumerId, start, hash, settings, remainingCredits };
   const id = await insertIssuedKey(workspaceTrx, scope, key);
@@ -112,15 +112,27 @@ async function resolveSettings(
 
 /**
  * Finds or creates the consumer that a key will belong to; null for none.
- * @throws {AppError} UNPROCESSABLE_CONTENT if the consumer has the most keys that it can have.
+ * @throws {AppError} UNPROCESSABLE_CONTENT if the consumer has the most keys that it can have, or at the quota of consumers.
  */
 async function resolveConsumer(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { keyspaceId, externalId }: { readonly keyspaceId: KeyspaceId; readonly externalId: string | null },
+  {
+    keyspaceId,
+    externalId,
+    quotas,
+  }: {
+    readonly keyspaceId: KeyspaceId;
+    readonly externalId: string | null;
+    readonly quotas: Quotas;
+  },
 ): Promise<ConsumerId | null> {
   if (externalId === null) return null;
+  const count = await countConsumers(trx, scope);
   const id = await findOrCreateConsumer(trx, scope, { keyspaceId, externalId });
+  // At the quota, keys can still be added to consumers that exist.
+  const newCount = await countConsumers(trx, scope);
+  if (newCount > count) requireConsumerQuota(quotas, newCount);
   requireKeysPerConsumer(await countConsumerKeys(trx, scope, id, issuedKeyLimits.maxKeysPerConsumer));
   return id;
 }
@@ -128,13 +140,14 @@ async function resolveConsumer(
 /**
  * Changes a key. Once this is committed, every node applies the new settings.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN; BAD_REQUEST for an expiry in the past, or an edit without
- *   changes; UNPROCESSABLE_CONTENT if the new consumer has the most keys that it can have.
+ *   changes; UNPROCESSABLE_CONTENT if the new consumer has the most keys that it can have, or at the quota of consumers.
  */
 export async function changeIssuedKey(
   trx: Trx,
   edit: Edit,
   path: IssuedKeyPath,
   { versions, credits, externalId, ...request }: IssuedKeyRequest & { readonly versions: Versions },
+  quotas: Quotas,
 ): Promise<IssuedKey> {
   requireChange({ ...request, credits, externalId });
   const { scope, origin } = edit;
@@ -151,7 +164,7 @@ export async function changeIssuedKey(
   const consumerId =
     externalId === undefined || externalId === before.externalId
       ? undefined
-      : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId });
+      : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId, quotas });
   await updateIssuedKey(workspaceTrx, scope, id, { settings, consumerId, versions });
   const remainingCredits = credits === undefined ? undefined : (credits?.remaining ?? null);
   const stored = await getIssuedKey(workspaceTrx, scope, path);
