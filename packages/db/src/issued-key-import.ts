@@ -51,25 +51,19 @@ export async function findOrCreateConsumers(
   { workspaceId }: WorkspaceScope,
   { keyspaceId, externalIds }: { readonly keyspaceId: KeyspaceId; readonly externalIds: readonly string[] },
 ): Promise<readonly CountedConsumer[]> {
-  // In one order, so that two imports into different keyspaces or with the same consumers can't deadlock.
   const wanted = [...new Set(externalIds)].sort();
   const ids = wanted.map(() => createId("consumer"));
-  await sql`
-    with created as (
-      insert into consumers (workspace_id, keyspace_id, id, external_id)
-      select ${workspaceId}, ${keyspaceId}, id, external_id
-      from unnest(${ids}::uuid[], ${wanted}::text[]) as wanted (id, external_id)
-      on conflict (keyspace_id, external_id) do nothing
-      returning id
-    )
-    insert into key_counters (key_id) select id from created`.execute(trx);
-  const { rows } = await sql<CountedConsumer>`
-    select consumers.id, external_id as "externalId",
-      (select count(*) from issued_keys where consumer_id = consumers.id)::integer as "keyCount"
-    from consumers
-    where workspace_id = ${workspaceId} and keyspace_id = ${keyspaceId} and external_id = any(${wanted}::text[])`.execute(
-    trx,
-  );
+  // The change to the rows of those that exist makes a concurrent purge check them again.
+  const { rows } = await sql<{ id: ConsumerId; externalId: string; keyCount: number }>`
+    insert into consumers as known (workspace_id, keyspace_id, id, external_id)
+    select ${workspaceId}, ${keyspaceId}, id, external_id
+    from unnest(${ids}::uuid[], ${wanted}::text[]) as wanted (id, external_id)
+    order by external_id
+    on conflict (keyspace_id, external_id) do update set unused_since = null
+    returning id, external_id as "externalId",
+      (select count(*) from issued_keys where consumer_id = known.id)::integer as "keyCount"`.execute(trx);
+  const created = rows.filter(({ id }) => ids.includes(id)).map(({ id }) => id);
+  await sql`insert into key_counters (key_id) select unnest(${created}::uuid[])`.execute(trx);
   return rows;
 }
 

@@ -7,7 +7,8 @@ import {
 } from "./idempotency-records.ts";
 import { deviceLifetimeDays } from "./known-devices.ts";
 import { noticeLifetimeDays } from "./notices.ts";
-import { purgeDeletedKeyspaces } from "./purge-keyspaces.ts";
+import { createConsumerPurge } from "./purge-consumers.ts";
+import { createKeyspacePurge } from "./purge-keyspaces.ts";
 import type { Database, Db } from "./schema.ts";
 import { originLifetimeDays } from "./sign-in-origins.ts";
 import { networkLifetimeDays } from "./write-key-history.ts";
@@ -80,7 +81,8 @@ export function createPurgeRules({
     auditEvents(),
     secretsOfDeletedKeys(historyDays),
     deletedKeys(historyDays),
-    { name: "deleted keyspaces", deleteBatch: purgeDeletedKeyspaces },
+    { name: "deleted keyspaces", deleteBatch: createKeyspacePurge() },
+    { name: "unused consumers", deleteBatch: createConsumerPurge() },
   ];
 }
 

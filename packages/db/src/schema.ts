@@ -462,16 +462,20 @@ export interface DeletedKeyspaceTable {
   deleted_at: CreatedAt;
 }
 
-/** Whom keys of a keyspace belong to. It is created with its first key and stays until the keyspace is deleted. */
+/** Whom keys of a keyspace belong to. It is created with its first key. */
 export interface ConsumerTable {
   workspace_id: WorkspaceId;
   keyspace_id: KeyspaceId;
   id: ConsumerId;
   external_id: string;
+  /** The external ID in lower case. */
+  external_id_search: ColumnType<string, never, never>;
   /** Limits that all keys of the consumer share. */
   limits: JsonColumn<readonly NamedLimit[]>;
   created_at: CreatedAt;
   updated_at: Generated<Date>;
+  /** When the consumer lost a key or its limits, and may therefore be unused; null while it is in use. */
+  unused_since: ColumnType<Date | null, never, Date | null>;
   /** Incremented with every change to the limits. */
   version: Generated<number>;
 }
@@ -501,11 +505,12 @@ export interface IssuedKeyTable {
   version: Generated<number>;
 }
 
-/** The number of stored keys of a keyspace, including a deleted one whose keys are not yet purged. Triggers write it. */
+/** The numbers of stored keys and consumers of a keyspace, including a deleted one that is not yet purged. Triggers write it. */
 export interface IssuedKeyCountTable {
   workspace_id: WorkspaceId;
   keyspace_id: KeyspaceId;
   key_count: ColumnType<number, never, never>;
+  consumer_count: ColumnType<number, never, never>;
 }
 
 /** A secret of an issued key that was replaced by another one. */

@@ -20,7 +20,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     invitations: allRows,
     key_addresses: "select",
     key_networks: "select, delete, update (is_reviewed)",
-    issued_key_counts: "select, insert, update (key_count), delete",
+    issued_key_counts: "select, insert, update (consumer_count, key_count), delete",
     issued_keys: allRows,
     key_counters:
       "select, insert, update (credits, credits_refilled_at, has_unused_secret, version, window_ends_at, windows)",
@@ -58,7 +58,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     api_keys:
       "select (created_at, deleted_at, disabled_at, expires_at, hash, id, ip_ranges, is_read_only, limit_quota, limit_window_seconds, permissions, user_id, workspace_ids)",
     audit_events: "select (workspace_id)",
-    consumers: "select (external_id, id, keyspace_id, limits)",
+    consumers: "select (external_id, id, keyspace_id, limits, unused_since, workspace_id)",
     deleted_keyspaces: "select",
     issued_keys: "select",
     idempotency_records:
@@ -345,6 +345,7 @@ export const functions: Readonly<Record<string, string>> = {
   "add_workspace_usage(uuid[],timestamp with time zone[],uuid[],text[],bigint[])":
     "7feee4200380ac426edc2c445c2e76db9c1ab02484d1dfce2f6455a9b4805635",
   "check_service_account_member()": "ce7a4bab7b76b464248e34b0a12c89ea73cb833d28ef2dfa67d4b4eeaedd35c8",
+  "count_consumers()": "e2687b691c0020d191347bc38fcca94c20a981a41904759bc293eb652343dd5a",
   "count_issued_keys()": "4278a8a8b2891c3daff275ba9d087e9ca2039a2c8af551ccaef9012735d2a040",
   "count_jobs()": "b8f538f6f6fb415bc0d615ede811f1361af93bd430856f8a218776a11f216b44",
   "delete_counters_of_keys()": "6458eb4476475fd354272d36faefd84ebc7aab22f81f4033117e34d411e1510a",
@@ -368,7 +369,9 @@ export const functions: Readonly<Record<string, string>> = {
 /** The triggers by their names, with the table of each. */
 export const triggers: Readonly<Record<string, string>> = {
   check_service_account_member: "members",
+  count_added_consumers: "consumers",
   count_added_issued_keys: "issued_keys",
+  count_deleted_consumers: "consumers",
   count_deleted_issued_keys: "issued_keys",
   delete_counters_of_consumers: "consumers",
   delete_counters_of_issued_keys: "issued_keys",

@@ -1,5 +1,6 @@
 import { appendAudit } from "@latchkey/db/audit-events";
 import { readClock } from "@latchkey/db/clock";
+import { countConsumers } from "@latchkey/db/consumers";
 import type { ConsumerId, KeyspaceId } from "@latchkey/db/ids";
 import {
   type CountedConsumer,
@@ -12,9 +13,10 @@ import { countIssuedKeys } from "@latchkey/db/issued-keys";
 import type { Keyspace } from "@latchkey/db/keyspaces";
 import type { Trx } from "@latchkey/db/schema";
 import { issuedKeyLimits } from "@latchkey/limits";
-import { chooseExpiry, chooseSettings, enterKeyspace, type IssuedKeyRequest } from "./issued-keys.ts";
+import { enterKeyspace } from "./issued-key-edits.ts";
+import { chooseExpiry, chooseSettings, type IssuedKeyRequest } from "./issued-keys.ts";
 import { toExpiryTime } from "./key-expiry.ts";
-import { type Quotas, requireQuota } from "./quotas.ts";
+import { type Quotas, requireConsumerQuota, requireQuota } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import type { Edit } from "./workspaces.ts";
@@ -50,7 +52,7 @@ export const maxImportRows = 1_000;
 /**
  * Imports keys that another system issued, by their SHA-256. A repeated import changes nothing, so an import that was
  * interrupted is repeated from the beginning.
- * @throws {AppError} NOT_FOUND, FORBIDDEN; UNPROCESSABLE_CONTENT if the rows exceed the quota. Nothing was imported then.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN; UNPROCESSABLE_CONTENT if the rows exceed a quota. Nothing was imported then.
  */
 export async function importIssuedKeys(
   trx: Trx,
@@ -80,7 +82,10 @@ export async function importIssuedKeys(
   const quota = "issuedKeysPerWorkspace";
   if (fresh.size > 0) requireQuota(quotas, quota, count + fresh.size - 1);
   const externalIds = [...fresh.values()].flatMap(({ request }) => request.externalId ?? []);
+  const consumerCount = await countConsumers(workspaceTrx, scope);
   const consumers = await findOrCreateConsumers(workspaceTrx, scope, { keyspaceId, externalIds });
+  const newConsumerCount = await countConsumers(workspaceTrx, scope);
+  if (newConsumerCount > consumerCount) requireConsumerQuota(quotas, newConsumerCount);
   const now = await readClock(trx);
   const assign = createAssignment(consumers);
   const keys = [...fresh.values()].flatMap((row): ImportedKey[] => {

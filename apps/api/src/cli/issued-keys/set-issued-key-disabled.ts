@@ -10,11 +10,11 @@ import { issuedKeyView } from "./issued-key-view.ts";
 function defineChange(isDisabled: boolean) {
   return defineTask({
     input: z.strictObject({ id: issuedKeyId }),
-    perform: async ({ db }, { id }) => {
+    perform: async ({ db, quotas }, { id }) => {
       const { edit, path } = await findIssuedKeyEdit(db, id);
       const changed = await db
         .transaction()
-        .execute((trx) => changeIssuedKey(trx, edit, path, { isDisabled, versions: undefined }));
+        .execute((trx) => changeIssuedKey(trx, edit, path, { isDisabled, versions: undefined }, quotas));
       return itemOf(presentIssuedKey(changed), issuedKeyView);
     },
   });
