@@ -15,6 +15,16 @@ export interface Outcome {
   readonly retryAfter: string | undefined;
   /** Whether an earlier request used the same connection. */
   readonly isReused: boolean;
+  /** The `code` of the result of a verification, or of an error. */
+  readonly code: string | undefined;
+}
+
+/** What a load requests. */
+export interface Target {
+  /** `/open/global/config` by default. */
+  readonly path?: string | undefined;
+  /** A JSON body, which makes the request a POST. */
+  readonly body?: object | undefined;
 }
 
 export interface Load {
@@ -37,17 +47,17 @@ const reconnectPauseMs = 20;
  * Starts clients that each send one request after the other on a separate, kept-alive connection. A client ends when
  * its connection breaks, unless it reconnects. Clients are distributed over the base URLs.
  */
-export function startLoad(options: {
-  readonly baseUrls: readonly string[];
-  readonly key: string;
-  readonly connections: number;
-  /** The total number; by default, clients run until they are stopped. */
-  readonly requests?: number;
-  /** Whether a client reconnects after its connection broke. */
-  readonly reconnects?: boolean;
-  /** `/open/global/config` by default. */
-  readonly path?: string;
-}): Load {
+export function startLoad(
+  options: Target & {
+    readonly baseUrls: readonly string[];
+    readonly key: string;
+    readonly connections: number;
+    /** The total number; by default, clients run until they are stopped. */
+    readonly requests?: number;
+    /** Whether a client reconnects after its connection broke. */
+    readonly reconnects?: boolean;
+  },
+): Load {
   const {
     baseUrls,
     key,
@@ -55,6 +65,7 @@ export function startLoad(options: {
     requests = Number.POSITIVE_INFINITY,
     reconnects = false,
     path,
+    body,
   } = options;
   const outcomes: Outcome[] = [];
   let sent = 0;
@@ -64,7 +75,7 @@ export function startLoad(options: {
       const baseUrl = baseUrls[index % baseUrls.length] ?? "";
       while (!isStopped() && sent < requests) {
         sent += 1;
-        const outcome = await send(agent, baseUrl, key, path);
+        const outcome = await send(agent, baseUrl, key, { path, body });
         outcomes.push(outcome);
         onRequestEnd();
         if (outcome.status !== undefined) continue;
@@ -90,16 +101,18 @@ export function send(
   agent: Agent,
   baseUrl: string,
   key: string,
-  path = "/open/global/config",
+  { path = "/open/global/config", body }: Target = {},
 ): Promise<Outcome> {
   const sentAt = performance.now();
   return new Promise((resolve) => {
     const call = request(baseUrl + path, {
       agent,
-      headers: { Authorization: `Bearer ${key}` },
+      method: body ? "POST" : "GET",
+      headers: { Authorization: `Bearer ${key}`, ...(body ? { "Content-Type": "application/json" } : {}) },
       timeout: 15_000,
     });
     let retryAfter: string | undefined;
+    let text = "";
     const end = (status: number | undefined, errorCode?: string): void =>
       resolve({
         baseUrl,
@@ -109,15 +122,18 @@ export function send(
         errorCode,
         retryAfter,
         isReused: call.reusedSocket,
+        code: /"code":"(\w+)"/.exec(text)?.[1],
       });
     call.on("response", (response) => {
-      response.resume();
+      response.setEncoding("utf8").on("data", (chunk: string) => {
+        text += chunk;
+      });
       retryAfter = response.headers["retry-after"];
       response.on("end", () => end(response.statusCode));
       response.on("error", (error: NodeJS.ErrnoException) => end(undefined, error.code));
     });
     call.on("timeout", () => call.destroy(Object.assign(new Error("silent"), { code: "SILENT" })));
     call.on("error", (error: NodeJS.ErrnoException) => end(undefined, error.code));
-    call.end();
+    call.end(body && JSON.stringify(body));
   });
 }

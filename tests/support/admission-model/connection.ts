@@ -15,7 +15,7 @@ export class Connection {
     task: (ask: (secret: string, path?: string) => Promise<number | undefined>) => Promise<void>,
   ): Promise<void> {
     const turn = this.#last.then(() =>
-      task(async (secret, path) => (await send(this.#agent, this.#baseUrl, secret, path)).status),
+      task(async (secret, path) => (await send(this.#agent, this.#baseUrl, secret, { path })).status),
     );
     this.#last = turn.catch(() => undefined);
     await turn;

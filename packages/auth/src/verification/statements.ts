@@ -50,8 +50,10 @@ export async function findApiKeys(
       select lookup.position::integer, ${factsAsJson}
       from unnest($1::bytea[], $2::uuid[]) with ordinality as lookup (hash, workspace_id, position)
       join lateral (${keyOfSecret}) key on true
-      join key_counters counter on counter.key_id = key.id
-      join users account on account.id = key.user_id`,
+      join lateral (
+        select version, has_unused_secret from key_counters where key_id = key.id offset 0
+      ) counter on true
+      join lateral (select disabled_at from users where id = key.user_id offset 0) account on true`,
     values: [
       lookups.map(({ digest }) => Buffer.from(digest, "base64")),
       lookups.map(({ workspaceId }) => workspaceId ?? null),

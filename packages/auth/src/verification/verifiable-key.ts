@@ -58,7 +58,7 @@ const keyOfSecret = `
   union all
   select key.*, former.good_until
   from retired_issued_secrets former
-  join issued_keys key on key.id = former.key_id
+  join lateral (select * from issued_keys where id = former.key_id offset 0) key on true
   where former.hash = lookup.hash`;
 
 /**
@@ -67,7 +67,10 @@ const keyOfSecret = `
  */
 const maxCandidates = 16;
 
-/** SQL for the facts of the keys of `lookup`, oldest first. A key of a deleted keyspace is not found. */
+/**
+ * SQL for the facts of the keys of `lookup`, oldest first. A key of a deleted keyspace is not found. `offset 0` keeps the
+ * planner from reading a whole table while it has few rows, because the plan is kept when it has more.
+ */
 export const findIssuedKeys = `
   select json_agg(facts order by id) from (
     select key.id, json_build_object(
@@ -98,9 +101,13 @@ export const findIssuedKeys = `
       ) end
     ) as facts
     from (${keyOfSecret}) key
-    join key_counters counter on counter.key_id = key.id
-    join keyspaces keyspace on keyspace.id = key.keyspace_id
-    left join consumers consumer on consumer.id = key.consumer_id
+    join lateral (
+      select version, has_unused_secret from key_counters where key_id = key.id offset 0
+    ) counter on true
+    join lateral (select disabled_at from keyspaces where id = key.keyspace_id offset 0) keyspace on true
+    left join lateral (
+      select id, external_id, limits from consumers where id = key.consumer_id offset 0
+    ) consumer on true
     order by key.id limit ${maxCandidates}
   ) candidate`;
 

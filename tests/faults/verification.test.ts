@@ -1,0 +1,185 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createKey } from "../support/account.ts";
+import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
+import { countNodeConnections, holdLocks, open } from "../support/inspection.ts";
+import {
+  createKeyspace,
+  type IssuedKey,
+  issuedKeyUuid,
+  issueKey,
+  type Keyspace,
+  readCounter,
+} from "../support/keyspace.ts";
+import { type Load, type Outcome, startLoad } from "../support/load.ts";
+import { eventually } from "../support/postmaster.ts";
+import {
+  countStatuses,
+  expectAllUnavailable,
+  expectWithinDeadline,
+  quantileMs,
+  verifyCounts,
+} from "../support/request-counts.ts";
+import type { CutPoint } from "../support/tcp-proxy.ts";
+
+// Faults during the verification of issued keys with credits: what was granted is never more than what was spent.
+
+const balance = 1_000_000;
+
+let environment: FaultEnvironment;
+let keyspace: Keyspace;
+beforeAll(async () => {
+  environment = await createFaultEnvironment();
+  const { key } = await createKey(environment.node.baseUrl, environment.account, "gateway");
+  keyspace = await createKeyspace(environment.node.baseUrl, key);
+});
+afterAll(async () => {
+  await environment?.close();
+});
+
+function startVerifying({ key }: IssuedKey, connections: number): Load {
+  const { baseUrl, callerKey } = keyspace;
+  return startLoad({
+    baseUrls: [baseUrl],
+    key: callerKey,
+    connections,
+    path: "/open/keys/verify",
+    body: { key },
+  });
+}
+
+const countValid = (outcomes: readonly Outcome[]): number =>
+  outcomes.filter(({ code }) => code === "VALID").length;
+
+/** Expects that each valid response was committed, and that uses and credits are the same. Returns what was spent. */
+async function expectCommitted(fault: string, key: IssuedKey, load: Load): Promise<number> {
+  const { uses, credits } = await readCounter(environment.database, key);
+  expect(uses).toBe(balance - credits);
+  verifyCounts(`verifications, ${fault}`, {
+    answered: countValid(load.outcomes),
+    counted: uses,
+    received: load.sent(),
+  });
+  return uses;
+}
+
+const rounds = 8;
+
+/** Cuts the connection under load, round after round, each time during the statement that writes the counters. */
+async function cutUnderLoad(point: CutPoint, callers: number) {
+  const key = await issueKey(keyspace, { credits: { remaining: balance } });
+  const load = startVerifying(key, callers);
+  for (let round = 0; round < rounds; round += 1) {
+    await load.reached(load.outcomes.length + 100);
+    await environment.proxy.cutStatement("latchkey verification", "verify-write", {
+      point,
+      passing: round % 3,
+    });
+  }
+  await load.reached(load.outcomes.length + 200);
+  const outcomes = await load.stop();
+  const spent = await expectCommitted(`cut ${point} the commit, callers: ${callers}`, key, load);
+  expectWithinDeadline(outcomes);
+  const valid = countValid(outcomes);
+  return { valid, spent, lost: outcomes.length - valid };
+}
+
+test("credits that didn't reach Postgres before the connection broke are not spent, and not retried", async () => {
+  const { valid, spent, lost } = await cutUnderLoad("before", 1);
+  expect(lost).toBe(rounds);
+  expect(spent).toBe(valid);
+});
+
+test.each<CutPoint>(["during", "after"])(
+  "if the connection is cut %s the commit, credits are spent at most once, and its callers get 503",
+  async (point) => {
+    const single = await cutUnderLoad(point, 1);
+    expect(single.lost).toBe(rounds);
+    expect(single.spent).toBeLessThanOrEqual(single.valid + single.lost);
+    const { lost, spent, valid } = await cutUnderLoad(point, 32);
+    expect(lost).toBeGreaterThanOrEqual(rounds);
+    expect(spent).toBeLessThanOrEqual(valid + lost);
+  },
+);
+
+test("credits with an unknown commit are spent once or not at all", async () => {
+  const key = await issueKey(keyspace, { credits: { remaining: balance } });
+  const client = await open(environment.database);
+  environment.proxy.slow(5);
+  try {
+    const load = startVerifying(key, 32);
+    for (let round = 0; round < 24; round += 1) {
+      await load.reached(load.outcomes.length + 100);
+      // Each round ends the connection a little later between one statement and the next.
+      await delay(round);
+      await client.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'latchkey verification'",
+      );
+    }
+    await load.stop();
+    await expectCommitted("connection ended by Postgres", key, load);
+    expect(countStatuses(load.outcomes)["503"]).toBeGreaterThan(0);
+    expectWithinDeadline(load.outcomes);
+  } finally {
+    environment.proxy.slow(0);
+    await client.end();
+  }
+});
+
+test("a Postgres that stops responding makes every verification get 503 in time, and only until it responds again", async () => {
+  const key = await issueKey(keyspace, { credits: { remaining: balance } });
+  const load = startVerifying(key, 16);
+  await load.reached(200);
+  environment.proxy.hold();
+  const heldAt = performance.now();
+  await load.reached(load.outcomes.length + 48);
+  const during = load.outcomes.filter(({ sentAt }) => sentAt > heldAt);
+  environment.proxy.release();
+  const isServed = async () => {
+    const from = load.outcomes.length;
+    await load.reached(from + 32);
+    return load.outcomes.slice(from).every(({ status }) => status === 200);
+  };
+  await eventually("keys are verified again", isServed, 10_000);
+  await load.stop();
+  await expectCommitted("Postgres does not respond", key, load);
+  expectAllUnavailable(during);
+  expectWithinDeadline(load.outcomes);
+  const hasOneConnection = async () =>
+    (await countNodeConnections(environment.database))["latchkey verification"] === 1;
+  await eventually("the verifier has one connection", hasOneConnection, 5_000);
+});
+
+test("a locked counter makes verifications of its key get 503, and delays no others", async () => {
+  const [lockedKey, freeKey] = [
+    await issueKey(keyspace, { credits: { remaining: balance } }),
+    await issueKey(keyspace, { credits: { remaining: balance } }),
+  ];
+  const [locked, free] = [startVerifying(lockedKey, 8), startVerifying(freeKey, 8)];
+  await Promise.all([locked.reached(100), free.reached(100)]);
+  const { release } = await holdLocks(
+    environment.database,
+    "select from key_counters where key_id = $1 for update",
+    [issuedKeyUuid(lockedKey.id)],
+  );
+  const lockedAt = performance.now();
+  await locked.reached(locked.outcomes.length + 24);
+  const during = locked.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
+  const freeDuring = free.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
+  await release();
+  const isServed = async () => {
+    const from = locked.outcomes.length;
+    await locked.reached(from + 16);
+    return locked.outcomes.slice(from).every(({ code }) => code === "VALID");
+  };
+  await eventually("its keys are verified again", isServed, 5_000);
+  await Promise.all([locked.stop(), free.stop()]);
+  await expectCommitted("one key's counter locked", lockedKey, locked);
+  await expectCommitted("others at the same time", freeKey, free);
+  expectAllUnavailable(during);
+  expectWithinDeadline([...locked.outcomes, ...free.outcomes]);
+  expect(countStatuses(free.outcomes)).toEqual({ 200: free.outcomes.length });
+  // Only the batch that finds the counter locked waits for it, for 100 ms.
+  expect(freeDuring.length).toBeGreaterThan(10 * during.length);
+  expect(quantileMs(freeDuring, 0.98)).toBeLessThan(300);
+});
