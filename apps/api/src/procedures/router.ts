@@ -4,7 +4,9 @@ import { auditRouter } from "./audit.ts";
 import { factorsRouter } from "./factors.ts";
 import { instanceRouter } from "./instance.ts";
 import { invitationsRouter } from "./invitations.ts";
+import { issuedKeysRouter } from "./issued-keys.ts";
 import { keyHistoryRouter } from "./key-history.ts";
+import { keyspacesRouter } from "./keyspaces.ts";
 import { membersRouter } from "./members.ts";
 import { noticesRouter } from "./notices.ts";
 import { offboardingRouter } from "./offboarding.ts";
@@ -38,6 +40,8 @@ export const router = createRouter({
   workspaceKeys: workspaceKeysRouter,
   securityLog: securityLogRouter,
   webhooks: webhooksRouter,
+  keyspaces: keyspacesRouter,
+  issuedKeys: issuedKeysRouter,
   notices: noticesRouter,
   operator: operatorRouter,
 });

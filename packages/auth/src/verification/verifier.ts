@@ -1,3 +1,4 @@
+import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import { AdmissionConnection } from "../admission/admission-connection.ts";
@@ -19,7 +20,7 @@ import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
 import type { LimitResult } from "./meters.ts";
 import { findEarlier, lockCounters, type NamedRequest, recordSpending, writeCounters } from "./statements.ts";
 import type { OwnerVersion } from "./verifiable-key.ts";
-import type { VerificationOutcome, VerificationRequest } from "./verification.ts";
+import type { Verification, VerificationOutcome, VerificationRequest } from "./verification.ts";
 
 /** The verdict on the caller and, if it was admitted, the results of its verifications. */
 export interface VerifierAnswer {
@@ -29,8 +30,8 @@ export interface VerifierAnswer {
 }
 
 interface PendingVerification extends PendingState, VerificationRequest {
-  /** SHA-256 of the caller's key, in base64. */
-  readonly digest: string;
+  /** SHA-256 of the caller's key, in base64; undefined for a member who verifies without a key. */
+  readonly digest: string | undefined;
   /** Whether it only finds the caller's key: it is answered without being counted. */
   readonly isProbe: boolean;
   readonly answer: (answer: VerifierAnswer) => void;
@@ -68,7 +69,7 @@ export class Verifier {
   readonly #keys: KeyDirectory<PendingVerification>;
   readonly #scheduler: Scheduler<PendingVerification>;
   readonly #onFailure: NonNullable<AdmissionOptions["onFailure"]>;
-  /** How many verifications each caller has pending, by the digest of its key. */
+  /** How many verifications each caller has pending, by the digest of its key, or the ID of a member. */
   readonly #pendingOfCaller = new Map<string, number>();
 
   constructor(options: AdmissionOptions) {
@@ -102,7 +103,7 @@ export class Verifier {
     if (this.#keys.hasApiKey(digest)) return true;
     if (!isWellFormedApiKey(token)) return false;
     const probe = { address: undefined, verifications: [], name: undefined };
-    const { verdict } = await this.#enqueue(digest, probe, true);
+    const { verdict } = await this.#enqueue(digest, { digest, ...probe, isProbe: true });
     return verdict.kind !== "rejected";
   }
 
@@ -115,26 +116,42 @@ export class Verifier {
     const digest = digestKey(token);
     if (!this.#keys.hasApiKey(digest) && !isWellFormedApiKey(token))
       return Promise.resolve({ verdict: malformed, outcome: undefined });
-    return this.#enqueue(digest, request, false);
+    return this.#enqueue(digest, { ...request, digest, isProbe: false });
   }
 
-  #enqueue(digest: string, request: VerificationRequest, isProbe: boolean): Promise<VerifierAnswer> {
+  /**
+   * Verifies a key for a member who has no API key in the request, in one workspace. Call it only after a check that was made
+   * when the request had arrived: the member may verify keys in the workspace.
+   * @returns undefined if the database is unavailable, or too many verifications are pending.
+   */
+  async verifyForMember(
+    userId: UserId,
+    verification: Verification & { readonly workspaceId: WorkspaceId },
+  ): Promise<VerificationOutcome | undefined> {
+    const request = { address: undefined, verifications: [verification], name: undefined };
+    const { outcome } = await this.#enqueue(userId, { ...request, digest: undefined, isProbe: false });
+    return outcome;
+  }
+
+  /** @param callerId the digest of the caller's key, or the ID of a member. */
+  #enqueue(
+    callerId: string,
+    request: VerificationRequest & Pick<PendingVerification, "digest" | "isProbe">,
+  ): Promise<VerifierAnswer> {
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
-    const isKnown = this.#keys.hasApiKey(digest);
+    const isKnown = request.digest === undefined || this.#keys.hasApiKey(request.digest);
     const count = request.verifications.length;
-    const ofCaller = this.#pendingOfCaller.get(digest) ?? 0;
+    const ofCaller = this.#pendingOfCaller.get(callerId) ?? 0;
     if (!this.#scheduler.hasRoom(isKnown) || ofCaller + count > maxPendingOfCaller)
       return Promise.resolve({ verdict: unavailable, outcome: undefined });
-    this.#pendingOfCaller.set(digest, ofCaller + count);
+    this.#pendingOfCaller.set(callerId, ofCaller + count);
     return new Promise((answer) => {
       this.#scheduler.add({
         ...request,
-        digest,
-        isProbe,
         answer: (verdict) => {
-          const left = (this.#pendingOfCaller.get(digest) ?? 0) - count;
-          if (left > 0) this.#pendingOfCaller.set(digest, left);
-          else this.#pendingOfCaller.delete(digest);
+          const left = (this.#pendingOfCaller.get(callerId) ?? 0) - count;
+          if (left > 0) this.#pendingOfCaller.set(callerId, left);
+          else this.#pendingOfCaller.delete(callerId);
           answer(verdict);
         },
         mayFillQueue: isKnown,
@@ -182,9 +199,7 @@ export class Verifier {
     if (prepared.length === 0) return;
     const owners = listOwners(prepared);
     const ids = [...new Set(prepared.flatMap(listCounterIds))];
-    const named = prepared.flatMap(({ caller: { userId }, pending: { name } }) =>
-      name ? [{ userId, name }] : [],
-    );
+    const named = prepared.flatMap((request) => toNamedRequest(request) ?? []);
     const begun = client.query("begin");
     try {
       const [locked, earlier] = await Promise.all([
@@ -205,8 +220,7 @@ export class Verifier {
       };
       const records = new Map<string, NamedRequest & { readonly spent: readonly SpentKey[] }>();
       const decided = prepared.map((unnamed) => {
-        const { caller, pending } = unnamed;
-        const name = pending.name && { userId: caller.userId, name: pending.name };
+        const name = toNamedRequest(unnamed);
         const request = { ...unnamed, earlier: name && earlierOf.get(nameOf(name)) };
         const decision = decideRequest(request, state);
         const spent = name && listSpent(request, decision);
@@ -264,6 +278,11 @@ export class Verifier {
   }
 }
 
+/** A request with an `Idempotency-Key`; undefined for one without. */
+function toNamedRequest({ caller, pending: { name } }: PreparedRequest): NamedRequest | undefined {
+  return caller && name && { userId: caller.userId, name };
+}
+
 /** Identifies a request with an `Idempotency-Key`, with its body: the same key with another body is another request. */
 function nameOf({ userId, name: { method, path, key, bodyHash } }: NamedRequest): string {
   return JSON.stringify([userId, method, path, key, bodyHash.toString("base64")]);
@@ -286,7 +305,7 @@ function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
   const owners = new Map<string, OwnerVersion>();
   const add = ({ id, version }: OwnerVersion) => owners.set(`${id} ${version}`, { id, version });
   for (const { caller, targets } of requests) {
-    add({ id: caller.userId, version: caller.ownerVersion });
+    if (caller) add({ id: caller.userId, version: caller.ownerVersion });
     for (const facts of targets) {
       if (!facts) continue;
       add(facts.owner);
@@ -300,6 +319,9 @@ function toAnswer(
   { caller, pending: { digest } }: PreparedRequest,
   decision: Exclude<RequestDecision, { kind: "outdated" }>,
 ): VerifierAnswer {
+  // There is no verdict on a member without a key.
+  if (!caller || digest === undefined)
+    return { verdict: unavailable, outcome: decision.kind === "admitted" ? decision.outcome : undefined };
   const presented = presentedBy(caller, digest);
   switch (decision.kind) {
     case "rejected":
