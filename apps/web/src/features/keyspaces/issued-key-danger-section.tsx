@@ -3,7 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type IssuedKey, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
@@ -29,6 +29,8 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
   const { id, keyspaceId, isDisabled } = issuedKey;
+  // What the dialog does, which stays the same while it closes after the change.
+  const [isEnabling, setIsEnabling] = useState(isDisabled);
   const change = useIssuedKeyDisabling(workspace.id, issuedKey, disabling.close);
   const remove = useMutation(
     trpc.issuedKeys.delete.mutationOptions({
@@ -51,14 +53,21 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
               ? "The key becomes valid again, with its current secret and settings."
               : "The key is not valid until you enable it again. Its settings don’t change."}
           </p>
-          <Button variant="default" flex="none" onClick={disabling.open}>
+          <Button
+            variant="default"
+            flex="none"
+            onClick={() => {
+              setIsEnabling(isDisabled);
+              disabling.open();
+            }}
+          >
             {isDisabled ? "Enable key" : "Disable key"}
           </Button>
         </div>
         <div className={sectionClasses.danger}>
           <p className={sectionClasses.words}>
             <strong>Delete this key</strong>
-            The key is no longer valid immediately. This can’t be undone.
+            The key stops working immediately. This can’t be undone.
           </p>
           <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
             Delete key
@@ -69,18 +78,18 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
         isOpen={isDisableOpen}
         title={
           <>
-            {isDisabled ? "Enable" : "Disable"} <Quoted>{titleOfKey(issuedKey)}</Quoted>?
+            {isEnabling ? "Enable" : "Disable"} <Quoted>{titleOfKey(issuedKey)}</Quoted>?
           </>
         }
-        action={isDisabled ? "Enable key" : "Disable key"}
+        action={isEnabling ? "Enable key" : "Disable key"}
         failure={change.failure}
         isBusy={change.isSaving}
         onCancel={disabling.close}
         onClosed={change.reset}
-        onConfirm={() => change.setDisabled(!isDisabled)}
+        onConfirm={() => change.setDisabled(!isEnabling)}
       >
         <p className={dialogClasses.words}>
-          {isDisabled
+          {isEnabling
             ? "Verifications of this key succeed again, on the next request."
             : "Verifications of this key fail with DISABLED from the next request on, until you enable it again."}
         </p>

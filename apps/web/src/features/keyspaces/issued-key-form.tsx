@@ -136,8 +136,7 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
             : "How often the key can be used in total. A verification costs 1 credit unless it names another cost."
         }
       />
-      <fieldset className={classes.group}>
-        <legend className={classes.legend}>Your own data</legend>
+      <div className={classes.group}>
         <Textarea
           {...form.getInputProps("meta")}
           label="Metadata"
@@ -150,7 +149,7 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
           autoComplete="off"
           spellCheck={false}
         />
-      </fieldset>
+      </div>
       <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
         <Button variant="default" onClick={onCancel} disabled={isBusy}>
           Cancel

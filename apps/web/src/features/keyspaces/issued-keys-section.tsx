@@ -36,8 +36,8 @@ export function IssuedKeys({ workspace, keyspace, onIssue }: IssuedKeysProps): R
   const navigation = useTableNavigation<IssuedKeysSearch>({ navigate, isSection: true });
   const table = {
     ...navigation,
-    change: ({ q, ...next }: Parameters<typeof navigation.change>[0]) =>
-      navigation.change({ ...next, ...(q !== undefined && { q: cutSecret(q) }) }),
+    change: (next: Parameters<typeof navigation.change>[0]) =>
+      navigation.change(next.q === undefined ? next : { ...next, q: cutSecret(next.q) }),
   };
   const columns = useMemo(() => issuedKeyColumns(workspace.slug), [workspace.slug]);
   const { q, status, consumer, permission } = search;

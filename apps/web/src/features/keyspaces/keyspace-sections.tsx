@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
@@ -101,7 +101,10 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
       onError: () => queryClient.invalidateQueries({ queryKey: trpc.keyspaces.get.pathKey() }),
     }),
   );
+  // What the dialog does, which stays the same while it closes after the change.
+  const [isEnabling, setIsEnabling] = useState(isDisabled);
   const verb = isDisabled ? "Enable" : "Disable";
+  const dialogVerb = isEnabling ? "Enable" : "Disable";
   const keys = countOf(keyCount, "key", "keys");
   return (
     <Section title="Danger zone">
@@ -113,7 +116,14 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
               ? "Its keys become valid again, except for those that are disabled themselves."
               : "None of its keys is valid until you enable it again. Nothing else changes."}
           </p>
-          <Button variant="default" flex="none" onClick={disabling.open}>
+          <Button
+            variant="default"
+            flex="none"
+            onClick={() => {
+              setIsEnabling(isDisabled);
+              disabling.open();
+            }}
+          >
             {verb} keyspace
           </Button>
         </div>
@@ -131,10 +141,10 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
         isOpen={isDisableOpen}
         title={
           <>
-            {verb} <Quoted>{name}</Quoted>?
+            {dialogVerb} <Quoted>{name}</Quoted>?
           </>
         }
-        action={`${verb} keyspace`}
+        action={`${dialogVerb} keyspace`}
         failure={update.error ? describeFailure(update.error) : undefined}
         isBusy={update.isPending}
         onCancel={disabling.close}
@@ -144,12 +154,12 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
             workspaceId: workspace.id,
             keyspaceId: id,
             version,
-            changes: { isDisabled: !isDisabled },
+            changes: { isDisabled: !isEnabling },
           })
         }
       >
         <p className={dialogClasses.words}>
-          {isDisabled
+          {isEnabling
             ? `Verifications of its ${keys} succeed again, on the next request.`
             : `Verifications of its ${keys} fail with DISABLED from the next request on, until you enable the keyspace again.`}
         </p>
