@@ -87,12 +87,17 @@ export interface KeyspaceFilter {
   readonly status?: (typeof keyspaceStatuses)[number] | undefined;
 }
 
-/** Counts the keyspaces of a workspace. */
-export async function countKeyspaces(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<number> {
+/** Counts the keyspaces of a workspace, or those that match. */
+export async function countKeyspaces(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  filter: KeyspaceFilter = {},
+): Promise<number> {
   const { count } = await trx
     .selectFrom("keyspaces")
     .select((eb) => eb.fn.countAll<number>().as("count"))
     .where("workspace_id", "=", scope.workspaceId)
+    .where(matches(filter))
     .executeTakeFirstOrThrow();
   return count;
 }

@@ -1,4 +1,5 @@
 import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
+import type { Verifier } from "@latchkey/auth/verifier";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
@@ -48,6 +49,7 @@ export function trpcMount({
   reads,
   inspectionDb,
   explain,
+  verifier,
   events,
 }: {
   readonly services: Services;
@@ -55,6 +57,7 @@ export function trpcMount({
   readonly reads: FairSemaphore<UserId>;
   readonly inspectionDb: Db;
   readonly explain: ExplainRequest;
+  readonly verifier: Pick<Verifier, "verifyForMember">;
   readonly events: EventLog;
 }): Middleware {
   // Each request looks up its session on a connection for writes. One connection is left to the lookups, so that they
@@ -92,6 +95,7 @@ export function trpcMount({
         reads,
         inspectionDb,
         explain,
+        verify: (userId, verification) => verifier.verifyForMember(userId, verification),
         requestId: ctx.requestId,
         address: clientAddress(ctx.req, services.isTrustedProxy) ?? null,
         headers: toHeaders(ctx.headers),

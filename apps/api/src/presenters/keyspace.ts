@@ -1,7 +1,8 @@
 import { encodeId } from "@latchkey/db/ids";
-import type { Keyspace } from "@latchkey/db/keyspaces";
+import { type Keyspace, maxExaminedKeys } from "@latchkey/db/keyspaces";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
+import type { KeyspaceDeletionPreview } from "../domain/keyspaces.ts";
 import { shownId, shownText, timestamp, version } from "../schemas.ts";
 import { shownCredits, shownLimits, shownPermissions } from "./issued-key-settings.ts";
 
@@ -56,4 +57,26 @@ export function presentKeyspace(shown: Keyspace): z.input<typeof keyspace> {
     createdAt: shown.createdAt.toISOString(),
     version: shown.version,
   };
+}
+
+/** What the deletion of a keyspace affects. */
+export const keyspaceDeletionPreview = z
+  .object({
+    keyCount: z.int().meta({ description: "The number of keys that are deleted.", example: 1_250 }),
+    lastUsedAt: timestamp
+      .nullable()
+      .meta({ description: "When one of the keys was last used; null for never." }),
+    isPartial: z.boolean().meta({
+      description: `Whether only the newest ${maxExaminedKeys} keys were examined for their last use, because there are more.`,
+      example: false,
+    }),
+  })
+  .meta({ id: "KeyspaceDeletionPreview" });
+
+export function presentKeyspaceDeletion({
+  keyCount,
+  lastUsedAt,
+  isPartial,
+}: KeyspaceDeletionPreview): z.input<typeof keyspaceDeletionPreview> {
+  return { keyCount, lastUsedAt: lastUsedAt?.toISOString() ?? null, isPartial };
 }

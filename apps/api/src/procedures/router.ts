@@ -8,7 +8,9 @@ import { invitationsRouter } from "./invitations.ts";
 import { issuedKeyBulkRouter } from "./issued-key-bulk.ts";
 import { issuedKeyCreditsRouter } from "./issued-key-credits.ts";
 import { issuedKeyImportRouter } from "./issued-key-import.ts";
+import { issuedKeysRouter } from "./issued-keys.ts";
 import { keyHistoryRouter } from "./key-history.ts";
+import { keyspacesRouter } from "./keyspaces.ts";
 import { membersRouter } from "./members.ts";
 import { noticesRouter } from "./notices.ts";
 import { offboardingRouter } from "./offboarding.ts";
@@ -46,6 +48,8 @@ export const router = createRouter({
   issuedKeyCredits: issuedKeyCreditsRouter,
   securityLog: securityLogRouter,
   webhooks: webhooksRouter,
+  keyspaces: keyspacesRouter,
+  issuedKeys: issuedKeysRouter,
   notices: noticesRouter,
   operator: operatorRouter,
 });

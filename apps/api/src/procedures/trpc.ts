@@ -1,5 +1,6 @@
 import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { Permission } from "@latchkey/auth/permissions";
+import type { Verifier } from "@latchkey/auth/verifier";
 import { requireWorkspaceAccess } from "@latchkey/auth/workspace-access";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { SessionId, UserId } from "@latchkey/db/ids";
@@ -32,6 +33,8 @@ export interface Context {
   readonly inspectionDb: Db;
   /** Determines the response that a request to the open API would get. */
   readonly explain: ExplainRequest;
+  /** Verifies a key for a member, whose permission in the workspace was checked for this request. */
+  readonly verify: Verifier["verifyForMember"];
   /** Adds `Set-Cookie` values to the response. */
   readonly setCookies: (cookies: readonly string[]) => void;
   /** Makes the browser delete the app's stored data. */

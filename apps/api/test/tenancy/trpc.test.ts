@@ -191,6 +191,35 @@ const table = readTable(`
   webhooks.deliveries, of a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   webhooks.redeliver                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.redeliver, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  keyspaces.list                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaces.get                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaces.get, a foreign one            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaces.create                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  keyspaces.update                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  keyspaces.update, a foreign one         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  keyspaces.previewDeletion               UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  keyspaces.previewDeletion, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  keyspaces.delete                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  keyspaces.delete, a foreign one         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.list                         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  issuedKeys.list, of a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  issuedKeys.get                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  issuedKeys.get, a foreign one           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  issuedKeys.get, of another keyspace     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  issuedKeys.create                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeys.create, in a foreign one     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.update                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeys.update, a foreign one        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.update, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.rotate                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeys.rotate, a foreign one        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.rotate, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.delete                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeys.delete, a foreign one        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.delete, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.verify                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
+  issuedKeys.verify, a foreign one        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
+  issuedKeys.verify, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
   operator.users                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.workspaces                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.disableUser                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
@@ -1040,6 +1069,103 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: ({ webhooks }) => [webhooks.tenant.deliveryId],
   }),
+  "keyspaces.list": {
+    input: createWorkspaceInput(),
+    shows: ({ keyspaces }) => [keyspaces.tenant.id, keyspaces.tenant.name],
+  },
+  ...keyspacePlans("get", { shows: ({ keyspaces }) => [keyspaces.tenant.id, keyspaces.tenant.name] }),
+  "keyspaces.create": {
+    input: createWorkspaceInput(() => ({ fields: { name: "Staging", prefix: "sk_test" } })),
+    effect: ({ tenant: { workspaceId } }, actor) => ({
+      added: {
+        keyspaces: [{ workspace_id: workspaceId, name: "Staging", prefix: "sk_test" }],
+        audit_events: [{ workspace_id: workspaceId, action: "keyspace.created", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["Staging"],
+  },
+  ...keyspacePlans("update", {
+    input: () => ({ version: 1, changes: { name: "Staging" } }),
+    effect: ({ tenant: { workspaceId }, keyspaces: { tenant } }, actor) => ({
+      removed: { keyspaces: [{ id: tenant.keyspaceId, name: tenant.name, version: 1 }] },
+      added: {
+        keyspaces: [{ id: tenant.keyspaceId, name: "Staging", version: 2 }],
+        audit_events: [{ workspace_id: workspaceId, action: "keyspace.changed", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["Staging"],
+  }),
+  ...keyspacePlans("previewDeletion", { shows: () => ['"keyCount":1'] }),
+  ...keyspacePlans("delete", {
+    effect: ({ tenant: { workspaceId }, keyspaces: { tenant } }, actor) => ({
+      removed: { keyspaces: [{ id: tenant.keyspaceId }] },
+      added: {
+        deleted_keyspaces: [{ id: tenant.keyspaceId, workspace_id: workspaceId }],
+        audit_events: [{ workspace_id: workspaceId, action: "keyspace.deleted", ...actorColumns(actor) }],
+      },
+    }),
+  }),
+  "issuedKeys.list": {
+    input: createKeyspaceInput(),
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.id, issuedKeys.tenant.externalId],
+  },
+  "issuedKeys.list, of a foreign one": { input: createKeyspaceInput("otherTenant") },
+  ...issuedKeyPlans("get", {
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.id, issuedKeys.tenant.externalId],
+  }),
+  "issuedKeys.create": {
+    input: createKeyspaceInput("tenant", () => ({ fields: { name: "Globex" } })),
+    effect: ({ tenant: { workspaceId }, keyspaces: { tenant } }, actor) => ({
+      removed: { issued_key_counts: [{ keyspace_id: tenant.keyspaceId, key_count: 1 }] },
+      added: {
+        issued_keys: [{ workspace_id: workspaceId, keyspace_id: tenant.keyspaceId, name: "Globex" }],
+        issued_key_counts: [{ keyspace_id: tenant.keyspaceId, key_count: 2 }],
+        audit_events: [{ workspace_id: workspaceId, action: "issued-key.created", ...actorColumns(actor) }],
+      },
+    }),
+    shows: () => ["Globex", '"key":"sk_live_'],
+  },
+  "issuedKeys.create, in a foreign one": {
+    input: createKeyspaceInput("otherTenant", () => ({ fields: { name: "Globex" } })),
+  },
+  ...issuedKeyPlans("update", {
+    input: () => ({ version: 1, changes: { name: "Globex" } }),
+    effect: (fixture, actor) => changeIssuedKey(fixture, actor, "issued-key.changed"),
+    shows: () => ["Globex"],
+  }),
+  ...issuedKeyPlans("rotate", {
+    input: () => ({ overlapSeconds: 60 }),
+    effect: (fixture, actor) => {
+      const effect = changeIssuedKey(fixture, actor, "issued-key.rotated");
+      const { issuedKeyId } = fixture.issuedKeys.tenant;
+      return { ...effect, added: { ...effect.added, retired_issued_secrets: [{ key_id: issuedKeyId }] } };
+    },
+    shows: () => ['"key":"sk_live_'],
+  }),
+  ...issuedKeyPlans("delete", {
+    effect: ({ tenant: { workspaceId }, keyspaces, issuedKeys: { tenant } }, actor) => ({
+      removed: {
+        issued_keys: [{ id: tenant.issuedKeyId }],
+        issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 1 }],
+      },
+      added: {
+        issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 0 }],
+        audit_events: [{ workspace_id: workspaceId, action: "issued-key.deleted", ...actorColumns(actor) }],
+      },
+    }),
+  }),
+  "issuedKeys.verify": {
+    input: createKeyspaceInput("tenant", ({ issuedKeys }) => ({ key: issuedKeys.tenant.secret })),
+    shows: ({ issuedKeys }) => ['"code":"VALID"', issuedKeys.tenant.id, issuedKeys.tenant.externalId],
+  },
+  "issuedKeys.verify, a foreign one": {
+    input: createKeyspaceInput("otherTenant", ({ issuedKeys }) => ({ key: issuedKeys.otherTenant.secret })),
+    shows: () => ['"code":"NOT_FOUND"'],
+  },
+  "issuedKeys.verify, of another keyspace": {
+    input: createKeyspaceInput("tenant", ({ issuedKeys }) => ({ key: issuedKeys.otherTenant.secret })),
+    shows: () => ['"code":"NOT_FOUND"'],
+  },
   // Nobody in the table is an operator; test/operators.test.ts calls these as one.
   "operator.users": { input: () => ({}) },
   "operator.workspaces": { input: () => ({}) },
@@ -1150,6 +1276,57 @@ function webhookPlans(name: string, plan: Plan, foreign = "a foreign one"): Reco
   return {
     [`webhooks.${name}`]: { ...plan, input: inputWith("tenant") },
     [`webhooks.${name}, ${foreign}`]: { input: inputWith("otherTenant") },
+  };
+}
+
+/** The input of a procedure about a keyspace. */
+function createKeyspaceInput(
+  whose: "tenant" | "otherTenant" = "tenant",
+  createMembers: Plan["input"] = () => ({}),
+): NonNullable<Plan["input"]> {
+  return createWorkspaceInput((fixture, actor) => ({
+    keyspaceId: fixture.keyspaces[whose].id,
+    ...createMembers(fixture, actor),
+  }));
+}
+
+/** The plans of a procedure that is called with a keyspace of the workspace, and with a foreign one. */
+function keyspacePlans(name: string, plan: Plan): Record<string, Plan> {
+  return {
+    [`keyspaces.${name}`]: { ...plan, input: createKeyspaceInput("tenant", plan.input) },
+    [`keyspaces.${name}, a foreign one`]: { input: createKeyspaceInput("otherTenant", plan.input) },
+  };
+}
+
+/** The plans of a procedure that is called with an issued key, with a foreign one, and with one of another keyspace. */
+function issuedKeyPlans(name: string, plan: Plan): Record<string, Plan> {
+  const inputWith = (
+    keyspaceOf: "tenant" | "otherTenant",
+    keyOf: "tenant" | "otherTenant",
+  ): NonNullable<Plan["input"]> =>
+    createKeyspaceInput(keyspaceOf, (fixture, actor) => ({
+      id: fixture.issuedKeys[keyOf].id,
+      ...plan.input?.(fixture, actor),
+    }));
+  return {
+    [`issuedKeys.${name}`]: { ...plan, input: inputWith("tenant", "tenant") },
+    [`issuedKeys.${name}, a foreign one`]: { input: inputWith("otherTenant", "otherTenant") },
+    [`issuedKeys.${name}, of another keyspace`]: { input: inputWith("tenant", "otherTenant") },
+  };
+}
+
+function changeIssuedKey(
+  { tenant: { workspaceId }, issuedKeys }: TenantFixture,
+  actor: Actor,
+  action: string,
+): Effect {
+  const { issuedKeyId } = issuedKeys.tenant;
+  return {
+    removed: { issued_keys: [{ id: issuedKeyId, version: 1 }] },
+    added: {
+      issued_keys: [{ id: issuedKeyId, version: 2 }],
+      audit_events: [{ workspace_id: workspaceId, action, target_id: issuedKeyId, ...actorColumns(actor) }],
+    },
   };
 }
 
@@ -1419,6 +1596,10 @@ test("a viewer changes nothing in a workspace, and a member only what they creat
     "invitations.create",
     "invitations.resend, of the member",
     "invitations.revoke, of the member",
+    // It changes the counters of keys, which are not rows that a member owns.
+    "issuedKeys.verify",
+    "issuedKeys.verify, a foreign one",
+    "issuedKeys.verify, of another keyspace",
   ]);
 });
 

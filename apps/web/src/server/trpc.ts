@@ -47,6 +47,13 @@ export type Invitation = Outputs["invitations"]["list"]["items"][number];
 export type SentInvitation = Outputs["invitations"]["create"];
 export type InvitationPreview = Outputs["invitations"]["preview"];
 export type Webhook = Outputs["webhooks"]["get"];
+export type Keyspace = Outputs["keyspaces"]["get"];
+/** The fields of a keyspace, as a call sends them. */
+export type KeyspaceFields = Required<Omit<Inputs["keyspaces"]["update"]["changes"], "isDisabled">>;
+export type IssuedKey = Outputs["issuedKeys"]["get"];
+/** The settings of an issued key, as a call sends them. */
+export type IssuedKeyFields = Inputs["issuedKeys"]["update"]["changes"];
+export type VerificationResult = Outputs["issuedKeys"]["verify"];
 export type Delivery = Outputs["webhooks"]["deliveries"]["items"][number];
 export type OwnershipTransfer = NonNullable<Outputs["ownership"]["get"]>;
 /** What the deletion of the user's account does. */

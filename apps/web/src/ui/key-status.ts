@@ -10,6 +10,8 @@ export interface KeyStatus {
 export interface KeyState {
   readonly isDisabled: boolean;
   readonly isOwnerDisabled?: boolean;
+  /** Whether the balance of an issued key is 0. */
+  readonly isOutOfCredits?: boolean;
   readonly expiresAt: string | null;
   /** Whether an old secret is still valid. */
   readonly isRotating: boolean;
@@ -36,6 +38,7 @@ export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
   if (key.isBlocked) return [{ label: "Blocked here", tone: "rejected" }];
   if (key.violation === "idle") return [{ label: "Idle", tone: "rejected" }];
   if (key.violation) return [{ label: "Violates policy", tone: "rejected" }];
+  if (key.isOutOfCredits) return [{ label: "Out of credits", tone: "rejected" }];
   const notable: KeyStatus[] = [
     ...(leftMs !== undefined && leftMs <= soonDays * dayMs ? [describeTimeLeft(leftMs)] : []),
     ...(key.isRotating ? [{ label: "Rotating", tone: "neutral" } as const] : []),

@@ -37,7 +37,11 @@ export interface LockedState {
 /** A request to verify keys, with the facts by which it is decided. */
 export interface KnownRequest {
   readonly address: string | undefined;
-  readonly caller: KeyFacts;
+  /**
+   * Undefined for a member who verifies without an API key. The member's permission was checked in the workspace that each
+   * verification names.
+   */
+  readonly caller: KeyFacts | undefined;
   readonly verifications: readonly Verification[];
   /** The key of each verification, from {@link findTarget}; undefined if the caller may verify none with this digest. */
   readonly targets: readonly (VerifiableKey | undefined)[];
@@ -81,14 +85,20 @@ export function decideRequest(request: KnownRequest, state: LockedState): Reques
   const targets = request.targets.map((facts) =>
     facts && facts.overlapEndsAt !== null && facts.overlapEndsAt <= state.now ? undefined : facts,
   );
+  // All facts are checked before anything is spent, because an outdated request is decided again.
+  const areCurrent = () => targets.every((facts) => !facts || isCurrent(facts, { caller, state }));
+  if (!caller) {
+    return areCurrent()
+      ? { kind: "admitted", limit: undefined, outcome: verifyAll({ ...request, targets }, undefined, state) }
+      : outdated;
+  }
   const counter = currentCounter(state, caller.keyId, caller.version);
   if (!counter || !state.isOwnerCurrent(caller.userId, caller.ownerVersion)) return outdated;
   const decision = decide(caller, { requirement: undefined, address: request.address });
   if (decision.kind === "rejected") return decision;
   // It has expired since the facts were read, which then reject it.
   if (caller.validUntil !== null && Date.parse(caller.validUntil) <= state.now) return outdated;
-  // All facts are checked before anything is spent, because an outdated request is decided again.
-  if (!targets.every((facts) => !facts || isCurrent(facts, { caller, state }))) return outdated;
+  if (!areCurrent()) return outdated;
   const limit = caller.limit ? spendCallerLimit(counter, caller.limit, state.now) : undefined;
   if (limit?.isExceeded) return { kind: "limited", limit };
   addUse(counter, caller);
@@ -97,13 +107,14 @@ export function decideRequest(request: KnownRequest, state: LockedState): Reques
 
 function verifyAll(
   { verifications, targets, earlier }: KnownRequest,
-  callerCounter: Counter,
+  /** Undefined for a member without an API key, whose request has no name. */
+  callerCounter: Counter | undefined,
   state: LockedState,
 ): VerificationOutcome {
   if (earlier?.kind === "name-reused") return earlier;
   const unknownLimit = findUnknownLimit(verifications, targets);
   if (unknownLimit) return unknownLimit;
-  if (earlier?.kind === "none") {
+  if (earlier?.kind === "none" && callerCounter) {
     const { isExceeded, resetsInSeconds } = spendNames(callerCounter, verifications.length, state);
     if (isExceeded) return { kind: "too-many-names", retryAfterSeconds: resetsInSeconds };
   }
@@ -132,9 +143,9 @@ function currentCounter(state: LockedState, id: CounterId, version: number): Cou
 /** Whether the facts of a key are current, and the caller's membership has not become idle. */
 function isCurrent(
   { keyId, version, workspaceId, owner, idleAt, consumer }: VerifiableKey,
-  { caller, state }: { readonly caller: KeyFacts; readonly state: LockedState },
+  { caller, state }: { readonly caller: KeyFacts | undefined; readonly state: LockedState },
 ): boolean {
-  const callerIdleAt = caller.memberships.get(workspaceId)?.idleAt ?? null;
+  const callerIdleAt = caller?.memberships.get(workspaceId)?.idleAt ?? null;
   return (
     currentCounter(state, keyId, version) !== undefined &&
     state.isOwnerCurrent(owner.id, owner.version) &&
@@ -159,7 +170,7 @@ export function findTarget(
     address,
     candidates,
   }: {
-    readonly caller: KeyFacts;
+    readonly caller: KeyFacts | undefined;
     readonly address: string | undefined;
     readonly candidates: readonly VerifiableKey[];
   },
@@ -167,6 +178,8 @@ export function findTarget(
   return candidates.find((facts) => {
     if (keyspaceId !== undefined && facts.keyspaceId !== keyspaceId) return false;
     if (workspaceId !== undefined && facts.workspaceId !== workspaceId) return false;
+    // A member's permission was checked in one workspace, so nothing is found in another one.
+    if (!caller) return workspaceId !== undefined;
     const requirement = { workspaceId: facts.workspaceId, permission: "keys:verify" } as const;
     return decide(caller, { requirement, address }).kind === "allowed";
   });
@@ -175,7 +188,7 @@ export function findTarget(
 /** The counters that a request is decided by. */
 export function listCounterIds({ caller, targets }: Pick<KnownRequest, "caller" | "targets">): CounterId[] {
   return [
-    caller.keyId,
+    ...(caller ? [caller.keyId] : []),
     ...targets.flatMap((facts) => {
       if (!facts) return [];
       return facts.consumer?.limits.length ? [facts.keyId, facts.consumer.id] : [facts.keyId];

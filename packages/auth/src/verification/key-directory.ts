@@ -11,8 +11,8 @@ import type { Verification } from "./verification.ts";
 
 /** The keys that a request presents. */
 export interface RequestedKeys {
-  /** SHA-256 of the caller's key, in base64. */
-  readonly digest: string;
+  /** SHA-256 of the caller's key, in base64; undefined for a member who verifies without a key. */
+  readonly digest: string | undefined;
   /** The caller's IP address; undefined if it is not known. */
   readonly address: string | undefined;
   readonly verifications: readonly Verification[];
@@ -60,7 +60,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
 
   /** Forgets the facts about the keys of a request, because some of them have changed. */
   forget({ digest, verifications }: RequestedKeys): void {
-    this.#apiKeys.delete(digest);
+    if (digest !== undefined) this.#apiKeys.delete(digest);
     for (const verification of verifications) {
       this.#apiKeys.delete(verification.digest);
       this.#issuedKeys.delete(verification.digest);
@@ -98,16 +98,16 @@ export class KeyDirectory<Request extends RequestedKeys> {
   async #read(client: pg.Client, requests: readonly Request[]): Promise<KnownKeys> {
     const callers = await this.#readApiKeys(
       client,
-      requests.map(({ digest }) => ({ digest, workspaceId: undefined })),
+      requests.flatMap(({ digest }) => (digest === undefined ? [] : [{ digest, workspaceId: undefined }])),
     );
-    const known = requests.filter(({ digest }) => callers.has(digest));
+    const known = requests.filter(({ digest }) => digest === undefined || callers.has(digest));
     const verifications = known.flatMap((request) => request.verifications);
     const digests = [...new Set(verifications.flatMap(({ digest, isApiKey }) => (isApiKey ? [] : [digest])))];
     const candidates = digests.length > 0 ? await findCandidates(client, digests) : [];
     const issuedKeys = new Map(digests.map((digest, index) => [digest, candidates[index] ?? []]));
     for (const [digest, keys] of issuedKeys) this.#remember(digest, keys);
     const lookups = known.flatMap((request) => listLookups(request, issuedKeys));
-    const inWorkspaces = lookups.length > 0 ? await this.#readApiKeys(client, lookups) : callers;
+    const inWorkspaces = await this.#readApiKeys(client, lookups);
     return { apiKeys: new Map([...callers, ...inWorkspaces]), issuedKeys };
   }
 
@@ -115,6 +115,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
     client: pg.Client,
     requested: readonly ApiKeyLookup[],
   ): Promise<ReadonlyMap<string, KeyFacts>> {
+    if (requested.length === 0) return new Map();
     const lookups = [
       ...new Map(requested.map((lookup) => [`${lookup.digest} ${lookup.workspaceId}`, lookup])).values(),
     ];
@@ -152,14 +153,14 @@ interface KnownKeys {
   readonly issuedKeys: { readonly get: (digest: string) => readonly VerifiableKey[] | undefined };
 }
 
-/** Finds the keys that a request is about; undefined if the caller's key is unknown. */
+/** Finds the keys that a request is about; undefined if the caller has a key that is unknown. */
 function findKeys<Request extends RequestedKeys>(
   pending: Request,
   known: KnownKeys,
 ): FoundRequest<Request> | undefined {
   const { digest, address, verifications } = pending;
-  const caller = known.apiKeys.get(digest);
-  if (!caller) return undefined;
+  const caller = digest === undefined ? undefined : known.apiKeys.get(digest);
+  if (digest !== undefined && !caller) return undefined;
   const targets = verifications.map((verification) =>
     findTarget(verification, { caller, address, candidates: listCandidates(verification, known) }),
   );
@@ -183,10 +184,15 @@ function listLookups(
   issuedKeys: ReadonlyMap<string, readonly VerifiableKey[]>,
 ): ApiKeyLookup[] {
   const lookups: ApiKeyLookup[] = [];
+  const lookUpCaller = (workspaceId: WorkspaceId) => {
+    if (callerDigest !== undefined) lookups.push({ digest: callerDigest, workspaceId });
+  };
   for (const { digest, isApiKey, workspaceId } of verifications) {
-    if (isApiKey && workspaceId) lookups.push({ digest, workspaceId }, { digest: callerDigest, workspaceId });
-    for (const key of issuedKeys.get(digest) ?? [])
-      lookups.push({ digest: callerDigest, workspaceId: key.workspaceId });
+    if (isApiKey && workspaceId) {
+      lookups.push({ digest, workspaceId });
+      lookUpCaller(workspaceId);
+    }
+    for (const key of issuedKeys.get(digest) ?? []) lookUpCaller(key.workspaceId);
   }
   return lookups;
 }

@@ -63,7 +63,7 @@ export async function spendBatch<Request extends PreparedRequest>(
   { skipsLocked, maxNamedPerHour, onProgress }: SpendOptions,
 ): Promise<DecidedBatch<Request>> {
   const ids = [...new Set(requests.flatMap(listCounterIds))];
-  const named = requests.flatMap(({ caller: { userId }, name }) => (name ? [{ ...name, userId }] : []));
+  const named = requests.flatMap((request) => toNamedRequest(request) ?? []);
   const owners = listOwners(requests);
   const begun = client.query("begin");
   let writes: Promise<unknown>[];
@@ -88,7 +88,7 @@ export async function spendBatch<Request extends PreparedRequest>(
     };
     const records = new Map<string, NamedRequest & { readonly spent: readonly SpentKey[] }>();
     const decided = requests.map((request) => {
-      const name = request.name && { ...request.name, userId: request.caller.userId };
+      const name = toNamedRequest(request);
       const known = { ...request, earlier: name && earlierOf.get(nameOf(name)) };
       const decision = decideRequest(known, state);
       const spent = name && listSpent(known, decision);
@@ -122,6 +122,11 @@ async function commit(client: pg.Client, writes: readonly Promise<unknown>[]): P
   if (failed) throw failure;
 }
 
+/** A request with an `Idempotency-Key`; undefined for one without. A member who verifies without an API key sends none. */
+function toNamedRequest({ caller, name }: PreparedRequest): NamedRequest | undefined {
+  return caller && name && { ...name, userId: caller.userId };
+}
+
 /** Identifies a request with an `Idempotency-Key`, with its body: the same key with another body is another request. */
 function nameOf({ userId, method, path, key, requestHash }: NamedRequest): string {
   return JSON.stringify([userId, method, path, key, requestHash.toString("base64")]);
@@ -141,7 +146,7 @@ function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
   const owners = new Map<string, OwnerVersion>();
   const add = ({ id, version }: OwnerVersion) => owners.set(`${id} ${version}`, { id, version });
   for (const { caller, targets } of requests) {
-    add({ id: caller.userId, version: caller.ownerVersion });
+    if (caller) add({ id: caller.userId, version: caller.ownerVersion });
     for (const facts of targets) {
       if (!facts) continue;
       add(facts.owner);

@@ -19,12 +19,17 @@ export const withoutOutcome = {
   unavailable: { verdict: unavailable, outcome: undefined },
 } as const satisfies Record<string, VerifierAnswer>;
 
-/** @param digest of the secret that the caller presented. */
+/**
+ * @param caller undefined for a member without an API key, on whom there is no verdict.
+ * @param digest of the secret that the caller presented.
+ */
 export function toAnswer(
-  caller: KeyFacts,
-  digest: string,
+  caller: KeyFacts | undefined,
+  digest: string | undefined,
   decision: Exclude<RequestDecision, { kind: "outdated" }>,
 ): VerifierAnswer {
+  if (!caller || digest === undefined)
+    return { verdict: unavailable, outcome: decision.kind === "admitted" ? decision.outcome : undefined };
   const presented = presentedBy(caller, digest);
   switch (decision.kind) {
     case "rejected":

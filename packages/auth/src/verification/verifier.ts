@@ -1,4 +1,4 @@
-import type { WorkspaceId } from "@latchkey/db/ids";
+import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import { isDefiniteAbort, isLockTimeout } from "@latchkey/db/sqlstate";
 import { verificationLimits } from "@latchkey/limits";
 import type pg from "pg";
@@ -13,13 +13,13 @@ import { Isolation } from "./isolation.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
 import { type DecidedBatch, type PreparedRequest, RolledBack, rollBack, spendBatch } from "./spend-batch.ts";
 import { splitOnFailure } from "./split-on-failure.ts";
-import type { VerificationRequest } from "./verification.ts";
+import type { Verification, VerificationOutcome, VerificationRequest } from "./verification.ts";
 import { toAnswer, type VerifierAnswer, withoutOutcome } from "./verifier-answer.ts";
 
 interface PendingVerification extends PendingState, VerificationRequest {
-  /** SHA-256 of the caller's key, in base64. */
-  readonly digest: string;
-  /** The user whose key it is; the digest while that isn't known. */
+  /** SHA-256 of the caller's key, in base64; undefined for a member who verifies without a key. */
+  readonly digest: string | undefined;
+  /** The user who calls; the digest while that isn't known. */
   readonly caller: string;
   /** Whether it only finds the caller's key: it is answered without being counted. */
   readonly isProbe: boolean;
@@ -107,7 +107,7 @@ export class Verifier {
     const digest = this.#digestPossibleKey(token);
     if (digest === undefined || this.#keys.hasApiKey(digest)) return digest !== undefined;
     const probe = { address: undefined, verifications: [], name: undefined };
-    const { verdict } = await this.#enqueue(digest, probe, true);
+    const { verdict } = await this.#enqueue({ ...probe, ...this.#identify(digest), isProbe: true });
     return verdict.kind !== "rejected";
   }
 
@@ -118,7 +118,26 @@ export class Verifier {
   verify(token: string, request: VerificationRequest): Promise<VerifierAnswer> {
     const digest = this.#digestPossibleKey(token);
     if (digest === undefined) return Promise.resolve(withoutOutcome.malformed);
-    return this.#enqueue(digest, request, false);
+    return this.#enqueue({ ...request, ...this.#identify(digest), isProbe: false });
+  }
+
+  /**
+   * Verifies a key for a member who has no API key in the request, in one workspace. Call it only after a check that was made
+   * when the request had arrived: the member may verify keys in the workspace.
+   * @returns undefined if the database is unavailable, or too many verifications are pending.
+   */
+  async verifyForMember(
+    userId: UserId,
+    verification: Verification & { readonly workspaceId: WorkspaceId },
+  ): Promise<VerificationOutcome | undefined> {
+    const request = { address: undefined, verifications: [verification], name: undefined };
+    const caller = { digest: undefined, caller: userId };
+    const { outcome } = await this.#enqueue({ ...request, ...caller, isProbe: false });
+    return outcome;
+  }
+
+  #identify(digest: string): Pick<PendingVerification, "digest" | "caller"> {
+    return { digest, caller: this.#keys.ownerOf(digest) ?? digest };
   }
 
   /** The digest of a token that can be a key. Only well-formed keys are remembered. */
@@ -128,10 +147,12 @@ export class Verifier {
     return this.#keys.hasApiKey(digest) || isWellFormedApiKey(token) ? digest : undefined;
   }
 
-  #enqueue(digest: string, request: VerificationRequest, isProbe: boolean): Promise<VerifierAnswer> {
+  #enqueue(
+    request: VerificationRequest & Pick<PendingVerification, "digest" | "caller" | "isProbe">,
+  ): Promise<VerifierAnswer> {
+    const { digest, caller } = request;
     // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
-    const isKnown = this.#keys.hasApiKey(digest);
-    const caller = this.#keys.ownerOf(digest) ?? digest;
+    const isKnown = digest === undefined || this.#keys.hasApiKey(digest);
     const count = request.verifications.length;
     const ofCaller = this.#pendingOfCaller.get(caller) ?? { requests: 0, verifications: 0 };
     if (
@@ -147,9 +168,6 @@ export class Verifier {
     return new Promise((answer) => {
       this.#scheduler.add({
         ...request,
-        digest,
-        isProbe,
-        caller,
         answer: (verdict) => {
           ofCaller.requests -= 1;
           ofCaller.verifications -= count;
@@ -178,7 +196,7 @@ export class Verifier {
     const isolated = new Set(
       this.#isolation.isEmpty(performance.now())
         ? []
-        : chosen.filter(({ digest }) => this.#isolation.has(digest)),
+        : chosen.filter(({ digest }) => digest !== undefined && this.#isolation.has(digest)),
     );
     await this.#connection.use(async (client) => {
       // The others are answered first, because requests of isolated keys may fail or find their rows locked.
@@ -260,7 +278,7 @@ export class Verifier {
         .filter(({ pending }) => !pending.isAnswered)
         .map((request) => ({ ...request, name: request.pending.name }));
     } catch (error) {
-      if (requests.length === 1) this.#isolate(requests.map(({ digest }) => digest));
+      if (requests.length === 1) this.#isolate(requests.flatMap(({ digest }) => digest ?? []));
       throw await rollBack(client, error);
     } finally {
       this.#connection.noteProgress();

@@ -1,29 +1,13 @@
 import { listIssuedKeys as list } from "@latchkey/db/issued-keys";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
-import { maxLength } from "@latchkey/limits";
-import { z } from "zod";
 import { getKeyspace } from "../../domain/keyspaces.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { externalId, issuedPermission } from "../../issued-key-fields.ts";
-import { listQuery, pageOf, readPage, searchFilter, toPage } from "../../lists.ts";
-import { issuedKey, issuedKeyStatus, presentIssuedKey } from "../../presenters/issued-key.ts";
+import { issuedKeyFilter } from "../../issued-key-filter.ts";
+import { listQuery, pageOf, readPage, toPage } from "../../lists.ts";
+import { issuedKey, presentIssuedKey } from "../../presenters/issued-key.ts";
 import { keyspaceParams } from "../../schemas.ts";
 
-const query = listQuery(["createdAt", "name"]).extend({
-  name: searchFilter.meta({ description: "Only keys whose name starts with this text. Case-insensitive." }),
-  externalId: externalId.optional().meta({ description: "Only keys of this consumer." }),
-  status: issuedKeyStatus.optional().meta({ description: "Only keys with this status." }),
-  start: z
-    .string()
-    .min(1, "must not be empty")
-    .max(maxLength.keyspacePrefix + 7)
-    .regex(/^[0-9A-Za-z_]+$/, "must be the first characters of a secret")
-    .optional()
-    .meta({ description: "Only keys whose secret starts with these characters.", example: "sk_live_4fTq" }),
-  permission: issuedPermission.optional().meta({
-    description: "Only keys with this permission in their list. A wildcard doesn't match other permissions.",
-  }),
-});
+const query = listQuery(["createdAt", "name"]).extend(issuedKeyFilter);
 
 export const listIssuedKeys = defineEndpoint({
   method: "GET",

@@ -4,6 +4,7 @@ import {
   parseServiceAccountsSearch,
 } from "../../features/api-keys/service-accounts/service-accounts-search.ts";
 import { parseAuditLogSearch } from "../../features/audit-log/audit-log-search.ts";
+import { parseIssuedKeysSearch, parseKeyspacesSearch } from "../../features/keyspaces/keyspaces-search.ts";
 import { parseInvitationsSearch } from "../../features/members/invitations-search.ts";
 import { parseMembersSearch } from "../../features/members/members-search.ts";
 import { membersQuery } from "../../features/members/use-members.ts";
@@ -48,6 +49,29 @@ const workspaceKeysRoute = createRoute({
   component: lazyRouteComponent(
     () => import("../../features/workspace-keys/workspace-keys-page.tsx"),
     "WorkspaceKeysPage",
+  ),
+});
+
+const keyspacesRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces",
+  validateSearch: parseKeyspacesSearch,
+  component: lazyRouteComponent(() => import("../../features/keyspaces/keyspaces-page.tsx"), "KeyspacesPage"),
+});
+
+const keyspaceRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId",
+  validateSearch: parseIssuedKeysSearch,
+  component: lazyRouteComponent(() => import("../../features/keyspaces/keyspace-page.tsx"), "KeyspacePage"),
+});
+
+const issuedKeyRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/keys/$keyId",
+  component: lazyRouteComponent(
+    () => import("../../features/keyspaces/issued-key-page.tsx"),
+    "IssuedKeyPage",
   ),
 });
 
@@ -124,6 +148,9 @@ const settingsRoute = createRoute({
 export const workspaceRoutes = workspaceRoute.addChildren([
   overviewRoute,
   workspaceKeysRoute,
+  keyspacesRoute,
+  keyspaceRoute,
+  issuedKeyRoute,
   membersRoute,
   invitationsRoute,
   serviceAccountsRoute,

@@ -4,7 +4,9 @@ import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
 import { findHomeWorkspace } from "../../server/remembered-workspace.ts";
 import { trpc } from "../../server/trpc.ts";
+import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { ApiKeyForm } from "./api-key-form.tsx";
+import { ApiKeySecretDialog } from "./api-key-secret-dialog.tsx";
 import {
   changeTemplate,
   suggestedRestrictions,
@@ -12,7 +14,6 @@ import {
   templates,
 } from "./restrictions/restriction-values.ts";
 import { useRestrictionForm } from "./restrictions/use-restriction-form.ts";
-import { SecretDialog, type SecretFormProps } from "./secret-dialog.tsx";
 
 interface NewApiKeyDialogProps {
   /** The service account that owns the key; undefined for the user. */
@@ -32,7 +33,7 @@ export function NewApiKeyDialog({ serviceAccount, isOpen, onClose }: NewApiKeyDi
   const isSaving =
     useIsMutating({ mutationKey: trpc.serviceAccounts.createKey.mutationKey() }) > 0 || isSavingOwn;
   return (
-    <SecretDialog
+    <ApiKeySecretDialog
       isOpen={isOpen}
       isBusy={isSaving}
       title="New API key"

@@ -8,11 +8,12 @@ import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { OverlapFields } from "../../ui/overlap-fields.tsx";
+import { type OverlapValues, overlapRules, readOverlapSeconds } from "../../ui/overlap-values.ts";
 import { Quoted } from "../../ui/quoted.tsx";
+import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
-import { OverlapFields } from "./overlap-fields.tsx";
-import { type OverlapValues, overlapRules, readOverlapSeconds } from "./overlap-values.ts";
-import { SecretDialog, type SecretFormProps } from "./secret-dialog.tsx";
+import { ApiKeySecretDialog } from "./api-key-secret-dialog.tsx";
 
 interface RotateDialogProps {
   readonly apiKey: ApiKey;
@@ -24,7 +25,7 @@ interface RotateDialogProps {
 export function RotateDialog({ apiKey, isOpen, onClose }: RotateDialogProps): ReactElement {
   const isRotating = useIsMutating({ mutationKey: trpc.apiKeys.rotate.mutationKey() }) > 0;
   return (
-    <SecretDialog
+    <ApiKeySecretDialog
       isOpen={isOpen}
       isBusy={isRotating}
       title={

@@ -2,7 +2,7 @@ import type { ApiKey, KeySettings, SessionWorkspace } from "../../../server/trpc
 import { formatCount } from "../../../ui/count.ts";
 import { describeLimit as describeSetLimit } from "../../../ui/describe-limits.ts";
 import { describeExactly } from "../../../ui/elapsed.ts";
-import { lifetimes } from "./lifetimes.ts";
+import { lifetimes } from "../../../ui/lifetimes.ts";
 
 const list = new Intl.ListFormat("en");
 

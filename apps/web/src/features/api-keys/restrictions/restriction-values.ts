@@ -1,8 +1,8 @@
 import { restrictionLimits } from "@latchkey/limits";
 import type { ApiKey, KeySettings, Permission } from "../../../server/trpc.ts";
 import { formatCount } from "../../../ui/count.ts";
-import { describeInvalidRanges } from "./ip-range-lines.ts";
-import type { lifetimes } from "./lifetimes.ts";
+import { describeInvalidRanges } from "../../../ui/ip-range-lines.ts";
+import type { lifetimes } from "../../../ui/lifetimes.ts";
 
 /** The rate limit windows that have a name, by length in seconds. */
 export const namedWindows = { "1": "second", "60": "minute", "3600": "hour", "86400": "day" } as const;

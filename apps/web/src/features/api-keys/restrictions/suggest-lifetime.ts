@@ -1,5 +1,5 @@
 import type { ViolatedPolicy } from "../../../server/trpc.ts";
-import { lifetimes } from "./lifetimes.ts";
+import { lifetimes } from "../../../ui/lifetimes.ts";
 
 const secondsPerDay = 86_400;
 

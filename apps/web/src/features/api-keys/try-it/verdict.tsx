@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { RequestVerdict } from "../../../server/trpc.ts";
 import { formatCount } from "../../../ui/count.ts";
-import classes from "./verdict.module.css";
+import classes from "../../../ui/verdict.module.css";
 
 const statusLabels: Readonly<Record<number, string>> = {
   200: "Allowed",

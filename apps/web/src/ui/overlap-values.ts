@@ -1,5 +1,5 @@
 import { maxOverlapSeconds } from "@latchkey/limits";
-import { formatCount } from "../../ui/count.ts";
+import { formatCount } from "./count.ts";
 
 /** The overlaps to choose from, by length in seconds, and a custom overlap. */
 export const overlapChoices = [

@@ -1,9 +1,9 @@
 import { type ReactElement, type ReactNode, useState } from "react";
-import { FormDialog } from "../../ui/form-dialog.tsx";
-import { NewSecret } from "./new-secret.tsx";
+import { FormDialog } from "./form-dialog.tsx";
+import { NewSecret, type SecretKind } from "./new-secret.tsx";
 
 export interface CreatedSecret {
-  /** The name of the key. */
+  /** The name of the key; empty for none. */
   readonly name: string;
   /**
    * The secret. It is stored only in the state of the dialog, so that closing or reloading discards
@@ -12,11 +12,12 @@ export interface CreatedSecret {
   readonly secret: string;
 }
 
-interface SecretDialogProps {
+export interface SecretDialogProps {
   readonly isOpen: boolean;
   /** Whether the request that creates the secret is in progress. */
   readonly isBusy: boolean;
   readonly title: ReactNode;
+  readonly kind: SecretKind;
   readonly onClose: () => void;
   /** Renders the form that creates the secret. */
   readonly form: (props: SecretFormProps) => ReactElement;
@@ -28,7 +29,8 @@ export interface SecretFormProps {
 }
 
 /** Shows a form, and then the secret that it created, once. */
-export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDialogProps): ReactElement {
+export function SecretDialog(props: SecretDialogProps): ReactElement {
+  const { isOpen, isBusy, title, kind, onClose, form } = props;
   const [created, setCreated] = useState<CreatedSecret>();
   const close = () => {
     onClose();
@@ -43,7 +45,11 @@ export function SecretDialog({ isOpen, isBusy, title, onClose, form }: SecretDia
       size={created ? 640 : 520}
       onClose={close}
     >
-      {created ? <NewSecret {...created} onDone={close} /> : form({ onCreated: setCreated, onCancel: close })}
+      {created ? (
+        <NewSecret {...created} kind={kind} onDone={close} />
+      ) : (
+        form({ onCreated: setCreated, onCancel: close })
+      )}
     </FormDialog>
   );
 }

@@ -1,40 +1,53 @@
 import { Button, Group, Textarea } from "@mantine/core";
-import { useSuspenseQuery } from "@tanstack/react-query";
-import { type ReactElement, useContext } from "react";
-import { trpc } from "../../server/trpc.ts";
-import { CodeLine } from "../../ui/code-line.tsx";
-import { CopyButton } from "../../ui/copy-button.tsx";
-import { curlLine } from "../../ui/curl-line.ts";
-import { CurrentCloseGuard, useUncopiedSecrets } from "../../ui/uncopied-secrets.ts";
+import { type ReactElement, type ReactNode, useContext } from "react";
+import { CodeLine } from "./code-line.tsx";
+import { CopyButton } from "./copy-button.tsx";
 import classes from "./new-secret.module.css";
+import { CurrentCloseGuard, useUncopiedSecrets } from "./uncopied-secrets.ts";
+
+/** What a secret belongs to, and the command to try it. */
+export interface SecretKind {
+  /** Such as "API key". */
+  readonly noun: string;
+  readonly commandTitle: string;
+  /** A line below the command. */
+  readonly commandHelp?: ReactNode;
+  readonly command: (secret: string) => string;
+}
 
 interface NewSecretProps {
+  /** Empty for none. */
   readonly name: string;
+  readonly kind: SecretKind;
   readonly secret: string;
   readonly onDone: () => void;
 }
 
 /** Shows a new secret, which can't be shown again. */
-export function NewSecret({ name, secret, onDone }: NewSecretProps): ReactElement {
+export function NewSecret({ name, secret, kind, onDone }: NewSecretProps): ReactElement {
   const { attempt } = useContext(CurrentCloseGuard);
   const secrets = useUncopiedSecrets([name]);
   const isCopied = secrets.uncopiedCount === 0;
   const onCopied = () => secrets.onCopied(name);
-  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  const { noun, commandTitle, commandHelp, command } = kind;
   return (
     <div className={classes.secret}>
       <p className={classes.words}>
-        Copy the API key{" "}
-        <strong>
-          <bdi>{name}</bdi>
-        </strong>{" "}
+        Copy the {noun}{" "}
+        {name !== "" && (
+          <>
+            <strong>
+              <bdi>{name}</bdi>
+            </strong>{" "}
+          </>
+        )}
         now, and store it like a password. It won’t be shown again.
       </p>
       <div className={classes.field}>
         <Textarea
           className={classes.input}
           classNames={{ input: classes.text ?? "" }}
-          label="API key"
+          label={capitalize(noun)}
           value={secret}
           readOnly
           autosize
@@ -45,7 +58,7 @@ export function NewSecret({ name, secret, onDone }: NewSecretProps): ReactElemen
         />
         <CopyButton
           text={secret}
-          label="Copy API key"
+          label={`Copy ${noun}`}
           hasText
           isPrimary={!isCopied}
           hasAutofocus
@@ -53,8 +66,9 @@ export function NewSecret({ name, secret, onDone }: NewSecretProps): ReactElemen
         />
       </div>
       <div>
-        <p className={classes.label}>Try it</p>
-        <CodeLine code={curlLine(instance.baseUrl, secret)} copyLabel="Copy command" onCopied={onCopied} />
+        <p className={classes.label}>{commandTitle}</p>
+        <CodeLine code={command(secret)} copyLabel="Copy command" onCopied={onCopied} />
+        {commandHelp && <p className={classes.help}>{commandHelp}</p>}
       </div>
       <Group justify="space-between" gap={8} wrap="nowrap">
         <p className={classes.warning} role="alert">
@@ -67,4 +81,8 @@ export function NewSecret({ name, secret, onDone }: NewSecretProps): ReactElemen
       </Group>
     </div>
   );
+}
+
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,7 +1,7 @@
 import { Select, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import type { ReactElement } from "react";
-import { Choice, Choices } from "../../ui/choice.tsx";
+import { Choice, Choices } from "./choice.tsx";
 import classes from "./overlap-fields.module.css";
 import { type OverlapValues, overlapChoices, overlapUnits } from "./overlap-values.ts";
 

@@ -1,0 +1,113 @@
+// Keyspaces and issued keys in the web app.
+import { decodeId } from "@latchkey/db/ids";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addTeam, join, type Team } from "./team.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+async function addKeyspace({ id: workspaceId, owner: { client } }: Team) {
+  const fields = { name: "Production", prefix: "sk_live" };
+  const { id } = await client.keyspaces.create.mutate({ workspaceId, fields });
+  return { workspaceId, keyspaceId: id };
+}
+
+test("lists keyspaces that match, with their number", async () => {
+  const team = await addTeam(app);
+  const { workspaceId } = await addKeyspace(team);
+  const { keyspaces } = team.owner.client;
+  for (const name of ["Staging", "Test"])
+    await keyspaces.create.mutate({ workspaceId, fields: { name, prefix: "sk_test" } });
+  const list = async (input: object) => {
+    const { items, total } = await keyspaces.list.query({ workspaceId, ...input });
+    return [items.map(({ name }) => name), total];
+  };
+  expect(await list({ sort: "-name" })).toEqual([["Test", "Staging", "Production"], 3]);
+  expect(await list({ search: "SK_TEST", sort: "name" })).toEqual([["Staging", "Test"], 2]);
+  expect(await list({ status: "disabled" })).toEqual([[], 0]);
+});
+
+test("rejects an edit of a keyspace and of a key that changed in the meantime", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  const { keyspaces, issuedKeys } = team.owner.client;
+  await keyspaces.update.mutate({ ...path, version: 1, changes: { isDisabled: true } });
+  await expect(
+    keyspaces.update.mutate({ ...path, version: 1, changes: { name: "Late" } }),
+  ).rejects.toMatchObject({ data: { code: "PRECONDITION_FAILED" } });
+  const { id } = await issuedKeys.create.mutate({ ...path, fields: {} });
+  await issuedKeys.update.mutate({ ...path, id, version: 1, changes: { isDisabled: true } });
+  await expect(
+    issuedKeys.update.mutate({ ...path, id, version: 1, changes: { name: "Late" } }),
+  ).rejects.toMatchObject({ data: { code: "PRECONDITION_FAILED" } });
+});
+
+test("filters the keys of a keyspace, in pages", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  const { issuedKeys } = team.owner.client;
+  const issue = async (fields: object) => await issuedKeys.create.mutate({ ...path, fields });
+  const acme = await issue({ name: "Acme", externalId: "acme", permissions: ["documents.read"] });
+  for (let number = 10; number < 22; number += 1) await issue({ name: `Globex ${number}` });
+  const list = async (input: object) => {
+    const { items } = await issuedKeys.list.query({ ...path, ...input });
+    return items.map(({ name }) => name);
+  };
+  expect(await list({ externalId: "acme" })).toEqual(["Acme"]);
+  expect(await list({ permission: "documents.read", status: "active" })).toEqual(["Acme"]);
+  expect(await list({ start: acme.start })).toEqual(["Acme"]);
+  const first = await issuedKeys.list.query({ ...path, name: "glo", sort: "-name", pageSize: 10 });
+  expect(first.items[0]?.name).toBe("Globex 21");
+  const cursor = first.nextCursor ?? "";
+  expect(await list({ name: "glo", sort: "-name", pageSize: 10, cursor })).toEqual([
+    "Globex 11",
+    "Globex 10",
+  ]);
+});
+
+test("verifies a pasted key for a member, spends only the cost, and counts no API key's use", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  const { client } = await join(app, team, "member");
+  const { key, id } = await team.owner.client.issuedKeys.create.mutate({
+    ...path,
+    fields: { credits: { remaining: 5 }, permissions: ["documents.*"], ipRanges: ["203.0.113.0/24"] },
+  });
+  const verify = async (input: object) => {
+    const { code, credits } = await client.issuedKeys.verify.mutate({ ...path, key, ...input });
+    return [code, credits?.remaining];
+  };
+  const clientIp = "203.0.113.7";
+  expect(await verify({})).toEqual(["FORBIDDEN", 5]);
+  expect(await verify({ clientIp, permissions: "documents.read OR admin" })).toEqual(["VALID", 5]);
+  expect(await verify({ clientIp, permissions: "admin" })).toEqual(["INSUFFICIENT_PERMISSIONS", 5]);
+  expect(await verify({ clientIp, cost: 3 })).toEqual(["VALID", 2]);
+  expect(await verify({ clientIp, cost: 3 })).toEqual(["USAGE_EXCEEDED", 2]);
+  const { usageCount } = await client.issuedKeys.get.query({ ...path, id });
+  expect(usageCount).toBe(1);
+  const { rows } = await sql<{ uses: number }>`
+    select coalesce(sum(use_count), 0)::integer as uses from key_counters join api_keys on id = key_id
+    where user_id in (select user_id from members where workspace_id = ${decodeId("workspace", team.id)})`.execute(
+    app.owner,
+  );
+  expect(rows).toEqual([{ uses: 0 }]);
+  await expect(verify({ clientIp, permissions: "documents.read AND" })).rejects.toMatchObject({
+    data: { code: "BAD_REQUEST", issues: [{ path: "permissions" }] },
+  });
+});
+
+test("verifies no key of another keyspace, and no API key", async () => {
+  const team = await addTeam(app);
+  const [path, other] = [await addKeyspace(team), await addKeyspace(team)];
+  const { issuedKeys } = team.owner.client;
+  const { key } = await issuedKeys.create.mutate({ ...other, fields: {} });
+  const codeOf = async (text: string) => (await issuedKeys.verify.mutate({ ...path, key: text })).code;
+  expect(await codeOf(key)).toBe("NOT_FOUND");
+  expect(await codeOf(team.owner.secret)).toBe("NOT_FOUND");
+  expect(await codeOf("no key at all")).toBe("NOT_FOUND");
+});

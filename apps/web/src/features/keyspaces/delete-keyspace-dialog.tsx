@@ -1,0 +1,96 @@
+import { Modal, Skeleton } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useIsMutating, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
+import { ConfirmActions } from "../../ui/confirm-actions.tsx";
+import { countOf } from "../../ui/count.ts";
+import classes from "../../ui/dialog.module.css";
+import { Quoted } from "../../ui/quoted.tsx";
+import { LastUse } from "./last-use.tsx";
+
+interface DeleteKeyspaceDialogProps {
+  readonly workspace: SessionWorkspace;
+  readonly keyspace: Keyspace;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Explains which keys stop working before a keyspace is deleted. */
+export function DeleteKeyspaceDialog(props: DeleteKeyspaceDialogProps): ReactElement {
+  const { keyspace, isOpen, onClose } = props;
+  const isDeleting = useIsMutating({ mutationKey: trpc.keyspaces.delete.mutationKey() }) > 0;
+  return (
+    <Modal
+      opened={isOpen}
+      {...closeUnlessBusy(isDeleting, onClose)}
+      title={
+        <>
+          Delete <Quoted>{keyspace.name}</Quoted>?
+        </>
+      }
+      size={480}
+    >
+      <Confirmation {...props} />
+    </Modal>
+  );
+}
+
+function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProps): ReactElement {
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
+  const preview = useQuery(trpc.keyspaces.previewDeletion.queryOptions(path, { staleTime: 0 }));
+  const remove = useMutation(
+    trpc.keyspaces.delete.mutationOptions({
+      onSuccess: async () => {
+        onClose();
+        await navigate({ to: "/w/$slug/keyspaces", params: { slug: workspace.slug } });
+        await queryClient.invalidateQueries({ queryKey: trpc.keyspaces.list.pathKey() });
+        notifications.show({
+          message: (
+            <>
+              <Quoted>{keyspace.name}</Quoted> was deleted. None of its keys is valid.
+            </>
+          ),
+        });
+      },
+    }),
+  );
+  const error = remove.error ?? preview.error;
+  const impact = preview.data;
+  return (
+    <>
+      <p className={classes.words}>
+        {!impact
+          ? "Its keys are not valid from the next request on. This can’t be undone."
+          : impact.keyCount === 0
+            ? "The keyspace has no keys. This can’t be undone."
+            : `${describeKeys(impact.keyCount)} from the next request on, on every service that verifies them. This can’t be undone.`}
+      </p>
+      <dl className={classes.facts}>
+        <dt>Keys</dt>
+        <dd>{impact ? countOf(impact.keyCount, "key", "keys") : <Skeleton h={20} w={80} />}</dd>
+        <dt>Last use</dt>
+        <dd>
+          {impact ? <LastUse at={impact.lastUsedAt} /> : <Skeleton h={20} w={200} />}
+          {impact?.isPartial && " of the newest 10,000 keys"}
+        </dd>
+      </dl>
+      <ConfirmActions
+        action="Delete keyspace"
+        failure={error ? describeFailure(error) : undefined}
+        isBusy={remove.isPending}
+        onCancel={onClose}
+        onConfirm={() => remove.mutate(path)}
+      />
+    </>
+  );
+}
+
+function describeKeys(count: number): string {
+  return count === 1 ? "1 key stops working" : `${countOf(count, "key", "keys")} stop working`;
+}

@@ -1,0 +1,43 @@
+import type { VerificationResult } from "../../server/trpc.ts";
+
+type Code = VerificationResult["code"];
+
+interface CodeDescription {
+  readonly explanation: string;
+  readonly outcome: "admitted" | "limited" | "rejected" | "unknown";
+}
+
+const descriptions = {
+  VALID: { explanation: "The key is valid for this request.", outcome: "admitted" },
+  NOT_FOUND: {
+    explanation:
+      "This keyspace has no such key. It was deleted, or it belongs to another keyspace, or its text is incomplete.",
+    outcome: "unknown",
+  },
+  DISABLED: { explanation: "The key or its keyspace is disabled.", outcome: "rejected" },
+  EXPIRED: {
+    explanation: "The key has expired. Change its expiry to make it valid again.",
+    outcome: "rejected",
+  },
+  FORBIDDEN: {
+    explanation: "The key has IP ranges, and the IP address is missing or in none of them.",
+    outcome: "rejected",
+  },
+  INSUFFICIENT_PERMISSIONS: {
+    explanation: "The key’s permissions don’t satisfy the query.",
+    outcome: "rejected",
+  },
+  RATE_LIMITED: {
+    explanation: "A rate limit has too little left for this cost. Nothing was spent.",
+    outcome: "limited",
+  },
+  USAGE_EXCEEDED: {
+    explanation: "The key has too few credits for this cost. Nothing was spent.",
+    outcome: "rejected",
+  },
+} as const satisfies Record<Code, CodeDescription>;
+
+/** What a code of a verification means. */
+export function describeCode(code: Code): CodeDescription {
+  return descriptions[code];
+}

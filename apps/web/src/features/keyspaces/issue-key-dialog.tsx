@@ -1,0 +1,61 @@
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { type Keyspace, trpc } from "../../server/trpc.ts";
+import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
+import { IssuedKeyForm } from "./issued-key-form.tsx";
+import { valuesOfNewKey } from "./issued-key-values.ts";
+import { IssuedSecretDialog } from "./issued-secret-dialog.tsx";
+
+interface IssueKeyDialogProps {
+  readonly workspaceId: string;
+  readonly keyspace: Keyspace;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Issues a key, then shows its secret once. */
+export function IssueKeyDialog(props: IssueKeyDialogProps): ReactElement {
+  const { isOpen, onClose } = props;
+  const isIssuing = useIsMutating({ mutationKey: trpc.issuedKeys.create.mutationKey() }) > 0;
+  return (
+    <IssuedSecretDialog
+      isOpen={isOpen}
+      isBusy={isIssuing}
+      title="Issue a key"
+      onClose={onClose}
+      form={(formProps) => <Form {...props} {...formProps} />}
+    />
+  );
+}
+
+/** Unmounts when the key is issued, so that its mutation, whose response has the secret, is garbage collected. */
+function Form({
+  workspaceId,
+  keyspace,
+  onCreated,
+  onCancel,
+}: IssueKeyDialogProps & SecretFormProps): ReactElement {
+  const queryClient = useQueryClient();
+  const create = useMutation(
+    trpc.issuedKeys.create.mutationOptions({
+      // The response contains the secret and must not stay in the mutation cache.
+      gcTime: 0,
+      onSuccess: ({ name, key }) => {
+        onCreated({ name, secret: key });
+        void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
+        void queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
+      },
+    }),
+  );
+  return (
+    <IssuedKeyForm
+      initialValues={valuesOfNewKey(keyspace)}
+      defaultLifetimeDays={keyspace.defaultLifetimeDays}
+      action="Issue key"
+      error={create.error}
+      isBusy={create.isPending}
+      onSubmit={(fields) => create.mutate({ workspaceId, keyspaceId: keyspace.id, fields })}
+      onCancel={onCancel}
+    />
+  );
+}

@@ -1,0 +1,136 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { IssuedKey } from "../../server/trpc.ts";
+import { formatCount } from "../../ui/count.ts";
+import type { DataColumn } from "../../ui/data-column.ts";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
+import { ExpiryDate } from "../../ui/expiry-date.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { StatusBadges } from "../../ui/status-badge.tsx";
+import { useNow } from "../../ui/use-now.ts";
+import { describeIssuedStatus } from "./keyspace-status.ts";
+import classes from "./keyspaces.module.css";
+
+/** The columns of the keys of a keyspace. */
+export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>, ...DataColumn<IssuedKey>[]] {
+  return [
+    {
+      id: "name",
+      label: "Key",
+      order: "name",
+      minWidth: 200,
+      grow: 2,
+      rank: 0,
+      cell: (issuedKey) => <Name slug={slug} issuedKey={issuedKey} />,
+    },
+    {
+      id: "status",
+      label: "Status",
+      minWidth: 148,
+      grow: 0,
+      rank: 1,
+      cell: (issuedKey) => <IssuedKeyStatus issuedKey={issuedKey} />,
+    },
+    {
+      id: "consumer",
+      label: "Consumer",
+      minWidth: 136,
+      rank: 2,
+      cell: ({ externalId }) =>
+        externalId === null ? <EmptyCell /> : <span title={externalId}>{externalId}</span>,
+    },
+    {
+      id: "permissions",
+      label: "Permissions",
+      minWidth: 160,
+      isWide: true,
+      rank: 6,
+      cell: ({ permissions }) => {
+        const text = permissions.join(", ");
+        return text === "" ? (
+          <EmptyCell />
+        ) : (
+          <span className={classes.mono} title={text}>
+            {text}
+          </span>
+        );
+      },
+    },
+    {
+      id: "credits",
+      label: "Credits",
+      minWidth: 100,
+      grow: 0,
+      isNumeric: true,
+      rank: 7,
+      isHiddenByDefault: true,
+      cell: ({ credits }) => (credits ? formatCount(credits.remaining) : <EmptyCell />),
+    },
+    {
+      id: "lastUsedAt",
+      label: "Last used",
+      isTime: true,
+      minWidth: 112,
+      grow: 0,
+      rank: 3,
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? "Never" : <RelativeTime at={lastUsedAt} />),
+    },
+    {
+      id: "usageCount",
+      label: "Uses",
+      minWidth: 92,
+      grow: 0,
+      isNumeric: true,
+      rank: 4,
+      cell: ({ usageCount }) => formatCount(usageCount),
+    },
+    {
+      id: "expiresAt",
+      label: "Expires",
+      isTime: true,
+      minWidth: 128,
+      grow: 0,
+      rank: 8,
+      isHiddenByDefault: true,
+      cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,
+    },
+    {
+      id: "createdAt",
+      label: "Created",
+      isTime: true,
+      order: "createdAt",
+      minWidth: 112,
+      grow: 0,
+      rank: 5,
+      cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+    },
+  ];
+}
+
+interface NameProps {
+  readonly slug: string;
+  readonly issuedKey: IssuedKey;
+}
+
+function Name({ slug, issuedKey }: NameProps): ReactElement {
+  const { id, keyspaceId, name, start } = issuedKey;
+  const params = { slug, keyspaceId, keyId: id };
+  return (
+    <>
+      <Link
+        className={name === "" ? `${classes.name} ${classes.mono}` : classes.name}
+        title={name || undefined}
+        to="/w/$slug/keyspaces/$keyspaceId/keys/$keyId"
+        params={params}
+      >
+        {name || `${start}…`}
+      </Link>
+      {name !== "" && <code className={`${classes.second} ${classes.mono}`}>{start}…</code>}
+    </>
+  );
+}
+
+/** The status of a key, and anything that needs attention. */
+export function IssuedKeyStatus({ issuedKey }: Pick<NameProps, "issuedKey">): ReactElement {
+  return <StatusBadges statuses={describeIssuedStatus(issuedKey, useNow())} />;
+}

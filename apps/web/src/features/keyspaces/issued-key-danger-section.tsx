@@ -1,0 +1,144 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { notifications } from "@mantine/notifications";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactElement, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { type IssuedKey, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { formatCount } from "../../ui/count.ts";
+import rowClasses from "../../ui/danger-rows.module.css";
+import dialogClasses from "../../ui/dialog.module.css";
+import { Quoted } from "../../ui/quoted.tsx";
+import sectionClasses from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
+import { titleOfKey } from "./keyspace-status.ts";
+import { LastUse } from "./last-use.tsx";
+import { useIssuedKeyDisabling } from "./use-issued-key-change.ts";
+
+interface DangerSectionProps {
+  readonly workspace: SessionWorkspace;
+  readonly issuedKey: IssuedKey;
+}
+
+/** The actions that disable, enable and delete a key. */
+export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionProps): ReactElement {
+  const navigate = useNavigate();
+  const queryClient = useQueryClient();
+  const [isDisableOpen, disabling] = useDisclosure(false);
+  const [isDeleteOpen, deletion] = useDisclosure(false);
+  const { id, keyspaceId, isDisabled } = issuedKey;
+  // What the dialog does, which stays the same while it closes after the change.
+  const [isEnabling, setIsEnabling] = useState(isDisabled);
+  const change = useIssuedKeyDisabling(workspace.id, issuedKey, disabling.close);
+  const remove = useMutation(
+    trpc.issuedKeys.delete.mutationOptions({
+      onSuccess: async () => {
+        const params = { slug: workspace.slug, keyspaceId };
+        await navigate({ to: "/w/$slug/keyspaces/$keyspaceId", params });
+        await queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
+        await queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
+        notifications.show({ message: "Key deleted. It is no longer valid." });
+      },
+    }),
+  );
+  return (
+    <Section title="Danger zone">
+      <div className={rowClasses.list}>
+        <div className={sectionClasses.danger}>
+          <p className={sectionClasses.words}>
+            <strong>{isDisabled ? "Enable this key" : "Disable this key"}</strong>
+            {isDisabled
+              ? "The key becomes valid again, with its current secret and settings."
+              : "The key is not valid until you enable it again. Its settings don’t change."}
+          </p>
+          <Button
+            variant="default"
+            flex="none"
+            onClick={() => {
+              setIsEnabling(isDisabled);
+              disabling.open();
+            }}
+          >
+            {isDisabled ? "Enable key" : "Disable key"}
+          </Button>
+        </div>
+        <div className={sectionClasses.danger}>
+          <p className={sectionClasses.words}>
+            <strong>Delete this key</strong>
+            The key stops working immediately. This can’t be undone.
+          </p>
+          <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
+            Delete key
+          </Button>
+        </div>
+      </div>
+      <ConfirmDialog
+        isOpen={isDisableOpen}
+        title={
+          <>
+            {isEnabling ? "Enable" : "Disable"} <Quoted>{titleOfKey(issuedKey)}</Quoted>?
+          </>
+        }
+        action={isEnabling ? "Enable key" : "Disable key"}
+        failure={change.failure}
+        isBusy={change.isSaving}
+        onCancel={disabling.close}
+        onClosed={change.reset}
+        onConfirm={() => change.setDisabled(!isEnabling)}
+      >
+        <p className={dialogClasses.words}>
+          {isEnabling
+            ? "Verifications of this key succeed again, on the next request."
+            : "Verifications of this key fail with DISABLED from the next request on, until you enable it again."}
+        </p>
+        <KeyFacts issuedKey={issuedKey} />
+      </ConfirmDialog>
+      <ConfirmDialog
+        isOpen={isDeleteOpen}
+        title={
+          <>
+            Delete <Quoted>{titleOfKey(issuedKey)}</Quoted>?
+          </>
+        }
+        action="Delete key"
+        failure={remove.error ? describeFailure(remove.error) : undefined}
+        isBusy={remove.isPending}
+        onCancel={deletion.close}
+        onClosed={remove.reset}
+        onConfirm={() => remove.mutate({ workspaceId: workspace.id, keyspaceId, id })}
+      >
+        <p className={dialogClasses.words}>
+          Verifications of this key fail with NOT_FOUND from the next request on. Other keys of the consumer
+          are not affected. This can’t be undone.
+        </p>
+        <KeyFacts issuedKey={issuedKey} />
+      </ConfirmDialog>
+    </Section>
+  );
+}
+
+function KeyFacts({ issuedKey }: Pick<DangerSectionProps, "issuedKey">): ReactElement {
+  const { start, externalId, lastUsedAt, usageCount } = issuedKey;
+  return (
+    <dl className={dialogClasses.facts}>
+      <dt>Key</dt>
+      <dd>
+        <code>{start}…</code>
+      </dd>
+      {externalId !== null && (
+        <>
+          <dt>Consumer</dt>
+          <dd>{externalId}</dd>
+        </>
+      )}
+      <dt>Last used</dt>
+      <dd>
+        <LastUse at={lastUsedAt} />
+      </dd>
+      <dt>Uses</dt>
+      <dd>{formatCount(usageCount)}</dd>
+    </dl>
+  );
+}

@@ -1,0 +1,121 @@
+import { Button, Group } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconPencil, IconRefresh } from "@tabler/icons-react";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { IssuedKey, SessionWorkspace } from "../../server/trpc.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
+import { LostAccess } from "../../ui/lost-access.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { DisabledBanner } from "./disabled-banner.tsx";
+import { IssuedKeyStatus } from "./issued-key-columns.tsx";
+import { IssuedKeyDangerSection } from "./issued-key-danger-section.tsx";
+import { DetailsSection, SecretsSection, SettingsSection } from "./issued-key-sections.tsx";
+import { KeyspaceFrame } from "./keyspace-frame.tsx";
+import { titleOfKey } from "./keyspace-status.ts";
+import { TryButton } from "./try-button.tsx";
+import { useIssuedKey, useKeyspace } from "./use-keyspaces.ts";
+
+const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/keys/$keyId");
+const editDialog = {
+  load: () => import("./edit-issued-key-dialog.tsx").then((module) => module.EditIssuedKeyDialog),
+  closed: { isOpen: false },
+};
+const rotateDialog = {
+  load: () => import("./rotate-issued-key-dialog.tsx").then((module) => module.RotateIssuedKeyDialog),
+  closed: { isOpen: false },
+};
+
+/** The page of an issued key. */
+export function IssuedKeyPage(): ReactElement {
+  const { workspace } = route.useRouteContext();
+  const { keyspaceId, keyId } = route.useParams();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  const query = useIssuedKey({ workspaceId: workspace.id, keyspaceId, id: keyId });
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
+  }
+  return (
+    // Remounts for another key, so that no state is kept.
+    <KeyspaceFrame key={keyId} workspace={workspace} noun="Key" query={query}>
+      {(issuedKey) => (
+        <Loaded
+          workspace={workspace}
+          issuedKey={issuedKey}
+          canManage={access.can("keys:manage")}
+          canVerify={access.can("keys:verify")}
+        />
+      )}
+    </KeyspaceFrame>
+  );
+}
+
+interface LoadedProps {
+  readonly workspace: SessionWorkspace;
+  readonly issuedKey: IssuedKey;
+  readonly canManage: boolean;
+  readonly canVerify: boolean;
+}
+
+function Loaded({ workspace, issuedKey, canManage, canVerify }: LoadedProps): ReactElement {
+  const { keyspaceId } = issuedKey;
+  const keyspace = useKeyspace({ workspaceId: workspace.id, keyspaceId }).data;
+  const [isEditOpen, edit] = useDisclosure(false);
+  const [isRotateOpen, rotation] = useDisclosure(false);
+  const dialogProps = { workspaceId: workspace.id, issuedKey };
+  return (
+    <>
+      <PageHeader
+        title={titleOfKey(issuedKey)}
+        parent={
+          <Link to="/w/$slug/keyspaces/$keyspaceId" params={{ slug: workspace.slug, keyspaceId }}>
+            {keyspace?.name ?? "Keyspace"}
+          </Link>
+        }
+        tags={<IssuedKeyStatus issuedKey={issuedKey} />}
+        explanation={
+          issuedKey.externalId === null ? (
+            "A key of your API that belongs to no consumer."
+          ) : (
+            <>
+              A key that you issued to <bdi>{issuedKey.externalId}</bdi>.
+            </>
+          )
+        }
+        action={
+          <Group gap={8}>
+            {canVerify && keyspace && <TryButton workspace={workspace} keyspace={keyspace} />}
+            {canManage && (
+              <>
+                <Button variant="default" leftSection={<IconPencil size={16} />} onClick={edit.open}>
+                  Edit
+                </Button>
+                <Button leftSection={<IconRefresh size={16} />} onClick={rotation.open}>
+                  Rotate
+                </Button>
+              </>
+            )}
+          </Group>
+        }
+      />
+      {keyspace?.isDisabled && (
+        <DisabledBanner>
+          <strong>The keyspace of this key is disabled.</strong> None of its keys is valid until the keyspace
+          is enabled.
+        </DisabledBanner>
+      )}
+      <SettingsSection workspace={workspace} issuedKey={issuedKey} />
+      <SecretsSection issuedKey={issuedKey} />
+      <DetailsSection issuedKey={issuedKey} />
+      {canManage && <IssuedKeyDangerSection workspace={workspace} issuedKey={issuedKey} />}
+      <LazyDialog source={editDialog} props={{ ...dialogProps, isOpen: isEditOpen, onClose: edit.close }} />
+      <LazyDialog
+        source={rotateDialog}
+        props={{ ...dialogProps, isOpen: isRotateOpen, onClose: rotation.close }}
+      />
+    </>
+  );
+}

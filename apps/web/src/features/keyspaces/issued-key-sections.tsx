@@ -1,0 +1,133 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement, ReactNode } from "react";
+import type { IssuedKey, SessionWorkspace } from "../../server/trpc.ts";
+import { CopyButton } from "../../ui/copy-button.tsx";
+import { formatCount } from "../../ui/count.ts";
+import { describeExactly } from "../../ui/elapsed.ts";
+import { EmptyCell } from "../../ui/empty-cell.tsx";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import rowClasses from "../../ui/rows.module.css";
+import sectionClasses from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
+import { useNow } from "../../ui/use-now.ts";
+import { describeCredits } from "./credits-values.ts";
+import classes from "./keyspaces.module.css";
+import { describeNamedLimit } from "./limit-values.ts";
+
+interface SectionProps {
+  readonly workspace: SessionWorkspace;
+  readonly issuedKey: IssuedKey;
+}
+
+/** What a key may do, and for whom. */
+export function SettingsSection({ workspace, issuedKey }: SectionProps): ReactElement {
+  const { externalId, permissions, expiresAt, ipRanges, limits, credits, meta, keyspaceId } = issuedKey;
+  return (
+    <Section title="Settings">
+      <dl className={sectionClasses.facts}>
+        <dt>Consumer</dt>
+        <dd>
+          {externalId === null ? (
+            <EmptyCell />
+          ) : (
+            <>
+              <Link
+                to="/w/$slug/keyspaces/$keyspaceId"
+                params={{ slug: workspace.slug, keyspaceId }}
+                search={{ consumer: externalId }}
+                title={`Show the keys of ${externalId}`}
+              >
+                {externalId}
+              </Link>
+              <CopyButton text={externalId} label="Copy external ID" />
+            </>
+          )}
+        </dd>
+        <dt>Permissions</dt>
+        <dd>
+          <Lines items={permissions} isCode />
+        </dd>
+        <dt>Expires</dt>
+        <dd>{expiresAt === null ? "Never" : describeExactly(new Date(expiresAt))}</dd>
+        <dt>IP ranges</dt>
+        <dd>{ipRanges ? <Lines items={ipRanges} isCode /> : "Any IP address"}</dd>
+        <dt>Rate limits</dt>
+        <dd>
+          <Lines items={limits.map(describeNamedLimit)} />
+        </dd>
+        <dt>Credits</dt>
+        <dd>{credits ? describeCredits(credits) : "Not limited"}</dd>
+        <dt>Metadata</dt>
+        <dd>
+          {Object.keys(meta).length === 0 ? (
+            <EmptyCell />
+          ) : (
+            <pre className={classes.json}>{JSON.stringify(meta, null, 2)}</pre>
+          )}
+        </dd>
+      </dl>
+    </Section>
+  );
+}
+
+function Lines({
+  items,
+  isCode,
+}: {
+  readonly items: readonly string[];
+  readonly isCode?: boolean;
+}): ReactNode {
+  if (items.length === 0) return <EmptyCell />;
+  return (
+    <span className={classes.lines}>
+      {items.map((item) => (isCode ? <code key={item}>{item}</code> : <span key={item}>{item}</span>))}
+    </span>
+  );
+}
+
+/** The secrets of a key that are valid: the current one, and old ones until their overlap ends. */
+export function SecretsSection({ issuedKey }: Pick<SectionProps, "issuedKey">): ReactElement {
+  const now = useNow();
+  const formerSecrets = issuedKey.formerSecrets.filter(({ goodUntil }) => new Date(goodUntil) > now);
+  return (
+    <Section title="Secrets">
+      <ul className={rowClasses.rows}>
+        <li className={rowClasses.row}>
+          <code className={classes.mono}>{issuedKey.start}…</code>
+          <span className={rowClasses.time}>Current</span>
+        </li>
+        {formerSecrets.map(({ start, retiredAt, goodUntil }) => (
+          <li key={start + retiredAt} className={rowClasses.row}>
+            <code className={classes.mono}>{start}…</code>
+            <span className={rowClasses.time}>
+              Replaced <RelativeTime at={retiredAt} />, valid until {describeExactly(new Date(goodUntil))}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  );
+}
+
+export function DetailsSection({ issuedKey }: Pick<SectionProps, "issuedKey">): ReactElement {
+  const { id, createdAt, lastUsedAt, usageCount } = issuedKey;
+  return (
+    <Section title="Details">
+      <dl className={sectionClasses.facts}>
+        <dt>ID</dt>
+        <dd>
+          <code>{id}</code>
+          <CopyButton text={id} label="Copy key ID" />
+        </dd>
+        <dt>Created</dt>
+        <dd>
+          <RelativeTime at={createdAt} />
+        </dd>
+        <dt>Last used</dt>
+        <dd>{lastUsedAt ? <RelativeTime at={lastUsedAt} /> : "Never"}</dd>
+        <dt>Uses</dt>
+        <dd>{formatCount(usageCount)}</dd>
+      </dl>
+    </Section>
+  );
+}

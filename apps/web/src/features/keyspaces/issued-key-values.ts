@@ -1,0 +1,119 @@
+import { issuedKeyLimits, maxLength } from "@latchkey/limits";
+import type { IssuedKey, IssuedKeyFields, Keyspace } from "../../server/trpc.ts";
+import { formatCount } from "../../ui/count.ts";
+import { describeLengthError } from "../../ui/describe-length-error.ts";
+import { describeInvalidRanges } from "../../ui/ip-range-lines.ts";
+import type { lifetimes } from "../../ui/lifetimes.ts";
+import { type CreditsValues, creditsRules, readCredits, toCredits } from "./credits-values.ts";
+import { type LimitValues, limitRules, readLimits, toLimits } from "./limit-values.ts";
+import { describePermissionError, readPermissions } from "./permission-lines.ts";
+
+/** The values of the form of an issued key. */
+export interface IssuedKeyValues extends CreditsValues {
+  readonly name: string;
+  readonly externalId: string;
+  /** One permission per line. */
+  readonly permissions: string;
+  /** "keep" for the current expiry, "default" for the lifetime that the keyspace sets. */
+  readonly expiry: "keep" | "default" | "never" | keyof typeof lifetimes | "date";
+  /** The value of a `datetime-local` input. */
+  readonly expiryDate: string;
+  /** One IP range per line. */
+  readonly ipRanges: string;
+  readonly limits: readonly LimitValues[];
+  /** A JSON object; empty for an empty one. */
+  readonly meta: string;
+}
+
+/** The values of a new key: the defaults of its keyspace. */
+export function valuesOfNewKey(keyspace: Keyspace): IssuedKeyValues {
+  return {
+    name: "",
+    externalId: "",
+    permissions: keyspace.defaultPermissions.join("\n"),
+    expiry: keyspace.defaultLifetimeDays === null ? "never" : "default",
+    expiryDate: "",
+    ipRanges: "",
+    limits: readLimits(keyspace.defaultLimits),
+    meta: "",
+    ...readCredits(keyspace.defaultCredits),
+  };
+}
+
+export function valuesOfKey(key: IssuedKey): IssuedKeyValues {
+  return {
+    name: key.name,
+    externalId: key.externalId ?? "",
+    permissions: key.permissions.join("\n"),
+    expiry: key.expiresAt === null ? "never" : "keep",
+    expiryDate: "",
+    ipRanges: key.ipRanges?.join("\n") ?? "",
+    limits: readLimits(key.limits),
+    meta: Object.keys(key.meta).length === 0 ? "" : JSON.stringify(key.meta, null, 2),
+    ...readCredits(key.credits),
+  };
+}
+
+const { maxMetaBytes, maxIpRanges } = issuedKeyLimits;
+
+/** Validates each field. Returns the error to show, or null if the value is valid. */
+export const issuedKeyRules = {
+  name: (name: string): string | null => describeLengthError(name.trim().length, maxLength.issuedKeyName),
+  externalId: (id: string): string | null => describeLengthError(id.trim().length, maxLength.externalId),
+  permissions: describePermissionError,
+  expiryDate: (date: string, { expiry }: IssuedKeyValues): string | null =>
+    // The server checks that the date is in the future, because the clock of a browser can be wrong.
+    expiry === "date" && Number.isNaN(new Date(date).getTime()) ? "Enter a date and a time." : null,
+  ipRanges: (text: string): string | null =>
+    describeInvalidRanges(text) ??
+    (readRanges(text).length > maxIpRanges ? `Include at most ${maxIpRanges} IP ranges.` : null),
+  limits: limitRules,
+  meta(text: string): string | null {
+    const value = parseMeta(text);
+    if (value === undefined) return 'Enter a JSON object, for example {"plan": "pro"}.';
+    const bytes = new TextEncoder().encode(JSON.stringify(value)).length;
+    return bytes <= maxMetaBytes
+      ? null
+      : `Use at most ${formatCount(maxMetaBytes)} bytes of JSON. You entered ${formatCount(bytes)}.`;
+  },
+  ...creditsRules,
+};
+
+/** Returns the fields as the API expects them, except for a default or unchanged expiry. @param now the current time. */
+export function fieldsOfKey(values: IssuedKeyValues, now: Date): IssuedKeyFields {
+  const ranges = readRanges(values.ipRanges);
+  const externalId = values.externalId.trim();
+  const { expiry } = values;
+  return {
+    name: values.name.trim(),
+    externalId: externalId === "" ? null : externalId,
+    permissions: readPermissions(values.permissions),
+    ...(expiry !== "keep" && expiry !== "default" && { expiresAt: readExpiry(values, now) }),
+    ipRanges: ranges.length > 0 ? ranges : null,
+    limits: toLimits(values.limits),
+    credits: toCredits(values),
+    meta: parseMeta(values.meta) ?? {},
+  };
+}
+
+function readExpiry({ expiry, expiryDate }: IssuedKeyValues, now: Date): string | null {
+  if (expiry === "never") return null;
+  const at = expiry === "date" ? new Date(expiryDate) : new Date(now.getTime() + Number(expiry) * 1_000);
+  return at.toISOString();
+}
+
+function readRanges(text: string): string[] {
+  return text.split(/[\s,]+/).filter((range) => range !== "");
+}
+
+/** Undefined if the text is not a JSON object. */
+function parseMeta(text: string): Record<string, unknown> | undefined {
+  if (text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as Record<string, unknown>) : undefined; // Checked above.
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,127 @@
+import { maxLength } from "@latchkey/limits";
+import { Button } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
+import { getRouteApi } from "@tanstack/react-router";
+import { type ReactElement, useMemo } from "react";
+import type { IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
+import { useGrowingList } from "../../server/use-growing-list.ts";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
+import { TextFilter } from "../../ui/text-filter.tsx";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { issuedKeyColumns } from "./issued-key-columns.tsx";
+import { cutSecret, defaultKeySort, type IssuedKeysSearch, keyStatusTitles } from "./keyspaces-search.ts";
+import { isIssuedPermission } from "./permission-lines.ts";
+import { useIssuedKeys } from "./use-keyspaces.ts";
+
+const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId");
+const nouns = ["key", "keys"] as const;
+const noFilters = { q: undefined, status: undefined, consumer: undefined, permission: undefined };
+
+interface IssuedKeysProps {
+  readonly workspace: SessionWorkspace;
+  readonly keyspace: Keyspace;
+  /** Absent if the user may not issue keys. */
+  readonly onIssue: (() => void) | undefined;
+}
+
+/** The keys of a keyspace. */
+export function IssuedKeys({ workspace, keyspace, onIssue }: IssuedKeysProps): ReactElement {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
+  const list = useGrowingList(useIssuedKeys(path, keyspace.prefix, search));
+  const navigation = useTableNavigation<IssuedKeysSearch>({ navigate, isSection: true });
+  const table = {
+    ...navigation,
+    change: (next: Parameters<typeof navigation.change>[0]) =>
+      navigation.change(next.q === undefined ? next : { ...next, q: cutSecret(next.q) }),
+  };
+  const columns = useMemo(() => issuedKeyColumns(workspace.slug), [workspace.slug]);
+  const { q, status, consumer, permission } = search;
+  const hasFilters = status !== undefined || consumer !== undefined || permission !== undefined;
+  const isFiltered = q !== undefined || hasFilters;
+  return (
+    <GrowingTable
+      label="Keys"
+      searchField={{ label: "Search keys", placeholder: "Search by name or first characters" }}
+      filters={
+        <>
+          <FilterSelect
+            label="Status"
+            anyLabel="Any status"
+            options={keyStatusTitles}
+            value={status}
+            onChoose={(status) => table.change({ status })}
+          />
+          <TextFilter
+            label="External ID"
+            maxLength={maxLength.externalId}
+            isComplete={() => true}
+            value={consumer}
+            onChoose={(consumer) => table.change({ consumer })}
+          />
+          <TextFilter
+            label="Permission"
+            maxLength={maxLength.issuedPermission}
+            isComplete={isIssuedPermission}
+            value={permission}
+            onChoose={(permission) => table.change({ permission })}
+          />
+        </>
+      }
+      list={list}
+      nouns={nouns}
+      total={isFiltered ? "uncounted" : keyspace.keyCount}
+      isFiltered={isFiltered}
+      failureTitle="Couldn’t load keys"
+      columns={columns}
+      isTall
+      idOf={idOf}
+      search={search}
+      navigation={table}
+      defaultSort={defaultKeySort}
+      onOpen={({ id }) =>
+        void navigate({
+          to: "/w/$slug/keyspaces/$keyspaceId/keys/$keyId",
+          params: { slug: workspace.slug, keyspaceId: keyspace.id, keyId: id },
+        })
+      }
+      empty={
+        isFiltered ? (
+          <NoMatch
+            noun="key"
+            search={q}
+            hasFilters={hasFilters}
+            level={3}
+            onClear={() => navigation.change(noFilters)}
+          >
+            Search covers the start of names and the first characters of keys. Filters match external IDs and
+            permissions exactly.
+          </NoMatch>
+        ) : (
+          <EmptyPanel
+            title="No keys yet"
+            level={3}
+            action={
+              onIssue && (
+                <Button leftSection={<IconPlus size={16} />} onClick={onIssue}>
+                  Issue the first key
+                </Button>
+              )
+            }
+          >
+            Issue a key to a consumer of your API. Your service verifies it with each request, and the result
+            says who sent it and what they may do.
+          </EmptyPanel>
+        )
+      }
+    />
+  );
+}
+
+function idOf({ id }: IssuedKey): string {
+  return id;
+}

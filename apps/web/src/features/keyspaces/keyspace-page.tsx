@@ -1,0 +1,132 @@
+import { Button, Group } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconPencil, IconPlus } from "@tabler/icons-react";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
+import { LostAccess } from "../../ui/lost-access.tsx";
+import { PageHeader } from "../../ui/page-header.tsx";
+import { Section } from "../../ui/section.tsx";
+import { StatusBadge } from "../../ui/status-badge.tsx";
+import { Tag } from "../../ui/tag.tsx";
+import { DisabledBanner } from "./disabled-banner.tsx";
+import { IssuedKeys } from "./issued-keys-section.tsx";
+import { KeyspaceFrame } from "./keyspace-frame.tsx";
+import { KeyspaceDangerSection, KeyspaceDetails } from "./keyspace-sections.tsx";
+import { describeKeyspaceStatus } from "./keyspace-status.ts";
+import classes from "./keyspaces.module.css";
+import { TryButton } from "./try-button.tsx";
+import { useKeyspace } from "./use-keyspaces.ts";
+
+const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId");
+const editDialog = {
+  load: () => import("./edit-keyspace-dialog.tsx").then((module) => module.EditKeyspaceDialog),
+  closed: { isOpen: false },
+};
+const issueDialog = {
+  load: () => import("./issue-key-dialog.tsx").then((module) => module.IssueKeyDialog),
+  closed: { isOpen: false },
+};
+
+/** A keyspace with its keys. */
+export function KeyspacePage(): ReactElement {
+  const { workspace } = route.useRouteContext();
+  const { keyspaceId } = route.useParams();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  const query = useKeyspace({ workspaceId: workspace.id, keyspaceId });
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
+  }
+  return (
+    // Remounts for another keyspace, so that no state is kept.
+    <KeyspaceFrame key={keyspaceId} workspace={workspace} noun="Keyspace" query={query}>
+      {(keyspace) => (
+        <Loaded
+          workspace={workspace}
+          keyspace={keyspace}
+          canManage={access.can("keyspaces:manage")}
+          canIssue={access.can("keys:manage")}
+          canVerify={access.can("keys:verify")}
+        />
+      )}
+    </KeyspaceFrame>
+  );
+}
+
+interface LoadedProps {
+  readonly workspace: SessionWorkspace;
+  readonly keyspace: Keyspace;
+  readonly canManage: boolean;
+  readonly canIssue: boolean;
+  readonly canVerify: boolean;
+}
+
+function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedProps): ReactElement {
+  const [isEditOpen, edit] = useDisclosure(false);
+  const [isIssueOpen, issuance] = useDisclosure(false);
+  const { prefix, environment, isDisabled } = keyspace;
+  return (
+    <>
+      <PageHeader
+        title={keyspace.name}
+        parent={
+          <Link to="/w/$slug/keyspaces" params={{ slug: workspace.slug }}>
+            Keyspaces
+          </Link>
+        }
+        tags={
+          <>
+            <StatusBadge {...describeKeyspaceStatus(keyspace)} />
+            {environment !== "" && <Tag>{environment}</Tag>}
+          </>
+        }
+        explanation={
+          <>
+            Its keys start with <code className={classes.mono}>{prefix}_</code>
+          </>
+        }
+        action={
+          <Group gap={8}>
+            {canVerify && <TryButton workspace={workspace} keyspace={keyspace} />}
+            {canManage && (
+              <Button variant="default" leftSection={<IconPencil size={16} />} onClick={edit.open}>
+                Edit
+              </Button>
+            )}
+            {canIssue && (
+              <Button leftSection={<IconPlus size={16} />} onClick={issuance.open}>
+                Issue key
+              </Button>
+            )}
+          </Group>
+        }
+      />
+      {isDisabled && (
+        <DisabledBanner>
+          <strong>This keyspace is disabled.</strong> None of its keys is valid until it is enabled.
+        </DisabledBanner>
+      )}
+      <Section title="Keys" isWide>
+        <IssuedKeys
+          workspace={workspace}
+          keyspace={keyspace}
+          onIssue={canIssue ? issuance.open : undefined}
+        />
+      </Section>
+      <KeyspaceDetails keyspace={keyspace} />
+      {canManage && <KeyspaceDangerSection workspace={workspace} keyspace={keyspace} />}
+      <LazyDialog
+        source={editDialog}
+        props={{ workspace, keyspace, isOpen: isEditOpen, onClose: edit.close }}
+      />
+      <LazyDialog
+        source={issueDialog}
+        props={{ workspaceId: workspace.id, keyspace, isOpen: isIssueOpen, onClose: issuance.close }}
+      />
+    </>
+  );
+}

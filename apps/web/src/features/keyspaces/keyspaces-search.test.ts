@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { cutSecret, parseIssuedKeysSearch, parseKeyspacesSearch, readKeySearch } from "./keyspaces-search.ts";
+
+test("reads the search of keyspaces, and drops defaults and what isn't valid", () => {
+  const search = { q: "live", status: "disabled", sort: "-name", columns: "status", size: "25" };
+  expect(parseKeyspacesSearch(search)).toEqual({ ...search, size: 25 });
+  expect(parseKeyspacesSearch({ sort: "createdAt", size: "50", page: "2", selected: "ks_1" })).toEqual({});
+  expect(parseKeyspacesSearch({ status: "toString", sort: "prefix" })).toEqual({});
+});
+
+test("reads the search of keys, and drops defaults and what isn't valid", () => {
+  const search = {
+    q: "acme",
+    status: "out-of-credits",
+    consumer: "customer_42",
+    permission: "a.b",
+    sort: "name",
+  };
+  expect(parseIssuedKeysSearch(search)).toEqual(search);
+  expect(parseIssuedKeysSearch({ sort: "-createdAt", size: "50", status: "expiring" })).toEqual({});
+  expect(parseIssuedKeysSearch({ consumer: " ", permission: 1 })).toEqual({});
+  expect(parseIssuedKeysSearch({ consumer: "x".repeat(200) })).toEqual({ consumer: "x".repeat(128) });
+});
+
+test("cuts a pasted key to its first characters, so that the URL has no secret", () => {
+  const secret = "sk_live_meIlxWfDUoCZfOPMVsm4DuMJS35BI53NJVCC";
+  expect(parseIssuedKeysSearch({ q: ` ${secret}` })).toEqual({ q: "sk_live_meIlxW" });
+  expect(cutSecret("sk_live_meIlxW")).toBe("sk_live_meIlxW");
+  expect(cutSecret("Acme Corporation")).toBe("Acme Corporation");
+});
+
+test("searches first characters if the text has the prefix of the keyspace, and otherwise names", () => {
+  expect(readKeySearch("sk_live_meI", "sk_live")).toEqual({ start: "sk_live_meI" });
+  expect(readKeySearch("sk_live_meIlxWfDUo", "sk_live")).toEqual({ start: "sk_live_meIlxW" });
+  expect(readKeySearch(" Acme ", "sk_live")).toEqual({ name: "Acme" });
+  expect(readKeySearch("sk_live_ (old)", "sk_live")).toEqual({ name: "sk_live_ (old)" });
+  expect(readKeySearch(" ", "sk_live")).toEqual({});
+});

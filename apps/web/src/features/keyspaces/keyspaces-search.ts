@@ -1,0 +1,103 @@
+import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+
+const keyspaceOrders = ["createdAt", "name"] as const;
+const keyOrders = ["createdAt", "name"] as const;
+
+type Sort<Orders extends readonly string[]> = Orders[number] | `-${Orders[number]}`;
+/** What the API sorts keyspaces by. */
+export type KeyspaceSort = Sort<typeof keyspaceOrders>;
+/** What the API sorts issued keys by. */
+export type IssuedKeySort = Sort<typeof keyOrders>;
+
+/** The default orders, which are omitted from the URL. */
+export const defaultKeyspaceSort = "createdAt" satisfies KeyspaceSort;
+export const defaultKeySort = "-createdAt" satisfies IssuedKeySort;
+
+/** The label of each status of a keyspace. */
+export const keyspaceStatusTitles = { enabled: "Active", disabled: "Disabled" } as const;
+/** The label of each status of an issued key. */
+export const keyStatusTitles = {
+  active: "Active",
+  disabled: "Disabled",
+  expired: "Expired",
+  "out-of-credits": "Out of credits",
+} as const;
+
+/** The search part of the URL of the list of keyspaces. */
+export interface KeyspacesSearch extends Omit<TableSearch, "page" | "selected"> {
+  readonly status?: keyof typeof keyspaceStatusTitles;
+}
+
+/** The search part of the URL of a keyspace. */
+export interface IssuedKeysSearch extends Omit<TableSearch, "page" | "selected"> {
+  readonly status?: keyof typeof keyStatusTitles;
+  /** The external ID of a consumer. */
+  readonly consumer?: string;
+  readonly permission?: string;
+}
+
+/** Reads the search part of a URL, and drops what isn't valid. */
+export function parseKeyspacesSearch(search: Record<string, unknown>): KeyspacesSearch {
+  const {
+    page: _page,
+    selected: _selected,
+    ...table
+  } = parseTableSearch(search, {
+    orders: keyspaceOrders,
+    defaultSort: defaultKeyspaceSort,
+    defaultSize: listPageSize,
+  });
+  const { status } = search;
+  return { ...table, ...(isKeyOf(keyspaceStatusTitles, status) && { status }) };
+}
+
+/** Reads the search part of a URL, and drops what isn't valid. */
+export function parseIssuedKeysSearch(search: Record<string, unknown>): IssuedKeysSearch {
+  const {
+    page: _page,
+    selected: _selected,
+    q,
+    ...table
+  } = parseTableSearch(search, {
+    orders: keyOrders,
+    defaultSort: defaultKeySort,
+    defaultSize: listPageSize,
+  });
+  const { status } = search;
+  const consumer = readText(search.consumer);
+  const permission = readText(search.permission);
+  return {
+    ...table,
+    ...(q !== undefined && { q: cutSecret(q) }),
+    ...(isKeyOf(keyStatusTitles, status) && { status }),
+    ...(consumer !== undefined && { consumer }),
+    ...(permission !== undefined && { permission }),
+  };
+}
+
+/** Cuts a pasted key to its first characters, so that no URL contains a secret. */
+export function cutSecret(text: string): string {
+  return /^[a-z0-9_]{2,16}_[0-9A-Za-z]{6}(?=[0-9A-Za-z])/.exec(text.trim())?.[0] ?? text;
+}
+
+/** How the API searches: by the first characters of a key if the text has its prefix, otherwise by the start of a name. */
+export function readKeySearch(q: string | undefined, prefix: string): { start?: string; name?: string } {
+  const text = q?.trim() ?? "";
+  if (text === "") return {};
+  return text.startsWith(`${prefix}_`) && /^[0-9A-Za-z_]+$/.test(text)
+    ? { start: text.slice(0, prefix.length + 7) }
+    : { name: text };
+}
+
+/** The longest external ID and permission. */
+const maxTextLength = 128;
+
+function readText(text: unknown): string | undefined {
+  if (typeof text !== "string") return undefined;
+  const trimmed = text.slice(0, maxTextLength).toWellFormed().trim();
+  return trimmed === "" ? undefined : trimmed;
+}
+
+function isKeyOf<Titles extends object>(titles: Titles, text: unknown): text is keyof Titles {
+  return typeof text === "string" && Object.hasOwn(titles, text);
+}

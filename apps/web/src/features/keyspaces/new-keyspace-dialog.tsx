@@ -1,0 +1,62 @@
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import { KeyspaceForm } from "./keyspace-form.tsx";
+import { emptyKeyspace } from "./keyspace-values.ts";
+
+interface NewKeyspaceDialogProps {
+  readonly workspace: SessionWorkspace;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Creates a keyspace, then opens its page. */
+export function NewKeyspaceDialog(props: NewKeyspaceDialogProps): ReactElement {
+  const { isOpen, onClose } = props;
+  const isCreating = useIsMutating({ mutationKey: trpc.keyspaces.create.mutationKey() }) > 0;
+  return (
+    <FormDialog isOpen={isOpen} isBusy={isCreating} title="New keyspace" size={560} onClose={onClose}>
+      <Form {...props} />
+    </FormDialog>
+  );
+}
+
+function Form({ workspace, onClose }: NewKeyspaceDialogProps): ReactElement {
+  const queryClient = useQueryClient();
+  const navigate = useNavigate();
+  const create = useMutation(
+    trpc.keyspaces.create.mutationOptions({
+      onSuccess: (keyspace) => {
+        const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
+        queryClient.setQueryData(trpc.keyspaces.get.queryKey(path), keyspace);
+        void queryClient.invalidateQueries({ queryKey: trpc.keyspaces.list.pathKey() });
+      },
+    }),
+  );
+  return (
+    <KeyspaceForm
+      initialValues={emptyKeyspace}
+      action="Create keyspace"
+      error={create.error}
+      isBusy={create.isPending}
+      onSubmit={(fields, markSaved) =>
+        create.mutate(
+          { workspaceId: workspace.id, fields },
+          {
+            onSuccess: ({ id }) => {
+              markSaved();
+              onClose();
+              void navigate({
+                to: "/w/$slug/keyspaces/$keyspaceId",
+                params: { slug: workspace.slug, keyspaceId: id },
+              });
+            },
+          },
+        )
+      }
+      onCancel={onClose}
+    />
+  );
+}

@@ -1,0 +1,83 @@
+import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { describeFailure } from "../../server/failure.ts";
+import { trpc, trpcClient } from "../../server/trpc.ts";
+import { isLoadingFailed } from "../../server/use-loading-failure.ts";
+import {
+  defaultKeySort,
+  type IssuedKeySort,
+  type IssuedKeysSearch,
+  type KeyspaceSort,
+  type KeyspacesSearch,
+  readKeySearch,
+} from "./keyspaces-search.ts";
+
+/** How often the page of a key is read again, in milliseconds. */
+const refreshEveryMs = 3_000;
+
+/** The keyspaces of a workspace, in pages. */
+export function useKeyspaces(workspaceId: string, { q, status, sort, size }: KeyspacesSearch) {
+  const input = {
+    workspaceId,
+    ...(q && { search: q }),
+    ...(status && { status }),
+    ...(sort && { sort: sort as KeyspaceSort }), // parseTableSearch accepts no other.
+    ...(size && { pageSize: size }),
+  };
+  const query = infiniteQueryOptions({
+    queryKey: trpc.keyspaces.list.infiniteQueryKey(input),
+    queryFn: ({ pageParam: cursor }) =>
+      trpcClient.keyspaces.list.query({ ...input, ...(cursor !== null && { cursor }) }),
+    initialPageParam: null as string | null, // The first page has no cursor.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+  return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
+}
+
+/** A keyspace. */
+export interface KeyspacePath {
+  readonly workspaceId: string;
+  readonly keyspaceId: string;
+}
+
+export function useKeyspace(path: KeyspacePath) {
+  return useQuery(trpc.keyspaces.get.queryOptions(path));
+}
+
+/** The keys of a keyspace, in pages. @param prefix the prefix of its keys. */
+export function useIssuedKeys(
+  path: KeyspacePath,
+  prefix: string,
+  { q, status, consumer, permission, sort, size }: IssuedKeysSearch,
+) {
+  const input = {
+    ...path,
+    ...readKeySearch(q, prefix),
+    ...(status && { status }),
+    ...(consumer && { externalId: consumer }),
+    ...(permission && { permission }),
+    sort: (sort as IssuedKeySort | undefined) ?? defaultKeySort, // parseTableSearch accepts no other.
+    ...(size && { pageSize: size }),
+  };
+  const query = infiniteQueryOptions({
+    queryKey: trpc.issuedKeys.list.infiniteQueryKey(input),
+    queryFn: ({ pageParam: cursor }) =>
+      trpcClient.issuedKeys.list.query({ ...input, ...(cursor !== null && { cursor }) }),
+    initialPageParam: null as string | null, // The first page has no cursor.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+  return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
+}
+
+/** A key, which is read again while the page is visible, because uses change it. */
+export function useIssuedKey(path: KeyspacePath & { readonly id: string }) {
+  return useQuery({
+    ...trpc.issuedKeys.get.queryOptions(path),
+    refetchInterval: ({ state }) => !isLoadingFailed(state) && !isNotFound(state.error) && refreshEveryMs,
+  });
+}
+
+/** Whether a keyspace or key doesn't exist, or the ID in the URL is invalid. */
+export function isNotFound(error: unknown): boolean {
+  const { code } = describeFailure(error);
+  return error !== null && (code === "NOT_FOUND" || code === "BAD_REQUEST");
+}

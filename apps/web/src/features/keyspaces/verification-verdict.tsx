@@ -1,0 +1,66 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import type { SessionWorkspace, VerificationResult } from "../../server/trpc.ts";
+import { formatCount } from "../../ui/count.ts";
+import classes from "../../ui/verdict.module.css";
+import { describeCode } from "./describe-code.ts";
+
+interface VerificationVerdictProps {
+  readonly workspace: SessionWorkspace;
+  readonly result: VerificationResult;
+  /** Called when the page of the key opens. */
+  readonly onOpen: () => void;
+}
+
+/** The result of a verification, and what it means. */
+export function VerificationVerdict({ workspace, result, onOpen }: VerificationVerdictProps): ReactElement {
+  const { code, keyId, keyspaceId, name, externalId, credits, limits } = result;
+  const { explanation, outcome } = describeCode(code);
+  return (
+    <div className={classes.verdict} data-outcome={outcome}>
+      <p className={classes.head}>
+        <span className={classes.status}>{code}</span>
+      </p>
+      <p className={classes.words}>{explanation}</p>
+      {keyId && keyspaceId && (
+        <dl className={classes.facts}>
+          <div>
+            <dt>Key</dt>
+            <dd>
+              <Link
+                to="/w/$slug/keyspaces/$keyspaceId/keys/$keyId"
+                params={{ slug: workspace.slug, keyspaceId, keyId }}
+                onClick={onOpen}
+              >
+                {name || "View key"}
+              </Link>
+            </dd>
+          </div>
+          {externalId !== null && (
+            <div>
+              <dt>Consumer</dt>
+              <dd>{externalId}</dd>
+            </div>
+          )}
+          {credits && (
+            <div>
+              <dt>Credits left</dt>
+              <dd>{formatCount(credits.remaining)}</dd>
+            </div>
+          )}
+          {limits.map((limit) => (
+            <div key={`${limit.name}-${limit.quota}`}>
+              <dt>
+                Left of <code>{limit.name}</code>
+              </dt>
+              <dd>
+                {formatCount(limit.remaining)} of {formatCount(limit.quota)}
+                {limit.resetsInSeconds > 0 && `, resets in ${formatCount(limit.resetsInSeconds)} s`}
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,5 @@
+/** A shell command that verifies an issued key. `key` is the key, or a shell variable that contains it. */
+export function verifyCommand(baseUrl: string, key: string): string {
+  const body = `'${JSON.stringify({ key })}'`;
+  return `curl ${baseUrl}/open/keys/verify -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" -d ${body}`;
+}

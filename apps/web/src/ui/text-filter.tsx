@@ -1,0 +1,51 @@
+import { TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { type ReactElement, useEffect, useRef, useState } from "react";
+import classes from "./toolbar.module.css";
+
+const debounceMilliseconds = 200;
+
+interface TextFilterProps {
+  /** The accessible name and the placeholder, such as "Permission". */
+  readonly label: string;
+  readonly maxLength: number;
+  /** Whether a text can be filtered by; an incomplete one changes nothing. */
+  readonly isComplete: (text: string) => boolean;
+  /** The filter in the URL. */
+  readonly value: string | undefined;
+  readonly onChoose: (value: string | undefined) => void;
+}
+
+/** A filter by an exact text in the toolbar of a table. It applies 200 ms after the last keystroke, and follows the URL. */
+export function TextFilter(props: TextFilterProps): ReactElement {
+  const { label, maxLength, isComplete, value = "", onChoose } = props;
+  const [text, setText] = useState(value);
+  const lastReported = useRef(value);
+  const report = useDebouncedCallback((next: string) => {
+    if (next !== "" && !isComplete(next)) return;
+    lastReported.current = next;
+    onChoose(next === "" ? undefined : next);
+  }, debounceMilliseconds);
+  useEffect(() => {
+    if (value === lastReported.current) return;
+    lastReported.current = value;
+    setText(value);
+  }, [value]);
+  return (
+    <TextInput
+      className={classes.filter}
+      aria-label={label}
+      placeholder={label}
+      maxLength={maxLength}
+      autoComplete="off"
+      autoCapitalize="none"
+      spellCheck={false}
+      value={text}
+      error={text.trim() !== "" && !isComplete(text.trim())}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        report(event.currentTarget.value.trim());
+      }}
+    />
+  );
+}
