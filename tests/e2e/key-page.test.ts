@@ -225,7 +225,7 @@ test("links each explained rejection to the setting that would allow the request
     address: "Change the IP ranges",
     narrowed: "Change the restrictions",
     "workspace-not-in-key": "Change the workspaces",
-    policy: "See what the policy requires",
+    policy: "See what the workspace requires",
     "permission-not-in-key": "Change the permissions",
     "no-permission": undefined,
   };

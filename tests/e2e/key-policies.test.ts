@@ -149,20 +149,20 @@ test("a member sees the policy, why it rejects the key, and a valid lifetime for
     "Short-lived",
   ]);
   await linus.goto(`${environment.baseUrl}/account/api-keys/${key.id}`);
-  await linus.getByText("Its policy says that keys must expire.").waitFor();
+  await linus.getByText("There, keys must expire.").waitFor();
   await linus.getByText("Edit the key’s restrictions, and set an expiry.").waitFor();
   // The explanation of a rejected request leads back to what the policy requires.
   const rejected = linus.getByRole("row").filter({ hasText: "API key policy doesn’t allow the key" });
   await rejected.first().getByRole("link").click();
   await linus.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
-  await linus.getByRole("link", { name: "See what the policy requires" }).click();
-  await linus.getByText("Its policy says that keys must expire.").waitFor();
+  await linus.getByRole("link", { name: "See what the workspace requires" }).click();
+  await linus.getByText("There, keys must expire.").waitFor();
   expect(new URL(linus.url()).search).toBe("");
   await linus.goto(`${environment.baseUrl}/account/api-keys?dialog=new`);
   const dialog = dialogOf(linus);
   await dialog.getByRole("combobox", { name: "Expires" }).click();
   await linus.getByRole("option", { name: "Never" }).click();
-  await dialog.getByText("would reject this key: its policy says that keys must expire.").waitFor();
+  await dialog.getByText("would reject this key: there, keys must expire.").waitFor();
   expect(await findProblemsInBothSchemes(linus)).toEqual([]);
   await dialog.getByRole("button", { name: "Let it expire in 90 days" }).click();
   await dialog.getByText("would reject this key").waitFor({ state: "detached" });

@@ -12,6 +12,8 @@ import { prepareEnvironment } from "./environment.ts";
 let ada: Page;
 let grace: Page;
 let slug = "";
+let workspaceId = "";
+let graceKey: { readonly id: string; readonly key: string };
 const memberEmail = "grace@example.com";
 
 const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => {
@@ -20,9 +22,17 @@ const environment = prepareEnvironment(async ({ browser, baseUrl, command }) => 
   await enter(ada, baseUrl);
   await enter(grace, baseUrl, memberEmail);
   const workspace = await getWorkspace(ada);
-  ({ slug } = workspace);
+  ({ slug, id: workspaceId } = workspace);
   await command(["member", "add", "--workspace", workspace.id, "--user", memberEmail, "--role", "member"]);
+  graceKey = await proceduresOf(grace).apiKeys.create.mutate({ name: "Grace’s reports" });
+  expect(await readWithKey()).toBe(200);
 });
+
+/** The status of a request with Grace's key in Ada's workspace. */
+async function readWithKey(): Promise<number> {
+  const headers = { Authorization: `Bearer ${graceKey.key}` };
+  return (await fetch(`${environment.baseUrl}/open/workspaces/${workspaceId}`, { headers })).status;
+}
 
 /** Sets up an authenticator app on the security page. */
 async function setUpTotp(page: Page): Promise<void> {
@@ -50,13 +60,23 @@ test("an owner requires it after a dialog that names the members without one", a
   await ada.getByRole("button", { name: "Require a second factor" }).focus();
   await ada.keyboard.press("Enter");
   await dialog.getByText("1 member has no second factor.").waitFor();
+  await dialog.getByText("1 key would stop working in this workspace, the last used").waitFor();
+  const stopped = dialog.getByRole("list", { name: "Keys that would stop working" }).getByRole("listitem");
+  await stopped.getByText("Grace’s reports").waitFor();
+  await stopped.getByText("Owner has no second factor").waitFor();
+  await ada.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  expect(await readWithKey()).toBe(200);
   await dialog.getByRole("button", { name: "Require second factor" }).click();
   await ada.getByText("Members now need a second factor.").waitFor();
-  await ada.getByText("Members without a second factor can’t open this workspace in the web app.").waitFor();
+  await ada.getByText("Members without a second factor can’t open this workspace, and their API").waitFor();
   await ada.goto(`${environment.baseUrl}/w/${slug}/members`);
   const rows = ada.getByRole("table", { name: "Members" }).getByRole("row");
   await rows.filter({ hasText: visitor.email }).getByText("Second factor").waitFor();
   expect(await rows.filter({ hasText: memberEmail }).getByText("Second factor").count()).toBe(0);
+  expect(await readWithKey()).toBe(403);
+  await ada.goto(`${environment.baseUrl}/w/${slug}/api-keys`);
+  await ada.getByRole("row").filter({ hasText: "Grace’s reports" }).getByText("No second factor").waitFor();
   await ada.goto(`${environment.baseUrl}/w/${slug}/audit`);
   await ada.getByText("required a second factor from all members").waitFor();
 });
@@ -70,12 +90,16 @@ test("a member without a second factor gets a page that leads to the setup, on a
   expect(await grace.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   expect((await proceduresOf(grace).session.current.query())?.workspaces).toHaveLength(2);
   await grace.setViewportSize({ width: 1_280, height: 800 });
+  await grace.goto(`${environment.baseUrl}/account/api-keys/${graceKey.id}`);
+  await grace.getByText("There, keys must belong to a member with a second factor.").waitFor();
+  await grace.goto(`${environment.baseUrl}/w/${slug}`);
   await grace.getByRole("link", { name: "Set up a second factor" }).click();
   await grace.getByRole("heading", { name: "Security", exact: true }).waitFor();
   await setUpTotp(grace);
   await grace.goto(`${environment.baseUrl}/w/${slug}`);
   await grace.getByRole("heading", { level: 1 }).waitFor();
   expect(await grace.getByText("requires a second factor").count()).toBe(0);
+  expect(await readWithKey()).toBe(200);
 });
 
 test("a member without a second factor leaves from that page", async () => {

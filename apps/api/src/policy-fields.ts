@@ -62,17 +62,23 @@ function flagInQuery(description: string) {
     .meta({ description });
 }
 
+/** What a preview of a policy can also change: whether the workspace requires a second factor. */
+export const previewedFactor = { requiresSecondFactor: z.boolean().optional() };
+
 /** The parameters of a preview: those that are left out keep their value. */
 export const policyQuery = {
+  requiresSecondFactor: flagInQuery(
+    "Whether the workspace would require a second factor, which you change with the workspace.",
+  ),
   maxLifetimeDays: daysInQuery(fields.maxLifetimeDays, policyLimits.maxLifetimeDays),
   isExpiryRequired: flagInQuery("Whether keys must expire."),
   areIpRangesRequired: flagInQuery("Whether keys must be restricted to IP ranges."),
   maxIdleDays: daysInQuery(fields.maxIdleDays, policyLimits.maxIdleDays),
 };
 
-/** The rule of a policy that a key violates. */
+/** The rule of a workspace that a key violates. */
 export const violation = z.enum(policyRules).meta({
   description:
-    "`expiry-required`: the key never expires. `max-lifetime`: it expires too late. `ip-ranges-required`: it isn't restricted to IP ranges. `idle`: it hasn't been used in the workspace for too long.",
+    "`second-factor-required`: the workspace requires a second factor, and the owner of the key has none. `expiry-required`: the key never expires. `max-lifetime`: it expires too late. `ip-ranges-required`: it isn't restricted to IP ranges. `idle`: it hasn't been used in the workspace for too long.",
   example: "expiry-required",
 });

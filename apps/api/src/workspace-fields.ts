@@ -7,7 +7,7 @@ import { shownText } from "./schemas.ts";
 const examples = { name: "Payments", description: "Keys of the payment services." };
 
 const secondFactorDescription =
-  "Whether members need a second factor to use the workspace in the web app. API keys aren’t affected.";
+  "Whether members need a second factor to use the workspace, in the web app and with their API keys. Service accounts need none.";
 
 /** A number of days, or null to keep the audit log forever. */
 export const retention = z

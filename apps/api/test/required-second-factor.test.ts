@@ -1,4 +1,4 @@
-// A workspace that requires a second factor from its members in the web app.
+// A workspace that requires a second factor from its members, in the web app and with their API keys.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
@@ -9,6 +9,7 @@ import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { resetSecondFactors } from "../src/domain/second-factors.ts";
+import { countWaiting, holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -53,6 +54,14 @@ const requireFactor = (
   { requiresSecondFactor = true, version = 1 } = {},
 ) => client.workspaces.update.mutate({ workspaceId, requiresSecondFactor, version });
 
+/** The status of a request with a key. */
+async function readWith(secret: string, path: string): Promise<number> {
+  const headers = { Authorization: `Bearer ${secret}` };
+  const response = await fetch(`${app.baseUrl}/open${path}`, { headers });
+  await response.arrayBuffer();
+  return response.status;
+}
+
 const blocked = { data: { code: "FORBIDDEN", issues: [{ code: "second_factor_required" }] } };
 
 test("applies to members without a second factor on the next request, until they set one up", async () => {
@@ -69,20 +78,110 @@ test("applies to members without a second factor on the next request, until they
       userId: (await member.client.session.current.query())?.user.id ?? "",
     }),
   ).rejects.toMatchObject(blocked);
-  // Everything else keeps working: other workspaces, the account and API keys.
+  expect(await readWith(key.secret, `/workspaces/${workspaceId}`)).toBe(403);
+  // Everything else keeps working: other workspaces and the account, also with API keys.
   expect((await member.client.workspaces.get.query({ workspaceId: own.id })).name).toBe("Own");
   await member.client.account.rename.mutate({ name: "Grace" });
-  const response = await fetch(`${app.baseUrl}/open/workspaces/${workspaceId}`, {
-    headers: { Authorization: `Bearer ${key.secret}` },
-  });
-  expect([response.status, await response.json()]).toMatchObject([200, { requiresSecondFactor: true }]);
+  expect(await readWith(key.secret, `/workspaces/${own.id}`)).toBe(200);
+  expect(await readWith(key.secret, "/me")).toBe(200);
   await setUpTotp(member);
+  expect(await readWith(key.secret, `/workspaces/${workspaceId}`)).toBe(200);
   expect((await member.client.workspaces.get.query({ workspaceId })).name).toBe("Team");
   // Removing the last factor ends the access again.
   await member.client.factors.disableTotp.mutate();
   await expect(member.client.workspaces.get.query({ workspaceId })).rejects.toMatchObject(blocked);
+  expect(await readWith(key.secret, `/workspaces/${workspaceId}`)).toBe(403);
   await requireFactor(owner, workspaceId, { requiresSecondFactor: false, version: 2 });
   expect((await member.client.workspaces.get.query({ workspaceId })).name).toBe("Team");
+  expect(await readWith(key.secret, `/workspaces/${workspaceId}`)).toBe(200);
+});
+
+test("the owner of a key, and admins, see that it doesn't reach the workspace, and why", async () => {
+  const { owner, member, workspaceId } = await addTeam();
+  const key = await app.addKey(member.userId);
+  const id = encodeId("key", key.id);
+  const violation = "second-factor-required";
+  await requireFactor(owner, workspaceId);
+  expect(await readWith(key.secret, `/workspaces/${workspaceId}`)).toBe(403);
+
+  const { client } = member;
+  expect(await client.apiKeys.rejectingWorkspaces.query({ id })).toMatchObject([
+    { workspace: { id: workspaceId }, isBlocked: false, violation },
+  ]);
+  const settings = { expiresAt: null, workspaceIds: null, ipRanges: null };
+  expect(await client.apiKeys.checkPolicies.query({ settings })).toMatchObject([
+    { workspace: { id: workspaceId }, violation },
+  ]);
+  const tried = await client.keyHistory.tryOut.mutate({
+    key: key.secret,
+    method: "GET",
+    path: `/open/workspaces/${workspaceId}`,
+  });
+  expect(tried).toMatchObject({ explanation: expect.stringContaining("second factor") });
+  // As for a policy, a key doesn't list the workspaces that reject it.
+  const listed = await fetch(`${app.baseUrl}/open/workspaces`, {
+    headers: { Authorization: `Bearer ${key.secret}` },
+  });
+  expect(await listed.text()).not.toContain(workspaceId);
+
+  const { items } = await owner.client.workspaceKeys.list.query({ workspaceId, status: "policy" });
+  expect(items).toMatchObject([{ id, violation }]);
+});
+
+test("a preview names the API keys that would stop working, and changes nothing", async () => {
+  const { owner, admin, member, workspaceId } = await addTeam();
+  const [used, unused, own] = [
+    await app.addKey(member.userId),
+    await app.addKey(admin.userId),
+    await app.addKey(owner.userId),
+  ];
+  const robot = await owner.client.serviceAccounts.create.mutate({
+    workspaceId,
+    name: "Robot",
+    role: "viewer",
+  });
+  await owner.client.serviceAccounts.createKey.mutate({ workspaceId, userId: robot.userId, name: "Deploys" });
+  await readWith(used.secret, `/workspaces/${workspaceId}`);
+  const input = { workspaceId, requiresSecondFactor: true };
+  const { keys, total, isComplete } = await owner.client.workspaceKeys.previewPolicy.query(input);
+  expect(keys.map(({ id }) => id).toSorted()).toEqual(
+    [used, unused].map(({ id }) => encodeId("key", id)).toSorted(),
+  );
+  expect({ total, isComplete, violations: new Set(keys.map((key) => key.violation)) }).toEqual({
+    total: 2,
+    isComplete: true,
+    violations: new Set(["second-factor-required"]),
+  });
+  const path = `/workspaces/${workspaceId}/api-key-policy/preview?requiresSecondFactor=true`;
+  const response = await fetch(`${app.baseUrl}/open${path}`, {
+    headers: { Authorization: `Bearer ${own.secret}` },
+  });
+  expect(await response.json()).toMatchObject({ total: 2 });
+  expect(await readWith(unused.secret, `/workspaces/${workspaceId}`)).toBe(200);
+  // Without the parameter, the requirement stays as it is.
+  expect(await owner.client.workspaceKeys.previewPolicy.query({ workspaceId })).toMatchObject({ total: 0 });
+  await requireFactor(owner, workspaceId);
+  expect(await owner.client.workspaceKeys.previewPolicy.query(input)).toMatchObject({ total: 0 });
+});
+
+test("a change with a key waits for the requirement, and is rejected", async () => {
+  const { owner, admin, workspaceId } = await addTeam();
+  const key = await app.addKey(admin.userId);
+  // Admission allows the request, which then waits for the workspace.
+  const commit = await holdLocks(
+    app.database,
+    `update workspaces set requires_second_factor = true where id = $1`,
+    [decodeId("workspace", workspaceId)],
+  );
+  const renamed = fetch(`${app.baseUrl}/open/workspaces/${workspaceId}`, {
+    method: "PATCH",
+    headers: { Authorization: `Bearer ${key.secret}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "Mallory" }),
+  });
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  await commit();
+  expect((await renamed).status).toBe(403);
+  expect((await owner.client.workspaces.get.query({ workspaceId })).name).toBe("Team");
 });
 
 test("a member without a second factor can leave, and do nothing else in the workspace", async () => {
@@ -185,7 +284,8 @@ test("an API key changes it under /open, if its user has a second factor", async
   expect(await patch(admin.userId, true)).toMatchObject([409, { error: { code: "CONFLICT" } }]);
   expect(await patch(owner.userId, "yes")).toMatchObject([400, { error: { code: "BAD_REQUEST" } }]);
   expect(await patch(owner.userId, true)).toMatchObject([200, { requiresSecondFactor: true, version: 2 }]);
-  expect(await patch(admin.userId, false)).toMatchObject([200, { requiresSecondFactor: false, version: 3 }]);
+  expect(await patch(admin.userId, false)).toMatchObject([403, { error: { code: "FORBIDDEN" } }]);
+  expect(await patch(owner.userId, false)).toMatchObject([200, { requiresSecondFactor: false, version: 3 }]);
 });
 
 test("owners and admins see who has a second factor, and other members don't", async () => {

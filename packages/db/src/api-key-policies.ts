@@ -68,7 +68,13 @@ export interface KeyRejectedHere {
   readonly violation: PolicyRule | null;
 }
 
-const rows = { key: "key", member: "member", policy: "policy", access: "access" } as const;
+const rows = {
+  key: "key",
+  member: "member",
+  workspace: "workspace",
+  policy: "policy",
+  access: "access",
+} as const;
 const joins = sql.raw(policyJoins(rows));
 const violation = sql.raw(violatedRule(rows));
 
@@ -204,15 +210,17 @@ export interface PolicyPreview {
 const maxExamined = 10_000;
 
 /**
- * Finds the keys that work in a workspace and that another policy would reject. Examines the newest keys first.
- * @param limit the most keys to return.
+ * Finds the keys that work in a workspace and that another policy, or the requirement of a second factor, would reject.
+ * Examines the newest keys first.
+ * @param query.requiresSecondFactor whether the workspace would require a second factor; as it does now by default.
+ * @param query.limit the most keys to return.
  */
 export async function previewPolicy(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { policy, limit, examined = maxExamined }: PreviewQuery,
+  { policy, requiresSecondFactor = null, limit, examined = maxExamined }: PreviewQuery,
 ): Promise<PolicyPreview> {
-  const proposed = { ...rows, policy: "proposed" } as const;
+  const proposed = { ...rows, workspace: "proposed", policy: "proposed" } as const;
   const { rows: found } = await sql<PreviewRow>`
     with examined as (
       select key.id, key.name, key.start, key.created_at, key.expires_at, key.ip_ranges, key.user_id
@@ -231,7 +239,9 @@ export async function previewPolicy(
       from (select * from examined limit ${examined}) key
       join members member on member.workspace_id = ${scope.workspaceId} and member.user_id = key.user_id
       ${joins}
-      cross join (select ${policy.maxLifetimeDays}::integer as max_lifetime_days,
+      cross join lateral (select
+        coalesce(${requiresSecondFactor}::boolean, workspace.requires_second_factor) as requires_second_factor,
+        ${policy.maxLifetimeDays}::integer as max_lifetime_days,
         ${policy.isExpiryRequired}::boolean as is_expiry_required,
         ${policy.areIpRangesRequired}::boolean as are_ip_ranges_required,
         ${policy.maxIdleDays}::integer as max_idle_days) proposed
@@ -261,6 +271,7 @@ export async function previewPolicy(
 
 interface PreviewQuery {
   readonly policy: ApiKeyPolicy;
+  readonly requiresSecondFactor?: boolean | null | undefined;
   readonly limit: number;
   readonly examined?: number;
 }

@@ -1,3 +1,5 @@
+import { hasFactorsIn } from "./second-factors.ts";
+
 /** The requirements of a workspace for the API keys that reach it. */
 export interface ApiKeyPolicy {
   /** The longest time from a key's creation or rotation to its expiry; null for any. */
@@ -16,8 +18,17 @@ export const defaultPolicy: ApiKeyPolicy = {
   maxIdleDays: null,
 };
 
-/** The rules of a policy, in the order in which they are checked. */
-export const policyRules = ["expiry-required", "max-lifetime", "ip-ranges-required", "idle"] as const;
+/**
+ * The rules of a workspace for the keys that reach it, in the order in which they are checked: that their owners have a second
+ * factor if the workspace requires one, and those of its policy.
+ */
+export const policyRules = [
+  "second-factor-required",
+  "expiry-required",
+  "max-lifetime",
+  "ip-ranges-required",
+  "idle",
+] as const;
 export type PolicyRule = (typeof policyRules)[number];
 
 /**
@@ -32,6 +43,8 @@ interface Rows {
   readonly key: string;
   /** The membership of the key's owner. */
   readonly member: string;
+  /** A row of `workspaces`, or one with its `requires_second_factor`. */
+  readonly workspace: string;
   /** A row of `api_key_policies`, or nulls. */
   readonly policy: string;
   /** A row of `workspace_key_access`, or nulls. */
@@ -39,18 +52,27 @@ interface Rows {
 }
 
 /**
- * SQL for the first rule of a workspace's policy that a key violates, null for none. Admission, the preview of a policy,
- * lists and forms all use it, so they always agree. It reads the clock and the history of uses only for a policy with idle
- * days, and old secrets only for one with a maximum lifetime.
+ * SQL for the first rule of a workspace that a key violates, null for none. Admission, the preview of a policy, lists and
+ * forms all use it, so they always agree. It reads second factors only for a workspace that requires one, the clock and the
+ * history of uses only for a policy with idle days, and old secrets only for one with a maximum lifetime.
+ *
+ * What it reads about second factors has triggers that increment the versions of the owners (migration 0037).
  */
 export function violatedRule(rows: Rows): string {
-  const { key, policy } = rows;
+  const { key, policy, workspace } = rows;
   return `case
+    when ${workspace}.requires_second_factor and ${lacksFactor(rows)} then 'second-factor-required'
     when ${policy}.is_expiry_required and ${key}.expires_at is null then 'expiry-required'
     when ${policy}.max_lifetime_days is not null and coalesce(${key}.expires_at > ${latestExpiry(rows)}, true)
       then 'max-lifetime'
     when ${policy}.are_ip_ranges_required and ${key}.ip_ranges is null then 'ip-ranges-required'
     when ${policy}.max_idle_days is not null and ${idleAt(rows)} <= clock_timestamp() then 'idle' end`;
+}
+
+/** SQL for whether a key belongs to a person without a second factor. A service account can't have one, and needs none. */
+function lacksFactor({ member }: Rows): string {
+  return `not ${hasFactorsIn(`${member}.user_id`)}
+      and (select service_workspace_id is null from users where id = ${member}.user_id)`;
 }
 
 /** SQL for the latest expiry that the maximum lifetime allows, counted from the creation or the last rotation. */
@@ -75,11 +97,12 @@ export function idleAt({ key, member, policy, access }: Rows): string {
 }
 
 /**
- * SQL for joins that add the rows `policy` and `access` of a workspace to a query with a `key` and the membership
- * `member` of its owner.
+ * SQL for joins that add the rows `workspace`, `policy` and `access` of a workspace to a query with a `key` and the
+ * membership `member` of its owner.
  */
 export function policyJoins({ key, member }: Pick<Rows, "key" | "member">): string {
   return `
+    join workspaces workspace on workspace.id = ${member}.workspace_id
     left join api_key_policies policy on policy.workspace_id = ${member}.workspace_id
     left join workspace_key_access access on access.workspace_id = ${member}.workspace_id and access.key_id = ${key}.id`;
 }

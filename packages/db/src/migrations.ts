@@ -33,6 +33,7 @@ import * as ownerVersions from "./migrations/0033-owner-versions.ts";
 import * as keyspaces from "./migrations/0034-keyspaces.ts";
 import * as verification from "./migrations/0035-verification.ts";
 import * as slowWebhooks from "./migrations/0036-slow-webhooks.ts";
+import * as factorsOfKeyOwners from "./migrations/0037-factors-of-key-owners.ts";
 import * as verificationRecords from "./migrations/0038-verification-records.ts";
 import * as consumers from "./migrations/0039-consumers.ts";
 
@@ -84,6 +85,7 @@ export const migrations: Migrations = {
   "0034-keyspaces": keyspaces,
   "0035-verification": verification,
   "0036-slow-webhooks": slowWebhooks,
+  "0037-factors-of-key-owners": factorsOfKeyOwners,
   "0038-verification-records": verificationRecords,
   "0039-consumers": consumers,
 };

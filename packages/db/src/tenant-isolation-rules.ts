@@ -73,14 +73,16 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     members: "select (created_at, role, user_id, workspace_id)",
     migrations: "select (name)",
     owner_versions: "select",
+    passkeys: "select (user_id)",
     retired_issued_secrets: "select",
     retired_secrets:
       "select (good_until, hash, key_id, last_used_at, refused_at, retired_at), update (last_used_at, refused_address, refused_at)",
+    totp_factors: "select (confirmed_at, user_id)",
     users: "select (disabled_at, id, service_workspace_id)",
     workspace_key_access: "select (allowed_at, blocked_at, key_id, workspace_id)",
     workspace_key_days: allRows,
     workspace_usage_hours: allRows,
-    workspaces: "select (audit_retention_days, created_at, id, name, slug)",
+    workspaces: "select (audit_retention_days, created_at, id, name, requires_second_factor, slug)",
   },
 };
 
@@ -344,6 +346,8 @@ export const functions: Readonly<Record<string, string>> = {
     "ee1a83ff179df80b89679db9fa5620fdc2b524998d461bd06f4a0e9ee4314a75",
   "add_workspace_usage(uuid[],timestamp with time zone[],uuid[],text[],bigint[])":
     "7feee4200380ac426edc2c445c2e76db9c1ab02484d1dfce2f6455a9b4805635",
+  "bump_members()": "3a4a6334cc26db19adddb014537637ad6d515ce841537df090097bab3cfa1259",
+  "bump_owner_with_factor()": "30824c07085f5b65ab4bede86f609d46938472691aa196bfebcb86757fa63a3d",
   "check_service_account_member()": "ce7a4bab7b76b464248e34b0a12c89ea73cb833d28ef2dfa67d4b4eeaedd35c8",
   "count_consumers()": "e2687b691c0020d191347bc38fcca94c20a981a41904759bc293eb652343dd5a",
   "count_issued_keys()": "4278a8a8b2891c3daff275ba9d087e9ca2039a2c8af551ccaef9012735d2a040",
@@ -368,6 +372,9 @@ export const functions: Readonly<Record<string, string>> = {
 
 /** The triggers by their names, with the table of each. */
 export const triggers: Readonly<Record<string, string>> = {
+  bump_members: "workspaces",
+  bump_owner_with_passkey: "passkeys",
+  bump_owner_with_totp: "totp_factors",
   check_service_account_member: "members",
   count_added_consumers: "consumers",
   count_added_issued_keys: "issued_keys",

@@ -3,7 +3,7 @@ export interface WorkspaceFields {
   readonly name: string;
   /** May be empty. */
   readonly description: string;
-  /** Whether members need a second factor to use the workspace in the web app. API keys aren't affected. */
+  /** Whether members need a second factor to use the workspace, in the web app and with their API keys. */
   readonly requiresSecondFactor: boolean;
   /** After how many days an event of the audit log is deleted; null keeps the log forever. */
   readonly auditRetentionDays: number | null;

@@ -112,7 +112,13 @@ function recentUsesOfKeys({ workspaceId }: WorkspaceScope) {
 }
 
 const violation = sql.raw<PolicyRule | null>(
-  violatedRule({ key: "api_keys", member: "members", policy: "policy", access: "access" }),
+  violatedRule({
+    key: "api_keys",
+    member: "members",
+    workspace: "workspace",
+    policy: "policy",
+    access: "access",
+  }),
 );
 const isBlocked = sql<boolean>`(access.blocked_at is not null)`;
 const violatesPolicy = sql<boolean>`(${violation} is not null)`;
@@ -282,6 +288,7 @@ function selectReachingKeys(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope) 
     .selectFrom("members")
     .innerJoin("users", "users.id", "members.user_id")
     .innerJoin("api_keys", "api_keys.user_id", "members.user_id")
+    .innerJoin("workspaces as workspace", "workspace.id", "members.workspace_id")
     .leftJoin("api_key_policies as policy", "policy.workspace_id", "members.workspace_id")
     .leftJoin("workspace_key_access as access", (join) =>
       join

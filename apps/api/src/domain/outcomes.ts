@@ -18,7 +18,7 @@ const explanations: Record<Outcome, string> = {
   blocked:
     "An admin blocked the key from this workspace. Ask an owner or admin of the workspace to unblock it.",
   policy:
-    "The workspace’s API key policy doesn’t allow the key. The key’s page says what the policy requires.",
+    "The workspace’s API key policy doesn’t allow the key, or it requires a second factor, which you don’t have. The key’s page says what the workspace requires.",
   "no-permission": "Your role in the workspace did not have the required permission.",
   "permission-not-in-key":
     "Your role had the required permission, but the key is restricted to other permissions.",
@@ -27,6 +27,8 @@ const explanations: Record<Outcome, string> = {
 /** The explanations that differ for a key of a service account, which admins read. */
 const serviceAccountExplanations: Partial<Record<Outcome, string>> = {
   "user-disabled": "The service account was disabled, so all of its keys were rejected.",
+  policy:
+    "The workspace’s API key policy doesn’t allow the key. The key’s page says what the workspace requires.",
   "no-member": "The service account belongs to another workspace, or the workspace did not exist.",
   "no-permission": "The role of the service account did not have the required permission.",
   "permission-not-in-key":

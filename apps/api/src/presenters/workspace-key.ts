@@ -50,7 +50,7 @@ export const workspaceKey = z
       description: "Whether a person or a service account blocked it; null if `blockedByName` is null.",
     }),
     violation: violation.nullable().meta({
-      description: `The rule of the workspace's policy that rejects the key. ${violation.description}`,
+      description: `The rule of the workspace that rejects the key. ${violation.description}`,
     }),
     hasSelectedWorkspaces: z
       .boolean()

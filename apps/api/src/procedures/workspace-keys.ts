@@ -13,7 +13,7 @@ import {
 } from "../domain/key-policies.ts";
 import { keyId, searchText, userId } from "../fields.ts";
 import { pageSize } from "../lists.ts";
-import { policyChanges } from "../policy-fields.ts";
+import { policyChanges, previewedFactor } from "../policy-fields.ts";
 import { maxRejectedKeys, presentPolicy, presentPreview } from "../presenters/api-key-policy.ts";
 import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
@@ -83,15 +83,16 @@ export const workspaceKeysRouter = createRouter({
       presentPolicy(await read((db) => inWorkspace(db, access.scope, (trx) => getPolicy(trx, access.scope)))),
     ),
 
-  /** The keys that another policy would reject. */
+  /** The keys that another policy, or the requirement of a second factor, would reject. */
   previewPolicy: workspaceProcedure("api-keys:manage")
-    .input(workspaceInput(policyChanges))
-    .query(async ({ ctx: { read, access }, input: { workspaceId: _id, ...changes } }) => {
+    .input(workspaceInput({ ...policyChanges, ...previewedFactor }))
+    .query(async ({ ctx: { read, access }, input }) => {
+      const { workspaceId: _id, requiresSecondFactor, ...changes } = input;
       const { scope } = access;
       const preview = await read((db) =>
         inWorkspace(db, scope, async (trx) => {
           const policy = applyChanges(await getPolicy(trx, scope), changes);
-          return await previewPolicy(trx, scope, { policy, limit: maxRejectedKeys });
+          return await previewPolicy(trx, scope, { policy, requiresSecondFactor, limit: maxRejectedKeys });
         }),
       );
       return presentPreview(preview);

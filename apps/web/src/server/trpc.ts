@@ -78,7 +78,10 @@ export type Notice = Outputs["notices"]["list"]["items"][number];
 export type NoticeSetting = Outputs["notices"]["settings"]["kinds"][number];
 export type ApiKeyPolicy = Outputs["workspaceKeys"]["policy"];
 export type PolicyPreview = Outputs["workspaceKeys"]["previewPolicy"];
-export type PolicyChanges = Omit<Inputs["workspaceKeys"]["previewPolicy"], "workspaceId">;
+export type PolicyChanges = Omit<
+  Inputs["workspaceKeys"]["previewPolicy"],
+  "workspaceId" | "requiresSecondFactor"
+>;
 export type RejectingWorkspace = Outputs["apiKeys"]["rejectingWorkspaces"][number];
 export type ViolatedPolicy = Outputs["apiKeys"]["checkPolicies"][number];
 export type WorkspaceKey = Outputs["workspaceKeys"]["list"]["items"][number];

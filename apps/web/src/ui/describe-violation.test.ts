@@ -4,6 +4,11 @@ import { describeRemedy, describeRule, violationTitles } from "./describe-violat
 const policy = { maxLifetimeDays: 90, maxIdleDays: 1 };
 
 test.each([
+  [
+    "second-factor-required",
+    "must belong to a member with a second factor",
+    "Set up a second factor for your account",
+  ],
   ["expiry-required", "must expire", "set an expiry"],
   ["max-lifetime", "must expire within 90 days of their creation or last rotation", "set an earlier expiry"],
   ["ip-ranges-required", "must be restricted to IP ranges", "set IP ranges"],

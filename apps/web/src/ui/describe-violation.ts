@@ -6,20 +6,28 @@ interface MentionedPolicy {
   readonly maxIdleDays: number | null;
 }
 
-/** The rule of a policy that a key violates. */
-type Violation = "expiry-required" | "max-lifetime" | "ip-ranges-required" | "idle";
+/** The rule of a workspace that a key violates. */
+type Violation =
+  | "second-factor-required"
+  | "expiry-required"
+  | "max-lifetime"
+  | "ip-ranges-required"
+  | "idle";
 
-/** Why a policy rejects a key, in a few words. */
+/** Why a workspace rejects a key, in a few words. */
 export const violationTitles: Readonly<Record<Violation, string>> = {
+  "second-factor-required": "Owner has no second factor",
   "expiry-required": "Never expires",
   "max-lifetime": "Expires too late",
   "ip-ranges-required": "No IP ranges",
   idle: "Not used here for too long",
 };
 
-/** What a policy requires of a key, as a sentence without a subject: "must expire". */
+/** What a workspace requires of keys, as a sentence without a subject: "must expire". */
 export function describeRule(violation: Violation, policy: MentionedPolicy): string {
   switch (violation) {
+    case "second-factor-required":
+      return "must belong to a member with a second factor";
     case "expiry-required":
       return "must expire";
     case "max-lifetime":
@@ -36,6 +44,8 @@ export function describeRule(violation: Violation, policy: MentionedPolicy): str
 /** What the owner of a key can do about a violation. */
 export function describeRemedy(violation: Violation): string {
   switch (violation) {
+    case "second-factor-required":
+      return "Set up a second factor for your account under Account → Security. The key then works here on its next request.";
     case "expiry-required":
       return "Edit the key’s restrictions, and set an expiry.";
     case "max-lifetime":

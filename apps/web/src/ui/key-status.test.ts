@@ -20,6 +20,7 @@ test.each<[Partial<KeyState>, string[]]>([
   [{ isRotating: true, isRateLimited: true }, ["Rotating", "Rate limited"]],
   [{ isBlocked: true, violation: "idle", isRotating: true }, ["Blocked here"]],
   [{ violation: "idle", isRotating: true }, ["Idle"]],
+  [{ violation: "second-factor-required", isRotating: true }, ["No second factor"]],
   [{ violation: "max-lifetime" }, ["Violates policy"]],
   [{ isDisabled: true, isBlocked: true }, ["Disabled"]],
 ])("describes %j as %j", (state, expected) => {

@@ -19,7 +19,7 @@ export interface KeyState {
   readonly isRateLimited?: boolean;
   /** Whether the workspace of the list blocks the key. */
   readonly isBlocked?: boolean;
-  /** The rule of the workspace's policy that rejects the key. */
+  /** The rule of the workspace that rejects the key. */
   readonly violation?: string | null;
 }
 
@@ -37,6 +37,7 @@ export function describeStatus(key: KeyState, now: Date): readonly KeyStatus[] {
   if (key.isOwnerDisabled) return [{ label: "Owner disabled", tone: "rejected" }];
   if (key.isBlocked) return [{ label: "Blocked here", tone: "rejected" }];
   if (key.violation === "idle") return [{ label: "Idle", tone: "rejected" }];
+  if (key.violation === "second-factor-required") return [{ label: "No second factor", tone: "rejected" }];
   if (key.violation) return [{ label: "Violates policy", tone: "rejected" }];
   if (key.isOutOfCredits) return [{ label: "Out of credits", tone: "rejected" }];
   const notable: KeyStatus[] = [

@@ -4,7 +4,7 @@ import { settingColumns, settingsAsJson } from "@latchkey/db/key-settings";
 import { compileRestrictions, isRestricted, type StoredSettings } from "../restrictions.ts";
 import type { KeyFacts, Membership } from "./decision.ts";
 
-const rows = { key: "key", member: "member", policy: "policy", access: "access" };
+const rows = { key: "key", member: "member", workspace: "workspace", policy: "policy", access: "access" };
 
 /**
  * SQL for one JSON object with everything that decides about a key. It needs `key` from {@link keyOfSecret}, its `counter`,

@@ -333,6 +333,34 @@ describe("an API key", () => {
     expect(await verify(node, space, target.caller, { workspaceId: space.workspaceId })).toBe("DISABLED");
   });
 
+  test("that the workspace rejects because its owner has no second factor is disabled, on every node", async () => {
+    const nodes = [openNode(), openNode()];
+    const space = await addKeyspace({ role: "admin" });
+    const target = await addKey();
+    await execute(sql`
+      insert into members (workspace_id, user_id, role) values (${space.workspaceId}, ${target.userId}, 'viewer')`);
+    await execute(sql`
+      insert into totp_factors (user_id, secret, confirmed_at) values (${space.caller.userId}, 'sealed', now())`);
+    // In the role of the product, because row-level security hides the members from the owner of the database.
+    const setRequired = async (isRequired: boolean) =>
+      await database.db.transaction().execute(async (trx) => {
+        await sql`select set_config('latchkey.workspace_id', ${space.workspaceId}, true)`.execute(trx);
+        await sql`update workspaces set requires_second_factor = ${isRequired}`.execute(trx);
+      });
+    const verifyOnEach = () =>
+      Promise.all(nodes.map((node) => verify(node, space, target, { workspaceId: space.workspaceId })));
+    expect(await verifyOnEach()).toEqual(["VALID", "VALID"]);
+    await setRequired(true);
+    expect(await verifyOnEach()).toEqual(["DISABLED", "DISABLED"]);
+    await execute(sql`
+      insert into totp_factors (user_id, secret, confirmed_at) values (${target.userId}, 'sealed', now())`);
+    expect(await verifyOnEach()).toEqual(["VALID", "VALID"]);
+    await execute(sql`delete from totp_factors where user_id = ${target.userId}`);
+    expect(await verifyOnEach()).toEqual(["DISABLED", "DISABLED"]);
+    await setRequired(false);
+    expect(await verifyOnEach()).toEqual(["VALID", "VALID"]);
+  });
+
   test("follows every change on every node", async () => {
     const nodes = [openNode(), openNode()];
     const space = await addKeyspace();

@@ -145,7 +145,10 @@ export async function fill(db: Db): Promise<void> {
     insert into key_counters (key_id, version, use_count, last_used_at) select id, 7, 9007199254740991, now() from api_keys`.execute(
     db,
   );
-  await sql`insert into owner_versions (owner_id, version) select id, 3 from users`.execute(db);
+  // A trigger has added the versions of users with a second factor.
+  await sql`
+    insert into owner_versions (owner_id, version) select id, 3 from users
+    on conflict (owner_id) do update set version = 3`.execute(db);
   await sql`
     insert into key_usage_hours (key_id, hour, outcome, count) select id, date_trunc('hour', now()), 'admitted', 3 from api_keys`.execute(
     db,

@@ -20,7 +20,10 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .description("change a workspace; settings without an option stay the same, and so does the slug")
     .option("--name <name>", "the new name")
     .option("--description <text>", 'the new description; "" removes it')
-    .option("--requires-second-factor", "members need a second factor to use the workspace in the web app")
+    .option(
+      "--requires-second-factor",
+      "members need a second factor to use the workspace, also with their API keys",
+    )
     .option("--no-requires-second-factor", "members don't need a second factor")
     .option("--audit-retention-days <days>", "delete events of the audit log after this many days, or none")
     .action(createAction(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));

@@ -13,7 +13,7 @@ export const previewApiKeyPolicy = defineEndpoint({
   operationId: "previewApiKeyPolicy",
   summary: "Preview an API key policy",
   description:
-    "Lists the API keys that work in the workspace now and that would be rejected if the policy were changed to these values. Parameters that you leave out keep their value. Changes nothing.",
+    "Lists the API keys that work in the workspace now and that would be rejected if the policy, or the requirement of a second factor, were changed to these values. Parameters that you leave out keep their value. Changes nothing.",
   access: { workspace: "api-keys:manage" },
   request: { params: workspaceParams, query: z.strictObject(policyQuery) },
   response: {
@@ -27,7 +27,8 @@ export const previewApiKeyPolicy = defineEndpoint({
       await read((db) =>
         inWorkspace(db, scope, async (trx) => {
           const policy = applyChanges(await getPolicy(trx, scope), query);
-          return await previewPolicy(trx, scope, { policy, limit: maxRejectedKeys });
+          const { requiresSecondFactor } = query;
+          return await previewPolicy(trx, scope, { policy, requiresSecondFactor, limit: maxRejectedKeys });
         }),
       ),
     ),

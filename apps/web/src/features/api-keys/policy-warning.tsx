@@ -23,7 +23,7 @@ interface PolicyWarningProps {
 }
 
 /**
- * Warns that workspaces would reject the key with the current values of the form, because of their policies. Offers the
+ * Warns that workspaces would reject the key with the current values of the form, because of what they require. Offers the
  * longest lifetime that they allow.
  */
 export function PolicyWarning({ form, onlyWorkspaceId }: PolicyWarningProps): ReactElement {
@@ -50,7 +50,7 @@ export function PolicyWarning({ form, onlyWorkspaceId }: PolicyWarningProps): Re
         <div className={classes.warning}>
           {data.slice(0, maxNamed).map(({ workspace, violation, policy }) => (
             <p key={workspace.id}>
-              <Quoted>{workspace.name}</Quoted> would reject this key: its policy says that keys{" "}
+              <Quoted>{workspace.name}</Quoted> would reject this key: there, keys{" "}
               {describeRule(violation, policy)}.
             </p>
           ))}

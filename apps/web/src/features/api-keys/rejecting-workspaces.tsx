@@ -47,7 +47,7 @@ function Reason({ rejecting }: { readonly rejecting: RejectingWorkspace }): Reac
       <strong>{name} rejects this key.</strong>{" "}
       {violation && (
         <>
-          Its policy says that keys {describeRule(violation, policy)}. {describeRemedy(violation)}
+          There, keys {describeRule(violation, policy)}. {describeRemedy(violation)}
         </>
       )}
     </p>

@@ -95,8 +95,8 @@ function Explanation({ rejection }: { readonly rejection: RequestExplanation }):
 }
 
 /**
- * The change of the key that would allow the request, by reason. The history doesn't contain the rule of the policy that
- * the key violated, and some rules need an admin. The key's page says for each rule what to do.
+ * The change of the key that would allow the request, by reason. The history doesn't contain the rule of the workspace
+ * that the key violated, and some rules need an admin. The key's page says for each rule what to do.
  */
 const remedies: Readonly<Record<string, string>> = {
   limited: "Change the rate limit",
@@ -106,7 +106,7 @@ const remedies: Readonly<Record<string, string>> = {
   address: "Change the IP ranges",
   narrowed: "Change the restrictions",
   "workspace-not-in-key": "Change the workspaces",
-  policy: "See what the policy requires",
+  policy: "See what the workspace requires",
   "permission-not-in-key": "Change the permissions",
 };
 

@@ -139,6 +139,7 @@ function PasskeyFactor({
             <bdi>{name}</bdi>
           </strong>{" "}
           can no longer be used to sign in, and your other sessions end. Also delete it on your device.
+          Without another second factor, you and your API keys lose access to workspaces that require one.
         </p>
       </ConfirmDialog>
     </>

@@ -125,7 +125,8 @@ function TotpFactor({
       >
         <p className={dialogClasses.words}>
           Its codes stop working, and your other sessions end. Without another second factor, your recovery
-          codes stop working too, and your password alone is enough to sign in.
+          codes stop working too, your password alone is enough to sign in, and you and your API keys lose
+          access to workspaces that require a second factor.
         </p>
       </ConfirmDialog>
     </>

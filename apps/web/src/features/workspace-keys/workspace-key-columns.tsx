@@ -149,7 +149,7 @@ function describeRejectionHere({
       blockedByName === null ? undefined : nameOwner({ name: blockedByName, kind: blockedByKind });
     return `Blocked by ${blocker ?? "the operator or a former member"}`;
   }
-  return violation ? `Rejected by the workspace’s policy: ${violationTitles[violation]}` : undefined;
+  return violation ? `Rejected by the workspace: ${violationTitles[violation]}` : undefined;
 }
 
 /** The restrictions of a key, in a few words each. */

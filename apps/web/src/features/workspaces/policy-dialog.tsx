@@ -3,22 +3,10 @@ import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import {
-  type ApiKeyPolicy,
-  type PolicyChanges,
-  type PolicyPreview,
-  type SessionWorkspace,
-  trpc,
-} from "../../server/trpc.ts";
+import { type ApiKeyPolicy, type PolicyChanges, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
-import { countOf, formatCount } from "../../ui/count.ts";
-import { violationTitles } from "../../ui/describe-violation.ts";
-import dialogClasses from "../../ui/dialog.module.css";
-import { describeElapsed } from "../../ui/elapsed.ts";
-import { OwnerName } from "../../ui/owner-name.tsx";
-import { useNow } from "../../ui/use-now.ts";
-import classes from "./policy-dialog.module.css";
+import { PolicyPreview } from "./policy-preview.tsx";
 
 interface PolicyDialogProps {
   readonly workspace: SessionWorkspace;
@@ -70,7 +58,7 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
     >
       {changes && (
         <>
-          {preview.data ? <Preview preview={preview.data} /> : !failure && <Skeleton h={72} mb={16} />}
+          {preview.data ? <PolicyPreview preview={preview.data} /> : !failure && <Skeleton h={72} mb={16} />}
           <ConfirmActions
             action="Save policy"
             isDangerous={(preview.data?.total ?? 0) > 0}
@@ -89,41 +77,5 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
         </>
       )}
     </Modal>
-  );
-}
-
-function Preview({ preview }: { readonly preview: PolicyPreview }): ReactElement {
-  const now = useNow();
-  const { keys, total, isComplete } = preview;
-  const [first] = keys;
-  const ago = (at: string | null) => (at === null ? "Never used here" : describeElapsed(new Date(at), now));
-  return (
-    <>
-      <p className={dialogClasses.words} role="status">
-        {!first
-          ? "No key that works in this workspace would stop working."
-          : `${countOf(total, "key", "keys")} would stop working in this workspace${
-              first.lastUsedAt === null
-                ? ", none of which was used here"
-                : `, the last used ${ago(first.lastUsedAt)}`
-            }.`}
-        {!isComplete && " Only the 10,000 newest keys were checked."}
-      </p>
-      {first && (
-        <ul className={classes.keys} aria-label="Keys that would stop working">
-          {keys.map((key) => (
-            <li key={key.id}>
-              <span>
-                <bdi>{key.name}</bdi> <code>{key.start}…</code>
-              </span>
-              <span className={classes.facts}>
-                <OwnerName {...key.owner} /> · {violationTitles[key.violation]} · {ago(key.lastUsedAt)}
-              </span>
-            </li>
-          ))}
-          {total > keys.length && <li>and {formatCount(total - keys.length)} more</li>}
-        </ul>
-      )}
-    </>
   );
 }

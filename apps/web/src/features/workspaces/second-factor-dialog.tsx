@@ -8,6 +8,7 @@ import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
+import { PolicyPreview } from "./policy-preview.tsx";
 
 interface SecondFactorDialogProps {
   readonly workspace: Workspace;
@@ -15,7 +16,10 @@ interface SecondFactorDialogProps {
   readonly onClose: () => void;
 }
 
-/** Requires a second factor from all members, after it has shown who has none; or stops requiring one. */
+/**
+ * Requires a second factor from all members, after it has shown who has none and which API keys would stop working; or stops
+ * requiring one.
+ */
 export function SecondFactorDialog({ workspace, isOpen, onClose }: SecondFactorDialogProps): ReactElement {
   const queryClient = useQueryClient();
   const { id: workspaceId, version, requiresSecondFactor } = workspace;
@@ -47,7 +51,8 @@ export function SecondFactorDialog({ workspace, isOpen, onClose }: SecondFactorD
     >
       {requiresSecondFactor ? (
         <p className={classes.words}>
-          Members can then use this workspace after a sign-in with only their password.
+          Members can then use this workspace after a sign-in with only their password, and so can their API
+          keys.
         </p>
       ) : (
         <AffectedMembers workspaceId={workspaceId} isOpen={isOpen} />
@@ -73,15 +78,22 @@ function AffectedMembers({
   const affected = useQuery(
     trpc.members.withoutSecondFactor.queryOptions({ workspaceId }, { enabled: isOpen }),
   );
-  if (affected.error) return <p className={classes.words}>{describeFailure(affected.error).message}</p>;
-  if (!affected.data) return <Skeleton h={40} mb={16} />;
+  const preview = useQuery(
+    trpc.workspaceKeys.previewPolicy.queryOptions(
+      { workspaceId, requiresSecondFactor: true },
+      { enabled: isOpen, staleTime: 0 },
+    ),
+  );
+  const error = affected.error ?? preview.error;
+  if (error) return <p className={classes.words}>{describeFailure(error).message}</p>;
+  if (!affected.data || !preview.data) return <Skeleton h={112} mb={16} />;
   const { total, members } = affected.data;
   if (total === 0) return <p className={classes.words}>All members have a second factor.</p>;
   return (
     <>
       <p className={classes.words}>
-        {countOf(total, "member has", "members have")} no second factor. They can’t open this workspace in the
-        web app until they set one up. Their API keys keep working.
+        {countOf(total, "member has", "members have")} no second factor. Until they set one up, they can’t
+        open this workspace in the web app, and their API keys don’t reach it. Service accounts need none.
       </p>
       <ul className={classes.points}>
         {members.map(({ userId, name, email }) => (
@@ -91,6 +103,7 @@ function AffectedMembers({
         ))}
         {total > members.length && <li>and {total - members.length} more</li>}
       </ul>
+      <PolicyPreview preview={preview.data} />
     </>
   );
 }

@@ -75,7 +75,7 @@ export function SettingsPage(): ReactElement {
                 <p className={classes.words}>
                   <strong>{latest.requiresSecondFactor ? "Required" : "Not required"}</strong>
                   {latest.requiresSecondFactor
-                    ? "Members without a second factor can’t open this workspace in the web app."
+                    ? "Members without a second factor can’t open this workspace, and their API keys don’t reach it."
                     : "Members can use this workspace after a sign-in with only their password."}
                 </p>
                 <Button variant="default" flex="none" onClick={secondFactor.open}>
