@@ -59,6 +59,8 @@ const api = "http://127.0.0.1:4000";
 
 export default defineConfig({
   plugins: [react(), emitPagePaths(), compressAssets()],
+  // The parser for browsers, which needs no modules of Node.
+  resolve: { alias: { "csv-parse/sync": "csv-parse/browser/esm/sync" } },
   build: {
     rolldownOptions: {
       input: ["index.html", "docs.html", "docs-errors.html"],

@@ -1,5 +1,6 @@
 import type { KeyspaceId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
+import type { KeyFileField } from "@latchkey/key-file/key-file-fields";
 import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
@@ -28,10 +29,10 @@ const start = printable
   .max(maxLength.issuedKeyStart, `Use at most ${maxLength.issuedKeyStart} characters.`)
   .default("");
 
-const importedKey = z.strictObject({ hash, start, ...newIssuedKeyFields });
-
-/** The names of the fields that a row of an import can have. */
-export const importedKeyFieldNames = Object.keys(importedKey.shape);
+const importedKey = z.strictObject({ hash, start, ...newIssuedKeyFields } satisfies Record<
+  KeyFileField,
+  z.ZodType
+>);
 
 /** Checks the fields of a row. */
 function parseImportRow({ line, content }: KeyFileRow): ImportRow | RejectedRow {

@@ -1,16 +1,14 @@
 import { expect, test } from "vitest";
 import { KeyFileError } from "./key-file-error.ts";
 import type { KeyFileRow } from "./key-file-row.ts";
-import { type KeyFileFormat, readKeyFile } from "./read-key-file.ts";
-
-const fields = ["hash", "name", "permissions", "meta", "credits", "isDisabled"];
+import { formatOfKeyFile, type KeyFileFormat, readKeyFile } from "./read-key-file.ts";
 
 /** Reads a text that arrives in pieces of this length. */
 async function read(text: string, format: KeyFileFormat, pieceLength = text.length): Promise<KeyFileRow[]> {
   async function* toChunks() {
     for (let at = 0; at < text.length; at += pieceLength) yield text.slice(at, at + pieceLength);
   }
-  return await Array.fromAsync(readKeyFile(toChunks(), { format, fields }));
+  return await Array.fromAsync(readKeyFile(toChunks(), format));
 }
 
 test("reads CSV with quoted cells, line breaks in cells, both kinds of line breaks and empty lines", async () => {
@@ -53,7 +51,7 @@ test.each([
   ["name\na", "The first line must name the columns, and one must be hash."],
   [
     "hash,secret\na,b",
-    'The column "secret" is unknown. Use hash, name, permissions, meta, credits, isDisabled.',
+    'The column "secret" is unknown. Use hash, start, name, externalId, permissions, limits, credits, expiresAt, isDisabled, ipRanges, meta.',
   ],
   ["hash,name,name\na,b,c", 'The column "name" is there twice.'],
   ['hash,name\na,b\nc,"d"e\nf,g', "Line 3 isn’t valid CSV. Check its quotation marks."],
@@ -87,6 +85,18 @@ test.each(["csv", "ndjson"] as const)("reads a long %s file in pieces as in one"
     content: { hash: String(count - 1), name: format === "csv" ? 'a "quoted"\nname' : '"' },
   });
   expect(await read(text, format, 1_009)).toEqual(whole);
+});
+
+test.each([
+  ["keys.csv", "csv"],
+  ["a/b.c/Keys.CSV", "csv"],
+  ["keys.ndjson", "ndjson"],
+  ["keys.2026.jsonl", "ndjson"],
+  ["keys.txt", undefined],
+  ["csv", undefined],
+  ["keys.csv/file", undefined],
+])("the format of %s is %s", (name, format) => {
+  expect(formatOfKeyFile(name)).toBe(format);
 });
 
 test("an empty file has no rows", async () => {

@@ -1,10 +1,23 @@
 import { readCsvBlock } from "./csv.ts";
 import { KeyFileError } from "./key-file-error.ts";
+import { keyFileFields } from "./key-file-fields.ts";
 import type { KeyFileRow } from "./key-file-row.ts";
 import { type Block, splitIntoBlocks } from "./split-into-blocks.ts";
 
 export const keyFileFormats = ["csv", "ndjson"] as const;
 export type KeyFileFormat = (typeof keyFileFormats)[number];
+
+const formatsByExtension: Readonly<Record<string, KeyFileFormat>> = {
+  csv: "csv",
+  ndjson: "ndjson",
+  jsonl: "ndjson",
+};
+
+/** The format of a file by the extension of its name; undefined for another extension. */
+export function formatOfKeyFile(name: string): KeyFileFormat | undefined {
+  const extension = /\.([^./\\]+)$/.exec(name)?.[1] ?? "";
+  return formatsByExtension[extension.toLowerCase()];
+}
 
 /**
  * Reads a file with keys: NDJSON, with one JSON object per line, or CSV with a header line. Empty lines are skipped.
@@ -13,12 +26,11 @@ export type KeyFileFormat = (typeof keyFileFormats)[number];
  * `limits` and `credits` are JSON; credits can also be a number.
  *
  * @param chunks the text of the file, in pieces of any size.
- * @param fields the names of the fields that a row can have.
  * @throws {KeyFileError} for a header line without `hash`, or with an unknown or repeated column, and for text that isn't CSV.
  */
 export async function* readKeyFile(
   chunks: AsyncIterable<string>,
-  { format, fields }: { readonly format: KeyFileFormat; readonly fields: readonly string[] },
+  format: KeyFileFormat,
 ): AsyncGenerator<KeyFileRow> {
   let columns: readonly string[] | undefined;
   for await (const block of splitIntoBlocks(chunks, { hasQuotedBreaks: format === "csv" })) {
@@ -27,7 +39,7 @@ export async function* readKeyFile(
       continue;
     }
     const read = readCsvBlock(block, columns);
-    if (columns === undefined && read.columns) requireColumns(read.columns, fields);
+    if (columns === undefined && read.columns) requireColumns(read.columns);
     columns = read.columns;
     yield* read.rows;
   }
@@ -50,10 +62,11 @@ function readLine(line: string): KeyFileRow["content"] {
   return { problem: "This line isn’t a JSON object." };
 }
 
-function requireColumns(columns: readonly string[], fields: readonly string[]): void {
-  const unknown = columns.find((name) => !fields.includes(name));
+function requireColumns(columns: readonly string[]): void {
+  const known: readonly string[] = keyFileFields;
+  const unknown = columns.find((name) => !known.includes(name));
   if (unknown !== undefined)
-    throw new KeyFileError(`The column ${JSON.stringify(unknown)} is unknown. Use ${fields.join(", ")}.`);
+    throw new KeyFileError(`The column ${JSON.stringify(unknown)} is unknown. Use ${known.join(", ")}.`);
   const repeated = columns.find((name, index) => columns.indexOf(name) < index);
   if (repeated !== undefined)
     throw new KeyFileError(`The column ${JSON.stringify(repeated)} is there twice.`);

@@ -1,23 +1,16 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { extname } from "node:path";
-import { type KeyFileFormat, keyFileFormats, readKeyFile } from "@latchkey/key-file";
+import { formatOfKeyFile, keyFileFormats, readKeyFile } from "@latchkey/key-file";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
 import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
 import { z } from "zod";
 import { maxImportRows, type RejectedRow } from "../../domain/issued-key-import.ts";
-import { importedKeyFieldNames, importRows } from "../../import-rows.ts";
+import { importRows } from "../../import-rows.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { UsageError } from "../usage-error.ts";
 import { keyspaceId } from "../values.ts";
 import { findKeyspaceEdit } from "./find-keyspace.ts";
-
-const formatsByExtension: Readonly<Record<string, KeyFileFormat>> = {
-  ".csv": "csv",
-  ".ndjson": "ndjson",
-  ".jsonl": "ndjson",
-};
 
 /** How often the progress is reported. */
 const rowsPerReport = 10_000;
@@ -29,7 +22,7 @@ const input = z
     format: z.enum(keyFileFormats, "Expected csv or ndjson.").optional(),
   })
   .transform(({ file, keyspace, format }, context) => {
-    const found = format ?? formatsByExtension[extname(file).toLowerCase()];
+    const found = format ?? formatOfKeyFile(file);
     if (found) return { file, keyspace, format: found };
     const message = "The extension of the file isn't .csv, .ndjson or .jsonl. Give --format.";
     context.addIssue({ code: "custom", message });
@@ -51,7 +44,7 @@ export const importKeysTask = defineTask({
     const total = { imported: 0, existing: 0, rejected: [] as RejectedRow[] };
     let rowCount = 0;
     try {
-      for await (const rows of inGroups(readKeyFile(text, { format, fields: importedKeyFieldNames }))) {
+      for await (const rows of inGroups(readKeyFile(text, format))) {
         const result = await db
           .transaction()
           .execute((trx) => importRows(trx, edit, { keyspaceId: keyspace, rows }, quotas));

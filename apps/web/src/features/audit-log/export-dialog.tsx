@@ -10,9 +10,10 @@ import classes from "../../ui/dialog.module.css";
 import { describeDuration } from "../../ui/elapsed.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { isLogFiltered } from "../../ui/log-filter.ts";
+import { saveFile } from "../../ui/save-file.ts";
 import { toFilter } from "./audit-log-filter.ts";
 import type { AuditLogSearch } from "./audit-log-search.ts";
-import { type ExportFormat, exportAuditLog, ResponseError, saveFile } from "./export-audit-log.ts";
+import { type ExportFormat, exportAuditLog, ResponseError } from "./export-audit-log.ts";
 
 interface ExportDialogProps {
   readonly workspace: SessionWorkspace;

@@ -1,6 +1,6 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { IconPencil, IconPlus } from "@tabler/icons-react";
+import { IconPencil, IconPlus, IconUpload } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
@@ -28,6 +28,11 @@ const editDialog = {
 };
 const issueDialog = {
   load: () => import("./issue-key-dialog.tsx").then((module) => module.IssueKeyDialog),
+  closed: { isOpen: false },
+};
+
+const importDialog = {
+  load: () => import("./import-keys-dialog.tsx").then((module) => module.ImportKeysDialog),
   closed: { isOpen: false },
 };
 
@@ -68,6 +73,7 @@ interface LoadedProps {
 function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedProps): ReactElement {
   const [isEditOpen, edit] = useDisclosure(false);
   const [isIssueOpen, issuance] = useDisclosure(false);
+  const [isImportOpen, importing] = useDisclosure(false);
   const { prefix, environment, isDisabled } = keyspace;
   return (
     <>
@@ -98,6 +104,11 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
               </Button>
             )}
             {canIssue && (
+              <Button variant="default" leftSection={<IconUpload size={16} />} onClick={importing.open}>
+                Import
+              </Button>
+            )}
+            {canIssue && (
               <Button leftSection={<IconPlus size={16} />} onClick={issuance.open}>
                 Issue key
               </Button>
@@ -122,6 +133,15 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
       <LazyDialog
         source={editDialog}
         props={{ workspace, keyspace, isOpen: isEditOpen, onClose: edit.close }}
+      />
+      <LazyDialog
+        source={importDialog}
+        props={{
+          workspaceId: workspace.id,
+          keyspaceId: keyspace.id,
+          isOpen: isImportOpen,
+          onClose: importing.close,
+        }}
       />
       <LazyDialog
         source={issueDialog}

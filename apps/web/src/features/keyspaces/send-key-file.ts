@@ -1,0 +1,83 @@
+import { formatOfKeyFile, readKeyFile } from "@latchkey/key-file";
+import { KeyFileError } from "@latchkey/key-file/key-file-error";
+import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
+import { trpcClient } from "../../server/trpc.ts";
+
+/** What an import has done so far. */
+export interface ImportProgress {
+  readonly imported: number;
+  /** Rows whose key the keyspace had already. */
+  readonly existing: number;
+  readonly rejected: readonly RejectedRow[];
+  /** The share of the file that was read, from 0 to 1. */
+  readonly share: number;
+}
+
+export type RejectedRow = Awaited<
+  ReturnType<typeof trpcClient.issuedKeyImport.importRows.mutate>
+>["rejected"][number];
+
+export const noProgress: ImportProgress = { imported: 0, existing: 0, rejected: [], share: 0 };
+
+/** The most rows of a call. */
+const maxRows = 500;
+/** The most text of a call, in UTF-16 code units, which leaves room below the largest body. */
+const maxLength = 40_000;
+
+/**
+ * Imports the keys of a file, in as many calls as necessary.
+ * @param options.onProgress called after each call.
+ * @param options.signal stops the import between two calls.
+ * @throws {KeyFileError} if the file can't be read. Rows before the error may have been imported.
+ */
+export async function sendKeyFile(
+  file: File,
+  path: { readonly workspaceId: string; readonly keyspaceId: string },
+  {
+    signal,
+    onProgress,
+  }: { readonly signal: AbortSignal; readonly onProgress: (progress: ImportProgress) => void },
+): Promise<ImportProgress> {
+  const format = formatOfKeyFile(file.name);
+  if (!format) throw new KeyFileError("Choose a file whose name ends in .csv, .ndjson or .jsonl.");
+  let progress = noProgress;
+  const position = { characters: 0 };
+  for await (const rows of inGroups(readKeyFile(readText(file, position), format))) {
+    signal.throwIfAborted();
+    const result = await trpcClient.issuedKeyImport.importRows.mutate({ ...path, rows });
+    progress = {
+      imported: progress.imported + result.imported,
+      existing: progress.existing + result.existing,
+      rejected: [...progress.rejected, ...result.rejected],
+      share: file.size === 0 ? 1 : Math.min(1, position.characters / file.size),
+    };
+    onProgress(progress);
+  }
+  return { ...progress, share: 1 };
+}
+
+/** Reads a file, and notes how much was read. In ASCII, which most files are, a character is a byte. */
+async function* readText(file: File, position: { characters: number }): AsyncGenerator<string> {
+  for (const reader = file.stream().pipeThrough(new TextDecoderStream()).getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    position.characters += value.length;
+    yield value;
+  }
+}
+
+async function* inGroups(rows: AsyncIterable<KeyFileRow>): AsyncGenerator<KeyFileRow[]> {
+  let group: KeyFileRow[] = [];
+  let length = 0;
+  for await (const row of rows) {
+    const added = JSON.stringify(row).length;
+    if (group.length === maxRows || (group.length > 0 && length + added > maxLength)) {
+      yield group;
+      group = [];
+      length = 0;
+    }
+    group.push(row);
+    length += added;
+  }
+  if (group.length > 0) yield group;
+}

@@ -1,0 +1,88 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada moves keys of another system into a keyspace.
+
+let page: Page;
+let workspaceId: string;
+let keyspaceId: string;
+
+prepareEnvironment(async ({ browser, baseUrl }) => {
+  ({ page } = await browser.open());
+  await enter(page, baseUrl);
+  const { id, slug } = await getWorkspace(page);
+  workspaceId = id;
+  const fields = { name: "Production", prefix: "acme" };
+  ({ id: keyspaceId } = await proceduresOf(page).keyspaces.create.mutate({ workspaceId, fields }));
+  await page.goto(`${baseUrl}/w/${slug}/keyspaces/${keyspaceId}`);
+});
+
+const dialog = () => page.getByRole("dialog");
+const firstKey = "a key of the old system";
+
+/** Chooses a file with this text. */
+async function chooseFile(name: string, text: string): Promise<void> {
+  const [chooser] = await Promise.all([
+    page.waitForEvent("filechooser"),
+    dialog().getByRole("button", { name: "File" }).click(),
+  ]);
+  await chooser.setFiles({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
+}
+
+function hashOf(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}
+
+const hashes = [firstKey, ...Array.from({ length: 997 }, () => randomUUID())].map(hashOf);
+const lines = hashes.map((hash, index) => `${hash},customer_${index % 50},documents.read`);
+lines.splice(10, 0, "not a hash,customer_1,documents.read");
+lines.splice(600, 0, `${hashOf("wrong")},customer_1,Documents!`);
+const file = ["hash,externalId,permissions", ...lines].join("\n");
+
+test("a file is required, and one that can't be read is explained", async () => {
+  await page.getByRole("button", { name: "Import", exact: true }).click();
+  await dialog().getByRole("heading", { name: "Import keys" }).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Import", exact: true }).click();
+  await dialog().getByText("Choose a file.", { exact: true }).waitFor();
+  await chooseFile("keys.csv", "hash,password\n1,2");
+  await dialog().getByRole("button", { name: "Import", exact: true }).click();
+  await dialog().getByText('The column "password" is unknown.').waitFor();
+  await chooseFile("keys.txt", file);
+  await dialog().getByRole("button", { name: "Import", exact: true }).click();
+  await dialog().getByText("Choose a file whose name ends in .csv, .ndjson or .jsonl.").waitFor();
+});
+
+test("imports 998 of 1,000 rows, and names the line and the reason of the two others", async () => {
+  await chooseFile("keys.csv", file);
+  await dialog().getByRole("button", { name: "Import", exact: true }).click();
+  await dialog().getByText("998 keys imported.").waitFor();
+  await dialog().getByText("2 rows were rejected.").waitFor();
+  const rejected = dialog().getByRole("list", { name: "Rejected rows" }).getByRole("listitem");
+  expect(await rejected.allTextContents()).toEqual([
+    "Line 12hash: Enter the SHA-256 of the key, in hexadecimal or base64.",
+    "Line 602permissions.0: Enter a permission such as documents.read, documents.* or *.",
+  ]);
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
+  await page.getByText("998 keys").first().waitFor();
+  const { code, externalId } = await proceduresOf(page).issuedKeys.verify.mutate({
+    ...{ workspaceId, keyspaceId, key: firstKey },
+    permissions: "documents.read",
+  });
+  expect({ code, externalId }).toEqual({ code: "VALID", externalId: "customer_0" });
+});
+
+test("importing the same file again changes nothing", async () => {
+  await page.getByRole("button", { name: "Import", exact: true }).click();
+  await chooseFile("keys.csv", file);
+  await dialog().getByRole("button", { name: "Import", exact: true }).click();
+  await dialog().getByText("0 keys imported.").waitFor();
+  await dialog().getByText("998 keys were in the keyspace already.").waitFor();
+  await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
+});
