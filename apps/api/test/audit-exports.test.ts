@@ -113,11 +113,11 @@ describe.each(ways)("through %s", (_name, send) => {
     );
     const [head, first, second, ...rest] = (await response.text()).split("\r\n");
     expect(head).toBe(
-      "id,occurredAt,action,actor.kind,actor.userId,actor.name,actor.keyId,target.kind,target.id,target.name,before,after,address,requestId,actor.userKind,target.userKind",
+      "id,occurredAt,action,actor.kind,actor.userId,actor.name,actor.keyId,target.kind,target.id,target.name,before,after,address,requestId,actor.userKind,target.userKind,target.owner.id,target.owner.name,target.owner.kind",
     );
     expect(first).toMatch(
       new RegExp(
-        `^evt_\\w{26},2026-01-01T\\d\\d:00:02\\.000Z,workspace\\.renamed,session,${admin.id},Ada,,workspace,${workspace},,,"{""name"":""=1\\+22""}",,'=cmd,person,$`,
+        `^evt_\\w{26},2026-01-01T\\d\\d:00:02\\.000Z,workspace\\.renamed,session,${admin.id},Ada,,workspace,${workspace},,,"{""name"":""=1\\+22""}",,'=cmd,person,,,,$`,
       ),
     );
     expect(second).toContain(":00:01.000Z");
@@ -134,9 +134,9 @@ describe.each(ways)("through %s", (_name, send) => {
       const [head = "", row = ""] = (await (await send({ format: "csv", action })).text()).split("\r\n");
       const cells = row.split(",");
       const columns = head.split(",");
-      // Both are last, after the cells that can contain commas.
-      expect(columns.slice(-2)).toEqual(["actor.userKind", "target.userKind"]);
-      return cells.slice(-2);
+      // Both are after the cells that can contain commas.
+      expect(columns.slice(-5, -3)).toEqual(["actor.userKind", "target.userKind"]);
+      return cells.slice(-5, -3);
     };
     expect(await read("service-account.created")).toEqual(["", "service_account"]);
     expect(await read("member.added")).toEqual(["", "person"]);

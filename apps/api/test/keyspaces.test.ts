@@ -248,7 +248,7 @@ test("every change is in the audit log, with the values that changed", async () 
   await call(team, ["PATCH", `/${id}`], { isDisabled: true });
   await call(team, ["PATCH", `/${id}`], { isDisabled: false, name: "Paid" });
   expect((await call(team, ["DELETE", `/${id}`])).status).toBe(204);
-  const target = { kind: "keyspace", id, name: null, userKind: null };
+  const target = { kind: "keyspace", id, name: null, userKind: null, owner: null };
   const none = { defaultPermissions: null, defaultLimits: null, defaultCredits: null };
   expect(await listEvents(team)).toEqual([
     {

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { type DeliveryId, decodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { type DeliveryId, decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -152,7 +152,10 @@ describe("a message", () => {
     await addWebhook(team, { actions: ["key.created"] });
     await app.addKey(team.userId);
     await team.deliver();
-    expect(received.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([{ type: "key.created" }]);
+    const owner = { id: encodeId("user", team.userId), kind: "person" };
+    expect(received.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([
+      { type: "key.created", data: { target: { kind: "key", owner } } },
+    ]);
   });
 
   test("is sent only for the selected actions, or for all of them", async () => {
@@ -319,7 +322,7 @@ describe("a webhook that fails", () => {
         occurredAt: expect.any(String),
         action: "webhook.disabled",
         actor: { kind: "system", userId: null, name: null, userKind: null, keyId: null },
-        target: { kind: "webhook", id, name: null, userKind: null },
+        target: { kind: "webhook", id, name: null, userKind: null, owner: null },
         before: null,
         after: { reason: "failures", host: new URL(receiverUrl).host },
         address: null,

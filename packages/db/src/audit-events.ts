@@ -37,6 +37,12 @@ export interface AuditEvent {
   readonly targetName: string | null;
   /** The kind of the target if it is a user. */
   readonly targetUserKind: UserKind | null;
+  /** The owner of the target if it is an API key; null for a purged key in an event of an earlier version. */
+  readonly targetOwnerId: UserId | null;
+  /** The current name of the owner, or the last one of a deleted user. */
+  readonly targetOwnerName: string | null;
+  /** Null for a deleted user. */
+  readonly targetOwnerKind: UserKind | null;
   readonly before: Details | null;
   readonly after: Details | null;
   readonly address: string | null;
@@ -116,9 +122,11 @@ async function insertAuditEvents(
     with workspace as materialized (${workspace}),
     inserted as (
       insert into audit_events (workspace_id, id, action, actor_kind, actor_user_id, actor_key_id, target_kind, target_id,
-        before, after, address, request_id)
+        target_owner_id, before, after, address, request_id)
       select workspace.id, event.id, event.action, ${actor.kind}, ${actorUserId}::uuid, ${actorKeyId}::uuid,
-        event.target_kind, event.target_id, event.before, event.after, ${address}, ${requestId}
+        event.target_kind, event.target_id,
+        case event.target_kind when 'key' then (select user_id from api_keys where api_keys.id = event.target_id) end,
+        event.before, event.after, ${address}, ${requestId}
       from workspace cross join unnest(
       ${events.map(({ id }) => id)}::uuid[], ${events.map(({ action }) => action)}::text[],
       ${events.map(({ action }) => auditActions[action])}::text[],
@@ -231,6 +239,8 @@ export async function findAuditEvent(
   return await selectAuditEvents(trx, scope).where("audit_events.id", "=", id).executeTakeFirst();
 }
 
+const ownerId = sql<UserId | null>`coalesce(audit_events.target_owner_id, owned_key.user_id)`;
+
 /** Selects the events of a workspace, with the current names of actors and targets. */
 function selectAuditEvents(trx: WorkspaceTrx, scope: WorkspaceScope) {
   return (
@@ -264,6 +274,15 @@ function selectAuditEvents(trx: WorkspaceTrx, scope: WorkspaceScope) {
             ),
           ),
       )
+      // An event of an earlier version doesn't name the owner.
+      .leftJoin("api_keys as owned_key", (join) =>
+        join
+          .onRef("owned_key.id", "=", "audit_events.target_id")
+          .on("audit_events.target_kind", "=", "key")
+          .on("audit_events.target_owner_id", "is", null),
+      )
+      .leftJoin("users as owner", (join) => join.on(sql<boolean>`owner.id = ${ownerId}`))
+      .leftJoin("former_users as former_owner", (join) => join.on(sql<boolean>`former_owner.id = ${ownerId}`))
       .select([
         "audit_events.id",
         "audit_events.occurred_at as occurredAt",
@@ -277,6 +296,9 @@ function selectAuditEvents(trx: WorkspaceTrx, scope: WorkspaceScope) {
         "audit_events.target_id as targetId",
         (eb) => eb.fn.coalesce("target.name", "former_target.name", "target_key.name").as("targetName"),
         selectUserKind("target").$castTo<UserKind | null>().as("targetUserKind"),
+        ownerId.as("targetOwnerId"),
+        (eb) => eb.fn.coalesce("owner.name", "former_owner.name").as("targetOwnerName"),
+        selectUserKind("owner").$castTo<UserKind | null>().as("targetOwnerKind"),
         "audit_events.before",
         "audit_events.after",
         "audit_events.address",

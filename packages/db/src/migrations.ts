@@ -34,6 +34,7 @@ import * as keyspaces from "./migrations/0034-keyspaces.ts";
 import * as verification from "./migrations/0035-verification.ts";
 import * as slowWebhooks from "./migrations/0036-slow-webhooks.ts";
 import * as factorsOfKeyOwners from "./migrations/0037-factors-of-key-owners.ts";
+import * as ownersOfAuditedKeys from "./migrations/0037-owners-of-audited-keys.ts";
 import * as verificationRecords from "./migrations/0038-verification-records.ts";
 import * as consumers from "./migrations/0039-consumers.ts";
 
@@ -86,6 +87,7 @@ export const migrations: Migrations = {
   "0035-verification": verification,
   "0036-slow-webhooks": slowWebhooks,
   "0037-factors-of-key-owners": factorsOfKeyOwners,
+  "0037-owners-of-audited-keys": ownersOfAuditedKeys,
   "0038-verification-records": verificationRecords,
   "0039-consumers": consumers,
 };

@@ -303,6 +303,8 @@ export interface AuditEventTable {
   actor_key_id: KeyId | null;
   target_kind: (typeof auditActions)[AuditAction];
   target_id: string;
+  /** The owner of the API key; null for other targets and for events of earlier versions. */
+  target_owner_id: ColumnType<UserId | null, UserId | null | undefined, never>;
   before: ColumnType<Details | null, string | null, never>;
   after: ColumnType<Details | null, string | null, never>;
   address: string | null;

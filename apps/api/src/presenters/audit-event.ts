@@ -77,6 +77,19 @@ export const auditEvent = z
         example: "Grace Hopper",
       }),
       userKind: shownUserKind.nullable().meta({ description: "Null if the target is not a user." }),
+      owner: z
+        .object({
+          id: shownId("user"),
+          name: shownPersonName
+            .nullable()
+            .meta({ description: "The current name of the user.", example: "Ada Lovelace" }),
+          kind: shownUserKind.nullable().meta({ description: "Null for a deleted user." }),
+        })
+        .nullable()
+        .meta({
+          description:
+            "The owner of the API key. Null if the target is not an API key, and for a purged key in an event of an earlier version.",
+        }),
     }),
     before: details.meta({
       description: changedValues("before"),
@@ -108,6 +121,11 @@ export function presentAuditEvent(event: AuditEvent): z.input<typeof auditEvent>
       id: encodeTarget(event),
       name: event.targetName,
       userKind: event.targetUserKind,
+      owner: event.targetOwnerId && {
+        id: encodeId("user", event.targetOwnerId),
+        name: event.targetOwnerName,
+        kind: event.targetOwnerKind,
+      },
     },
     before: event.before && presentDetails(event.before),
     after: event.after && presentDetails(event.after),

@@ -34,6 +34,9 @@ const columns: Readonly<Record<string, (event: PresentedEvent) => string | null>
   requestId: ({ requestId }) => requestId,
   "actor.userKind": ({ actor }) => actor.userKind,
   "target.userKind": ({ target }) => target.userKind,
+  "target.owner.id": ({ target }) => target.owner?.id ?? null,
+  "target.owner.name": ({ target }) => target.owner?.name ?? null,
+  "target.owner.kind": ({ target }) => target.owner?.kind ?? null,
 };
 
 /** Formats an audit log while it is read: one chunk of text per page. Every line break ends a record. */

@@ -9,7 +9,7 @@ const baseEvent: AuditEvent = {
   occurredAt: "2026-03-15T12:00:00Z",
   action: "member.role-changed",
   actor: ada,
-  target: { kind: "member", id: "user_2", name: "Grace", userKind: "person" },
+  target: { kind: "member", id: "user_2", name: "Grace", userKind: "person", owner: null },
   before: { role: "member" },
   after: { role: "admin" },
   address: null,
@@ -22,7 +22,13 @@ function sentence(event: Partial<AuditEvent>): string {
 }
 
 test("describes changes to service accounts by name", () => {
-  const target = { kind: "member", id: "user_3", name: "Deploys", userKind: "service_account" } as const;
+  const target = {
+    kind: "member",
+    id: "user_3",
+    name: "Deploys",
+    userKind: "service_account",
+    owner: null,
+  } as const;
   const event = { target, before: null, after: null };
   const after = { name: "Deploys", role: "admin" };
   expect(sentence({ ...event, action: "service-account.created", after })).toBe(
@@ -49,7 +55,7 @@ test("describes changes to service accounts by name", () => {
 });
 
 test("describes why a webhook was disabled", () => {
-  const target = { kind: "webhook", id: "whk_1", name: null, userKind: null } as const;
+  const target = { kind: "webhook", id: "whk_1", name: null, userKind: null, owner: null } as const;
   const event = { target, action: "webhook.disabled", before: null } as const;
   const host = "hooks.example.com";
   expect(sentence({ ...event, after: null })).toBe("disabled a webhook");
@@ -62,7 +68,7 @@ test("describes why a webhook was disabled", () => {
 });
 
 test("describes changes to keyspaces by name", () => {
-  const target = { kind: "keyspace", id: "ks_1", name: null, userKind: null } as const;
+  const target = { kind: "keyspace", id: "ks_1", name: null, userKind: null, owner: null } as const;
   const event = { target, before: null, after: { name: "Production" } } as const;
   expect(sentence({ ...event, action: "keyspace.created" })).toBe("created the keyspace “Production”");
   expect(sentence({ ...event, action: "keyspace.changed" })).toBe("changed the keyspace “Production”");
@@ -90,7 +96,7 @@ test("describes changes to consumers by their external ID", () => {
 });
 
 test("describes changes to issued keys by name, or by their first characters", () => {
-  const target = { kind: "issued-key", id: "ikey_1", name: null, userKind: null } as const;
+  const target = { kind: "issued-key", id: "ikey_1", name: null, userKind: null, owner: null } as const;
   const after = { name: "Acme", start: "sk_live_abcdef" };
   const event = { target, before: null, after } as const;
   expect(sentence({ ...event, action: "issued-key.created" })).toBe("issued the key “Acme”");
@@ -124,9 +130,9 @@ test("describes changes to issued keys by name, or by their first characters", (
 
 test("describes changes to members by name", () => {
   expect(sentence({})).toBe("changed Grace’s role from member to admin");
-  expect(sentence({ target: { kind: "member", id: "user_1", name: "Ada", userKind: "person" } })).toBe(
-    "changed their own role from member to admin",
-  );
+  expect(
+    sentence({ target: { kind: "member", id: "user_1", name: "Ada", userKind: "person", owner: null } }),
+  ).toBe("changed their own role from member to admin");
   expect(sentence({ action: "member.added", actor: command, before: null })).toBe("added Grace as an admin");
   expect(sentence({ action: "member.joined", after: { role: "viewer", invitedBy: "Ada" } })).toBe(
     "joined as a viewer, invited by Ada",
@@ -148,13 +154,13 @@ test("describes changes to members by name", () => {
   expect(
     sentence({
       action: "member.removed",
-      target: { kind: "member", id: "user_1", name: "Ada", userKind: "person" },
+      target: { kind: "member", id: "user_1", name: "Ada", userKind: "person", owner: null },
     }),
   ).toBe("left the workspace; was a member");
 });
 
 test("describes changes to the workspace with both names", () => {
-  const target = { kind: "workspace", id: "ws_1", name: null, userKind: null } as const;
+  const target = { kind: "workspace", id: "ws_1", name: null, userKind: null, owner: null } as const;
   expect(sentence({ action: "workspace.created", target, before: null, after: { name: "Acme" } })).toBe(
     "created the workspace “Acme”",
   );
@@ -180,7 +186,7 @@ test("describes changes to the workspace with both names", () => {
 });
 
 test("describes changes to the policy, and blocks of keys", () => {
-  const target = { kind: "workspace", id: "ws_1", name: null, userKind: null } as const;
+  const target = { kind: "workspace", id: "ws_1", name: null, userKind: null, owner: null } as const;
   const policy = (after: AuditEvent["after"]) =>
     sentence({ action: "api-key-policy.changed", target, before: null, after });
   expect(
@@ -194,7 +200,7 @@ test("describes changes to the policy, and blocks of keys", () => {
     "changed the API key policy: no maximum lifetime; expiry not required; no IP ranges required; no maximum idle time",
   );
   const key = {
-    target: { kind: "key", id: "key_1", name: "CI", userKind: null },
+    target: { kind: "key", id: "key_1", name: "CI", userKind: null, owner: null },
     after: null,
   } as const;
   expect(sentence({ action: "key.blocked", ...key, before: null })).toBe(
@@ -228,7 +234,7 @@ test("describes the actor of a change", () => {
 });
 
 test("describes changes to API keys", () => {
-  const key = { kind: "key", id: "key_1", name: "CI", userKind: null } as const;
+  const key = { kind: "key", id: "key_1", name: "CI", userKind: null, owner: null } as const;
   const keyText = (event: Partial<AuditEvent>) =>
     sentence({ target: key, before: null, after: null, ...event });
   expect(keyText({ action: "key.created", after: { name: "CI" } })).toBe(
@@ -262,5 +268,29 @@ test("describes changes to API keys", () => {
   );
   expect(keyText({ action: "key.enabled", target: { ...key, name: null } })).toBe(
     "enabled the API key “a deleted key”",
+  );
+});
+
+test("names the owner of a key that someone else changed", () => {
+  const owner = { id: "user_2", name: "Grace", kind: "person" } as const;
+  const target = { kind: "key", id: "key_1", name: "CI", userKind: null, owner } as const;
+  const keyText = (event: Partial<AuditEvent>) => sentence({ target, before: null, after: null, ...event });
+  expect(keyText({ action: "key.blocked" })).toBe("blocked Grace’s API key “CI” from the workspace");
+  expect(keyText({ action: "key.unblocked", before: { isIdle: true } })).toBe(
+    "unblocked Grace’s idle API key “CI”",
+  );
+  expect(keyText({ action: "key.renamed", before: { name: "CI" }, after: { name: "Deploys" } })).toBe(
+    "renamed Grace’s API key “CI” to “Deploys”",
+  );
+  expect(keyText({ action: "key.expanded", after: { ipRanges: null } })).toBe(
+    "expanded the access of Grace’s API key “CI”: any IP address",
+  );
+  expect(keyText({ action: "key.deleted", actor: command })).toBe("deleted Grace’s API key “CI”");
+  const own = { ...target, owner: { ...owner, id: ada.userId } };
+  expect(keyText({ action: "key.deleted", target: own })).toBe("deleted the API key “CI”");
+  // A node of a previous version sends no owner.
+  const { owner: _owner, ...earlier } = target;
+  expect(keyText({ action: "key.deleted", target: earlier as AuditEvent["target"] })).toBe(
+    "deleted the API key “CI”",
   );
 });

@@ -10,7 +10,9 @@ import type { AuditEvent, SecurityEvent } from "./trpc.ts";
 export function describeEvent(event: AuditEvent): readonly Piece[] {
   const { action, actor, target, before, after } = event;
   if (isKeyAction(action)) {
-    return describeKeyEvent({ action, name: target.name, before, after });
+    // A node of a previous version sends no owner.
+    const owner = target.owner?.id === actor.userId ? undefined : (target.owner?.name ?? undefined);
+    return describeKeyEvent({ action, name: target.name, owner, before, after });
   }
   const isOwn = actor.userId === target.id;
   const person: Piece = { name: target.name ?? target.id };
@@ -180,40 +182,45 @@ export interface KeyEvent extends Pick<AuditEvent, "before" | "after"> {
   readonly action: KeyAction;
   /** The current name; null for a purged key. */
   readonly name: string | null;
+  /** The name of the key's owner; undefined if the owner made the change. */
+  readonly owner?: string | undefined;
   /** Names by ID. A workspace without a name here is shown by its ID. */
   readonly workspaceNames?: ReadonlyMap<string, string>;
 }
 
 /** What happened to an API key, as the rest of a sentence that begins with the actor. */
 export function describeKeyEvent(event: KeyEvent): readonly Piece[] {
-  const { action, name, before, workspaceNames } = event;
+  const { action, name, owner, before, workspaceNames } = event;
   const after = workspaceNames ? nameWorkspaces(event.after, workspaceNames) : event.after;
   const key = quote(after?.name ?? before?.name ?? name ?? "a deleted key");
+  /** The beginning of a sentence, up to the name of the key. */
+  const begin = (start: string, noun = "API key"): readonly Piece[] =>
+    owner === undefined ? [`${start} the ${noun} `] : [`${start} `, { name: owner }, `’s ${noun} `];
   switch (action) {
     case "key.created":
-      return ["created the API key ", key, ...describeSettings(after, { isNew: true })];
+      return [...begin("created"), key, ...describeSettings(after, { isNew: true })];
     case "key.renamed":
-      return ["renamed the API key ", quote(before?.name), " to ", quote(after?.name)];
+      return [...begin("renamed"), quote(before?.name), " to ", quote(after?.name)];
     case "key.restricted":
-      return ["restricted the API key ", key, ...describeSettings(after)];
+      return [...begin("restricted"), key, ...describeSettings(after)];
     case "key.expanded":
-      return ["expanded the access of the API key ", key, ...describeSettings(after)];
+      return [...begin("expanded the access of"), key, ...describeSettings(after)];
     case "key.disabled":
-      return ["disabled the API key ", key];
+      return [...begin("disabled"), key];
     case "key.enabled":
-      return ["enabled the API key ", key];
+      return [...begin("enabled"), key];
     case "key.rotated":
-      return [`rotated the API key `, key, describeOverlap(after?.overlapSeconds)];
+      return [...begin("rotated"), key, describeOverlap(after?.overlapSeconds)];
     case "key.secret-reissued":
-      return ["replaced the unused secret of the API key ", key];
+      return [...begin("replaced the unused secret of"), key];
     case "key.former-secrets-revoked":
-      return ["revoked the old secrets of the API key ", key];
+      return [...begin("revoked the old secrets of"), key];
     case "key.deleted":
-      return ["deleted the API key ", key];
+      return [...begin("deleted"), key];
     case "key.blocked":
-      return ["blocked the API key ", key, " from the workspace"];
+      return [...begin("blocked"), key, " from the workspace"];
     case "key.unblocked":
-      return before?.isIdle === true ? ["unblocked the idle API key ", key] : ["unblocked the API key ", key];
+      return [...begin("unblocked", before?.isIdle === true ? "idle API key" : "API key"), key];
     default:
       return [action satisfies never];
   }
