@@ -32,6 +32,10 @@ export class Isolation {
     return this.#until.size === 0;
   }
 
+  delete(names: Iterable<string>): void {
+    for (const name of names) this.#until.delete(name);
+  }
+
   has(name: string): boolean {
     return this.#until.has(name);
   }

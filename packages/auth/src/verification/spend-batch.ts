@@ -28,6 +28,8 @@ interface SpendOptions {
   readonly maxNamedPerHour: number;
   /** Whether to skip counters that another transaction has locked, instead of waiting for them. */
   readonly skipsLocked: boolean;
+  /** How long to wait for each lock, in milliseconds; as long as the session allows by default. */
+  readonly lockTimeoutMs?: number | undefined;
   /** Called when a result has arrived, between two round trips. */
   readonly onProgress: () => void;
 }
@@ -60,12 +62,13 @@ export async function rollBack(client: pg.Client, failure: unknown): Promise<unk
 export async function spendBatch<Request extends PreparedRequest>(
   client: pg.Client,
   requests: readonly Request[],
-  { skipsLocked, maxNamedPerHour, onProgress }: SpendOptions,
+  { skipsLocked, lockTimeoutMs, maxNamedPerHour, onProgress }: SpendOptions,
 ): Promise<DecidedBatch<Request>> {
   const ids = [...new Set(requests.flatMap(listCounterIds))];
   const named = requests.flatMap((request) => toNamedRequest(request) ?? []);
   const owners = listOwners(requests);
-  const begun = client.query("begin");
+  const limit = lockTimeoutMs === undefined ? "" : `; set local lock_timeout = ${lockTimeoutMs}`;
+  const begun = client.query(`begin${limit}`);
   let writes: Promise<unknown>[];
   let batch: DecidedBatch<Request>;
   try {

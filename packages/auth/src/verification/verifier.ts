@@ -49,6 +49,9 @@ const maxPendingOfCaller = 30_000;
 const maxRuns = 64;
 /** The most additional transactions per batch for requests of isolated keys, which delay all others. */
 const maxIsolatedRuns = 32;
+/** How long requests of isolated keys wait for a lock, in milliseconds, and how often they wait at all. */
+const isolatedWaitMs = 25;
+const isolatedWaitEveryMs = 100;
 /** Postgres cancels a statement after this time, in milliseconds, which leaves time to retry before the deadline. */
 const statementTimeoutMs = 700;
 
@@ -68,6 +71,8 @@ export class Verifier {
   readonly #reportFailure: (error: unknown) => void;
   /** What requests that failed alone were about, and what was locked. */
   readonly #isolation = new Isolation();
+  /** When it last waited for locks of isolated keys, by `performance.now()`. */
+  #waitedForIsolatedAt = 0;
   readonly #pendingOfCaller = new Map<string, { requests: number; verifications: number }>();
 
   constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
@@ -222,12 +227,9 @@ export class Verifier {
         const isIsolated = this.#createIsolationCheck();
         for (const request of found) if (isIsolated(request)) isolated.add(request.pending);
         const prepared = found.filter(({ pending }) => !isolated.has(pending));
-        try {
-          await this.#spend(client, prepared, { skipsLocked });
-        } catch (error) {
-          if (skipsLocked || !(error instanceof RolledBack && isDefiniteAbort(error.cause))) throw error;
+        if (skipsLocked || !(await this.#spendWaiting(client, prepared))) {
           skipsLocked = true;
-          await this.#spend(client, prepared, { skipsLocked });
+          await this.#spend(client, prepared, { skipsLocked, isolatesLocked: true });
         }
       },
       isPending: (request) => !request.isAnswered && !isolated.has(request),
@@ -237,19 +239,50 @@ export class Verifier {
     });
   }
 
-  /** Decides requests of isolated keys without waiting for locks. @returns the requests that it did not get to. */
+  /**
+   * Decides requests of isolated keys. It waits for locks only briefly and now and then, so that another node that uses the same
+   * keys can't keep this one from them. @returns the requests that it did not get to.
+   */
   async #decideIsolated(
     client: pg.Client,
     requests: readonly PendingVerification[],
   ): Promise<readonly PendingVerification[]> {
     if (!this.#connection.isConnected) return requests;
     return await splitOnFailure(requests, {
-      run: async (part) => this.#spend(client, await this.#prepare(client, part), { skipsLocked: true }),
+      run: async (part) => {
+        const prepared = await this.#prepare(client, part);
+        const waits = performance.now() - this.#waitedForIsolatedAt >= isolatedWaitEveryMs;
+        if (waits) {
+          const isDecided = await this.#spendWaiting(client, prepared, isolatedWaitMs);
+          this.#waitedForIsolatedAt = performance.now();
+          if (isDecided) {
+            for (const request of prepared)
+              this.#isolation.delete([...listCounterIds(request), ...listWorkspaceIds(request)]);
+            return;
+          }
+        }
+        await this.#spend(client, prepared, { skipsLocked: true, isolatesLocked: waits });
+      },
       isPending: ({ isAnswered }) => !isAnswered,
       hadNoEffect: (error) => error instanceof RolledBack,
       fail: (part, error) => this.#fail(part, error),
       maxRuns: maxIsolatedRuns,
     });
+  }
+
+  /** Decides requests, and waits for locked counters. Returns false if that took too long, and nothing was decided. */
+  async #spendWaiting(
+    client: pg.Client,
+    requests: readonly FoundVerification[],
+    lockTimeoutMs?: number,
+  ): Promise<boolean> {
+    try {
+      await this.#spend(client, requests, { skipsLocked: false, lockTimeoutMs });
+      return true;
+    } catch (error) {
+      if (error instanceof RolledBack && isDefiniteAbort(error.cause)) return false;
+      throw error;
+    }
   }
 
   #createIsolationCheck(): (request: FoundVerification) => boolean {
@@ -289,18 +322,30 @@ export class Verifier {
   async #spend(
     client: pg.Client,
     requests: readonly FoundVerification[],
-    { skipsLocked }: { readonly skipsLocked: boolean },
+    options: {
+      readonly skipsLocked: boolean;
+      readonly lockTimeoutMs?: number | undefined;
+      /** Whether to isolate keys with locked counters: they were locked for some time. */
+      readonly isolatesLocked?: boolean;
+    },
   ): Promise<void> {
+    const { skipsLocked, lockTimeoutMs, isolatesLocked = false } = options;
     const pending = requests.filter((request) => !request.pending.isAnswered);
     if (pending.length === 0) return;
     const onProgress = () => this.#connection.noteProgress();
     try {
-      const options = { skipsLocked, maxNamedPerHour: this.#maxNamedPerHour, onProgress };
-      const { decided, counters } = await spendBatch(client, pending, options);
-      this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id) });
+      const maxNamedPerHour = this.#maxNamedPerHour;
+      const { decided, counters } = await spendBatch(client, pending, {
+        skipsLocked,
+        lockTimeoutMs,
+        maxNamedPerHour,
+        onProgress,
+      });
+      this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
     } catch (error) {
-      // It failed alone.
-      if (pending.length === 1) this.#isolate(pending.flatMap(listCounterIds));
+      // It failed alone. A lock that takes too long is not the fault of the request.
+      const isLocked = error instanceof RolledBack && isDefiniteAbort(error.cause);
+      if (pending.length === 1 && !(isLocked && !skipsLocked)) this.#isolate(pending.flatMap(listCounterIds));
       throw error;
     } finally {
       onProgress();
@@ -309,7 +354,10 @@ export class Verifier {
 
   #answer(
     decided: DecidedBatch<FoundVerification>["decided"],
-    { isLocked }: { readonly isLocked: (id: CounterId) => boolean },
+    {
+      isLocked,
+      isolatesLocked,
+    }: { readonly isLocked: (id: CounterId) => boolean; readonly isolatesLocked: boolean },
   ): void {
     const again: PendingVerification[] = [];
     const postponed: PendingVerification[] = [];
@@ -322,7 +370,8 @@ export class Verifier {
         // A counter that is missing while locked ones are skipped may also have been deleted.
         const locked = listCounterIds(request).filter(isLocked);
         // A change of many keys can lock one after the other, so the whole workspace is isolated.
-        if (locked.length > 0) this.#isolate([...locked, ...listWorkspaceIds(request, isLocked)]);
+        if (isolatesLocked && locked.length > 0)
+          this.#isolate([...locked, ...listWorkspaceIds(request, isLocked)]);
         // Facts that are outdated twice change often, and must not keep the database busy.
         if (locked.length > 0 || pending.wasOutdated) postponed.push(pending);
         else again.push(pending);

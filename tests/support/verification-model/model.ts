@@ -1,0 +1,190 @@
+// What verifications of the keys of one keyspace must return, written independently of the product. Times are in milliseconds
+// since the epoch, by the database's clock.
+
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+
+/** Every window lasts an hour. */
+export interface LimitModel {
+  readonly name: string;
+  readonly quota: number;
+  readonly appliesAlways: boolean;
+}
+
+export type RefillModel = { readonly amount: number } & (
+  | { readonly interval: "daily"; readonly day: null }
+  | { readonly interval: "monthly"; readonly day: number }
+);
+
+/** The counter of a key or consumer. */
+interface CounterModel {
+  windows: Map<string, { readonly endsAt: number; readonly spent: number }>;
+  credits: { readonly remaining: number; readonly refilledAt: number } | null;
+}
+
+export interface ConsumerModel {
+  readonly counter: CounterModel;
+  limits: readonly LimitModel[];
+}
+
+export interface KeyModel {
+  readonly counter: CounterModel;
+  readonly consumer: ConsumerModel | undefined;
+  isDeleted: boolean;
+  isDisabled: boolean;
+  expiresAt: number | null;
+  limits: readonly LimitModel[];
+  refill: RefillModel | null;
+  /** By the index of the secret: until when an old one is valid. The last one is the current one. */
+  validUntil: number[];
+  hasUnusedSecret: boolean;
+  uses: number;
+}
+
+export interface VerificationModel {
+  readonly key: KeyModel;
+  readonly secret: number;
+  readonly cost: number;
+  readonly isPermitted: boolean;
+  /** The named limit, with the cost of its own if it has one. */
+  readonly limit: { readonly name: string; readonly cost: number | undefined } | undefined;
+}
+
+/** The part of a response that the model predicts. */
+export interface ResultModel {
+  readonly code: string;
+  readonly credits: number | null;
+  readonly limits: readonly {
+    readonly name: string;
+    readonly quota: number;
+    readonly remaining: number;
+    readonly isExceeded: boolean;
+  }[];
+}
+
+export function createCounter(credits: number | null, now: number): CounterModel {
+  return {
+    windows: new Map(),
+    credits: credits === null ? null : { remaining: credits, refilledAt: now },
+  };
+}
+
+interface Charge {
+  readonly counter: CounterModel;
+  readonly limit: LimitModel;
+  readonly cost: number;
+  readonly endsAt: number;
+  readonly spent: number;
+}
+
+/** Verifies a key, and spends what it costs. @param isKeyspaceUsable false if the keyspace is disabled. */
+export function verify(
+  { key, secret, cost, isPermitted, limit }: VerificationModel,
+  { now, isKeyspaceUsable }: { readonly now: number; readonly isKeyspaceUsable: boolean },
+): ResultModel {
+  const isCurrent = secret === key.validUntil.length - 1;
+  if (key.isDeleted || (!isCurrent && (key.validUntil[secret] ?? 0) <= now))
+    return { code: "NOT_FOUND", credits: null, limits: [] };
+  const consumerLimits = key.consumer?.limits ?? [];
+  if (limit && ![...key.limits, ...consumerLimits].some(({ name }) => name === limit.name))
+    return { code: "BAD_REQUEST", credits: null, limits: [] };
+  const rejection = findRejection(key, { now, isKeyspaceUsable, isPermitted });
+  const chargeOf = (counter: CounterModel) => (one: LimitModel) => {
+    const isNamed = limit?.name === one.name;
+    if (!one.appliesAlways && !isNamed) return [];
+    const window = counter.windows.get(one.name);
+    const isOpen = window !== undefined && window.endsAt > now;
+    return [
+      {
+        counter,
+        limit: one,
+        cost: rejection ? 0 : isNamed ? (limit.cost ?? cost) : cost,
+        endsAt: isOpen ? Math.min(window.endsAt, now + hourMs) : now + hourMs,
+        spent: isOpen ? window.spent : 0,
+      },
+    ];
+  };
+  const charges: Charge[] = key.limits.flatMap(chargeOf(key.counter));
+  if (key.consumer) charges.push(...consumerLimits.flatMap(chargeOf(key.consumer.counter)));
+  const credits = refilled(key, now);
+  const isOverLimit = charges.some((charge) => isExceeded(charge));
+  const isExhausted = !rejection && credits !== null && credits.remaining < cost;
+  const code = rejection ?? (isOverLimit ? "RATE_LIMITED" : isExhausted ? "USAGE_EXCEEDED" : "VALID");
+  if (code === "VALID") spend(key, { charges, credits, cost, isCurrent, now });
+  return {
+    code,
+    credits: credits && credits.remaining - (code === "VALID" ? cost : 0),
+    limits: charges.map((charge) => ({
+      name: charge.limit.name,
+      quota: charge.limit.quota,
+      remaining: Math.max(0, charge.limit.quota - charge.spent - (code === "VALID" ? charge.cost : 0)),
+      isExceeded: isExceeded(charge),
+    })),
+  };
+}
+
+const isExceeded = ({ cost, spent, limit }: Charge): boolean => cost > 0 && spent + cost > limit.quota;
+
+function findRejection(
+  key: KeyModel,
+  facts: { readonly now: number; readonly isKeyspaceUsable: boolean; readonly isPermitted: boolean },
+): string | undefined {
+  if (key.isDisabled || !facts.isKeyspaceUsable) return "DISABLED";
+  if (key.expiresAt !== null && key.expiresAt <= facts.now) return "EXPIRED";
+  return facts.isPermitted ? undefined : "INSUFFICIENT_PERMISSIONS";
+}
+
+function spend(
+  key: KeyModel,
+  {
+    charges,
+    credits,
+    cost,
+    isCurrent,
+    now,
+  }: {
+    readonly charges: readonly Charge[];
+    readonly credits: CounterModel["credits"];
+    readonly cost: number;
+    readonly isCurrent: boolean;
+    readonly now: number;
+  },
+): void {
+  const isWritten = new Set<CounterModel>();
+  for (const charge of charges) {
+    if (charge.cost === 0) continue;
+    isWritten.add(charge.counter);
+    charge.counter.windows.set(charge.limit.name, {
+      endsAt: charge.endsAt,
+      spent: charge.spent + charge.cost,
+    });
+  }
+  if (cost > 0 || credits !== key.counter.credits || (isCurrent && key.hasUnusedSecret))
+    isWritten.add(key.counter);
+  key.counter.credits = credits && { ...credits, remaining: credits.remaining - cost };
+  if (isCurrent) key.hasUnusedSecret = false;
+  if (cost > 0) key.uses += 1;
+  // Windows that have ended are not stored again.
+  for (const counter of isWritten)
+    counter.windows = new Map([...counter.windows].filter(([, { endsAt }]) => endsAt > now));
+}
+
+function refilled({ counter: { credits }, refill }: KeyModel, now: number): CounterModel["credits"] {
+  if (!credits || !refill) return credits;
+  const latest = latestRefill(refill, now);
+  if (latest <= credits.refilledAt) return credits;
+  return { remaining: Math.max(credits.remaining, refill.amount), refilledAt: latest };
+}
+
+/** Looks for the last midnight at which credits are refilled, day by day. */
+function latestRefill({ interval, day }: RefillModel, now: number): number {
+  let midnight = now - (now % dayMs);
+  const isDue = (): boolean => {
+    if (interval === "daily") return true;
+    const today = new Date(midnight).getUTCDate();
+    const isLastDay = new Date(midnight + dayMs).getUTCDate() === 1;
+    return today === day || (isLastDay && today < day);
+  };
+  while (!isDue()) midnight -= dayMs;
+  return midnight;
+}
