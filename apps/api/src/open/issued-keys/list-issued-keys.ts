@@ -9,7 +9,7 @@ import { listQuery, pageOf, readPage, searchFilter, toPage } from "../../lists.t
 import { issuedKey, issuedKeyStatus, presentIssuedKey } from "../../presenters/issued-key.ts";
 import { keyspaceParams } from "../../schemas.ts";
 
-const query = listQuery(["createdAt", "name"]).extend({
+const query = listQuery(["createdAt", "name", "expiresAt"]).extend({
   name: searchFilter.meta({ description: "Only keys whose name starts with this text. Case-insensitive." }),
   externalId: externalId.optional().meta({ description: "Only keys of this consumer." }),
   status: issuedKeyStatus.optional().meta({ description: "Only keys with this status." }),
@@ -30,7 +30,8 @@ export const listIssuedKeys = defineEndpoint({
   path: "/workspaces/:workspaceId/keyspaces/:keyspaceId/keys",
   operationId: "listIssuedKeys",
   summary: "List issued keys",
-  description: "Lists the keys of a keyspace, oldest first, without their secrets.",
+  description:
+    "Lists the keys of a keyspace, oldest first, without their secrets. With filters that match many keys each, but few together, a page can be shorter than `limit`, or empty, and still have a `nextCursor`: each request examines at most 10,000 keys.",
   access: { workspace: "keys:read" },
   request: { params: keyspaceParams, query },
   response: { status: 200, description: "A page of issued keys.", schema: pageOf(issuedKey) },
@@ -38,12 +39,12 @@ export const listIssuedKeys = defineEndpoint({
   handle: async ({ params: { keyspaceId }, query }, { read, access: { scope } }) => {
     const { name, externalId, status, start, permission } = query;
     const page = { ...readPage(query), keyspaceId, filter: { name, externalId, status, start, permission } };
-    const rows = await read((db) =>
+    const keys = await read((db) =>
       inWorkspace(db, scope, async (trx) => {
         await getKeyspace(trx, scope, keyspaceId);
         return await list(trx, scope, page);
       }),
     );
-    return toPage(rows, query, { present: presentIssuedKey, idOf: ({ id }) => id });
+    return toPage(keys, query, { present: presentIssuedKey, idOf: ({ id }) => id });
   },
 });
