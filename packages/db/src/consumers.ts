@@ -1,8 +1,9 @@
 import { type RawBuilder, sql } from "kysely";
+import { attachRows, type FoundPage, findBoundedPage } from "./bounded-page.ts";
 import { type ConsumerId, createId, type KeyspaceId } from "./ids.ts";
 import type { NamedLimit } from "./issued-key-settings.ts";
 import { insertKeyCounter } from "./key-counters.ts";
-import { cutPage, type Order, type Page } from "./page.ts";
+import type { ExaminedRows, Order, Page } from "./page.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -130,36 +131,58 @@ export async function findConsumer(
     .executeTakeFirst();
 }
 
+/** Each order has an index. */
 export const consumerOrders = {
-  createdAt: { column: "consumers.created_at", type: "timestamptz", id: "consumers.id" },
-  externalId: { column: "consumers.external_id_search", type: "text", id: "consumers.id" },
+  createdAt: { column: "listed.created_at", type: "timestamptz", id: "listed.id" },
+  externalId: { column: "listed.external_id_search", type: "text", id: "listed.id" },
 } as const satisfies Record<string, Order>;
 
+export interface ConsumerQuery {
+  readonly keyspaceId: KeyspaceId;
+  readonly sort: keyof typeof consumerOrders;
+  /** `search` is the first part of an external ID, in any letter case. */
+  readonly filter: { readonly search?: string | undefined };
+}
+
 /**
- * Returns a page of the consumers of a keyspace.
- * @param page.filter.search the first part of an external ID, in any letter case. The page is then sorted by external ID,
- *   because the index that finds these consumers has this order.
+ * Returns a page of the consumers of a keyspace. It can have fewer rows than its limit, although there are more; then
+ * `examinedTo` is the position after which they are.
  */
 export async function listConsumers(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  {
-    sort,
-    filter,
-    keyspaceId,
-    ...page
-  }: Page & {
-    readonly keyspaceId: KeyspaceId;
-    readonly sort: keyof typeof consumerOrders;
-    readonly filter: { readonly search?: string | undefined };
-  },
-): Promise<(Consumer & { position: string })[]> {
-  const query = selectConsumers(trx, scope, keyspaceId).where(startsWith(filter.search));
-  return await cutPage(query, consumerOrders[sort], page).execute();
+  query: Page & ConsumerQuery,
+): Promise<ExaminedRows<Consumer & { readonly position: string }>> {
+  const page = await findConsumerPage(trx, scope, query);
+  if (page.found.length === 0) return { rows: [], examinedTo: page.examinedTo };
+  const ids = page.found.map(({ id }) => id as ConsumerId); // The IDs are those of consumers.
+  const rows = await selectConsumers(trx, scope, query.keyspaceId).where("consumers.id", "in", ids).execute();
+  return attachRows(page, rows, query);
 }
 
-function startsWith(search: string | undefined): RawBuilder<boolean> {
-  return search ? sql<boolean>`consumers.external_id_search ^@ lower(${search})` : sql<boolean>`true`;
+/** Finds the consumers of a page of a keyspace's consumers, in bounded time. */
+export async function findConsumerPage(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { keyspaceId, sort, filter: { search }, ...page }: Page & ConsumerQuery,
+): Promise<FoundPage> {
+  const isMatching = search ? sql`external_id_search ^@ lower(${search})` : sql`true`;
+  const select = (columns: string, condition: RawBuilder<unknown>) => sql<{ id: string }>`
+    select ${sql.raw(columns)} from consumers listed
+    where keyspace_id = ${keyspaceId} and workspace_id = ${workspaceId} and ${condition}`;
+  const isInOrder = !search || sort === "externalId";
+  return await findBoundedPage(
+    trx,
+    {
+      order: consumerOrders[sort],
+      rows: (cut) => sql`${select("*", isInOrder ? isMatching : sql`true`)} ${cut}`,
+      looksUpRows: false,
+      conditions: isInOrder ? [] : [isMatching],
+      matching: isInOrder ? [] : [(limit) => sql<{ id: string }>`${select("id", isMatching)} limit ${limit}`],
+      chosen: (ids) => select("*", sql`id = any(${ids}::uuid[]) and ${isMatching}`),
+    },
+    page,
+  );
 }
 
 /** Locks a consumer against other changes until the transaction ends. Returns undefined if it doesn't exist. */

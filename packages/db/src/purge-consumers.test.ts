@@ -82,7 +82,7 @@ async function age(keyspaceId: KeyspaceId, days: number): Promise<void> {
 
 async function list(keyspaceId: KeyspaceId): Promise<readonly string[]> {
   const page = { sort: "createdAt", direction: "asc", limit: 100, filter: {}, keyspaceId } as const;
-  const rows = await work((trx) => listConsumers(trx, scope, page));
+  const { rows } = await work((trx) => listConsumers(trx, scope, page));
   return rows.map(({ externalId }) => externalId);
 }
 

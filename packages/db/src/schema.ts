@@ -493,11 +493,15 @@ export interface IssuedKeyTable {
   /** The first characters of the secret, by which people recognize the key. */
   start: string;
   name: Generated<string>;
+  /** The name in lower case. */
+  name_search: ColumnType<string, never, never>;
   meta: JsonColumn<Readonly<Record<string, unknown>>>;
   permissions: ColumnType<readonly string[], readonly string[] | undefined, readonly string[]>;
   limits: JsonColumn<readonly NamedLimit[]>;
   refill: JsonColumn<Refill | null>;
   expires_at: Date | null;
+  /** When the key expires; the end of the year 9999 for never. */
+  listed_expiry: ColumnType<Date, never, never>;
   disabled_at: Date | null;
   /** The IP ranges that the key may be used from, in CIDR notation; null for any address. */
   ip_ranges: readonly string[] | null;
@@ -505,6 +509,15 @@ export interface IssuedKeyTable {
   updated_at: Generated<Date>;
   /** Incremented with every change to the settings, and with every rotation. */
   version: Generated<number>;
+}
+
+/** A permission of an issued key, by which keys are listed. Triggers write it. */
+export interface IssuedKeyPermissionTable {
+  workspace_id: ColumnType<WorkspaceId, never, never>;
+  keyspace_id: ColumnType<KeyspaceId, never, never>;
+  permission: ColumnType<string, never, never>;
+  created_at: ColumnType<Date, never, never>;
+  key_id: ColumnType<IssuedKeyId, never, never>;
 }
 
 /** The numbers of stored keys and consumers of a keyspace, including a deleted one that is not yet purged. Triggers write it. */
@@ -691,6 +704,7 @@ export interface Database {
   consumers: ConsumerTable;
   issued_keys: IssuedKeyTable;
   issued_key_counts: IssuedKeyCountTable;
+  issued_key_permissions: IssuedKeyPermissionTable;
   retired_issued_secrets: RetiredIssuedSecretTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;

@@ -21,6 +21,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     key_addresses: "select",
     key_networks: "select, delete, update (is_reviewed)",
     issued_key_counts: "select, insert, update (consumer_count, key_count), delete",
+    issued_key_permissions: "select, insert, delete",
     issued_keys: allRows,
     key_counters:
       "select, insert, update (credits, credits_refilled_at, has_unused_secret, version, window_ends_at, windows)",
@@ -125,6 +126,7 @@ export const policies: readonly PolicyRule[] = [
     "deleted_keyspaces",
     "invitations",
     "issued_key_counts",
+    "issued_key_permissions",
     "issued_keys",
     "key_usage_hours",
     "keyspaces",
@@ -205,6 +207,7 @@ export const policies: readonly PolicyRule[] = [
     "deleted_keyspaces",
     "invitations",
     "issued_key_counts",
+    "issued_key_permissions",
     "issued_keys",
     "keyspaces",
     "retired_issued_secrets",
@@ -357,8 +360,10 @@ export const functions: Readonly<Record<string, string>> = {
   "is_own_workspace(uuid)": "c5127f52781dcb7a6e96b8bf18a49d8e69124427923df71179bb8dd26765a4cc",
   "is_past_retention(uuid,timestamp with time zone)":
     "001f38757143c5fdc523ce0443d669d091f2153734a7df7de5784d558fafff69",
+
   "latest_refill(jsonb,timestamp with time zone)":
     "804ce87708c0fb20151391d3cf3c26b14cc59e2fb993081ebfdfa9129848b23d",
+  "list_issued_key_permissions()": "318eb27cdf3446ad8dffbbb22a9193c57bc4859dd0adc6ee301cd33b4d9a2d36",
   "move_queued_job(text,json,text,integer,text,integer)":
     "304ada2c78428538a468cba34bdbff8942cf5fda005a25d55b24c2eaa0e2d9a6",
   "name_first_user_operator()": "3b8ec86c1bd1208b0baf05a21ae7bbd9ec2bbe2f668a1899665f39174e68d99b",
@@ -383,6 +388,9 @@ export const triggers: Readonly<Record<string, string>> = {
   delete_counters_of_consumers: "consumers",
   delete_counters_of_issued_keys: "issued_keys",
   delete_counters_of_keys: "api_keys",
+  list_permissions_of_added_keys: "issued_keys",
+  list_permissions_of_changed_keys: "issued_keys",
+  list_permissions_of_deleted_keys: "issued_keys",
   name_first_user_operator: "users",
   record_deleted_keyspace: "keyspaces",
   roll_up_added_usage: "key_usage_hours",

@@ -30,13 +30,16 @@ export const consumersRouter = createRouter({
       const { keyspaceId, search } = input;
       const query = { ...input, limit: input.pageSize };
       const page = { ...readPage(query), keyspaceId, filter: { search } };
-      const rows = await read((db) =>
+      const consumers = await read((db) =>
         inWorkspace(db, scope, async (trx) => {
           await getKeyspace(trx, scope, keyspaceId);
           return await listConsumers(trx, scope, page);
         }),
       );
-      const { data, nextCursor } = toPage(rows, query, { present: presentConsumer, idOf: ({ id }) => id });
+      const { data, nextCursor } = toPage(consumers, query, {
+        present: presentConsumer,
+        idOf: ({ id }) => id,
+      });
       return { items: data, nextCursor };
     }),
 

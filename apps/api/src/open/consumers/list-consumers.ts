@@ -20,12 +20,12 @@ export const listConsumers = defineEndpoint({
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyspaceId }, query }, { read, access: { scope } }) => {
     const page = { ...readPage(query), keyspaceId, filter: { search: query.search } };
-    const rows = await read((db) =>
+    const consumers = await read((db) =>
       inWorkspace(db, scope, async (trx) => {
         await getKeyspace(trx, scope, keyspaceId);
         return await list(trx, scope, page);
       }),
     );
-    return toPage(rows, query, { present: presentConsumer, idOf: ({ id }) => id });
+    return toPage(consumers, query, { present: presentConsumer, idOf: ({ id }) => id });
   },
 });
