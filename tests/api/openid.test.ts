@@ -222,6 +222,16 @@ function readSession(response: Response): string {
   return cookies.find((cookie) => cookie.startsWith("latchkey-session")) ?? "";
 }
 
+/** Completes a sign-in that waits for its second factor. @param pending the response that started it. */
+async function enterCode(pending: Response, code: string): Promise<Response> {
+  const cookies = pending.headers.getSetCookie().map((cookie) => cookie.split(";")[0]);
+  return await fetch(new URL("/trpc/session.enterCode", baseUrl), {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Cookie: cookies.join("; ") },
+    body: JSON.stringify({ code }),
+  });
+}
+
 test("a user with a second factor enters it after the provider, and for a confirmation too", async () => {
   provider.setClaims("careful", { email: "careful@example.com", isEmailVerified: true });
   const first = readSession(await enterWithCookies("careful"));
@@ -235,13 +245,7 @@ test("a user with a second factor enters it after the provider, and for a confir
   const response = await enterWithCookies("careful");
   expect(await response.json()).toMatchObject({ result: { data: { secondFactor: { hasTotp: true } } } });
   expect(readSession(response)).toBe("");
-  const pending = response.headers.getSetCookie().map((cookie) => cookie.split(";")[0]);
-  const entered = await fetch(new URL("/trpc/session.enterCode", baseUrl), {
-    method: "POST",
-    headers: { "Content-Type": "application/json", Cookie: pending.join("; ") },
-    body: JSON.stringify({ code: codeIn(0) }),
-  });
-  expect(readSession(entered)).not.toBe("");
+  expect(readSession(await enterCode(response, codeIn(0)))).not.toBe("");
 
   const confirm = async (subject: string, factorCode: string) => {
     const started = await call("account.startOpenid", first, { use: "confirmation" });
@@ -294,6 +298,66 @@ test("linking and unlinking an identity require recent authentication", async ()
   expect(await countIdentities()).toBe(0);
 });
 
+/** Links an identity with the account of a session. */
+async function link(session: string, subject: string): Promise<Answer> {
+  const call = { path: "account.startOpenid", kind: "mutation", input: { use: "link" } } as const;
+  const { data, cookie } = await callProcedure(baseUrl, { ...call, cookie: session });
+  const { url } = data as { url: string }; // The router's type for this procedure.
+  const input = Object.fromEntries((await passProvider(url, subject)).searchParams);
+  const cookies = `${session}; ${cookie}`;
+  return await callProcedure(baseUrl, {
+    path: "account.linkOpenid",
+    kind: "mutation",
+    input,
+    cookie: cookies,
+  });
+}
+
+test("unlinking an identity ends the sessions and the pending sign-ins that it opened", async () => {
+  const account = await signUp(baseUrl, "victim@example.com");
+  const call = (path: string, input: unknown = {}, cookie = account.cookie) =>
+    callProcedure(baseUrl, { path, kind: "mutation", input, cookie });
+  expect(await link(account.cookie, "stolen")).toMatchObject({ status: 200 });
+  const opened = { ...account, cookie: readSession(await enterWithCookies("stolen")) };
+  expect(await findSignedIn(baseUrl, opened)).toBe(account.email);
+  expect(await call("account.unlinkOpenid")).toMatchObject({ status: 200 });
+  expect(await findSignedIn(baseUrl, opened)).toBeUndefined();
+  expect(await findSignedIn(baseUrl, account)).toBe(account.email);
+
+  expect(await link(account.cookie, "stolen")).toMatchObject({ status: 200 });
+  const { secret } = (await call("factors.createTotp")).data as { secret: string }; // The router's type.
+  const codeIn = (steps: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + steps * 30_000 });
+  expect(await call("factors.enableTotp", { code: codeIn(-1) })).toMatchObject({ status: 200 });
+  const pending = await enterWithCookies("stolen");
+  expect(await call("account.unlinkOpenid")).toMatchObject({ status: 200 });
+  expect((await enterCode(pending, codeIn(0))).status).toBe(401);
+});
+
+test.each([
+  ["Grace@Example.com", "grace@example.com"],
+  [`${"a".repeat(50_000)}@example.com`, null],
+  ["no email address", null],
+])("a linked identity is stored with its email address if it is valid", async (email, stored) => {
+  const account = await signUp(baseUrl, `linker-${email.length}@example.com`);
+  const subject = `linker-${email.length}`;
+  provider.setClaims(subject, { email, isEmailVerified: false });
+  expect(await link(account.cookie, subject)).toMatchObject({ status: 200 });
+  const { rows } = await database.query("select email from identities where subject = $1", [subject]);
+  expect(rows).toEqual([{ email: stored }]);
+});
+
+test("user unlink-identity ends all sessions of the user", async () => {
+  provider.setClaims("mixed-up", { email: "mixed-up@example.com", isEmailVerified: true });
+  const opened = {
+    email: "mixed-up@example.com",
+    password: "",
+    cookie: readSession(await enterWithCookies("mixed-up")),
+  };
+  expect(await findSignedIn(baseUrl, opened)).toBe(opened.email);
+  expect(await instance.command(["user", "unlink-identity", opened.email])).toMatchObject({ status: 0 });
+  expect(await findSignedIn(baseUrl, opened)).toBeUndefined();
+});
+
 test("a sign-in with an older session at the provider doesn't allow sensitive changes", async () => {
   provider.setClaims("returning", { email: "returning@example.com", isEmailVerified: true });
   const jar = new Map<string, string>();
@@ -312,6 +376,29 @@ test("a sign-in with an older session at the provider doesn't allow sensitive ch
   expect(await enterAgain()).toMatchObject({ code: "FORBIDDEN" });
   jar.clear();
   expect(await enterAgain()).toMatchObject({ status: 200 });
+});
+
+test("a code after an older session at the provider doesn't allow sensitive changes", async () => {
+  provider.setClaims("twofold", { email: "twofold@example.com", isEmailVerified: true });
+  const call = (path: string, cookie: string, input: unknown = {}) =>
+    callProcedure(baseUrl, { path, kind: "mutation", input, cookie });
+  const first = readSession(await enterWithCookies("twofold"));
+  const { secret } = (await call("factors.createTotp", first)).data as { secret: string }; // The router's type.
+  const codeIn = (steps: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + steps * 30_000 });
+  expect(await call("factors.enableTotp", first, { code: codeIn(-1) })).toMatchObject({ status: 200 });
+  const jar = new Map<string, string>();
+  const createKey = async (code: string) => {
+    const entered = await enterCode(await enterWithCookies("twofold", jar), code);
+    return await call("apiKeys.create", readSession(entered), { name: "CI" });
+  };
+  // The provider is in this process, and the product isn't.
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 16 * 60_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  await passProvider((await start()).url, "twofold", jar);
+  vi.useRealTimers();
+  expect(await createKey(codeIn(0))).toMatchObject({ code: "FORBIDDEN" });
+  jar.clear();
+  expect(await createKey(codeIn(1))).toMatchObject({ status: 200 });
 });
 
 test("a provider that ignores prompt=login doesn't confirm anybody", async () => {
