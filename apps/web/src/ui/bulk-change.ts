@@ -2,8 +2,7 @@ import type { ReactElement } from "react";
 import { countOf } from "./count.ts";
 import type { FormFailureProps } from "./form-failure.tsx";
 
-/** A change of all selected items of a list. */
-export interface BulkAction<Item> {
+interface BulkActionWords<Item> {
   /** In the imperative, such as "Disable". */
   readonly verb: string;
   /** What comes before the number of items in a title, such as "End all sessions of"; the verb by default. */
@@ -20,9 +19,20 @@ export interface BulkAction<Item> {
   readonly skipped?: string;
   /** Renders what depends on the items, which the user sees before the change. */
   readonly preview?: (items: readonly Item[]) => ReactElement;
-  /** Changes one item. */
-  readonly run: (item: Item) => Promise<unknown>;
 }
+
+/** A change of all selected items of a list. */
+export type BulkAction<Item> = BulkActionWords<Item> &
+  (
+    | {
+        /** Changes one item. */
+        readonly run: (item: Item) => Promise<unknown>;
+      }
+    | {
+        /** Changes all items in one call, which fails as a whole. */
+        readonly runAll: (items: readonly Item[]) => Promise<unknown>;
+      }
+  );
 
 /** The selected items of a list. */
 export interface BulkItems<Item> {
@@ -40,7 +50,7 @@ export interface BulkItems<Item> {
 
 /** One change of several items, independent of their type. */
 export interface BulkChange
-  extends Pick<BulkAction<never>, "done" | "consequence" | "isDangerous">,
+  extends Pick<BulkActionWords<never>, "done" | "consequence" | "isDangerous">,
     Pick<BulkItems<never>, "nouns" | "describeError" | "refresh"> {
   /** What happens to how many items, such as "Disable 3 keys". */
   readonly title: string;
@@ -58,7 +68,7 @@ export function toChange<Item>(
   bulk: BulkItems<Item>,
   skippedCount = 0,
 ): BulkChange {
-  const { verb, titleVerb = verb, done, consequence, isDangerous, skipped, preview, run } = action;
+  const { verb, titleVerb = verb, done, consequence, isDangerous, skipped, preview } = action;
   const { items, nameOf, nouns, describe, describeError, refresh } = bulk;
   return {
     ...{ done, consequence, isDangerous, nouns, describeError, refresh },
@@ -73,6 +83,19 @@ export function toChange<Item>(
       ...(describe ? [describe(items)] : []),
     ].join(" "),
     preview: preview?.(items),
-    runs: items.map((item) => () => run(item)),
+    runs: "runAll" in action ? shareCall(items, action.runAll) : items.map((item) => () => action.run(item)),
   };
+}
+
+/** One run per item, which all wait for the same call. */
+function shareCall<Item>(
+  items: readonly Item[],
+  runAll: (items: readonly Item[]) => Promise<unknown>,
+): readonly (() => Promise<unknown>)[] {
+  let call: Promise<unknown> | undefined;
+  const run = () => {
+    call ??= runAll(items);
+    return call;
+  };
+  return items.map(() => run);
 }

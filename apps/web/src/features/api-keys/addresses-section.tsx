@@ -1,7 +1,7 @@
 import type { ReactElement } from "react";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
-import classes from "../../ui/rows.module.css";
+import classes from "./rows.module.css";
 import { Section } from "../../ui/section.tsx";
 import pageClasses from "./key-page.module.css";
 import { useKeyAddresses } from "./use-key-page.ts";

@@ -2,7 +2,7 @@ import { IconBan } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { type RejectingWorkspace, trpc } from "../../server/trpc.ts";
-import classes from "../../ui/banner.module.css";
+import classes from "./key-banner.module.css";
 import { describeRemedy, describeRule } from "../../ui/describe-violation.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { OwnerName } from "../../ui/owner-name.tsx";

@@ -5,7 +5,7 @@ import type { ApiKey } from "../../server/trpc.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
-import classes from "../../ui/rows.module.css";
+import classes from "./rows.module.css";
 import { Section } from "../../ui/section.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import pageClasses from "./key-page.module.css";

@@ -26,7 +26,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
     {
       id: "status",
       label: "Status",
-      minWidth: 148,
+      minWidth: 164,
       grow: 0,
       rank: 1,
       cell: (issuedKey) => <IssuedKeyStatus issuedKey={issuedKey} />,
