@@ -17,7 +17,12 @@ const eventModules =
   /\/src\/(features\/security\/(describe-device|use-factors-changed)|server\/(describe-event|(security-)?action-titles)|ui\/(log-filters|id-filter|day-filter|use-typed-text))\./;
 /** Options with help texts, which only some dialogs and the settings show. */
 const choiceModules = /\/src\/ui\/choice\./;
-const chartModules = /\/src\/ui\/(\w+-chart|usage-buckets)\./;
+/** What dialogs show that create or rotate a secret. */
+const secretModules = /\/src\/ui\/(new-secret|overlap-(fields|values)|secret-dialog)\./;
+/** What the forms of keyspaces and issued keys share. */
+const keyspaceFormModules =
+  /features\/keyspaces\/(changed-fields|conflict-notice|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field)/;
+const chartModules = /\/src\/ui\/(\w+-chart|nice-ceiling|usage-(buckets|range-picker))\./;
 /** The filters of the two logs with events of several people. */
 const personFilterModules = /\/src\/ui\/(person-select|use-person-search)\./;
 /** Libraries that set up second factors. */
@@ -46,12 +51,18 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands/.test(
+    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ip-range-lines|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands/.test(
       path,
     ) &&
-    ![tableModules, bulkModules, eventModules, personFilterModules, choiceModules, chartModules].some(
-      (modules) => modules.test(path),
-    )
+    ![
+      tableModules,
+      bulkModules,
+      eventModules,
+      personFilterModules,
+      choiceModules,
+      secretModules,
+      chartModules,
+    ].some((modules) => modules.test(path))
   );
 }
 
@@ -95,14 +106,20 @@ export default defineConfig({
             { name: "charts", test: chartModules },
             { name: "choice", test: choiceModules },
             {
+              name: "keyspaces",
+              test: /features\/keyspaces\/(?!(changed|conflict|describe-code|fields|issued-key-(bulk|form|values)|keyspace-(form|values)|keyspaces-search|limit-fields|credits-fields|permissions-field|verification)|\S*-dialog)/,
+            },
+            {
               name: "key-page",
-              test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/(describe-restrictions|lifetimes))/,
+              test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/describe-restrictions)/,
             },
             { name: "try-it", test: /features\/api-keys\/try-it\/(try-it|verdict)\./ },
             {
               name: "key-forms",
-              test: /features\/api-keys\/(restrictions\/restriction|key-conflict)/,
+              test: /features\/api-keys\/(restrictions\/restriction|key-conflict)|\/src\/ui\/ip-range-lines\./,
             },
+            { name: "secrets", test: secretModules },
+            { name: "keyspace-forms", test: keyspaceFormModules },
           ],
         },
       },

@@ -34,6 +34,10 @@ beforeAll(async () => {
     url: "https://example.com",
     actions: ["workspace.renamed"],
   });
+  const keyspace = { workspaceId, fields: { name: "Production", prefix: "sk_live" } };
+  const { id: keyspaceId } = await proceduresOf(visitor).keyspaces.create.mutate(keyspace);
+  const issued = { workspaceId, keyspaceId, fields: { name: "Acme" } };
+  const { id: issuedKeyId } = await proceduresOf(visitor).issuedKeys.create.mutate(issued);
   const settings = { limit: { quota: 1, windowSeconds: 86_400 } };
   const { id: rejectedKeyId, key } = await proceduresOf(visitor).apiKeys.create.mutate({
     name: "Limited",
@@ -50,7 +54,7 @@ beforeAll(async () => {
   cookies = await visitor.context().cookies();
   const tokenOf = (url: string | null | undefined) => new URL(url ?? "").hash.slice(1);
   ids = {
-    ...{ slug, keyId, userId, webhookId, rejectedKeyId },
+    ...{ slug, keyId, userId, webhookId, rejectedKeyId, keyspaceId, issuedKeyId },
     invitationToken: tokenOf(invitationUrl),
     resetToken: tokenOf(resetUrl),
   };
@@ -65,6 +69,9 @@ const pages = [
   "/account/notices",
   "/w/{slug}",
   "/w/{slug}/api-keys",
+  "/w/{slug}/keyspaces",
+  "/w/{slug}/keyspaces/{keyspaceId}",
+  "/w/{slug}/keyspaces/{keyspaceId}/keys/{issuedKeyId}",
   "/w/{slug}/members",
   "/w/{slug}/members/invitations",
   "/w/{slug}/members/service-accounts",

@@ -12,6 +12,8 @@ let slug: string;
 let keyId: string;
 /** The service account. */
 let userId: string;
+let keyspaceId: string;
+let issuedKeyId: string;
 let webhookId: string;
 /** A key of the service account, with rejected requests and IP addresses. */
 let usedKeyId: string;
@@ -43,7 +45,7 @@ async function prepare({ browser, baseUrl, command }: typeof environment): Promi
     });
     expect(response.status).toBe(200);
   }
-  const { apiKeys, invitations, serviceAccounts, webhooks } = proceduresOf(page);
+  const { apiKeys, invitations, issuedKeys, keyspaces, serviceAccounts, webhooks } = proceduresOf(page);
   for (const invited of ["grace@example.com", `invited.${email}`]) {
     await invitations.create.mutate({ workspaceId: workspace.id, email: invited, role: "viewer" });
   }
@@ -55,6 +57,36 @@ async function prepare({ browser, baseUrl, command }: typeof environment): Promi
   });
   webhookId = webhook.id;
   await webhooks.test.mutate({ workspaceId: workspace.id, id: webhookId });
+  const keyspace = await keyspaces.create.mutate({
+    workspaceId: workspace.id,
+    fields: {
+      name: "The keys of the customers of the data warehouse in production",
+      prefix: "warehouse_live",
+      environment: "production-europe-west-frankfurt-4-of-the-company",
+      defaultPermissions: ["warehouse.exports.of-the-whole-company.nightly.read", "documents.*"],
+      defaultLimits: [
+        { name: "exports-of-the-whole-warehouse", quota: 1_000_000_000, windowSeconds: 86_399 },
+      ],
+      defaultCredits: {
+        remaining: 1_000_000_000_000,
+        refill: { amount: 1_000_000_000_000, interval: "monthly", day: 31 },
+      },
+    },
+  });
+  keyspaceId = keyspace.id;
+  const keyPath = { workspaceId: workspace.id, keyspaceId };
+  const issued = await issuedKeys.create.mutate({
+    ...keyPath,
+    fields: {
+      name: "The nightly import of a customer with a rather long name in Frankfurt",
+      externalId: "customer-00000000-0000-4000-8000-000000000042@a-long-host-name.example.com",
+      meta: { plan: "enterprise", contract: "00000000-0000-4000-8000-0000000000420000000000000000000000000" },
+      ipRanges: ["2001:db8:85a3:1234:5678:8a2e:370:7334/128"],
+    },
+  });
+  issuedKeyId = issued.id;
+  await issuedKeys.create.mutate({ ...keyPath, fields: { isDisabled: true, externalId: "customer_43" } });
+  await issuedKeys.rotate.mutate({ ...keyPath, id: issuedKeyId, overlapSeconds: 86_400 });
   const account = await serviceAccounts.create.mutate({
     workspaceId: workspace.id,
     name: "Deploys of the services that Margaret Hamilton is responsible for",
@@ -181,6 +213,13 @@ const lists = [
   ["a service account", (): string => `/w/${slug}/members/service-accounts/${userId}`, "Pipeline"],
   ["the audit log", (): string => `/w/${slug}/audit`, "created the workspace"],
   ["webhooks", (): string => `/w/${slug}/webhooks`, "The archive"],
+  ["keyspaces", (): string => `/w/${slug}/keyspaces`, "The keys of the customers"],
+  ["the keys of a keyspace", (): string => `/w/${slug}/keyspaces/${keyspaceId}`, "customer_43"],
+  [
+    "an issued key",
+    (): string => `/w/${slug}/keyspaces/${keyspaceId}/keys/${issuedKeyId}`,
+    "The nightly import of a customer",
+  ],
   ["the deliveries to a webhook", (): string => `/w/${slug}/webhooks/${webhookId}`, "Test message"],
   ["your own keys", (): string => "/account/api-keys", "Rotating"],
   ["the profile", (): string => "/account/profile", "Current password"],

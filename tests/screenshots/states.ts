@@ -21,6 +21,8 @@ export interface StatesVisit {
   /** A key with a rejected request and restrictions. */
   readonly limitedId: string;
   readonly expiredId: string;
+  readonly keyspaceId: string;
+  readonly issuedKeyId: string;
   /** Different for each visit. */
   readonly colorScheme: string;
   readonly take: (name: string, options?: TakeOptions) => Promise<void>;
@@ -28,7 +30,7 @@ export interface StatesVisit {
 
 /** Takes the states of a signed-in user. */
 export async function takeStates(page: Page, visit: StatesVisit): Promise<void> {
-  const { baseUrl, slug, emptySlug, keyId, limitedId, expiredId, colorScheme, take } = visit;
+  const { baseUrl, slug, emptySlug, keyId, limitedId, expiredId, keyspaceId, colorScheme, take } = visit;
   const dialog = page.getByRole("dialog");
   const inView = { fullPage: false };
   const close = async () => {
@@ -41,6 +43,9 @@ export async function takeStates(page: Page, visit: StatesVisit): Promise<void> 
     ["invitations-empty", `w/${emptySlug}/members/invitations`, "No pending invitations"],
     ["invitations-no-match", `w/${slug}/members/invitations?q=nothing`, "No invitation matches"],
     ["service-accounts-empty", `w/${emptySlug}/members/service-accounts`, "No service accounts yet"],
+    ["keyspaces-empty", `w/${emptySlug}/keyspaces`, "No keyspaces yet"],
+    ["keyspaces-no-match", `w/${slug}/keyspaces?q=nothing`, "No keyspace matches"],
+    ["keyspace-no-match", `w/${slug}/keyspaces/${keyspaceId}?q=nothing`, "No key matches"],
     ["webhooks-empty", `w/${emptySlug}/webhooks`, "No webhooks yet"],
     ["webhooks-no-match", `w/${slug}/webhooks?q=nothing`, "No webhook matches"],
     ["audit-log-no-match", `w/${slug}/audit?from=2020-01-01&to=2020-01-02`, "No event matches"],

@@ -9,6 +9,8 @@ import { connectionTo } from "../support/postmaster.ts";
 import { projectRoot } from "../support/product.ts";
 import { createTestInstance } from "../support/test-instance.ts";
 import { callOpenApi, signUp, visitor } from "../support/visitor.ts";
+import { addKeyspaces } from "./add-keyspaces.ts";
+import { takeKeyspaceStates } from "./keyspace-states.ts";
 import { type StatesVisit, type TakeOptions, takeSignInStates, takeStates } from "./states.ts";
 
 // Takes a picture of every page and dialog, at four widths, in light and dark, to look at them one by one:
@@ -39,6 +41,7 @@ try {
     await takeSignInStates(page, { baseUrl, take });
     await visit(page, { ...made, take });
     await takeStates(page, { ...made, baseUrl, colorScheme, take });
+    await takeKeyspaceStates(page, { ...made, baseUrl, colorScheme, take });
     await page.context().close();
   }
 } finally {
@@ -87,7 +90,10 @@ async function takeAll(page: Page, name: string, options: TakeOptions = {}): Pro
 }
 
 interface Visit
-  extends Pick<StatesVisit, "slug" | "emptySlug" | "keyId" | "limitedId" | "expiredId" | "take"> {
+  extends Pick<
+    StatesVisit,
+    "slug" | "emptySlug" | "keyId" | "limitedId" | "expiredId" | "keyspaceId" | "issuedKeyId" | "take"
+  > {
   readonly disabledId: string;
   readonly webhookId: string;
   readonly requestId: string;
@@ -105,6 +111,8 @@ async function visit(
     keyId,
     disabledId,
     webhookId,
+    keyspaceId,
+    issuedKeyId,
     requestId,
     serviceAccountId,
     invitationPath,
@@ -147,6 +155,9 @@ async function visit(
     ["service-accounts", `w/${slug}/members/service-accounts`, "Nightly export"],
     ["service-account", `w/${slug}/members/service-accounts/${serviceAccountId}`, "Nightly export"],
     ["second-factor-required", `w/${requiringSlug}`, "requires a second factor"],
+    ["keyspaces", `w/${slug}/keyspaces`, "sk_test_"],
+    ["keyspace", `w/${slug}/keyspaces/${keyspaceId}`, "customer_42"],
+    ["issued-key", `w/${slug}/keyspaces/${keyspaceId}/keys/${issuedKeyId}`, "customer_42"],
     ["webhooks", `w/${slug}/webhooks`, "The archive"],
     ["webhook", `w/${slug}/webhooks/${webhookId}`, "Test message"],
     ["audit-log", `w/${slug}/audit`, "created the workspace"],
@@ -309,6 +320,7 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
     description: "The archive of security events",
   });
   await webhooks.test.mutate({ workspaceId, id: webhookId });
+  const keys = await addKeyspaces(page, workspaceId);
   const { userId: serviceAccountId } = await serviceAccounts.create.mutate({
     workspaceId,
     name: "Nightly export",
@@ -380,6 +392,7 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
     expiredId: expired.id,
     emptySlug: empty.slug,
     webhookId,
+    ...keys,
     requestId,
     serviceAccountId,
     invitationPath: new URL(invited.url ?? "").href.slice(baseUrl.length),

@@ -34,10 +34,10 @@ import * as keyspaces from "./migrations/0034-keyspaces.ts";
 import * as verification from "./migrations/0035-verification.ts";
 import * as slowWebhooks from "./migrations/0036-slow-webhooks.ts";
 import * as factorsOfKeyOwners from "./migrations/0037-factors-of-key-owners.ts";
-import * as ownersOfAuditedKeys from "./migrations/0037-owners-of-audited-keys.ts";
 import * as verificationRecords from "./migrations/0038-verification-records.ts";
 import * as consumers from "./migrations/0039-consumers.ts";
 import * as issuedKeyLists from "./migrations/0040-issued-key-lists.ts";
+import * as ownersOfAuditedKeys from "./migrations/0043-owners-of-audited-keys.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -88,8 +88,8 @@ export const migrations: Migrations = {
   "0035-verification": verification,
   "0036-slow-webhooks": slowWebhooks,
   "0037-factors-of-key-owners": factorsOfKeyOwners,
-  "0037-owners-of-audited-keys": ownersOfAuditedKeys,
   "0038-verification-records": verificationRecords,
   "0039-consumers": consumers,
   "0040-issued-key-lists": issuedKeyLists,
+  "0043-owners-of-audited-keys": ownersOfAuditedKeys,
 };

@@ -84,7 +84,7 @@ test("describes changes to keyspaces by name", () => {
 });
 
 test("describes changes to consumers by their external ID", () => {
-  const target = { kind: "consumer", id: "csm_1", name: null, userKind: null } as const;
+  const target = { kind: "consumer", id: "csm_1", name: null, userKind: null, owner: null } as const;
   const event = {
     target,
     before: { limits: null },

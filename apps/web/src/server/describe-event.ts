@@ -146,7 +146,7 @@ function describeKeyCount(count: Detail): readonly Piece[] {
 
 /** An issued key by its name, or if it has none, by its first characters. */
 function issuedKey(details: AuditEvent["after"]): Piece {
-  return quote(details?.name === "" ? details.start : details?.name);
+  return quote(details?.name || details?.start || "imported key");
 }
 
 /** The balance before and after a change. The one before is null for a key without credits. */

@@ -10,9 +10,12 @@ export interface IssuedTexts {
   readonly explanation: string;
 }
 
-/** Changes one item. */
+/** How items are changed. */
 type Run<Item> =
+  /** Changes one item. */
   | { readonly run: (item: Item) => Promise<unknown> }
+  /** Changes all items in one call, which fails as a whole. */
+  | { readonly runAll: (items: readonly Item[]) => Promise<unknown> }
   /** Returns the secret that the change created, if it is to be shown. */
   | { readonly issue: (item: Item) => Promise<string | undefined>; readonly issued: IssuedTexts };
 
@@ -88,11 +91,28 @@ export function toChange<Item>(
       ...(describe ? [describe(items)] : []),
     ].join(" "),
     preview: preview?.(items),
-    runs: items.map((item) => async () => {
-      if ("issue" in action) return await action.issue(item);
-      await action.run(item);
-      return undefined;
-    }),
+    runs:
+      "runAll" in action
+        ? shareCall(items, action.runAll)
+        : items.map((item) => async () => {
+            if ("issue" in action) return await action.issue(item);
+            await action.run(item);
+            return undefined;
+          }),
     issued: "issue" in action ? action.issued : undefined,
   };
+}
+
+/** One run per item, which all wait for the same call. */
+function shareCall<Item>(
+  items: readonly Item[],
+  runAll: (items: readonly Item[]) => Promise<unknown>,
+): readonly (() => Promise<undefined>)[] {
+  let call: Promise<unknown> | undefined;
+  const run = async () => {
+    call ??= runAll(items);
+    await call;
+    return undefined;
+  };
+  return items.map(() => run);
 }

@@ -1,12 +1,12 @@
 import { IconPlayerPause } from "@tabler/icons-react";
 import type { ReactElement, ReactNode } from "react";
-import classes from "../../ui/banner.module.css";
+import classes from "./keyspaces.module.css";
 
 /** Reports that a keyspace, or the keyspace of a key, is disabled. */
 export function DisabledBanner({ children }: { readonly children: ReactNode }): ReactElement {
   return (
     <section className={classes.banner} aria-label="Status">
-      <IconPlayerPause size={18} className={classes.icon} aria-hidden="true" />
+      <IconPlayerPause size={18} className={classes.bannerIcon} aria-hidden="true" />
       <p>{children}</p>
     </section>
   );

@@ -8,7 +8,7 @@ import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
-import { describeIssuedStatus } from "./keyspace-status.ts";
+import { describeIssuedStatus, describeSecret, titleOfKey } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
 
 /** The columns of the keys of a keyspace. */
@@ -26,7 +26,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
     {
       id: "status",
       label: "Status",
-      minWidth: 148,
+      minWidth: 164,
       grow: 0,
       rank: 1,
       cell: (issuedKey) => <IssuedKeyStatus issuedKey={issuedKey} />,
@@ -113,7 +113,7 @@ interface NameProps {
 }
 
 function Name({ slug, issuedKey }: NameProps): ReactElement {
-  const { id, keyspaceId, name, start } = issuedKey;
+  const { id, keyspaceId, name } = issuedKey;
   const params = { slug, keyspaceId, keyId: id };
   return (
     <>
@@ -123,9 +123,11 @@ function Name({ slug, issuedKey }: NameProps): ReactElement {
         to="/w/$slug/keyspaces/$keyspaceId/keys/$keyId"
         params={params}
       >
-        {name || `${start}…`}
+        {titleOfKey(issuedKey)}
       </Link>
-      {name !== "" && <code className={`${classes.second} ${classes.mono}`}>{start}…</code>}
+      {name !== "" && (
+        <code className={`${classes.second} ${classes.mono}`}>{describeSecret(issuedKey)}</code>
+      )}
     </>
   );
 }

@@ -120,12 +120,12 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
 }
 
 function KeyFacts({ issuedKey }: Pick<DangerSectionProps, "issuedKey">): ReactElement {
-  const { start, externalId, lastUsedAt, usageCount } = issuedKey;
+  const { externalId, lastUsedAt, usageCount } = issuedKey;
   return (
     <dl className={dialogClasses.facts}>
       <dt>Key</dt>
       <dd>
-        <code>{start}…</code>
+        <code>{titleOfKey(issuedKey)}</code>
       </dd>
       {externalId !== null && (
         <>

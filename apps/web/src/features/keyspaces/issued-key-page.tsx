@@ -3,7 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPencil, IconRefresh } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { IssuedKey, SessionWorkspace } from "../../server/trpc.ts";
+import type { IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
@@ -34,20 +34,27 @@ export function IssuedKeyPage(): ReactElement {
   const { keyspaceId, keyId } = route.useParams();
   const access = useWorkspaceAccess(workspace);
   const sessionChanges = useSessionChanges();
-  const query = useIssuedKey({ workspaceId: workspace.id, keyspaceId, id: keyId });
+  const path = { workspaceId: workspace.id, keyspaceId };
+  const keyspaceQuery = useKeyspace(path);
+  const query = useIssuedKey({ ...path, id: keyId });
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
   return (
     // Remounts for another key, so that no state is kept.
-    <KeyspaceFrame key={keyId} workspace={workspace} noun="Key" query={query}>
-      {(issuedKey) => (
-        <Loaded
-          workspace={workspace}
-          issuedKey={issuedKey}
-          canManage={access.can("keys:manage")}
-          canVerify={access.can("keys:verify")}
-        />
+    <KeyspaceFrame key={keyId} workspace={workspace} noun="Keyspace" query={keyspaceQuery}>
+      {(keyspace) => (
+        <KeyspaceFrame workspace={workspace} noun="Key" query={query}>
+          {(issuedKey) => (
+            <Loaded
+              workspace={workspace}
+              keyspace={keyspace}
+              issuedKey={issuedKey}
+              canManage={access.can("keys:manage")}
+              canVerify={access.can("keys:verify")}
+            />
+          )}
+        </KeyspaceFrame>
       )}
     </KeyspaceFrame>
   );
@@ -55,14 +62,14 @@ export function IssuedKeyPage(): ReactElement {
 
 interface LoadedProps {
   readonly workspace: SessionWorkspace;
+  readonly keyspace: Keyspace;
   readonly issuedKey: IssuedKey;
   readonly canManage: boolean;
   readonly canVerify: boolean;
 }
 
-function Loaded({ workspace, issuedKey, canManage, canVerify }: LoadedProps): ReactElement {
+function Loaded({ workspace, keyspace, issuedKey, canManage, canVerify }: LoadedProps): ReactElement {
   const { keyspaceId } = issuedKey;
-  const keyspace = useKeyspace({ workspaceId: workspace.id, keyspaceId }).data;
   const [isEditOpen, edit] = useDisclosure(false);
   const [isRotateOpen, rotation] = useDisclosure(false);
   const dialogProps = { workspaceId: workspace.id, issuedKey };
@@ -72,7 +79,7 @@ function Loaded({ workspace, issuedKey, canManage, canVerify }: LoadedProps): Re
         title={titleOfKey(issuedKey)}
         parent={
           <Link to="/w/$slug/keyspaces/$keyspaceId" params={{ slug: workspace.slug, keyspaceId }}>
-            {keyspace?.name ?? "Keyspace"}
+            {keyspace.name}
           </Link>
         }
         tags={<IssuedKeyStatus issuedKey={issuedKey} />}
@@ -87,7 +94,7 @@ function Loaded({ workspace, issuedKey, canManage, canVerify }: LoadedProps): Re
         }
         action={
           <Group gap={8}>
-            {canVerify && keyspace && <TryButton workspace={workspace} keyspace={keyspace} />}
+            {canVerify && <TryButton workspace={workspace} keyspace={keyspace} />}
             {canManage && (
               <>
                 <Button variant="default" leftSection={<IconPencil size={16} />} onClick={edit.open}>
@@ -101,7 +108,7 @@ function Loaded({ workspace, issuedKey, canManage, canVerify }: LoadedProps): Re
           </Group>
         }
       />
-      {keyspace?.isDisabled && (
+      {keyspace.isDisabled && (
         <DisabledBanner>
           <strong>The keyspace of this key is disabled.</strong> None of its keys is valid until the keyspace
           is enabled.

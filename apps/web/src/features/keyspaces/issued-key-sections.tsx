@@ -1,16 +1,16 @@
 import { Link } from "@tanstack/react-router";
-import type { ReactElement, ReactNode } from "react";
+import { Fragment, type ReactElement, type ReactNode } from "react";
 import type { IssuedKey, SessionWorkspace } from "../../server/trpc.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { formatCount } from "../../ui/count.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
-import rowClasses from "../../ui/rows.module.css";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import { describeCredits } from "./credits-values.ts";
+import { describeSecret } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
 import { describeNamedLimit } from "./limit-values.ts";
 
@@ -91,20 +91,25 @@ export function SecretsSection({ issuedKey }: Pick<SectionProps, "issuedKey">): 
   const formerSecrets = issuedKey.formerSecrets.filter(({ goodUntil }) => new Date(goodUntil) > now);
   return (
     <Section title="Secrets">
-      <ul className={rowClasses.rows}>
-        <li className={rowClasses.row}>
-          <code className={classes.mono}>{issuedKey.start}…</code>
-          <span className={rowClasses.time}>Current</span>
-        </li>
+      <dl className={sectionClasses.facts}>
+        <dt>Current</dt>
+        <dd>
+          <code>{describeSecret(issuedKey)}</code>
+        </dd>
         {formerSecrets.map(({ start, retiredAt, goodUntil }) => (
-          <li key={start + retiredAt} className={rowClasses.row}>
-            <code className={classes.mono}>{start}…</code>
-            <span className={rowClasses.time}>
-              Replaced <RelativeTime at={retiredAt} />, valid until {describeExactly(new Date(goodUntil))}
-            </span>
-          </li>
+          <Fragment key={start + retiredAt}>
+            <dt>Old</dt>
+            <dd>
+              <span className={classes.lines}>
+                <code>{start}…</code>
+                <span>
+                  Replaced <RelativeTime at={retiredAt} />, valid until {describeExactly(new Date(goodUntil))}
+                </span>
+              </span>
+            </dd>
+          </Fragment>
         ))}
-      </ul>
+      </dl>
     </Section>
   );
 }

@@ -9,11 +9,12 @@ import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
-import { TextFilter } from "../../ui/text-filter.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { issuedKeyColumns } from "./issued-key-columns.tsx";
-import { cutSecret, defaultKeySort, type IssuedKeysSearch, keyStatusTitles } from "./keyspaces-search.ts";
+import { cutSecret } from "./key-search.ts";
+import { defaultKeySort, type IssuedKeysSearch, keyStatusTitles } from "./keyspaces-search.ts";
 import { isIssuedPermission } from "./permission-lines.ts";
+import { TextFilter } from "./text-filter.tsx";
 import { useIssuedKeys } from "./use-keyspaces.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId");

@@ -2,13 +2,13 @@ import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQuery } fr
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import { isLoadingFailed } from "../../server/use-loading-failure.ts";
+import { readKeySearch } from "./key-search.ts";
 import {
   defaultKeySort,
   type IssuedKeySort,
   type IssuedKeysSearch,
   type KeyspaceSort,
   type KeyspacesSearch,
-  readKeySearch,
 } from "./keyspaces-search.ts";
 
 /** How often the page of a key is read again, in milliseconds. */

@@ -2,14 +2,13 @@ import { Button, Skeleton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconCheck, IconPlus } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
-import { type ReactElement, useId } from "react";
+import { type ReactElement, type ReactNode, useId } from "react";
 import type { ApiKeySummary } from "../../server/trpc.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { countOf } from "../../ui/count.ts";
 import { curlLine } from "../../ui/curl-line.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
-import { Step, Steps as StepList } from "../../ui/steps.tsx";
 import classes from "./quick-start.module.css";
 
 interface QuickStartProps {
@@ -51,12 +50,12 @@ function Steps({ progress, baseUrl, workspaceId }: QuickStartProps): ReactElemen
   const isUsed = progress && progress.usageCount > 0;
   return (
     <Section title="Quick start" isWide isBusy={!progress}>
-      <StepList>
+      <ol className={classes.steps}>
         <Step number={1} title="Create an API key" isDone={hasKey}>
           {!progress ? (
             <Skeleton h={32} w={136} />
           ) : hasKey ? (
-            <p>
+            <p className={classes.words}>
               You have {countOf(progress.keyCount, "key", "keys")}.{" "}
               <Link to="/account/api-keys">See your API keys</Link>
             </p>
@@ -70,13 +69,13 @@ function Steps({ progress, baseUrl, workspaceId }: QuickStartProps): ReactElemen
           )}
         </Step>
         <Step number={2} title="Call the open API" isDone={isUsed}>
-          <p>
-            Paste this into a shell, with your key in place of <code>$API_KEY</code>.
+          <p className={classes.words}>
+            Paste this into a shell, with your key in place of <code className={classes.code}>$API_KEY</code>.
           </p>
           <CodeLine code={curlLine(baseUrl, "$API_KEY", workspaceId)} copyLabel="Copy command" />
         </Step>
         <Step number={3} title="See the request counted" isDone={isUsed}>
-          <p>
+          <p className={classes.words}>
             {progress?.lastUsedAt ? (
               <>
                 {countOf(progress.usageCount, "use", "uses")} so far, the latest{" "}
@@ -87,7 +86,31 @@ function Steps({ progress, baseUrl, workspaceId }: QuickStartProps): ReactElemen
             )}
           </p>
         </Step>
-      </StepList>
+      </ol>
     </Section>
+  );
+}
+
+interface StepProps {
+  readonly number: number;
+  readonly title: string;
+  readonly isDone: boolean | undefined;
+  readonly children: ReactNode;
+}
+
+function Step({ number, title, isDone = false, children }: StepProps): ReactElement {
+  return (
+    <li className={classes.step}>
+      <span className={classes.marker} data-done={isDone || undefined} aria-hidden="true">
+        {isDone ? <IconCheck size={14} stroke={2.5} /> : number}
+      </span>
+      <div className={classes.body}>
+        <h3 className={classes.title}>
+          {title}
+          {isDone && <span className="visually-hidden"> (done)</span>}
+        </h3>
+        {children}
+      </div>
+    </li>
   );
 }

@@ -1,7 +1,7 @@
 import { TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { type ReactElement, useEffect, useRef, useState } from "react";
-import classes from "./toolbar.module.css";
+import classes from "../../ui/toolbar.module.css";
 
 const debounceMilliseconds = 200;
 
