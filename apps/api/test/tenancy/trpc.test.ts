@@ -1,7 +1,9 @@
 // Calls every procedure of the web app as every caller, and checks the result and the changed rows.
-import { encodeId } from "@latchkey/db/ids";
+import { createId, encodeId } from "@latchkey/db/ids";
 import { type ErrorCode, errorCatalog } from "@latchkey/errors";
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { requireRecentAuthentication } from "../../src/domain/require-recent-authentication.ts";
 import { router } from "../../src/procedures/router.ts";
 import { password, sendRaw, startTestApp, type TestApp } from "../test-app.ts";
 import {
@@ -12,6 +14,13 @@ import {
   type TenantFixture,
   timeOfUse,
 } from "./fixture.ts";
+import {
+  alwaysRequired,
+  type Case,
+  neverRequired,
+  requiredElsewhere,
+  sometimesRequired,
+} from "./recent-authentication.ts";
 import { type Effect, expectEffect, observe } from "./rows.ts";
 import { type Caller, callers, readTable } from "./table.ts";
 
@@ -1663,4 +1672,63 @@ test.each(mutations)("%s rejects unknown fields and changes nothing", async (pat
     ]);
     expectEffect({ before, after }, {});
   }
+});
+
+describe("recent authentication", () => {
+  const mutations = Object.keys(procedures).filter((path) => getProcedure(path).type === "mutation");
+  const sometimes = Object.entries(sometimesRequired);
+  const fixedCases = new Map<string, boolean>([
+    ...alwaysRequired.map((path) => [path, true] as const),
+    ...neverRequired.map((path) => [path, false] as const),
+  ]);
+
+  test("is decided for each procedure that changes something, once", () => {
+    const decided = [...fixedCases.keys(), ...requiredElsewhere, ...sometimes.map(([path]) => path)];
+    expect(decided.toSorted()).toEqual(mutations.toSorted());
+  });
+
+  /** Whether a call in a session whose user authenticated long ago asks to authenticate again. */
+  async function isAsked(
+    path: string,
+    { input, caller = "owner", prepare }: Partial<Case>,
+  ): Promise<boolean> {
+    const fixture = await prepareFixture(app);
+    const plan = plans[path] ?? {};
+    const actor = fixture.people[caller];
+    const cookie = await openSession(actor);
+    if (plan.hasTransfer) await addOwnershipTransfer(app, fixture);
+    await sql`update users set is_operator = true where id = ${fixture.people.owner.userId}`.execute(
+      app.owner,
+    );
+    await sql`update sessions set authenticated_at = to_timestamp(0)`.execute(app.owner);
+    if (prepare) await sql.raw(prepare).execute(app.owner);
+    const sent = input ? { ...plan.input?.(fixture, actor), ...input } : plan.input?.(fixture, actor);
+    const { body } = await sendRaw(app.baseUrl, formatRequest(path, { input: sent, cookie }));
+    const issues: readonly { readonly code: string }[] = JSON.parse(body).error?.data.issues ?? [];
+    return issues.some(({ code }) => code === "reauthentication_required");
+  }
+
+  test.each([...fixedCases])("%s: %s", async (path, isRequired) => {
+    expect(await isAsked(path, {})).toBe(isRequired);
+  });
+
+  test.each(sometimes.flatMap(([path, cases]) => cases.map((each) => [path, each] as const)))(
+    "%s: %j",
+    async (path, each) => {
+      expect(await isAsked(path, each)).toBe(each.isRequired);
+    },
+  );
+
+  test("is never required from an API key or the command", () => {
+    const request = { address: null, requestId: null };
+    const userId = createId("user");
+    const key = { kind: "key", userId, keyId: createId("key"), digest: "" } as const;
+    expect(() => requireRecentAuthentication({ actor: key, ...request })).not.toThrow();
+    expect(() => requireRecentAuthentication({ actor: { kind: "command" }, ...request })).not.toThrow();
+    const session = { kind: "session", userId } as const;
+    const isRecentlyAuthenticated = false;
+    expect(() =>
+      requireRecentAuthentication({ actor: { ...session, isRecentlyAuthenticated }, ...request }),
+    ).toThrow("Confirm that it’s you");
+  });
 });
