@@ -58,6 +58,8 @@ export interface ResultModel {
     readonly name: string;
     readonly quota: number;
     readonly remaining: number;
+    /** To five minutes: the request arrives a little later than the model assumes. */
+    readonly resetsInMinutes: number;
     readonly isExceeded: boolean;
   }[];
 }
@@ -118,9 +120,17 @@ export function verify(
       name: charge.limit.name,
       quota: charge.limit.quota,
       remaining: Math.max(0, charge.limit.quota - charge.spent - (code === "VALID" ? charge.cost : 0)),
+      resetsInMinutes: toFiveMinutes(
+        charge.spent + (code === "VALID" ? charge.cost : 0) > 0 ? charge.endsAt - now : 0,
+      ),
       isExceeded: isExceeded(charge),
     })),
   };
+}
+
+/** Rounds a time in milliseconds to five minutes. Times of scenarios are near multiples of a minute, not in the middle. */
+export function toFiveMinutes(milliseconds: number): number {
+  return 5 * Math.round(milliseconds / 300_000);
 }
 
 const isExceeded = ({ cost, spent, limit }: Charge): boolean => cost > 0 && spent + cost > limit.quota;

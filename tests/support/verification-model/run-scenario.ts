@@ -8,6 +8,7 @@ import {
   createCounter,
   type KeyModel,
   type ResultModel,
+  toFiveMinutes,
   type VerificationModel,
   verify,
 } from "./model.ts";
@@ -269,17 +270,20 @@ async function send({ baseUrl, callerKey }: Keyspace, body: object): Promise<Res
   const result = (await response.json()) as {
     readonly code: string;
     readonly credits: { readonly remaining: number } | null;
-    readonly limits: ResultModel["limits"];
+    readonly limits: readonly (Omit<ResultModel["limits"][number], "resetsInMinutes"> & {
+      readonly resetsInSeconds: number;
+    })[];
     readonly error?: { readonly code: string };
   }; // The endpoint's response, or an error.
   if (result.error) return { code: result.error.code, credits: null, limits: [] };
   return {
     code: result.code,
     credits: result.credits?.remaining ?? null,
-    limits: result.limits.map(({ name, quota, remaining, isExceeded }) => ({
+    limits: result.limits.map(({ name, quota, remaining, resetsInSeconds, isExceeded }) => ({
       name,
       quota,
       remaining,
+      resetsInMinutes: toFiveMinutes(resetsInSeconds * 1_000),
       isExceeded,
     })),
   };
