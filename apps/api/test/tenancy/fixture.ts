@@ -56,6 +56,7 @@ interface FixtureIssuedKey {
   readonly id: string;
   readonly name: string;
   readonly externalId: string;
+  readonly secret: string;
 }
 
 /** Two workspaces without a common member, in the state that each test case starts from. */
@@ -185,7 +186,7 @@ export async function createFixture({ services: { db }, owner }: TestApp): Promi
       };
       const issuedKeys = {
         tenant: await addIssuedKey(trx, tenantEdit, keyspaces.tenant, `Acme ${suffix}`),
-        otherTenant: await addIssuedKey(trx, otherTenantEdit, keyspaces.otherTenant, `Their Acme ${suffix}`),
+        otherTenant: await addIssuedKey(trx, otherTenantEdit, keyspaces.otherTenant, `Globex ${suffix}`),
       };
       const addServiceAccount = async (edit: Edit, name: string): Promise<Person> => {
         const account = { name, role: "member" } as const;
@@ -305,7 +306,7 @@ async function addIssuedKey(
   const workspaceTrx = await enterWorkspace(trx, scope);
   const externalId = `Consumer of ${name}`;
   const consumerId = await findOrCreateConsumer(workspaceTrx, scope, { keyspaceId, externalId });
-  const { start, hash } = createSecret("sk_live");
+  const { secret, start, hash } = createSecret("sk_live");
   const settings = {
     name,
     meta: {},
@@ -318,7 +319,7 @@ async function addIssuedKey(
   };
   const key = { keyspaceId, consumerId, start, hash, settings, remainingCredits: null };
   const issuedKeyId = await insertIssuedKey(workspaceTrx, scope, key);
-  return { issuedKeyId, id: encodeId("issuedKey", issuedKeyId), name, externalId };
+  return { issuedKeyId, id: encodeId("issuedKey", issuedKeyId), name, externalId, secret };
 }
 
 async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<FixtureWorkspace> {
