@@ -10,7 +10,17 @@ import {
   keyActions,
   type SystemActor,
 } from "./audit-actions.ts";
-import { type AuditEventId, createId, encodeId, type KeyId, type UserId, type WebhookId } from "./ids.ts";
+import {
+  type AuditEventId,
+  type ConsumerId,
+  createId,
+  encodeId,
+  type IssuedKeyId,
+  type KeyId,
+  type KeyspaceId,
+  type UserId,
+  type WebhookId,
+} from "./ids.ts";
 import { appendInstanceEvent, type NewInstanceEvent } from "./instance-events.ts";
 import { addNotices } from "./notices.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
@@ -159,10 +169,8 @@ async function recordForOperators(
 }
 
 /** What the instance log says about the target of a change, in addition to its workspace. */
-async function describeTarget(
-  trx: WorkspaceTrx,
-  { action, targetId, before, after }: Change,
-): Promise<Partial<NewInstanceEvent>> {
+async function describeTarget(trx: WorkspaceTrx, change: Change): Promise<Partial<NewInstanceEvent>> {
+  const { action, targetId } = change;
   // The casts follow from the kind of the target.
   switch (auditActions[action]) {
     case "member":
@@ -172,13 +180,25 @@ async function describeTarget(
       const query = trx.selectFrom("api_keys").select("user_id").where("id", "=", keyId);
       return { keyId, userId: (await query.executeTakeFirst())?.user_id };
     }
-    case "webhook": {
-      const webhookId = encodeId("webhook", targetId as WebhookId);
-      return before && !after ? { before: { ...before, webhookId } } : { after: { ...after, webhookId } };
-    }
+    case "webhook":
+      return withId(change, { webhookId: encodeId("webhook", targetId as WebhookId) });
+    case "keyspace":
+      return withId(change, { keyspaceId: encodeId("keyspace", targetId as KeyspaceId) });
+    case "issued-key":
+      return withId(change, { issuedKeyId: encodeId("issuedKey", targetId as IssuedKeyId) });
+    case "consumer":
+      return withId(change, { consumerId: encodeId("consumer", targetId as ConsumerId) });
     default:
       return {};
   }
+}
+
+/** Adds the ID of a target for which the instance log has no column to the values of the change. */
+function withId(
+  { before, after }: Pick<Change, "before" | "after">,
+  id: Details,
+): Pick<NewInstanceEvent, "before" | "after"> {
+  return before && !after ? { before: { ...before, ...id } } : { after: { ...after, ...id } };
 }
 
 /** Notifies a member whose role someone else changed. */

@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, expect, inject, test } from "vitest";
 import type { Origin } from "./audit-actions.ts";
-import type { UserId } from "./ids.ts";
+import { appendAudit } from "./audit-events.ts";
+import { createId, encodeId, type UserId } from "./ids.ts";
 import { appendInstanceEvent, listInstanceEvents, recordRegistration } from "./instance-events.ts";
 import { createPurgeRules } from "./purge.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -53,6 +54,37 @@ test("an event keeps the names of a user and a workspace that have been deleted"
       workspace: { id: scope.workspaceId, name: "Team" },
       address: "192.0.2.7",
       requestId: "r-1",
+    },
+  ]);
+});
+
+test.each([
+  ["keyspace.changed", "keyspace", "keyspaceId", { after: { name: "Production" } }],
+  ["keyspace.deleted", "keyspace", "keyspaceId", { before: { name: "Production" } }],
+  [
+    "issued-key.credits-changed",
+    "issuedKey",
+    "issuedKeyId",
+    { before: { credits: 1 }, after: { credits: 2 } },
+  ],
+  ["issued-key.deleted", "issuedKey", "issuedKeyId", { before: { name: "Acme" } }],
+  ["consumer.changed", "consumer", "consumerId", { before: { limits: null }, after: { externalId: "acme" } }],
+] as const)("%s by the operator has the ID of its target", async (action, kind, name, values) => {
+  const { scope } = await addUserWithWorkspace();
+  const targetId = createId(kind);
+  const origin = { actor: { kind: "command" }, address: null, requestId: null } as const;
+  await database.db.transaction().execute(async (trx) => {
+    const workspaceTrx = await enterWorkspace(trx, scope);
+    await appendAudit(workspaceTrx, scope, origin, { action, targetId, ...values });
+  });
+  const id = { [name]: encodeId(kind, targetId) };
+  const { before = null, after = null } = { before: undefined, after: undefined, ...values };
+  expect(await listInstanceEvents(database.db, page)).toMatchObject([
+    {
+      action,
+      workspace: { id: scope.workspaceId },
+      before: after ? before : { ...before, ...id },
+      after: after ? { ...after, ...id } : null,
     },
   ]);
 });

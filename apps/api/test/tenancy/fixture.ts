@@ -186,7 +186,7 @@ export async function createFixture({ services: { db }, owner }: TestApp): Promi
       };
       const issuedKeys = {
         tenant: await addIssuedKey(trx, tenantEdit, keyspaces.tenant, `Acme ${suffix}`),
-        otherTenant: await addIssuedKey(trx, otherTenantEdit, keyspaces.otherTenant, `Their Acme ${suffix}`),
+        otherTenant: await addIssuedKey(trx, otherTenantEdit, keyspaces.otherTenant, `Globex ${suffix}`),
       };
       const addServiceAccount = async (edit: Edit, name: string): Promise<Person> => {
         const account = { name, role: "member" } as const;

@@ -159,7 +159,10 @@ const table = readTable(`
   exportAuditEvents                       401     403       403      403     403     200    200
   previewAuditRetention                   401     403       403      403     403     403    200
   verifyKey                               401     200       200      200     200     200    200
+  verifyKey, an issued key                401     200       200      200     200     200    200
+  verifyKey, of another workspace         401     200       200      200     200     200    200
   verifyKeys                              401     200       200      200     200     200    200
+  verifyKeys, an issued key               401     200       200      200     200     200    200
 `);
 
 type Member = Exclude<Caller, "nobody">;
@@ -659,8 +662,10 @@ const plans: Readonly<Record<string, Plan>> = {
       removed: {
         issued_keys: [{ id: tenant.issuedKeyId }],
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 1 }],
+        consumers: [{ external_id: tenant.externalId, unused_since: null }],
       },
       added: {
+        consumers: [{ external_id: tenant.externalId, unused_since: expect.any(String) }],
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 0 }],
         audit_events: [{ workspace_id: workspaceId, action: "issued-key.deleted", ...actorColumns(actor) }],
       },
@@ -837,8 +842,31 @@ const plans: Readonly<Record<string, Plan>> = {
   },
   previewAuditRetention: { query: "days=30", shows: () => ['"count":0'] },
   verifyKey: { body: { key: "unknown" }, shows: () => ["NOT_FOUND"] },
+  "verifyKey, an issued key": {
+    body: ({ issuedKeys }) => ({ key: issuedKeys.tenant.secret }),
+    shows: showVerification,
+  },
+  "verifyKey, of another workspace": {
+    body: ({ issuedKeys }) => ({ key: issuedKeys.otherTenant.secret }),
+    shows: ({ issuedKeys }, caller) =>
+      caller === "stranger" ? ['"code":"VALID"', issuedKeys.otherTenant.id] : [notFoundResult],
+  },
   verifyKeys: { body: { verifications: [{ key: "unknown" }] }, shows: () => ["NOT_FOUND"] },
+  "verifyKeys, an issued key": {
+    body: ({ issuedKeys }) => ({ verifications: [{ key: issuedKeys.tenant.secret }] }),
+    shows: showVerification,
+  },
 };
+
+const notFoundResult =
+  '"valid":false,"code":"NOT_FOUND","keyId":null,"keyspaceId":null,"workspaceId":null,"externalId":null';
+
+/** Whoever may not verify keys in the workspace can't tell a key from none. */
+function showVerification({ issuedKeys: { tenant } }: TenantFixture, caller: Member): readonly string[] {
+  return ["stranger", "removed", "viewer"].includes(caller)
+    ? [notFoundResult]
+    : ['"code":"VALID"', tenant.id, tenant.externalId];
+}
 
 function readOwnNotice(_fixture: TenantFixture, { userId }: Person): Effect {
   return {
