@@ -158,7 +158,7 @@ export const auditTargetId = z.string().transform((text, context): string => {
   const id = decodeTargetId(text);
   if (id) return id;
   const message =
-    "must be the ID of a user, an API key, an invitation, a webhook, a keyspace, an issued key or a workspace";
+    "must be the ID of a user, an API key, an invitation, a webhook, a keyspace, an issued key, a consumer or a workspace";
   context.addIssue({ code: "custom", ...customIssue("invalid_format", message) });
   return z.NEVER;
 });
@@ -171,6 +171,7 @@ export function decodeTargetId(text: string): string | undefined {
     decodeId("webhook", text) ??
     decodeId("keyspace", text) ??
     decodeId("issuedKey", text) ??
+    decodeId("consumer", text) ??
     decodeId("workspace", text)
   );
 }

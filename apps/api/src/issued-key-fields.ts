@@ -86,11 +86,41 @@ export const credits = z.strictObject({
     .meta({ description: "When the balance is refilled; null for never." }),
 });
 
+const changedCredits = (min: number, description: string) =>
+  z
+    .int()
+    .min(min, `Use at least ${min}.`)
+    .max(maxCredits, `Use at most ${maxCredits}.`)
+    .exactOptional()
+    .meta({ description, example: 500 });
+
+/** A change to a balance of credits. */
+export const creditChange = z
+  .strictObject({
+    set: changedCredits(0, "The new balance."),
+    add: changedCredits(1, "How much to add to the balance."),
+    subtract: changedCredits(1, "How much to subtract from the balance."),
+  })
+  .refine(
+    (change) => Object.keys(change).length === 1,
+    customIssue("invalid_value", "Send one of set, add and subtract."),
+  )
+  .meta({
+    example: { add: 500 },
+    override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
+      Object.assign(jsonSchema, { minProperties: 1, maxProperties: 1 });
+    },
+  });
+
 /** Whom an issued key belongs to, as the workspace's own system identifies it. */
 export const externalId = printable
   .min(1, "Enter an external ID.")
   .max(maxLength.externalId, `Use at most ${maxLength.externalId} characters.`)
   .refine((text) => text.trim() === text, customIssue("invalid_characters", "Remove the spaces around it."))
+  .refine(
+    (text) => text !== "." && text !== "..",
+    customIssue("invalid_value", "Use another external ID. Clients remove this one from paths."),
+  )
   .meta({ pattern: noControlsPattern, example: "customer_42" });
 
 /** Data of the workspace's own. Postgres can't store U+0000 in JSON. Every body with incomplete characters is rejected. */

@@ -1,4 +1,4 @@
-import type { Page, Position } from "@latchkey/db/page";
+import type { ExaminedRows, Page, Position } from "@latchkey/db/page";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { searchText } from "./fields.ts";
@@ -91,19 +91,20 @@ export function readPage<Sort extends string>(query: ListQuery<Sort>): PageReque
   };
 }
 
-/** Turns rows into a page. */
+/** Turns rows into a page. One whose list was not examined to the end has a next page, whatever its length. */
 export function toPage<Row extends { readonly position: string }, Item>(
-  rows: readonly Row[],
+  list: readonly Row[] | ExaminedRows<Row>,
   query: ListQuery<string>,
   { present, idOf }: { readonly present: (row: Row) => Item; readonly idOf: (row: Row) => string },
 ): { data: Item[]; nextCursor: string | null; hasMore: boolean } {
-  const hasMore = rows.length > query.limit;
+  const { rows, examinedTo } = "rows" in list ? list : { rows: list, examinedTo: undefined };
   const shown = rows.slice(0, query.limit);
   const last = shown.at(-1);
+  const end = rows.length > query.limit && last ? { value: last.position, id: idOf(last) } : examinedTo;
   return {
     data: shown.map(present),
-    nextCursor: hasMore && last ? encodeCursor(query.sort, { value: last.position, id: idOf(last) }) : null,
-    hasMore,
+    nextCursor: end ? encodeCursor(query.sort, end) : null,
+    hasMore: end !== undefined,
   };
 }
 
@@ -118,7 +119,7 @@ const cursorSchema = z.tuple([
   z.guid(),
 ]);
 /** A time, in microseconds since 1970, or a count. Fits in a bigint of Postgres. */
-const numberPattern = /^-?\d{1,16}$/;
+const numberPattern = /^-?\d{1,18}$/;
 
 function decodeCursor({ cursor, sort }: ListQuery<string>): Position | undefined {
   if (cursor === undefined) return undefined;

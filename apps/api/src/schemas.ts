@@ -84,7 +84,7 @@ export const userId = fields.userId.meta(describeIds("user"));
 
 /** The ID of an audit event's target in a query. */
 export const auditTargetId = fields.auditTargetId.meta(
-  describeIds("workspace", "webhook", "keyspace", "issuedKey", "invitation", "key", "user"),
+  describeIds("workspace", "webhook", "keyspace", "issuedKey", "consumer", "invitation", "key", "user"),
 );
 
 /** The parameters of a path in a workspace. */

@@ -108,6 +108,7 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "listInvitations",
     "listKeyspaces",
     "listIssuedKeys",
+    "listConsumers",
     "listWebhooks",
     "listWebhookDeliveries",
     "listWorkspaceApiKeys",

@@ -45,7 +45,8 @@ test.each(patches)(
       keyId: encodeId("key", id),
       noticeId: encodeId("notice", noticeId),
       keyspaceId,
-      issuedKeyId: await post(`${keyspaces}/${keyspaceId}/keys`, { name: "Acme" }),
+      issuedKeyId: await post(`${keyspaces}/${keyspaceId}/keys`, { name: "Acme", externalId: "acme" }),
+      externalId: "acme",
       userId: encodeId("user", userId),
       workspaceId: encodeId("workspace", workspaceId),
     };

@@ -1,10 +1,10 @@
 // Keys that a workspace issues: values, defaults, secrets, versions, audit events, lists and quotas.
 import { createHash } from "node:crypto";
-import { decodeId, type IssuedKeyId } from "@latchkey/db/ids";
+import { decodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createOpenClient, type OpenReply } from "./open-client.ts";
-import { addTeam, type Team } from "./team.ts";
+import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
+import { createOpenClient } from "./open-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -15,45 +15,7 @@ afterAll(() => app.close());
 
 const { send } = createOpenClient(() => app);
 
-interface Space {
-  readonly team: Team;
-  readonly id: string;
-  /** Calls an endpoint for the keys of the keyspace, as the owner of the team. */
-  readonly call: (
-    request: readonly [method: string, path: string],
-    body?: object,
-    headers?: Readonly<Record<string, string>>,
-  ) => Promise<OpenReply>;
-}
-
-async function addSpace(fields: object = {}, known?: Team): Promise<Space> {
-  const team = known ?? (await addTeam(app));
-  const keyspace = { name: "Production", prefix: "sk_live", ...fields };
-  const { status, body } = await send(team.owner.secret, ["POST", `${team.path}/keyspaces`], keyspace);
-  expect(status).toBe(201);
-  const path = `${team.path}/keyspaces/${body.id}/keys`;
-  return {
-    team,
-    id: String(body.id),
-    call: ([method, subpath], ...rest) => send(team.owner.secret, [method, `${path}${subpath}`], ...rest),
-  };
-}
-
-async function addKey(
-  { call }: Space,
-  fields: object = {},
-): Promise<{ id: string; secret: string; uuid: IssuedKeyId }> {
-  const { status, body } = await call(["POST", ""], fields);
-  expect([status, body.error]).toEqual([201, undefined]);
-  const id = String(body.id);
-  return { id, secret: String(body.key), uuid: decodeId("issuedKey", id) as IssuedKeyId }; // The API has just created it.
-}
-
-async function readCounter(id: string): Promise<{ version: number; credits: number | null } | undefined> {
-  const { rows } = await sql<{ version: number; credits: number | null }>`
-    select version, credits from key_counters where key_id = ${id}`.execute(app.owner);
-  return rows[0];
-}
+const { addSpace, addKey, readCounter, listEvents } = createIssuedKeyClient(() => app);
 
 const digest = (secret: string) => createHash("sha256").update(secret).digest();
 
@@ -64,16 +26,6 @@ async function findByHash(secret: string): Promise<readonly unknown[]> {
     select key_id, case when good_until > clock_timestamp() then 'valid' else 'revoked' end
     from retired_issued_secrets where hash = ${digest(secret)}`.execute(app.owner);
   return rows;
-}
-
-async function listEvents({ team }: Space): Promise<readonly Record<string, unknown>[]> {
-  const { body } = await send(team.owner.secret, [
-    "GET",
-    `${team.path}/audit-events?sort=occurredAt&limit=100`,
-  ]);
-  return (body.data ?? [])
-    .filter(({ action }) => String(action).startsWith("issued-key."))
-    .map(({ action, before, after }) => ({ action, before, after }));
 }
 
 const limit = { name: "requests", quota: 100, windowSeconds: 60, appliesAlways: true };
@@ -192,6 +144,26 @@ describe("creation", () => {
     const id = replies.find(({ status }) => status === 201)?.body.id;
     expect((await space.call(["DELETE", `/${id}`])).status).toBe(204);
     await addKey(space);
+  });
+
+  test("a workspace can have as many consumers as keys, also without keys", async () => {
+    const space = await addSpace();
+    const { id } = await addKey(space, { externalId: "acme" });
+    await sql`
+      insert into consumers (workspace_id, keyspace_id, id, external_id)
+      select workspace_id, keyspace_id, gen_random_uuid(), number::text
+      from consumers, generate_series(1, 1002) number where workspace_id = ${space.team.scope.workspaceId}`.execute(
+      app.owner,
+    );
+    for (const reply of [
+      await space.call(["POST", ""], { externalId: "globex" }),
+      await space.call(["PATCH", `/${id}`], { externalId: "globex" }),
+    ])
+      expect([reply.status, reply.body.error]).toMatchObject([422, { issues: [{ code: "quota_exceeded" }] }]);
+    await addKey(space, { externalId: "acme" });
+    await addKey(space, { externalId: "7" });
+    await addKey(space);
+    expect((await space.call(["PATCH", `/${id}`], { externalId: "8" })).status).toBe(200);
   });
 
   test("a repeated request gets another secret as long as the first one is unused", async () => {

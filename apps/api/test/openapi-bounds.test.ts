@@ -192,6 +192,9 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     createIssuedKey: { name: "Acme", externalId: "customer_42", meta: { plan: "pro" } },
     updateIssuedKey: { name: "Acme", meta: { plan: "enterprise" } },
     rotateIssuedKey: { overlapSeconds: 86_400 },
+    changeIssuedKeyCredits: { add: 500 },
+    changeIssuedKeys: { action: "disable", externalId: "customer_42" },
+    updateConsumer: { limits: [{ name: "requests", quota: 1_000, windowSeconds: 60 }] },
     createWebhook: {
       url: "https://example.com/webhooks",
       description: "Our SIEM.",

@@ -1,41 +1,76 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
+import { attachRows, type FoundPage, findBoundedPage } from "./bounded-page.ts";
 import { type ConsumerId, createId, type KeyspaceId } from "./ids.ts";
+import type { NamedLimit } from "./issued-key-settings.ts";
 import { insertKeyCounter } from "./key-counters.ts";
+import type { ExaminedRows, Order, Page } from "./page.ts";
+import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** Whom keys of a keyspace belong to. */
+export interface Consumer {
+  readonly id: ConsumerId;
+  readonly keyspaceId: KeyspaceId;
+  /** As the workspace's own system identifies the consumer; unique in the keyspace. */
+  readonly externalId: string;
+  /** The limits that all keys of the consumer share. */
+  readonly limits: readonly NamedLimit[];
+  /** The number of keys, whatever their status. */
+  readonly keyCount: number;
+  /** The exact number of valid verifications of these keys. */
+  readonly usageCount: number;
+  /** When one of these keys was last valid in a verification; null for never. */
+  readonly lastUsedAt: Date | null;
+  readonly createdAt: Date;
+  readonly version: number;
+}
+
+/** A consumer and its keyspace. */
+export interface ConsumerPath {
+  readonly keyspaceId: KeyspaceId;
+  readonly externalId: string;
+}
+
+/** How often {@link findOrCreateConsumer} starts again, each time because a purge deleted the consumer that it found. */
+const maxAttempts = 3;
 
 /**
  * Finds the consumer of a keyspace with an external ID, or creates it with its counter. Concurrent calls with the same external
- * ID return the same consumer: the second insert waits for the first one.
+ * ID return the same consumer: the second insert waits for the first one. A consumer that is found is not purged: the change to
+ * its row makes a concurrent purge check the row again.
  */
 export async function findOrCreateConsumer(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
-  { keyspaceId, externalId }: { readonly keyspaceId: KeyspaceId; readonly externalId: string },
+  { keyspaceId, externalId }: ConsumerPath,
 ): Promise<ConsumerId> {
-  const created = await trx
-    .insertInto("consumers")
-    .values({
-      workspace_id: workspaceId,
-      keyspace_id: keyspaceId,
-      id: createId("consumer"),
-      external_id: externalId,
-    })
-    .onConflict((conflict) => conflict.columns(["keyspace_id", "external_id"]).doNothing())
-    .returning("id")
-    .executeTakeFirst();
-  if (created) {
-    await insertKeyCounter(trx, created.id);
-    return created.id;
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    const created = await trx
+      .insertInto("consumers")
+      .values({
+        workspace_id: workspaceId,
+        keyspace_id: keyspaceId,
+        id: createId("consumer"),
+        external_id: externalId,
+      })
+      .onConflict((conflict) => conflict.columns(["keyspace_id", "external_id"]).doNothing())
+      .returning("id")
+      .executeTakeFirst();
+    if (created) {
+      await insertKeyCounter(trx, created.id);
+      return created.id;
+    }
+    const found = await trx
+      .updateTable("consumers")
+      .set({ unused_since: null })
+      .where("workspace_id", "=", workspaceId)
+      .where("keyspace_id", "=", keyspaceId)
+      .where("external_id", "=", externalId)
+      .returning("id")
+      .executeTakeFirst();
+    if (found) return found.id;
   }
-  // A consumer is deleted only with its keyspace, so the one that caused the conflict still exists.
-  const { id } = await trx
-    .selectFrom("consumers")
-    .select("id")
-    .where("workspace_id", "=", workspaceId)
-    .where("keyspace_id", "=", keyspaceId)
-    .where("external_id", "=", externalId)
-    .executeTakeFirstOrThrow();
-  return id;
+  throw new Error("The consumer was deleted repeatedly.");
 }
 
 /** Counts the keys of a consumer, up to `maxCount`. */
@@ -50,4 +85,145 @@ export async function countConsumerKeys(
       select from issued_keys where consumer_id = ${id} and workspace_id = ${workspaceId} limit ${maxCount}
     ) as keys`.execute(trx);
   return rows[0]?.count ?? 0;
+}
+
+/** The number of stored consumers of a workspace, including those of deleted keyspaces that are not yet purged. */
+export async function countConsumers(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select coalesce(sum(consumer_count), 0)::bigint as count from issued_key_counts
+    where workspace_id = ${workspaceId}`.execute(trx);
+  return rows[0]?.count ?? 0;
+}
+
+/** The uses of a consumer's keys are added up. A consumer has at most 1,000 keys, and most have a few. */
+function selectConsumers(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope, keyspaceId: KeyspaceId) {
+  const uses = sql<{ keyCount: number; usageCount: number; lastUsedAt: Date | null }>`(
+    select count(*) as "keyCount", coalesce(sum(use_count), 0)::bigint as "usageCount",
+      max(last_used_at) as "lastUsedAt"
+    from issued_keys key join key_counters on key_counters.key_id = key.id
+    where key.consumer_id = consumers.id
+  )`;
+  return trx
+    .selectFrom("consumers")
+    .innerJoinLateral(uses.as("uses"), (join) => join.onTrue())
+    .select([
+      "consumers.id",
+      "consumers.keyspace_id as keyspaceId",
+      "consumers.external_id as externalId",
+      "consumers.limits",
+      "uses.keyCount",
+      "uses.usageCount",
+      "uses.lastUsedAt",
+      "consumers.created_at as createdAt",
+      "consumers.version",
+    ])
+    .where("consumers.workspace_id", "=", workspaceId)
+    .where("consumers.keyspace_id", "=", keyspaceId);
+}
+
+export async function findConsumer(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { keyspaceId, externalId }: ConsumerPath,
+): Promise<Consumer | undefined> {
+  return await selectConsumers(trx, scope, keyspaceId)
+    .where("consumers.external_id", "=", externalId)
+    .executeTakeFirst();
+}
+
+/** Each order has an index. */
+export const consumerOrders = {
+  createdAt: { column: "listed.created_at", type: "timestamptz", id: "listed.id" },
+  externalId: { column: "listed.external_id_search", type: "text", id: "listed.id" },
+} as const satisfies Record<string, Order>;
+
+export interface ConsumerQuery {
+  readonly keyspaceId: KeyspaceId;
+  readonly sort: keyof typeof consumerOrders;
+  /** `search` is the first part of an external ID, in any letter case. */
+  readonly filter: { readonly search?: string | undefined };
+}
+
+/**
+ * Returns a page of the consumers of a keyspace. It can have fewer rows than its limit, although there are more; then
+ * `examinedTo` is the position after which they are.
+ */
+export async function listConsumers(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  query: Page & ConsumerQuery,
+): Promise<ExaminedRows<Consumer & { readonly position: string }>> {
+  const page = await findConsumerPage(trx, scope, query);
+  if (page.found.length === 0) return { rows: [], examinedTo: page.examinedTo };
+  const ids = page.found.map(({ id }) => id as ConsumerId); // The IDs are those of consumers.
+  const rows = await selectConsumers(trx, scope, query.keyspaceId).where("consumers.id", "in", ids).execute();
+  return attachRows(page, rows, query);
+}
+
+/** Finds the consumers of a page of a keyspace's consumers, in bounded time. */
+export async function findConsumerPage(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { keyspaceId, sort, filter: { search }, ...page }: Page & ConsumerQuery,
+): Promise<FoundPage> {
+  const isMatching = search ? sql`external_id_search ^@ lower(${search})` : sql`true`;
+  const select = (columns: string, condition: RawBuilder<unknown>) => sql<{ id: string }>`
+    select ${sql.raw(columns)} from consumers listed
+    where keyspace_id = ${keyspaceId} and workspace_id = ${workspaceId} and ${condition}`;
+  const isInOrder = !search || sort === "externalId";
+  return await findBoundedPage(
+    trx,
+    {
+      order: consumerOrders[sort],
+      rows: (cut) => sql`${select("*", isInOrder ? isMatching : sql`true`)} ${cut}`,
+      looksUpRows: false,
+      conditions: isInOrder ? [] : [isMatching],
+      matching: isInOrder ? [] : [(limit) => sql<{ id: string }>`${select("id", isMatching)} limit ${limit}`],
+      chosen: (ids) => select("*", sql`id = any(${ids}::uuid[]) and ${isMatching}`),
+    },
+    page,
+  );
+}
+
+/** Locks a consumer against other changes until the transaction ends. Returns undefined if it doesn't exist. */
+export async function lockConsumer(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { keyspaceId, externalId }: ConsumerPath,
+): Promise<Consumer | undefined> {
+  const locked = await trx
+    .selectFrom("consumers")
+    .select("id")
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("keyspace_id", "=", keyspaceId)
+    .where("external_id", "=", externalId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return locked && (await findConsumer(trx, scope, { keyspaceId, externalId }));
+}
+
+/**
+ * Changes the limits of a consumer. Returns false if it doesn't exist or is at none of `versions`. Call `bumpOwnerVersions` last
+ * in the transaction.
+ */
+export async function updateConsumer(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  id: ConsumerId,
+  { limits, versions }: { readonly limits: readonly NamedLimit[]; readonly versions: Versions },
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable("consumers")
+    .set((eb) => ({
+      limits: JSON.stringify(limits),
+      version: eb("version", "+", 1),
+      updated_at: sql<Date>`clock_timestamp()`,
+      // It may have neither keys nor limits now. The purge checks that.
+      unused_since: sql<Date>`clock_timestamp()`,
+    }))
+    .where("workspace_id", "=", workspaceId)
+    .where("id", "=", id)
+    .where(isAtVersion(versions))
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
 }

@@ -83,6 +83,7 @@ export async function updateIssuedKey(
     readonly versions: Versions;
   },
 ): Promise<boolean> {
+  if (consumerId !== undefined) await markConsumersUnused(trx, [id]);
   const { numUpdatedRows } = await trx
     .updateTable("issued_keys")
     .set((eb) => ({
@@ -209,6 +210,13 @@ export async function replaceUnusedIssuedSecret(
   return rows.length > 0;
 }
 
+/** Records when consumers lose keys. Those that have none left are purged later. */
+async function markConsumersUnused(trx: WorkspaceTrx, keyIds: readonly IssuedKeyId[]): Promise<void> {
+  await sql`
+    update consumers set unused_since = clock_timestamp()
+    where id in (select consumer_id from issued_keys where id = any(${keyIds}::uuid[]))`.execute(trx);
+}
+
 /**
  * Deletes keys with their old secrets and, by a trigger, their counters. Lock the keys first, and call this last in the
  * transaction, because admission waits for the counters. They are locked in the order of their keys, as admission locks them.
@@ -221,6 +229,7 @@ export async function deleteIssuedKeys(
   await sql`
     delete from retired_issued_secrets
     where key_id = any(${ids}::uuid[]) and workspace_id = ${workspaceId}`.execute(trx);
+  await markConsumersUnused(trx, ids);
   await sql`
     select from key_counters where key_id = any(${ids}::uuid[]) order by key_id for update`.execute(trx);
   await sql`

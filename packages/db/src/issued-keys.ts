@@ -1,7 +1,10 @@
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
+import { attachRows } from "./bounded-page.ts";
 import type { ConsumerId, IssuedKeyId, KeyspaceId } from "./ids.ts";
+import { findIssuedKeyPage, type IssuedKeyQuery } from "./issued-key-pages.ts";
 import { type IssuedKeySettings, selectIssuedSettings } from "./issued-key-settings.ts";
-import { cutPage, type Order, type Page } from "./page.ts";
+import { type IssuedKeyStatus, remainingCreditsOf, statusOf } from "./issued-key-status.ts";
+import type { ExaminedRows, Page } from "./page.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** An old secret of an issued key that is still valid. */
@@ -11,10 +14,6 @@ export interface FormerIssuedSecret {
   readonly retiredAt: Date;
   readonly goodUntil: Date;
 }
-
-/** Why a key is not valid, or `active`. If several reasons apply, the first one of these counts. */
-export const issuedKeyStatuses = ["disabled", "expired", "out-of-credits", "active"] as const;
-export type IssuedKeyStatus = (typeof issuedKeyStatuses)[number];
 
 /** A key of a keyspace, without its secret or hash. */
 export interface IssuedKey extends IssuedKeySettings {
@@ -42,23 +41,6 @@ export interface IssuedKeyPath {
   readonly id: IssuedKeyId;
 }
 
-/**
- * SQL for the balance of a key, as the next use finds it: a refill that became due since the balance was last set or refilled
- * counts. A refill never reduces the balance.
- */
-const remainingCredits = sql<number | null>`case
-  when latest_refill(issued_keys.refill, clock_timestamp()) > key_counters.credits_refilled_at
-  then greatest(key_counters.credits, (issued_keys.refill ->> 'amount')::bigint)
-  else key_counters.credits end`;
-
-const isExpired = sql`coalesce(issued_keys.expires_at <= clock_timestamp(), false)`;
-
-const status = sql<IssuedKeyStatus>`case
-  when issued_keys.disabled_at is not null then 'disabled'
-  when ${isExpired} then 'expired'
-  when ${remainingCredits} = 0 then 'out-of-credits'
-  else 'active' end`;
-
 function selectIssuedKeys(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope, keyspaceId: KeyspaceId) {
   return trx
     .selectFrom("issued_keys")
@@ -71,8 +53,8 @@ function selectIssuedKeys(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope, ke
       "consumers.external_id as externalId",
       "issued_keys.start",
       ...selectIssuedSettings,
-      status.as("status"),
-      remainingCredits.as("remainingCredits"),
+      statusOf("issued_keys", "key_counters").as("status"),
+      remainingCreditsOf("issued_keys", "key_counters").as("remainingCredits"),
       sql<readonly { start: string; retiredAt: string; goodUntil: string }[]>`(
         select coalesce(json_agg(json_build_object('start', former.start, 'retiredAt', retired_at,
           'goodUntil', good_until) order by retired_at desc), '[]')
@@ -111,76 +93,22 @@ export async function findIssuedKey(
   return row && toIssuedKey(row);
 }
 
-export interface IssuedKeyFilter {
-  /** The first part of a name, in any letter case. */
-  readonly name?: string | undefined;
-  readonly externalId?: string | undefined;
-  readonly status?: IssuedKeyStatus | undefined;
-  /** The first characters of the secret. */
-  readonly start?: string | undefined;
-  /** A permission of the key, as it is stored. A wildcard doesn't match other permissions. */
-  readonly permission?: string | undefined;
-}
-
-export const issuedKeyOrders = {
-  createdAt: { column: "issued_keys.created_at", type: "timestamptz", id: "issued_keys.id" },
-  name: { column: "issued_keys.name", type: "text", id: "issued_keys.id" },
-} as const satisfies Record<string, Order>;
-
-/** Returns a page of the keys of a keyspace. */
+/**
+ * Returns a page of the keys of a keyspace. It can have fewer rows than its limit, although there are more; then `examinedTo` is
+ * the position after which they are.
+ */
 export async function listIssuedKeys(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  {
-    sort,
-    filter,
-    keyspaceId,
-    ...page
-  }: Page & {
-    readonly keyspaceId: KeyspaceId;
-    readonly sort: keyof typeof issuedKeyOrders;
-    readonly filter: IssuedKeyFilter;
-  },
-): Promise<(IssuedKey & { position: string })[]> {
-  const query = selectIssuedKeys(trx, scope, keyspaceId).where(matches(keyspaceId, filter));
-  const rows = await cutPage(query, issuedKeyOrders[sort], page).execute();
-  return rows.map((row) => ({ ...toIssuedKey(row), position: row.position }));
-}
-
-/** Each condition has an index, except for credits, whose balance changes with every use. */
-function matches(keyspaceId: KeyspaceId, filter: IssuedKeyFilter): RawBuilder<boolean> {
-  const { name, externalId, start, permission } = filter;
-  const conditions = [
-    ...(name === undefined ? [] : [sql`lower(issued_keys.name) like ${toPrefixPattern(name.toLowerCase())}`]),
-    ...(start === undefined ? [] : [sql`issued_keys.start like ${toPrefixPattern(start)}`]),
-    ...(externalId === undefined
-      ? []
-      : [
-          sql`issued_keys.consumer_id = (
-            select id from consumers where keyspace_id = ${keyspaceId} and external_id = ${externalId})`,
-        ]),
-    ...(permission === undefined ? [] : [sql`issued_keys.permissions @> array[${permission}]::text[]`]),
-    ...listStatusConditions(filter.status),
-  ];
-  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;
-}
-
-function listStatusConditions(wanted: IssuedKeyStatus | undefined): readonly RawBuilder<unknown>[] {
-  switch (wanted) {
-    case undefined:
-      return [];
-    case "disabled":
-      return [sql`issued_keys.disabled_at is not null`];
-    case "expired":
-      return [sql`issued_keys.disabled_at is null`, sql`issued_keys.expires_at <= clock_timestamp()`];
-    default:
-      return [sql`issued_keys.disabled_at is null`, sql`${status} = ${wanted}`];
-  }
-}
-
-/** A pattern for texts that start like this one. */
-function toPrefixPattern(text: string): string {
-  return `${text.replace(/[\\%_]/g, "\\$&")}%`;
+  query: Page & IssuedKeyQuery,
+): Promise<ExaminedRows<IssuedKey & { readonly position: string }>> {
+  const page = await findIssuedKeyPage(trx, scope, query);
+  if (page.found.length === 0) return { rows: [], examinedTo: page.examinedTo };
+  const ids = page.found.map(({ id }) => id as IssuedKeyId); // The IDs are those of keys.
+  const rows = await selectIssuedKeys(trx, scope, query.keyspaceId)
+    .where("issued_keys.id", "in", ids)
+    .execute();
+  return attachRows(page, rows.map(toIssuedKey), query);
 }
 
 /** The number of stored keys of a workspace, including those of deleted keyspaces that are not yet purged. */

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import type { ConsumerId, KeyId, UserId, WorkspaceId } from "./ids.ts";
+import type { ConsumerId, IssuedKeyId, KeyId, UserId, WorkspaceId } from "./ids.ts";
 import type { Trx } from "./schema.ts";
 
 /** Inserts the row that counts the uses of a new key or consumer, with version 1 and no uses. */
@@ -28,7 +28,7 @@ export async function bumpKeyVersions(
         readonly windowSeconds?: number | undefined;
         readonly hasNewSecret?: true;
       }
-    | { readonly keyIds: readonly KeyId[] }
+    | { readonly keyIds: readonly (KeyId | IssuedKeyId)[] }
     | { readonly userIds: readonly UserId[]; readonly workspaceId?: WorkspaceId },
 ): Promise<void> {
   const chosen = chooseKeys(keys);

@@ -166,3 +166,37 @@ test("without a refill, there was none", async () => {
   const { rows } = await sql`select latest_refill(null, now()) as at`.execute(database.db);
   expect(rows).toEqual([{ at: null }]);
 });
+
+test("the permissions of stored keys are listed, and follow each change", async () => {
+  const keyspaceId = await addKeyspace(scope);
+  const [first, second] = await addKeys(keyspaceId, 2);
+  const list = async () => {
+    const { rows } = await sql<{ id: string; permission: string }>`
+      select key_id as id, permission from issued_key_permissions where keyspace_id = ${keyspaceId}
+      order by key_id = ${first}, permission`.execute(database.owner);
+    return rows.map(({ id, permission }) => [id === first ? "first" : "second", permission]);
+  };
+  const change = (statement: (ids: readonly (string | undefined)[]) => ReturnType<typeof sql>) =>
+    inWorkspace(database.db, scope, (trx) => statement([first, second]).execute(trx));
+  expect(await list()).toEqual([]);
+  await change((ids) => sql`update issued_keys set permissions = '{b,a,a}' where id = any(${ids}::uuid[])`);
+  expect(await list()).toEqual([
+    ["second", "a"],
+    ["second", "b"],
+    ["first", "a"],
+    ["first", "b"],
+  ]);
+  await change((ids) => sql`update issued_keys set name = 'x' where id = any(${ids}::uuid[])`);
+  await change(([id]) => sql`update issued_keys set permissions = '{b,c}' where id = ${id}`);
+  expect(await list()).toEqual([
+    ["second", "a"],
+    ["second", "b"],
+    ["first", "b"],
+    ["first", "c"],
+  ]);
+  await change((ids) => sql`delete from issued_keys where id = ${ids[1]}`);
+  expect(await list()).toEqual([
+    ["first", "b"],
+    ["first", "c"],
+  ]);
+});

@@ -33,6 +33,8 @@ import * as ownerVersions from "./migrations/0033-owner-versions.ts";
 import * as keyspaces from "./migrations/0034-keyspaces.ts";
 import * as verification from "./migrations/0035-verification.ts";
 import * as slowWebhooks from "./migrations/0036-slow-webhooks.ts";
+import * as consumers from "./migrations/0039-consumers.ts";
+import * as issuedKeyLists from "./migrations/0040-issued-key-lists.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -82,4 +84,6 @@ export const migrations: Migrations = {
   "0034-keyspaces": keyspaces,
   "0035-verification": verification,
   "0036-slow-webhooks": slowWebhooks,
+  "0039-consumers": consumers,
+  "0040-issued-key-lists": issuedKeyLists,
 };

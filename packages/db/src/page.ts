@@ -6,6 +6,13 @@ export interface Position {
   readonly id: string;
 }
 
+/** Rows of a page that can be shorter than its limit although there are more rows. */
+export interface ExaminedRows<Row> {
+  readonly rows: readonly Row[];
+  /** Where the next page begins; undefined if the rows themselves determine that. */
+  readonly examinedTo: Position | undefined;
+}
+
 /** A page of a list. */
 export interface Page {
   /** The most rows. Request one more than you show, to find out whether there are more. */
@@ -36,7 +43,9 @@ const positionTypes: Readonly<Record<Order["type"], PositionType>> = {
   },
   timestamptz: {
     write: (column) => sql<string>`(extract(epoch from ${column}) * 1000000)::bigint::text`,
-    read: (value) => sql`timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`,
+    // An interval is multiplied by a double, which can't represent all microseconds of later centuries.
+    read: (value) => sql`timestamptz 'epoch' + ${value}::bigint / 1000000 * interval '1 second'
+      + ${value}::bigint % 1000000 * interval '1 microsecond'`,
   },
 };
 
@@ -60,14 +69,24 @@ export function cutPage<DB, TB extends keyof DB, Row>(
   const id = sql.ref(order.id);
   const direction = sql.raw(page.direction);
   const sorted = query
-    .select(positionTypes[order.type].write(column).as("position"))
+    .select(writePosition(order).as("position"))
     .orderBy(sql`${column} ${direction}, ${id} ${direction}`)
     .limit(page.limit);
   const cut = page.after ? sorted.where(isAfter(order, page.direction, page.after)) : sorted;
   return cut as SelectQueryBuilder<DB, TB, Row & { position: string }>; // `position` is selected above.
 }
 
-function isAfter(order: Order, direction: Page["direction"], { value, id }: Position): RawBuilder<boolean> {
+/** SQL for the `position` of a row. */
+export function writePosition({ column, type }: Order): RawBuilder<string> {
+  return positionTypes[type].write(sql.ref(column));
+}
+
+/** SQL for whether a row comes after the end of a page. */
+export function isAfter(
+  order: Order,
+  direction: Page["direction"],
+  { value, id }: Position,
+): RawBuilder<boolean> {
   const last = positionTypes[order.type].read(value);
   const beyond = sql.raw(direction === "asc" ? ">" : "<");
   return sql<boolean>`(${sql.ref(order.column)}, ${sql.ref(order.id)}) ${beyond} (${last}, ${id}::uuid)`;

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createId, type KeyspaceId } from "./ids.ts";
 import { deleteKeyspace, insertKeyspace } from "./keyspaces.ts";
-import { purgeDeletedKeyspaces } from "./purge-keyspaces.ts";
+import { createKeyspacePurge } from "./purge-keyspaces.ts";
 import { Purger } from "./purger.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
@@ -110,8 +110,9 @@ test("a step deletes at most its limit, and the record goes last", async () => {
   const id = await addKeyspace(scope, 3);
   await remove(scope, id);
   const steps: number[] = [];
+  const purgeStep = createKeyspacePurge();
   for (let count = -1; count !== 0; ) {
-    count = await purgeDeletedKeyspaces(database.db, 2);
+    count = await purgeStep(database.db, 2);
     steps.push(count);
   }
   // 3 old secrets, 3 keys, 3 consumers and the record.
@@ -163,4 +164,20 @@ test("several nodes can purge at the same time", async () => {
   expect((await Promise.all([purge(), purge(), purge()])).flat()).toEqual([]);
   await purge();
   for (const id of ids) expect((await countRows(id)).slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
+});
+
+test("a workspace with many rows doesn't delay another one, and takes what the other one leaves", async () => {
+  const [large, small] = [await addWorkspace(), await addWorkspace()];
+  const [first, second] = [await addKeyspace(large, 200), await addKeyspace(large, 200)];
+  await remove(large, first);
+  await remove(large, second);
+  const late = await addKeyspace(small, 3);
+  await remove(small, late);
+  const purgeStep = createKeyspacePurge();
+  expect(await purgeStep(database.db, 100)).toBe(100);
+  expect((await countRows(late)).slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
+  // 3 old secrets, keys and consumers and the record of the small one; the rest is of the large one.
+  expect((await countRows(first))[2]).toBe(200 - 90);
+  expect(await purge()).toEqual([]);
+  for (const id of [first, second]) expect((await countRows(id)).slice(0, 5)).toEqual([0, 0, 0, 0, 0]);
 });

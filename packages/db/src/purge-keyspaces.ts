@@ -1,50 +1,50 @@
 import { sql } from "kysely";
 import type { KeyspaceId, WorkspaceId } from "./ids.ts";
-import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import { createTurns } from "./purge-in-turns.ts";
 import type { Db } from "./schema.ts";
-import { inWorkspace, type WorkspaceTrx } from "./workspace-scope.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
-/** How many deleted keyspaces one step visits at most, the longest deleted first. */
+/** How many deleted keyspaces of a workspace one step visits at most, the longest deleted first. */
 const keyspacesPerStep = 50;
 
 /**
- * Deletes at most `limit` rows of deleted keyspaces: old secrets, then keys and consumers with their counters. The record of
- * the deletion goes last, when nothing else is left.
+ * Creates a rule that deletes rows of deleted keyspaces: old secrets, then keys and consumers with their counters. The record
+ * of the deletion goes last, when nothing else is left. Workspaces take turns.
  *
  * Rows that another transaction has locked are left for a later round. Because no statement waits for a lock on a counter, the
  * purge can't deadlock with admission, which locks counters in their order.
- * @returns how many rows it deleted.
  */
-export async function purgeDeletedKeyspaces(db: Db, limit: number): Promise<number> {
-  let count = 0;
-  for (const { id, workspaceId } of await listDeletedKeyspaces(db)) {
-    if (count >= limit) break;
-    // Nothing in the keyspace can be read any more, so no permission is needed.
-    const scope = mintWorkspaceScope(workspaceId);
-    for (const purge of [purgeSecrets, purgeKeys, purgeConsumers, purgeRecord]) {
-      const left = limit - count;
-      if (left > 0) count += await inWorkspace(db, scope, (trx) => purge(trx, id, left));
-    }
-  }
-  return count;
-}
-
-interface DeletedKeyspace {
-  readonly id: KeyspaceId;
-  readonly workspaceId: WorkspaceId;
-}
-
-async function listDeletedKeyspaces(db: Db): Promise<DeletedKeyspace[]> {
-  return await db.transaction().execute(async (trx) => {
-    // Only the admission role sees more than one workspace. The purger has a single connection.
-    await sql`set local role latchkey_admission`.execute(trx);
-    return await trx
-      .selectFrom("deleted_keyspaces")
-      .select(["id", "workspace_id as workspaceId"])
-      .orderBy("deleted_at")
-      .limit(keyspacesPerStep)
-      .execute();
+export function createKeyspacePurge(): (db: Db, limit: number) => Promise<number> {
+  return createTurns({
+    listWorkspaces: async (trx, { after, limit }) => {
+      const { rows } = await sql<{ id: WorkspaceId }>`
+        select distinct workspace_id as id from deleted_keyspaces
+        ${after ? sql`where workspace_id > ${after}` : sql``}
+        order by workspace_id limit ${limit}`.execute(trx);
+      return rows.map(({ id }) => id);
+    },
+    purge: purgeWorkspace,
   });
+}
+
+async function purgeWorkspace(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  limit: number,
+): Promise<number> {
+  const keyspaces = await trx
+    .selectFrom("deleted_keyspaces")
+    .select("id")
+    .where("workspace_id", "=", workspaceId)
+    .orderBy("deleted_at")
+    .orderBy("id")
+    .limit(keyspacesPerStep)
+    .execute();
+  let count = 0;
+  for (const { id } of keyspaces)
+    for (const purge of [purgeSecrets, purgeKeys, purgeConsumers, purgeRecord])
+      if (count < limit) count += await purge(trx, id, limit - count);
+  return count;
 }
 
 async function purgeSecrets(trx: WorkspaceTrx, id: KeyspaceId, limit: number): Promise<number> {

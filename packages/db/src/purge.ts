@@ -3,7 +3,8 @@ import { createAuditPurge } from "./audit-retention.ts";
 import { idempotencyLifetimeHours } from "./idempotency-records.ts";
 import { deviceLifetimeDays } from "./known-devices.ts";
 import { noticeLifetimeDays } from "./notices.ts";
-import { purgeDeletedKeyspaces } from "./purge-keyspaces.ts";
+import { createConsumerPurge } from "./purge-consumers.ts";
+import { createKeyspacePurge } from "./purge-keyspaces.ts";
 import type { Database, Db } from "./schema.ts";
 import { originLifetimeDays } from "./sign-in-origins.ts";
 import { networkLifetimeDays } from "./write-key-history.ts";
@@ -63,7 +64,8 @@ export function createPurgeRules({
     auditEvents(),
     secretsOfDeletedKeys(historyDays),
     deletedKeys(historyDays),
-    { name: "deleted keyspaces", deleteBatch: purgeDeletedKeyspaces },
+    { name: "deleted keyspaces", deleteBatch: createKeyspacePurge() },
+    { name: "unused consumers", deleteBatch: createConsumerPurge() },
   ];
 }
 

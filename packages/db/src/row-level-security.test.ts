@@ -86,8 +86,8 @@ async function addKeyspaces(trx: Trx, { workspaceId }: WorkspaceScope): Promise<
     insert into consumers (workspace_id, keyspace_id, id, external_id)
     values (${workspaceId}, ${id}, ${consumerId}, 'customer')`.execute(trx);
   await sql`
-    insert into issued_keys (workspace_id, keyspace_id, id, consumer_id, hash, start)
-    values (${workspaceId}, ${id}, ${keyId}, ${consumerId}, ${randomBytes(32)}, 'sk_live_abcdef')`.execute(
+    insert into issued_keys (workspace_id, keyspace_id, id, consumer_id, hash, start, permissions)
+    values (${workspaceId}, ${id}, ${keyId}, ${consumerId}, ${randomBytes(32)}, 'sk_live_abcdef', '{documents.read}')`.execute(
     trx,
   );
   await sql`
@@ -111,6 +111,7 @@ const tables = [
   ["consumers", "workspace_id"],
   ["issued_keys", "workspace_id"],
   ["issued_key_counts", "workspace_id"],
+  ["issued_key_permissions", "workspace_id"],
   ["retired_issued_secrets", "workspace_id"],
 ] as const;
 

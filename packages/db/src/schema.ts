@@ -462,16 +462,20 @@ export interface DeletedKeyspaceTable {
   deleted_at: CreatedAt;
 }
 
-/** Whom keys of a keyspace belong to. It is created with its first key and stays until the keyspace is deleted. */
+/** Whom keys of a keyspace belong to. It is created with its first key. */
 export interface ConsumerTable {
   workspace_id: WorkspaceId;
   keyspace_id: KeyspaceId;
   id: ConsumerId;
   external_id: string;
+  /** The external ID in lower case. */
+  external_id_search: ColumnType<string, never, never>;
   /** Limits that all keys of the consumer share. */
   limits: JsonColumn<readonly NamedLimit[]>;
   created_at: CreatedAt;
   updated_at: Generated<Date>;
+  /** When the consumer lost a key or its limits, and may therefore be unused; null while it is in use. */
+  unused_since: ColumnType<Date | null, never, Date | null>;
   /** Incremented with every change to the limits. */
   version: Generated<number>;
 }
@@ -487,11 +491,15 @@ export interface IssuedKeyTable {
   /** The first characters of the secret, by which people recognize the key. */
   start: string;
   name: Generated<string>;
+  /** The name in lower case. */
+  name_search: ColumnType<string, never, never>;
   meta: JsonColumn<Readonly<Record<string, unknown>>>;
   permissions: ColumnType<readonly string[], readonly string[] | undefined, readonly string[]>;
   limits: JsonColumn<readonly NamedLimit[]>;
   refill: JsonColumn<Refill | null>;
   expires_at: Date | null;
+  /** When the key expires; the end of the year 9999 for never. */
+  listed_expiry: ColumnType<Date, never, never>;
   disabled_at: Date | null;
   /** The IP ranges that the key may be used from, in CIDR notation; null for any address. */
   ip_ranges: readonly string[] | null;
@@ -501,11 +509,21 @@ export interface IssuedKeyTable {
   version: Generated<number>;
 }
 
-/** The number of stored keys of a keyspace, including a deleted one whose keys are not yet purged. Triggers write it. */
+/** A permission of an issued key, by which keys are listed. Triggers write it. */
+export interface IssuedKeyPermissionTable {
+  workspace_id: ColumnType<WorkspaceId, never, never>;
+  keyspace_id: ColumnType<KeyspaceId, never, never>;
+  permission: ColumnType<string, never, never>;
+  created_at: ColumnType<Date, never, never>;
+  key_id: ColumnType<IssuedKeyId, never, never>;
+}
+
+/** The numbers of stored keys and consumers of a keyspace, including a deleted one that is not yet purged. Triggers write it. */
 export interface IssuedKeyCountTable {
   workspace_id: WorkspaceId;
   keyspace_id: KeyspaceId;
   key_count: ColumnType<number, never, never>;
+  consumer_count: ColumnType<number, never, never>;
 }
 
 /** A secret of an issued key that was replaced by another one. */
@@ -684,6 +702,7 @@ export interface Database {
   consumers: ConsumerTable;
   issued_keys: IssuedKeyTable;
   issued_key_counts: IssuedKeyCountTable;
+  issued_key_permissions: IssuedKeyPermissionTable;
   retired_issued_secrets: RetiredIssuedSecretTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;

@@ -20,7 +20,8 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     invitations: allRows,
     key_addresses: "select",
     key_networks: "select, delete, update (is_reviewed)",
-    issued_key_counts: "select, insert, update (key_count), delete",
+    issued_key_counts: "select, insert, update (consumer_count, key_count), delete",
+    issued_key_permissions: "select, insert, delete",
     issued_keys: allRows,
     key_counters:
       "select, insert, update (credits, credits_refilled_at, has_unused_secret, version, window_ends_at, windows)",
@@ -58,7 +59,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     api_keys:
       "select (created_at, deleted_at, disabled_at, expires_at, hash, id, ip_ranges, is_read_only, limit_quota, limit_window_seconds, permissions, user_id, workspace_ids)",
     audit_events: "select (workspace_id)",
-    consumers: "select (external_id, id, keyspace_id, limits)",
+    consumers: "select (external_id, id, keyspace_id, limits, unused_since, workspace_id)",
     deleted_keyspaces: "select",
     issued_keys: "select",
     idempotency_records:
@@ -123,6 +124,7 @@ export const policies: readonly PolicyRule[] = [
     "deleted_keyspaces",
     "invitations",
     "issued_key_counts",
+    "issued_key_permissions",
     "issued_keys",
     "key_usage_hours",
     "keyspaces",
@@ -203,6 +205,7 @@ export const policies: readonly PolicyRule[] = [
     "deleted_keyspaces",
     "invitations",
     "issued_key_counts",
+    "issued_key_permissions",
     "issued_keys",
     "keyspaces",
     "retired_issued_secrets",
@@ -345,6 +348,7 @@ export const functions: Readonly<Record<string, string>> = {
   "add_workspace_usage(uuid[],timestamp with time zone[],uuid[],text[],bigint[])":
     "7feee4200380ac426edc2c445c2e76db9c1ab02484d1dfce2f6455a9b4805635",
   "check_service_account_member()": "ce7a4bab7b76b464248e34b0a12c89ea73cb833d28ef2dfa67d4b4eeaedd35c8",
+  "count_consumers()": "e2687b691c0020d191347bc38fcca94c20a981a41904759bc293eb652343dd5a",
   "count_issued_keys()": "4278a8a8b2891c3daff275ba9d087e9ca2039a2c8af551ccaef9012735d2a040",
   "count_jobs()": "b8f538f6f6fb415bc0d615ede811f1361af93bd430856f8a218776a11f216b44",
   "delete_counters_of_keys()": "6458eb4476475fd354272d36faefd84ebc7aab22f81f4033117e34d411e1510a",
@@ -352,8 +356,10 @@ export const functions: Readonly<Record<string, string>> = {
   "is_own_workspace(uuid)": "c5127f52781dcb7a6e96b8bf18a49d8e69124427923df71179bb8dd26765a4cc",
   "is_past_retention(uuid,timestamp with time zone)":
     "001f38757143c5fdc523ce0443d669d091f2153734a7df7de5784d558fafff69",
+
   "latest_refill(jsonb,timestamp with time zone)":
     "804ce87708c0fb20151391d3cf3c26b14cc59e2fb993081ebfdfa9129848b23d",
+  "list_issued_key_permissions()": "318eb27cdf3446ad8dffbbb22a9193c57bc4859dd0adc6ee301cd33b4d9a2d36",
   "move_queued_job(text,json,text,integer,text,integer)":
     "304ada2c78428538a468cba34bdbff8942cf5fda005a25d55b24c2eaa0e2d9a6",
   "name_first_user_operator()": "3b8ec86c1bd1208b0baf05a21ae7bbd9ec2bbe2f668a1899665f39174e68d99b",
@@ -368,11 +374,16 @@ export const functions: Readonly<Record<string, string>> = {
 /** The triggers by their names, with the table of each. */
 export const triggers: Readonly<Record<string, string>> = {
   check_service_account_member: "members",
+  count_added_consumers: "consumers",
   count_added_issued_keys: "issued_keys",
+  count_deleted_consumers: "consumers",
   count_deleted_issued_keys: "issued_keys",
   delete_counters_of_consumers: "consumers",
   delete_counters_of_issued_keys: "issued_keys",
   delete_counters_of_keys: "api_keys",
+  list_permissions_of_added_keys: "issued_keys",
+  list_permissions_of_changed_keys: "issued_keys",
+  list_permissions_of_deleted_keys: "issued_keys",
   name_first_user_operator: "users",
   record_deleted_keyspace: "keyspaces",
   roll_up_added_usage: "key_usage_hours",

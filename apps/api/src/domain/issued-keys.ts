@@ -1,6 +1,6 @@
 import { createIssuedKey as createSecret } from "@latchkey/auth/key-format";
 import { appendAudit } from "@latchkey/db/audit-events";
-import { countConsumerKeys, findOrCreateConsumer } from "@latchkey/db/consumers";
+import { countConsumerKeys, countConsumers, findOrCreateConsumer } from "@latchkey/db/consumers";
 import type { ConsumerId, IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
 import {
   deleteIssuedKeys,
@@ -18,19 +18,17 @@ import { withSavepoint } from "@latchkey/db/savepoint";
 import type { Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
-import { AppError } from "@latchkey/errors";
 import { issuedKeyLimits } from "@latchkey/limits";
 import { enterToManage } from "./enter-to-manage.ts";
 import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
+import { enterKeyspace, issuedKeyNotFound, lockAtVersion } from "./issued-key-edits.ts";
 import { resolveExpiryTime } from "./key-expiry.ts";
-import { getKeyspace, keyspaceNotFound } from "./keyspaces.ts";
-import { type Quotas, requireKeysPerConsumer, requireQuota } from "./quotas.ts";
+import { getKeyspace } from "./keyspaces.ts";
+import { type Quotas, requireConsumerQuota, requireKeysPerConsumer, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
 import type { Edit } from "./workspaces.ts";
-
-const permission = "keys:manage";
 
 /** An issued key and its secret, which only the result of a creation or rotation has. */
 export interface IssuedKeyWithSecret {
@@ -53,7 +51,7 @@ export async function getIssuedKey(
   path: IssuedKeyPath,
 ): Promise<IssuedKey> {
   await getKeyspace(trx, scope, path.keyspaceId);
-  return (await findIssuedKey(trx, scope, path)) ?? keyNotFound();
+  return (await findIssuedKey(trx, scope, path)) ?? issuedKeyNotFound();
 }
 
 /**
@@ -75,7 +73,7 @@ export async function createIssuedKey(
   requireQuota(quotas, quota, count);
   const { settings, remainingCredits } = await resolveSettings(trx, keyspace, request);
   const { externalId = null } = request;
-  const consumerId = await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId });
+  const consumerId = await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId, quotas });
   const { secret, start, hash } = createSecret(keyspace.prefix);
   const key = { keyspaceId, consumerId, start, hash, settings, remainingCredits };
   const id = await insertIssuedKey(workspaceTrx, scope, key);
@@ -114,15 +112,27 @@ async function resolveSettings(
 
 /**
  * Finds or creates the consumer that a key will belong to; null for none.
- * @throws {AppError} UNPROCESSABLE_CONTENT if the consumer has the most keys that it can have.
+ * @throws {AppError} UNPROCESSABLE_CONTENT if the consumer has the most keys that it can have, or at the quota of consumers.
  */
 async function resolveConsumer(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { keyspaceId, externalId }: { readonly keyspaceId: KeyspaceId; readonly externalId: string | null },
+  {
+    keyspaceId,
+    externalId,
+    quotas,
+  }: {
+    readonly keyspaceId: KeyspaceId;
+    readonly externalId: string | null;
+    readonly quotas: Quotas;
+  },
 ): Promise<ConsumerId | null> {
   if (externalId === null) return null;
+  const count = await countConsumers(trx, scope);
   const id = await findOrCreateConsumer(trx, scope, { keyspaceId, externalId });
+  // At the quota, keys can still be added to consumers that exist.
+  const newCount = await countConsumers(trx, scope);
+  if (newCount > count) requireConsumerQuota(quotas, newCount);
   requireKeysPerConsumer(await countConsumerKeys(trx, scope, id, issuedKeyLimits.maxKeysPerConsumer));
   return id;
 }
@@ -130,13 +140,14 @@ async function resolveConsumer(
 /**
  * Changes a key. Once this is committed, every node applies the new settings.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN; BAD_REQUEST for an expiry in the past, or an edit without
- *   changes; UNPROCESSABLE_CONTENT if the new consumer has the most keys that it can have.
+ *   changes; UNPROCESSABLE_CONTENT if the new consumer has the most keys that it can have, or at the quota of consumers.
  */
 export async function changeIssuedKey(
   trx: Trx,
   edit: Edit,
   path: IssuedKeyPath,
   { versions, credits, externalId, ...request }: IssuedKeyRequest & { readonly versions: Versions },
+  quotas: Quotas,
 ): Promise<IssuedKey> {
   requireChange({ ...request, credits, externalId });
   const { scope, origin } = edit;
@@ -153,7 +164,7 @@ export async function changeIssuedKey(
   const consumerId =
     externalId === undefined || externalId === before.externalId
       ? undefined
-      : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId });
+      : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId, quotas });
   await updateIssuedKey(workspaceTrx, scope, id, { settings, consumerId, versions });
   const remainingCredits = credits === undefined ? undefined : (credits?.remaining ?? null);
   const stored = await getIssuedKey(workspaceTrx, scope, path);
@@ -215,7 +226,7 @@ export async function reissueIssuedSecret(
 ): Promise<string | undefined> {
   const { scope, origin } = edit;
   const { keyspaceId, id, hash: issuedHash } = issued;
-  const workspaceTrx = await enterToManage(trx, edit, permission);
+  const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
   const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, scope, keyspaceId);
   if (!keyspace || !id) return undefined;
   const key = await lockIssuedKey(workspaceTrx, scope, { keyspaceId, id });
@@ -258,31 +269,4 @@ export async function deleteIssuedKey(
     before: { name, start, externalId },
   });
   await deleteIssuedKeys(workspaceTrx, scope, [path.id]);
-}
-
-/** Enters a workspace to change keys of a keyspace, and locks the keyspace against deletion. */
-async function enterKeyspace(
-  trx: Trx,
-  edit: Edit,
-  id: KeyspaceId,
-): Promise<{ readonly workspaceTrx: WorkspaceTrx; readonly keyspace: Keyspace }> {
-  const workspaceTrx = await enterToManage(trx, edit, permission);
-  const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, edit.scope, id);
-  return { workspaceTrx, keyspace: keyspace ?? keyspaceNotFound() };
-}
-
-/** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED */
-async function lockAtVersion(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  { versions, ...path }: IssuedKeyPath & { readonly versions: Versions },
-): Promise<IssuedKey> {
-  const key = (await lockIssuedKey(trx, scope, path)) ?? keyNotFound();
-  // The version of a locked key can't change.
-  if (versions && !versions.includes(key.version)) throw new AppError("PRECONDITION_FAILED");
-  return key;
-}
-
-function keyNotFound(): never {
-  throw new AppError("NOT_FOUND", { message: "There is no such issued key." });
 }

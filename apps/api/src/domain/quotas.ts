@@ -130,6 +130,20 @@ export function requireInvitationsPerMember(count: number): void {
 }
 
 /**
+ * Checks the number of consumers of a workspace, with one that was just added. A workspace can have as many consumers as
+ * issued keys. Consumers without keys count until they are purged.
+ * @throws {AppError} UNPROCESSABLE_CONTENT with an issue `quota_exceeded`.
+ */
+export function requireConsumerQuota(quotas: Quotas, count: number): void {
+  if (count <= quotas.issuedKeysPerWorkspace) return;
+  throw quotaExceeded([
+    "The quota for consumers per workspace (",
+    { count: quotas.issuedKeysPerWorkspace },
+    ") is reached. Consumers without keys and limits are removed after 30 days. Wait, delete a keyspace that is no longer used, or ask the operator to raise MAX_ISSUED_KEYS_PER_WORKSPACE.",
+  ]);
+}
+
+/**
  * Checks that a consumer can have one more key, as {@link requireQuota}. The maximum lets one request change all keys of a
  * consumer.
  * @throws {AppError} UNPROCESSABLE_CONTENT with an issue `quota_exceeded`.

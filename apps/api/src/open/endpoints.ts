@@ -12,11 +12,16 @@ import { updateApiKey } from "./api-keys/update-api-key.ts";
 import { exportAuditEvents } from "./audit-events/export-audit-events.ts";
 import { listAuditEvents } from "./audit-events/list-audit-events.ts";
 import { previewAuditRetention } from "./audit-events/preview-audit-retention.ts";
+import { getConsumer } from "./consumers/get-consumer.ts";
+import { listConsumers } from "./consumers/list-consumers.ts";
+import { updateConsumer } from "./consumers/update-consumer.ts";
 import { getConfig } from "./global/get-config.ts";
 import { createInvitation } from "./invitations/create-invitation.ts";
 import { listInvitations } from "./invitations/list-invitations.ts";
 import { resendInvitation } from "./invitations/resend-invitation.ts";
 import { revokeInvitation } from "./invitations/revoke-invitation.ts";
+import { changeIssuedKeyCredits } from "./issued-keys/change-issued-key-credits.ts";
+import { changeIssuedKeys } from "./issued-keys/change-issued-keys.ts";
 import { createIssuedKey } from "./issued-keys/create-issued-key.ts";
 import { deleteIssuedKey } from "./issued-keys/delete-issued-key.ts";
 import { getIssuedKey } from "./issued-keys/get-issued-key.ts";
@@ -129,6 +134,11 @@ export const endpoints: readonly Endpoint[] = [
   updateIssuedKey,
   deleteIssuedKey,
   rotateIssuedKey,
+  changeIssuedKeyCredits,
+  changeIssuedKeys,
+  listConsumers,
+  getConsumer,
+  updateConsumer,
   listWebhooks,
   createWebhook,
   getWebhook,

@@ -1,6 +1,7 @@
 import { type AuditAction, auditActions, type Details } from "@latchkey/db/audit-actions";
 import type { AuditEvent } from "@latchkey/db/audit-events";
 import {
+  type ConsumerId,
   encodeId,
   type InvitationId,
   type IssuedKeyId,
@@ -55,9 +56,18 @@ export const auditEvent = z
     }),
     target: z.object({
       kind: z
-        .enum(["workspace", "member", "key", "invitation", "webhook", "keyspace", "issued-key"])
+        .enum(["workspace", "member", "key", "invitation", "webhook", "keyspace", "issued-key", "consumer"])
         .meta({ example: "member" }),
-      id: shownId("workspace", "key", "invitation", "webhook", "keyspace", "issuedKey", "user").meta({
+      id: shownId(
+        "workspace",
+        "key",
+        "invitation",
+        "webhook",
+        "keyspace",
+        "issuedKey",
+        "consumer",
+        "user",
+      ).meta({
         description:
           "The ID of the workspace, of the member's user, of the API key, of the invitation, of the webhook, of the keyspace or of the issued key.",
       }),
@@ -131,6 +141,8 @@ function encodeTarget({ targetKind, targetId }: AuditEvent): string {
       return encodeId("keyspace", targetId as KeyspaceId); // The target's kind determines the type.
     case "issued-key":
       return encodeId("issuedKey", targetId as IssuedKeyId); // The target's kind determines the type.
+    case "consumer":
+      return encodeId("consumer", targetId as ConsumerId); // The target's kind determines the type.
     default:
       return targetKind satisfies never;
   }

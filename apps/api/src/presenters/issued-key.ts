@@ -1,6 +1,7 @@
 import { maxValidFormerSecrets } from "@latchkey/db/api-key-changes";
 import { encodeId } from "@latchkey/db/ids";
-import { type IssuedKey, issuedKeyStatuses } from "@latchkey/db/issued-keys";
+import { issuedKeyStatuses } from "@latchkey/db/issued-key-status";
+import type { IssuedKey } from "@latchkey/db/issued-keys";
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { toCredits } from "../domain/issued-key-details.ts";

@@ -1,9 +1,12 @@
 import { accountRouter } from "./account.ts";
 import { apiKeysRouter } from "./api-keys.ts";
 import { auditRouter } from "./audit.ts";
+import { consumersRouter } from "./consumers.ts";
 import { factorsRouter } from "./factors.ts";
 import { instanceRouter } from "./instance.ts";
 import { invitationsRouter } from "./invitations.ts";
+import { issuedKeyBulkRouter } from "./issued-key-bulk.ts";
+import { issuedKeyCreditsRouter } from "./issued-key-credits.ts";
 import { issuedKeysRouter } from "./issued-keys.ts";
 import { keyHistoryRouter } from "./key-history.ts";
 import { keyspacesRouter } from "./keyspaces.ts";
@@ -38,6 +41,9 @@ export const router = createRouter({
   audit: auditRouter,
   overview: overviewRouter,
   workspaceKeys: workspaceKeysRouter,
+  consumers: consumersRouter,
+  issuedKeyBulk: issuedKeyBulkRouter,
+  issuedKeyCredits: issuedKeyCreditsRouter,
   securityLog: securityLogRouter,
   webhooks: webhooksRouter,
   keyspaces: keyspacesRouter,

@@ -117,6 +117,21 @@ const table = readTable(`
   rotateIssuedKey                         401     403       403      403     403     200    200
   rotateIssuedKey, of another workspace   401     403       403      403     403     404    404
   rotateIssuedKey, of another keyspace    401     403       403      403     403     404    404
+  changeIssuedKeyCredits                  401     403       403      403     403     200    200
+  changeIssuedKeyCredits, foreign         401     403       403      403     403     404    404
+  changeIssuedKeyCredits, of another      401     403       403      403     403     404    404
+  changeIssuedKeys                        401     403       403      403     403     200    200
+  changeIssuedKeys, of a consumer         401     403       403      403     403     200    200
+  changeIssuedKeys, of another workspace  401     403       403      403     403     404    404
+  changeIssuedKeys, of another keyspace   401     403       403      403     403     200    200
+  listConsumers                           401     403       403      200     200     200    200
+  listConsumers, of another workspace     401     403       403      404     404     404    404
+  getConsumer                             401     403       403      200     200     200    200
+  getConsumer, of another workspace       401     403       403      404     404     404    404
+  getConsumer, of another keyspace        401     403       403      404     404     404    404
+  updateConsumer                          401     403       403      403     403     200    200
+  updateConsumer, of another workspace    401     403       403      403     403     404    404
+  updateConsumer, of another keyspace     401     403       403      403     403     404    404
   listWebhooks                            401     403       403      403     403     200    200
   createWebhook                           401     403       403      403     403     201    201
   getWebhook                              401     403       403      403     403     200    200
@@ -667,6 +682,61 @@ const plans: Readonly<Record<string, Plan>> = {
     body: { overlapSeconds: 60 },
   },
   "rotateIssuedKey, of another keyspace": { issuedKeyOf: "otherTenant", body: { overlapSeconds: 60 } },
+  changeIssuedKeyCredits: {
+    body: { set: 5 },
+    effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
+      added: {
+        audit_events: [
+          {
+            workspace_id: workspaceId,
+            action: "issued-key.credits-changed",
+            target_id: tenant.issuedKeyId,
+            ...actorColumns(actor),
+          },
+        ],
+      },
+    }),
+    shows: () => ['"remaining":5'],
+  },
+  "changeIssuedKeyCredits, foreign": {
+    ...{ keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+    body: { set: 5 },
+  },
+  "changeIssuedKeyCredits, of another": { issuedKeyOf: "otherTenant", body: { set: 5 } },
+  changeIssuedKeys: {
+    body: ({ issuedKeys }) => ({ action: "disable", keyIds: [issuedKeys.tenant.id] }),
+    effect: (fixture, actor) => changeIssuedKey(fixture, actor, "issued-key.disabled"),
+    shows: ({ issuedKeys }) => [`"changed":["${issuedKeys.tenant.id}"]`],
+  },
+  "changeIssuedKeys, of a consumer": {
+    body: ({ issuedKeys }) => ({ action: "disable", externalId: issuedKeys.tenant.externalId }),
+    effect: (fixture, actor) => changeIssuedKey(fixture, actor, "issued-key.disabled"),
+    shows: ({ issuedKeys }) => [`"changed":["${issuedKeys.tenant.id}"]`],
+  },
+  "changeIssuedKeys, of another workspace": {
+    keyspaceOf: "otherTenant",
+    body: ({ issuedKeys }) => ({ action: "delete", keyIds: [issuedKeys.otherTenant.id] }),
+  },
+  "changeIssuedKeys, of another keyspace": {
+    body: ({ issuedKeys }) => ({ action: "delete", externalId: issuedKeys.otherTenant.externalId }),
+    effect: () => ({}),
+    shows: () => ['"changed":[],"unchanged":[]'],
+  },
+  listConsumers: { shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId] },
+  "listConsumers, of another workspace": { keyspaceOf: "otherTenant" },
+  getConsumer: { shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId, '"keyCount":1'] },
+  "getConsumer, of another workspace": { keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+  "getConsumer, of another keyspace": { issuedKeyOf: "otherTenant" },
+  updateConsumer: {
+    body: { limits: [] },
+    effect: changeConsumer,
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId],
+  },
+  "updateConsumer, of another workspace": {
+    ...{ keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+    body: { limits: [] },
+  },
+  "updateConsumer, of another keyspace": { issuedKeyOf: "otherTenant", body: { limits: [] } },
   listWebhooks: { shows: ({ webhooks }) => [webhooks.tenant.url] },
   createWebhook: {
     body: { url: "https://example.com/new" },
@@ -879,6 +949,15 @@ function changeIssuedKey(
   };
 }
 
+/** Limits that are sent again as they are change the version. */
+function changeConsumer({ issuedKeys: { tenant } }: TenantFixture): Effect {
+  const row = { external_id: tenant.externalId };
+  return {
+    removed: { consumers: [{ ...row, version: 1 }] },
+    added: { consumers: [{ ...row, version: 2 }] },
+  };
+}
+
 function changeWebhook(
   { tenant: { workspaceId }, webhooks }: TenantFixture,
   actor: Person,
@@ -995,8 +1074,9 @@ function resourcePath(
   }: Pick<Plan, "webhookOf" | "keyspaceOf" | "issuedKeyOf"> = {},
 ) {
   const { id: webhookId, deliveryId } = webhooks[webhookOf];
-  const issuedKeyId = issuedKeys[issuedKeyOf].id;
-  return { webhookId, deliveryId, keyspaceId: keyspaces[keyspaceOf].id, issuedKeyId };
+  const { id: issuedKeyId, externalId } = issuedKeys[issuedKeyOf];
+  const keyspaceId = keyspaces[keyspaceOf].id;
+  return { webhookId, deliveryId, keyspaceId, issuedKeyId, externalId: encodeURIComponent(externalId) };
 }
 
 const codes: Readonly<Record<string, string>> = { 401: "UNAUTHORIZED", 403: "FORBIDDEN", 404: "NOT_FOUND" };

@@ -60,9 +60,21 @@ async function readRows(owner: Db): Promise<Rows> {
   return found;
 }
 
+/** The columns of each table that rows are inserted with, which excludes generated ones. */
+async function listColumns(owner: Db): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<{ name: string; columns: string }>`
+    select relname as name, string_agg(quote_ident(attname), ', ' order by attnum) as columns
+    from pg_class join pg_attribute on attrelid = pg_class.oid
+    where relnamespace = current_schema()::regnamespace and relkind = 'r'
+      and attnum > 0 and not attisdropped and attgenerated = ''
+    group by relname`.execute(owner);
+  return new Map(rows.map(({ name, columns }) => [name, columns]));
+}
+
 /** Returns a function that restores all rows as they are now. */
 export async function saveRows(owner: Db): Promise<() => Promise<void>> {
   const saved = await readRows(owner);
+  const columns = await listColumns(owner);
   return async () => {
     const current = await readRows(owner);
     const statements: string[] = [];
@@ -75,8 +87,8 @@ export async function saveRows(owner: Db): Promise<() => Promise<void>> {
       const removed = subtractRows(saved.get(table), current.get(table));
       if (removed.length > 0)
         statements.push(
-          `insert into public."${table}" overriding system value select * from
-            json_populate_recordset(null::public."${table}", ${escapeLiteral(`[${removed}]`)})`,
+          `insert into public."${table}" (${columns.get(table)}) overriding system value
+            select ${columns.get(table)} from json_populate_recordset(null::public."${table}", ${escapeLiteral(`[${removed}]`)})`,
         );
     }
     // Triggers and foreign keys would make further changes. The statements are sent as one transaction.

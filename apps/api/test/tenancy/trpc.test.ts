@@ -163,6 +163,16 @@ const table = readTable(`
   notices.markAllRead                     UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.settings                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.changeSetting                   UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  consumers.list                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  consumers.list, of a foreign keyspace   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  consumers.get                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  consumers.get, a foreign one            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  consumers.update                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  consumers.update, a foreign one         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeyBulk.change                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeyBulk.change, a foreign one     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeyCredits.change                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeyCredits.change, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   webhooks.list                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.get                            UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   webhooks.get, a foreign one             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
@@ -924,6 +934,59 @@ const plans: Readonly<Record<string, Plan>> = {
       added: { notice_settings: [{ user_id: actor?.userId, kind: "invitation", in_app: false }] },
     }),
   },
+  "consumers.list": {
+    input: createConsumerInput("tenant"),
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId],
+  },
+  "consumers.list, of a foreign keyspace": { input: createConsumerInput("otherTenant") },
+  "consumers.get": {
+    input: createConsumerInput("tenant", ({ externalId }) => ({ externalId })),
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId, '"keyCount":1'],
+  },
+  "consumers.get, a foreign one": {
+    input: createConsumerInput("otherTenant", ({ externalId }) => ({ externalId })),
+  },
+  "consumers.update": {
+    input: createConsumerInput("tenant", changeLimits),
+    // Limits that are sent again as they are change the version.
+    effect: ({ issuedKeys: { tenant } }) => ({
+      removed: { consumers: [{ external_id: tenant.externalId, version: 1 }] },
+      added: { consumers: [{ external_id: tenant.externalId, version: 2 }] },
+    }),
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId],
+  },
+  "consumers.update, a foreign one": { input: createConsumerInput("otherTenant", changeLimits) },
+  "issuedKeyBulk.change": {
+    input: createConsumerInput("tenant", disableAll),
+    effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
+      removed: { issued_keys: [{ id: tenant.issuedKeyId, version: 1 }] },
+      added: {
+        issued_keys: [{ id: tenant.issuedKeyId, version: 2 }],
+        audit_events: [{ workspace_id: workspaceId, action: "issued-key.disabled", ...actorColumns(actor) }],
+      },
+    }),
+    shows: ({ issuedKeys }) => [`"changed":["${issuedKeys.tenant.id}"]`],
+  },
+  "issuedKeyBulk.change, a foreign one": { input: createConsumerInput("otherTenant", disableAll) },
+  "issuedKeyCredits.change": {
+    input: createIssuedKeyInput("tenant", { change: { set: 5 } }),
+    effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
+      added: {
+        audit_events: [
+          {
+            workspace_id: workspaceId,
+            action: "issued-key.credits-changed",
+            target_id: tenant.issuedKeyId,
+            ...actorColumns(actor),
+          },
+        ],
+      },
+    }),
+    shows: () => ['"remaining":5'],
+  },
+  "issuedKeyCredits.change, a foreign one": {
+    input: createIssuedKeyInput("otherTenant", { change: { set: 5 } }),
+  },
   "webhooks.list": {
     input: createWorkspaceInput(),
     shows: ({ webhooks }) => [webhooks.tenant.url],
@@ -1140,6 +1203,36 @@ function createServiceAccountInput(
   change: object = {},
 ): NonNullable<Plan["input"]> {
   return createWorkspaceInput(({ serviceAccounts }) => ({ userId: serviceAccounts[whose].id, ...change }));
+}
+
+function createIssuedKeyInput(
+  whose: "tenant" | "otherTenant",
+  members: object = {},
+): NonNullable<Plan["input"]> {
+  return createWorkspaceInput(({ keyspaces, issuedKeys }) => ({
+    keyspaceId: keyspaces[whose].id,
+    id: issuedKeys[whose].id,
+    ...members,
+  }));
+}
+
+/** The input of a procedure about a keyspace or its consumer. */
+function createConsumerInput(
+  whose: "tenant" | "otherTenant",
+  createMembers: (key: { readonly externalId: string }) => object = () => ({}),
+): NonNullable<Plan["input"]> {
+  return createWorkspaceInput(({ keyspaces, issuedKeys }) => ({
+    keyspaceId: keyspaces[whose].id,
+    ...createMembers(issuedKeys[whose]),
+  }));
+}
+
+function disableAll({ externalId }: { readonly externalId: string }): object {
+  return { change: { action: "disable", externalId } };
+}
+
+function changeLimits({ externalId }: { readonly externalId: string }): object {
+  return { externalId, version: 1, changes: { limits: [] } };
 }
 
 function createWorkspaceInput(createMembers: Plan["input"] = () => ({})): NonNullable<Plan["input"]> {

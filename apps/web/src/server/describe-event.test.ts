@@ -77,6 +77,18 @@ test("describes changes to keyspaces by name", () => {
   );
 });
 
+test("describes changes to consumers by their external ID", () => {
+  const target = { kind: "consumer", id: "csm_1", name: null, userKind: null } as const;
+  const event = {
+    target,
+    before: { limits: null },
+    after: { externalId: "customer_42", limits: null },
+  } as const;
+  expect(sentence({ ...event, action: "consumer.changed" })).toBe(
+    "changed the limits of the consumer “customer_42”",
+  );
+});
+
 test("describes changes to issued keys by name, or by their first characters", () => {
   const target = { kind: "issued-key", id: "ikey_1", name: null, userKind: null } as const;
   const after = { name: "Acme", start: "sk_live_abcdef" };
@@ -93,6 +105,17 @@ test("describes changes to issued keys by name, or by their first characters", (
   );
   expect(sentence({ ...event, action: "issued-key.secret-reissued" })).toBe(
     "replaced the unused secret of the issued key “Acme”",
+  );
+  const balance = {
+    ...event,
+    action: "issued-key.credits-changed",
+    after: { ...after, credits: 1_500 },
+  } as const;
+  expect(sentence({ ...balance, before: { credits: 500 } })).toBe(
+    "changed the credits of the issued key “Acme” from 500 to 1,500",
+  );
+  expect(sentence({ ...balance, before: { credits: null } })).toBe(
+    "changed the credits of the issued key “Acme” to 1,500",
   );
   expect(sentence({ target, action: "issued-key.deleted", before: after, after: null })).toBe(
     "deleted the issued key “Acme”",

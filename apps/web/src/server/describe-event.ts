@@ -1,4 +1,4 @@
-import { countOf } from "../ui/count.ts";
+import { countOf, formatCount } from "../ui/count.ts";
 import { describeLimit } from "../ui/describe-limits.ts";
 import { describeDuration, describeExactly } from "../ui/elapsed.ts";
 import type { Piece } from "../ui/event-sentence.tsx";
@@ -100,8 +100,12 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["rotated the issued key ", issuedKey(after), describeOverlap(after?.overlapSeconds)];
     case "issued-key.secret-reissued":
       return ["replaced the unused secret of the issued key ", issuedKey(after)];
+    case "issued-key.credits-changed":
+      return ["changed the credits of the issued key ", issuedKey(after), ...describeBalance(before, after)];
     case "issued-key.deleted":
       return ["deleted the issued key ", issuedKey(before)];
+    case "consumer.changed":
+      return ["changed the limits of the consumer ", quote(after?.externalId)];
     case "webhook.created":
       return ["created a webhook to ", { name: text(after?.host) }];
     case "webhook.changed":
@@ -139,6 +143,14 @@ function describeKeyCount(count: Detail): readonly Piece[] {
 /** An issued key by its name, or if it has none, by its first characters. */
 function issuedKey(details: AuditEvent["after"]): Piece {
   return quote(details?.name === "" ? details.start : details?.name);
+}
+
+/** The balance before and after a change. The one before is null for a key without credits. */
+function describeBalance(before: AuditEvent["before"], after: AuditEvent["after"]): readonly Piece[] {
+  const [former, current] = [before?.credits, after?.credits];
+  if (typeof current !== "number") return [];
+  const start = typeof former === "number" ? ` from ${formatCount(former)}` : "";
+  return [`${start} to ${formatCount(current)}`];
 }
 
 function describeIssuedKeyCount(count: Detail): readonly Piece[] {

@@ -32,6 +32,7 @@ export const backupTables = [
   "consumers",
   "issued_keys",
   "issued_key_counts",
+  "issued_key_permissions",
   "retired_issued_secrets",
   "api_keys",
   "workspace_key_access",

@@ -113,11 +113,11 @@ export async function fill(db: Db): Promise<void> {
     insert into consumers (workspace_id, keyspace_id, id, external_id) select id, id, id, name from users`.execute(
     db,
   );
-  // A trigger counts them.
+  // Triggers count them, and list their permissions.
   await sql`
-    insert into issued_keys (workspace_id, keyspace_id, id, consumer_id, hash, start, name, meta, ip_ranges)
+    insert into issued_keys (workspace_id, keyspace_id, id, consumer_id, hash, start, name, meta, permissions, ip_ranges)
     select id, id, gen_random_uuid(), id, sha256(email::bytea), 'sk_live_abcdef', name,
-      jsonb_build_object('\', 'tab' || chr(9)), '{192.0.2.0/24}' from users`.execute(db);
+      jsonb_build_object('\', 'tab' || chr(9)), '{documents.read}', '{192.0.2.0/24}' from users`.execute(db);
   await sql`
     insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
     select sha256(hash), workspace_id, keyspace_id, id, start, now() from issued_keys`.execute(db);

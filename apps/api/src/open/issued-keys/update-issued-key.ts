@@ -31,11 +31,11 @@ export const updateIssuedKey = defineEndpoint({
   errors: ["NOT_FOUND", "PRECONDITION_FAILED", "UNPROCESSABLE_CONTENT"],
   handle: async (
     { params: { keyspaceId, issuedKeyId: id }, body: changes },
-    { transact, access: { scope }, origin, ifMatch },
+    { transact, access: { scope }, origin, ifMatch, services: { quotas } },
   ) => {
     const change = { ...changes, versions: ifMatch };
     return presentIssuedKey(
-      await transact((trx) => changeIssuedKey(trx, { scope, origin }, { keyspaceId, id }, change)),
+      await transact((trx) => changeIssuedKey(trx, { scope, origin }, { keyspaceId, id }, change, quotas)),
     );
   },
 });

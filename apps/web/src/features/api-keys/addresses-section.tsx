@@ -1,9 +1,9 @@
 import type { ReactElement } from "react";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
-import classes from "./rows.module.css";
 import { Section } from "../../ui/section.tsx";
 import pageClasses from "./key-page.module.css";
+import classes from "./rows.module.css";
 import { useKeyAddresses } from "./use-key-page.ts";
 
 /** The IP addresses that last used a key. */

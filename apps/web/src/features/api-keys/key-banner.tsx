@@ -4,10 +4,10 @@ import { IconClockPause, IconPlayerPause, IconRefresh } from "@tabler/icons-reac
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
-import classes from "./key-banner.module.css";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { EnableDialog } from "./enable-dialog.tsx";
+import classes from "./key-banner.module.css";
 
 interface KeyBannerProps {
   readonly apiKey: ApiKey;

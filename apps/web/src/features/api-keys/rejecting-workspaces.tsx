@@ -2,11 +2,11 @@ import { IconBan } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { type RejectingWorkspace, trpc } from "../../server/trpc.ts";
-import classes from "./key-banner.module.css";
 import { describeRemedy, describeRule } from "../../ui/describe-violation.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { OwnerName } from "../../ui/owner-name.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
+import classes from "./key-banner.module.css";
 
 /** The workspaces that reject a key, each with the reason and what to do. Renders nothing if there are none. */
 export function RejectingWorkspaces({ keyId }: { readonly keyId: string }): ReactElement | null {

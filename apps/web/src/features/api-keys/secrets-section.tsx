@@ -5,10 +5,10 @@ import type { ApiKey } from "../../server/trpc.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
-import classes from "./rows.module.css";
 import { Section } from "../../ui/section.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import pageClasses from "./key-page.module.css";
+import classes from "./rows.module.css";
 
 const endOverlapDialog = {
   load: () => import("./end-overlap-dialog.tsx").then((module) => module.EndOverlapDialog),

@@ -1,0 +1,69 @@
+import { appendAudit } from "@latchkey/db/audit-events";
+import { changeCredits } from "@latchkey/db/issued-key-credits";
+import type { IssuedKey, IssuedKeyPath } from "@latchkey/db/issued-keys";
+import type { Trx } from "@latchkey/db/schema";
+import { AppError, type IssueCode } from "@latchkey/errors";
+import { type Message, writeMessage } from "@latchkey/errors/message";
+import { issuedKeyLimits } from "@latchkey/limits";
+import { enterKeyspace, issuedKeyNotFound, lockAtVersion } from "./issued-key-edits.ts";
+import { getIssuedKey } from "./issued-keys.ts";
+import type { Edit } from "./workspaces.ts";
+
+const { maxCredits } = issuedKeyLimits;
+
+/** A change to a balance, in whole credits. It has one of these fields. */
+export interface CreditRequest {
+  readonly set?: number;
+  readonly add?: number;
+  readonly subtract?: number;
+}
+
+/**
+ * Sets the balance of a key, or adds to or subtracts from it. Once this is committed, every node uses the new balance.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN; CONFLICT if the balance would become negative or too large, or if there is nothing
+ *   to add to, because the key has no credits.
+ */
+export async function changeIssuedKeyCredits(
+  trx: Trx,
+  edit: Edit,
+  path: IssuedKeyPath,
+  request: CreditRequest,
+): Promise<IssuedKey> {
+  const { scope, origin } = edit;
+  const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
+  const { name, start } = await lockAtVersion(workspaceTrx, scope, { ...path, versions: undefined });
+  const { set, add = 0, subtract = 0 } = request;
+  const change = set === undefined ? { add: add - subtract } : { set };
+  const changed = await changeCredits(workspaceTrx, scope, { id: path.id, change, maxBalance: maxCredits });
+  if (!changed) return issuedKeyNotFound();
+  const { before, after } = changed;
+  if (after === undefined) throw rejectChange(request, before);
+  // Admission waits for the counter, but the event needs the exact balance.
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "issued-key.credits-changed",
+    targetId: path.id,
+    before: { credits: before },
+    after: { name, start, credits: after },
+  });
+  return await getIssuedKey(workspaceTrx, scope, path);
+}
+
+/** Why a change is rejected. A value to set is in range, so only additions and subtractions are. */
+function rejectChange(request: CreditRequest, balance: number | null): AppError {
+  const path = request.subtract === undefined ? "add" : "subtract";
+  if (balance === null)
+    return conflict(path, "invalid_value", ["The key has no credits. Use set to give it a balance."]);
+  return path === "subtract"
+    ? conflict(path, "too_large", ["The balance is ", { count: balance }, " and can’t become negative."])
+    : conflict(path, "too_large", [
+        "The balance is ",
+        { count: balance },
+        " and can be at most ",
+        { count: maxCredits },
+        ".",
+      ]);
+}
+
+function conflict(path: string, code: IssueCode, message: Message): AppError {
+  return new AppError("CONFLICT", { message, issues: [{ path, code, message: writeMessage(message) }] });
+}

@@ -1,0 +1,44 @@
+import type { Consumer } from "@latchkey/db/consumers";
+import { encodeId } from "@latchkey/db/ids";
+import { maxLength } from "@latchkey/limits";
+import { z } from "zod";
+import { shownId, shownText, timestamp, version } from "../schemas.ts";
+import { shownLimits } from "./issued-key-settings.ts";
+
+/** A consumer of a workspace's own API. */
+export const consumer = z
+  .object({
+    externalId: shownText(maxLength.externalId).meta({
+      description: "The consumer, as your system identifies it.",
+      example: "customer_42",
+    }),
+    keyspaceId: shownId("keyspace"),
+    limits: shownLimits.meta({ description: "The rate limits that all keys of the consumer share." }),
+    keyCount: z.int().min(0).meta({ description: "The number of keys, whatever their status.", example: 3 }),
+    lastUsedAt: timestamp
+      .nullable()
+      .meta({ description: "When one of these keys was last valid in a verification; null for never." }),
+    usageCount: z
+      .int()
+      .min(0)
+      .meta({ description: "The exact number of valid verifications of these keys.", example: 42 }),
+    createdAt: timestamp,
+    version,
+  })
+  .meta({ id: "Consumer" });
+
+/** Fields that uses and other keys of a consumer change. They don't change the `ETag`. */
+export const consumerUses = ["keyCount", "lastUsedAt", "usageCount"] as const;
+
+export function presentConsumer(shown: Consumer): z.input<typeof consumer> {
+  return {
+    externalId: shown.externalId,
+    keyspaceId: encodeId("keyspace", shown.keyspaceId),
+    limits: [...shown.limits],
+    keyCount: shown.keyCount,
+    lastUsedAt: shown.lastUsedAt?.toISOString() ?? null,
+    usageCount: shown.usageCount,
+    createdAt: shown.createdAt.toISOString(),
+    version: shown.version,
+  };
+}

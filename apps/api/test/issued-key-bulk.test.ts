@@ -1,0 +1,151 @@
+// Changes of several issued keys in one call.
+import { createId, encodeId } from "@latchkey/db/ids";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const { addSpace, addKey, readCounter, listEvents, verify } = createIssuedKeyClient(() => app);
+
+const change = ({ call }: Space, body: object, headers?: Readonly<Record<string, string>>) =>
+  call(["POST", "/bulk"], body, headers);
+
+test("all keys of a consumer are disabled, enabled and deleted, and no other key", async () => {
+  const space = await addSpace();
+  const keys = [
+    await addKey(space, { externalId: "acme", name: "One" }),
+    await addKey(space, { externalId: "acme", name: "Two", isDisabled: true }),
+  ] as const;
+  const other = await addKey(space, { externalId: "globex" });
+  const [one, two] = keys;
+  const codes = async () => [
+    (await verify(space, one.secret)).code,
+    (await verify(space, two.secret)).code,
+    (await verify(space, other.secret)).code,
+  ];
+  expect(await codes()).toEqual(["VALID", "DISABLED", "VALID"]);
+  const disabled = await change(space, { action: "disable", externalId: "acme" });
+  expect(disabled).toMatchObject({
+    status: 200,
+    body: { changed: [one.id], unchanged: [two.id], notFound: [] },
+  });
+  expect(await codes()).toEqual(["DISABLED", "DISABLED", "VALID"]);
+  expect((await space.call(["GET", `/${one.id}`])).body).toMatchObject({ isDisabled: true, version: 2 });
+  expect((await space.call(["GET", `/${two.id}`])).body).toMatchObject({ isDisabled: true, version: 1 });
+  const enabled = await change(space, { action: "enable", externalId: "acme" });
+  expect(enabled.body).toEqual({ changed: [one.id, two.id], unchanged: [], notFound: [] });
+  expect(await codes()).toEqual(["VALID", "VALID", "VALID"]);
+  const deleted = await change(space, { action: "delete", externalId: "acme" });
+  expect(deleted.body).toEqual({ changed: [one.id, two.id], unchanged: [], notFound: [] });
+  expect(await codes()).toEqual(["NOT_FOUND", "NOT_FOUND", "VALID"]);
+  expect(await readCounter(one.uuid)).toBeUndefined();
+  expect((await change(space, { action: "delete", externalId: "acme" })).body).toEqual({
+    changed: [],
+    unchanged: [],
+    notFound: [],
+  });
+  const start = expect.any(String);
+  const event = (action: string, name: string) =>
+    action === "deleted"
+      ? { action: `issued-key.${action}`, before: { name, start, externalId: "acme" }, after: null }
+      : { action: `issued-key.${action}`, before: null, after: { name, start } };
+  expect((await listEvents(space)).slice(3)).toEqual([
+    event("disabled", "One"),
+    event("enabled", "One"),
+    event("enabled", "Two"),
+    event("deleted", "One"),
+    event("deleted", "Two"),
+  ]);
+});
+
+test("keys are chosen by their IDs, and keys of other keyspaces and workspaces are not found", async () => {
+  const space = await addSpace();
+  const sibling = await addSpace({}, space.team);
+  const foreign = await addSpace();
+  const own = await addKey(space);
+  const others = [await addKey(sibling), await addKey(foreign)] as const;
+  const unknown = encodeId("issuedKey", createId("issuedKey"));
+  const keyIds = [unknown, own.id, ...others.map(({ id }) => id), own.id];
+  const { status, body } = await change(space, { action: "delete", keyIds });
+  expect([status, body]).toEqual([
+    200,
+    { changed: [own.id], unchanged: [], notFound: [unknown, ...others.map(({ id }) => id)] },
+  ]);
+  expect(await verify(sibling, others[0].secret)).toMatchObject({ code: "VALID" });
+  expect(await verify(foreign, others[1].secret)).toMatchObject({ code: "VALID" });
+});
+
+test("1,000 keys are changed by one call, each with an event", async () => {
+  const space = await addSpace();
+  const { uuid } = await addKey(space);
+  await sql`
+    with copied as (
+      insert into issued_keys (workspace_id, keyspace_id, id, hash, start)
+      select workspace_id, keyspace_id, gen_random_uuid(), sha256(gen_random_uuid()::text::bytea), start
+      from issued_keys, generate_series(1, 999) where id = ${uuid}
+      returning id
+    )
+    insert into key_counters (key_id) select id from copied`.execute(app.owner);
+  const { rows } = await sql<{ id: never }>`
+    select id from issued_keys where workspace_id = ${space.team.scope.workspaceId}`.execute(app.owner);
+  const keyIds = rows.map(({ id }) => encodeId("issuedKey", id));
+  const { status, body } = await change(space, { action: "disable", keyIds });
+  expect(status).toBe(200);
+  expect(body.changed).toHaveLength(1_000);
+  const counted = await sql`
+    select
+      (select count(*) from audit_events where workspace_id = ${space.team.scope.workspaceId}
+        and action = 'issued-key.disabled') as events,
+      (select count(*) from key_counters where version = 2 and key_id = any(${rows.map(({ id }) => id)}::uuid[]))
+        as counters`.execute(app.owner);
+  expect(counted.rows).toEqual([{ events: 1_000, counters: 1_000 }]);
+  const tooMany = await change(space, { action: "disable", keyIds: [...keyIds, keyIds[0]] });
+  expect([tooMany.status, tooMany.body.error]).toMatchObject([400, { issues: [{ path: "keyIds" }] }]);
+});
+
+test.each([
+  [{ action: "disable" }, ""],
+  [{ action: "disable", externalId: "acme", keyIds: ["ikey_01h455vb4pex5vsknk084sn02q"] }, ""],
+  [{ action: "rotate", externalId: "acme" }, "action"],
+  [{ action: "disable", keyIds: [] }, "keyIds"],
+  [{ action: "disable", keyIds: ["ks_01h455vb4pex5vsknk084sn02q"] }, "keyIds.0"],
+])("rejects %j", async (body, path) => {
+  const { status, body: answer } = await change(await addSpace(), body);
+  expect([status, answer.error]).toMatchObject([400, { issues: [{ path }] }]);
+});
+
+test("a repeated request is applied once", async () => {
+  const space = await addSpace();
+  const { id } = await addKey(space, { externalId: "acme" });
+  const disable = () =>
+    change(space, { action: "disable", externalId: "acme" }, { "Idempotency-Key": "one" });
+  const first = await disable();
+  await space.call(["PATCH", `/${id}`], { isDisabled: false });
+  expect(await disable()).toMatchObject({ status: 200, replayed: "true", body: first.body });
+  expect((await space.call(["GET", `/${id}`])).body.isDisabled).toBe(false);
+});
+
+test("changes of several keys, of one key and verifications run at the same time", async () => {
+  const space = await addSpace();
+  const keys = await Promise.all(Array.from({ length: 8 }, () => addKey(space, { externalId: "acme" })));
+  const ids = keys.map(({ id }) => id);
+  await Promise.all(
+    Array.from({ length: 10 }, async (_, round) => {
+      const action = round % 2 === 0 ? "disable" : "enable";
+      const keyIds = round % 3 === 0 ? ids : ids.toReversed();
+      const [bulk, single, verified] = await Promise.all([
+        change(space, { action, keyIds }),
+        space.call(["PATCH", `/${ids[round % 8]}`], { name: String(round) }),
+        verify(space, String(keys[(round * 3) % 8]?.secret)),
+      ]);
+      expect([bulk.status, single.status]).toEqual([200, 200]);
+      expect(["VALID", "DISABLED"]).toContain(verified.code);
+    }),
+  );
+});

@@ -1,0 +1,183 @@
+import { type RawBuilder, sql } from "kysely";
+import { type BoundedList, type FoundPage, findBoundedPage } from "./bounded-page.ts";
+import type { KeyspaceId } from "./ids.ts";
+import { type IssuedKeyStatus, isExpired, statusOf } from "./issued-key-status.ts";
+import type { Order, Page } from "./page.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+export interface IssuedKeyFilter {
+  /** The first part of a name, in any letter case. */
+  readonly name?: string | undefined;
+  readonly externalId?: string | undefined;
+  readonly status?: IssuedKeyStatus | undefined;
+  /** The first characters of the secret. */
+  readonly start?: string | undefined;
+  /** A permission of the key, as it is stored. A wildcard doesn't match other permissions. */
+  readonly permission?: string | undefined;
+}
+
+/** Each order has an index. A key that never expires comes last. */
+export const issuedKeyOrders = {
+  createdAt: { column: "listed.created_at", type: "timestamptz", id: "listed.id" },
+  name: { column: "listed.name_search", type: "text", id: "listed.id" },
+  expiresAt: { column: "listed.listed_expiry", type: "timestamptz", id: "listed.id" },
+} as const satisfies Record<string, Order>;
+
+export interface IssuedKeyQuery {
+  readonly keyspaceId: KeyspaceId;
+  readonly sort: keyof typeof issuedKeyOrders;
+  readonly filter: IssuedKeyFilter;
+}
+
+/** The columns of `issued_keys` that lists filter and sort by. */
+const columns = sql.raw(`
+  listed.id, listed.created_at, listed.name_search, listed.listed_expiry, listed.start, listed.consumer_id,
+  listed.permissions, listed.disabled_at, listed.expires_at, listed.refill`);
+
+/**
+ * A filter: its condition, and how keys that match it are found by an index. Row-level security allows an index only for
+ * operators that can't reveal values of other rows, such as comparisons and `^@`.
+ */
+interface Filter {
+  readonly condition: RawBuilder<unknown>;
+  /** The IDs of at most this many matching keys, which an index finds; undefined without an index. */
+  readonly matching?: (limit: number) => RawBuilder<{ id: string }>;
+  /** Whether checking the condition looks up another row, or reading the keys in order does. */
+  readonly looksUpRows?: "always" | "in-order";
+  /** For the order in which an index has the matching keys: the rows, cut by conditions and a sort order. */
+  readonly ordered?: {
+    readonly sort: IssuedKeyQuery["sort"];
+    readonly rows: (cut: RawBuilder<unknown>) => RawBuilder<unknown>;
+  };
+}
+
+/** Keys of the keyspace that a condition matches, cut by further conditions and a sort order. */
+type ByCondition = (condition: RawBuilder<unknown>) => (cut: RawBuilder<unknown>) => RawBuilder<unknown>;
+
+/** Finds the keys of a page of a keyspace's keys, in bounded time. */
+export async function findIssuedKeyPage(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { keyspaceId, sort, filter, ...page }: Page & IssuedKeyQuery,
+): Promise<FoundPage> {
+  const isListed = sql`listed.keyspace_id = ${keyspaceId} and listed.workspace_id = ${workspaceId}`;
+  const filters = listFilters(keyspaceId, filter, isListed);
+  const ordered = filters.find((each) => each.ordered?.sort === sort);
+  const all = (cut: RawBuilder<unknown>) =>
+    sql`select ${columns} from issued_keys listed where ${isListed} ${cut}`;
+  const conditions = filters.filter((each) => each !== ordered).map(({ condition }) => condition);
+  const list: BoundedList = {
+    order: issuedKeyOrders[sort],
+    rows: ordered?.ordered?.rows ?? all,
+    looksUpRows:
+      filters.some(({ looksUpRows }) => looksUpRows === "always") || ordered?.looksUpRows === "in-order",
+    conditions,
+    // Alone, a filter whose keys an index has in the order of the page needs no other way.
+    matching: conditions.length === 0 ? [] : filters.flatMap(({ matching }) => matching ?? []),
+    chosen: (ids) => sql`
+      select ${columns} from issued_keys listed
+      where ${isListed} and id = any(${ids}::uuid[])
+        and ${sql.join([sql`true`, ...filters.map(({ condition }) => condition)], sql` and `)}`,
+  };
+  return await findBoundedPage(trx, list, page);
+}
+
+/** The filters of a query, those that usually match the fewest keys first. */
+function listFilters(
+  keyspaceId: KeyspaceId,
+  { name, externalId, status, start, permission }: IssuedKeyFilter,
+  isListed: RawBuilder<unknown>,
+): readonly Filter[] {
+  const rows: ByCondition = (condition) => (cut) =>
+    sql`select ${columns} from issued_keys listed where ${isListed} and ${condition} ${cut}`;
+  const matching = (condition: RawBuilder<unknown>) => (limit: number) =>
+    sql<{ id: string }>`select id from issued_keys listed where ${isListed} and ${condition} limit ${limit}`;
+  const filters: Filter[] = [];
+  if (externalId !== undefined) {
+    const condition = sql`consumer_id = (
+      select id from consumers where keyspace_id = ${keyspaceId} and external_id = ${externalId})`;
+    filters.push({ condition, matching: matching(condition) });
+  }
+  if (start !== undefined) {
+    const condition = sql`start ^@ ${start}`;
+    filters.push({ condition, matching: matching(condition) });
+  }
+  if (name !== undefined) {
+    const condition = sql`name_search ^@ lower(${name})`;
+    filters.push({
+      condition,
+      matching: matching(condition),
+      ordered: { sort: "name", rows: rows(condition) },
+    });
+  }
+  if (permission !== undefined) filters.push(filterByPermission(keyspaceId, permission));
+  if (status !== undefined) filters.push(filterByStatus(status, { rows, matching }));
+  return filters;
+}
+
+function filterByPermission(keyspaceId: KeyspaceId, permission: string): Filter {
+  const matching = sql`from issued_key_permissions listed
+    where listed.keyspace_id = ${keyspaceId} and listed.permission = ${permission}`;
+  return {
+    condition: sql`permissions @> array[${permission}]::text[]`,
+    matching: (limit) => sql<{ id: string }>`select key_id as id ${matching} limit ${limit}`,
+    looksUpRows: "in-order",
+    ordered: {
+      sort: "createdAt",
+      // Each key is looked up by itself, in the order of the permissions.
+      rows: (cut) => sql`
+        select ${columns} from (
+          select id, created_at from (select key_id as id, created_at, keyspace_id, permission ${matching}) listed
+          where true ${cut}
+        ) page, lateral (
+          select * from issued_keys where issued_keys.id = page.id limit 1
+        ) listed`,
+    },
+  };
+}
+
+function filterByStatus(
+  status: IssuedKeyStatus,
+  {
+    rows,
+    matching,
+  }: {
+    readonly rows: ByCondition;
+    readonly matching: (condition: RawBuilder<unknown>) => (limit: number) => RawBuilder<{ id: string }>;
+  },
+): Filter {
+  const isEnabled = sql`disabled_at is null`;
+  switch (status) {
+    case "disabled": {
+      const condition = sql`disabled_at is not null`;
+      return {
+        condition,
+        matching: matching(condition),
+        ordered: { sort: "createdAt", rows: rows(condition) },
+      };
+    }
+    case "expired":
+      return {
+        condition: sql`(${isEnabled} and ${isExpired("listed")})`,
+        matching: matching(sql`listed_expiry <= now()`),
+      };
+    // The balance changes with every use, so it has no index. A subquery looks up the counter of each examined key.
+    case "out-of-credits":
+      return {
+        condition: sql`(${isEnabled} and (
+          select coalesce(credits, 1) = 0 and ${statusOf("listed", "counter")} = ${status}
+          from key_counters counter where counter.key_id = listed.id
+        ))`,
+        looksUpRows: "always",
+      };
+    case "active":
+      return {
+        condition: sql`(${isEnabled} and (
+          select ${statusOf("listed", "counter")} from key_counters counter where counter.key_id = listed.id
+        ) = ${status})`,
+        looksUpRows: "always",
+      };
+    default:
+      return status satisfies never;
+  }
+}

@@ -1,0 +1,33 @@
+import { type RawBuilder, sql } from "kysely";
+
+/** Why a key is not valid, or `active`. If several reasons apply, the first one of these counts. */
+export const issuedKeyStatuses = ["disabled", "expired", "out-of-credits", "active"] as const;
+export type IssuedKeyStatus = (typeof issuedKeyStatuses)[number];
+
+/**
+ * SQL for the balance of a key, as the next use finds it: a refill that became due since the balance was last set or refilled
+ * counts. A refill never reduces the balance.
+ * @param key the name by which the query calls the row of the key.
+ * @param counter the name by which it calls the row of the key's counter.
+ */
+export function remainingCreditsOf(key: string, counter: string): RawBuilder<number | null> {
+  const [refill, credits] = [sql.ref(`${key}.refill`), sql.ref(`${counter}.credits`)];
+  return sql<number | null>`case
+    when latest_refill(${refill}, clock_timestamp()) > ${sql.ref(`${counter}.credits_refilled_at`)}
+    then greatest(${credits}, (${refill} ->> 'amount')::bigint)
+    else ${credits} end`;
+}
+
+/** SQL for whether a key has expired, by the database's clock. */
+export function isExpired(key: string): RawBuilder<boolean> {
+  return sql<boolean>`coalesce(${sql.ref(`${key}.expires_at`)} <= clock_timestamp(), false)`;
+}
+
+/** SQL for the status of a key. */
+export function statusOf(key: string, counter: string): RawBuilder<IssuedKeyStatus> {
+  return sql<IssuedKeyStatus>`case
+    when ${sql.ref(`${key}.disabled_at`)} is not null then 'disabled'
+    when ${isExpired(key)} then 'expired'
+    when ${remainingCreditsOf(key, counter)} = 0 then 'out-of-credits'
+    else 'active' end`;
+}
