@@ -107,7 +107,7 @@ export default defineConfig({
             { name: "choice", test: choiceModules },
             {
               name: "keyspaces",
-              test: /features\/keyspaces\/(?!(changed|conflict|describe-code|fields|issued-key-(bulk|form|values)|keyspace-(form|values)|keyspaces-search|limit-fields|credits-fields|permissions-field|verification)|\S*-dialog)/,
+              test: /features\/keyspaces\/(credits-values|disabled-banner|issued-key-columns|key-search|keyspace-(frame|status)|keyspaces\.module|last-use|limit-values|permission-lines|try-button|use-keyspaces|verify-command|whole-number)/,
             },
             {
               name: "key-page",

@@ -121,7 +121,7 @@ test("tries the key: by default nothing is spent, and each result is explained",
 });
 
 test("finds keys by name, first characters, status, consumer and permission, in the URL", async () => {
-  const { keyspaceId } = await readPath();
+  const { keyspaceId } = readPath();
   for (const name of ["Globex", "Initech"]) {
     await proceduresOf(page).issuedKeys.create.mutate({
       workspaceId: workspace.id,
@@ -154,7 +154,9 @@ test("finds keys by name, first characters, status, consumer and permission, in 
   expect(await page.getByRole("textbox", { name: "Permission" }).inputValue()).toBe("documents.read");
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "Clear filters" }).click();
+  await rowOf("Globex").waitFor();
   await page.getByRole("textbox", { name: "External ID" }).fill("customer_42");
+  await page.waitForURL(/\?consumer=customer_42$/);
   await rowOf("Globex").waitFor({ state: "detached" });
   await rowOf("Acme").getByRole("link", { name: "Acme" }).click();
   await page.getByRole("heading", { name: "Acme", level: 1 }).waitFor();
@@ -165,7 +167,7 @@ test("edits a key, also after someone else has changed it", async () => {
   await page.getByRole("button", { name: "Edit" }).click();
   await field("IP ranges").fill("");
   await field("Name").fill("Acme mobile");
-  const { keyspaceId, keyId } = await readPath();
+  const { keyspaceId, keyId } = readPath();
   await proceduresOf(page).issuedKeys.update.mutate({
     workspaceId: workspace.id,
     keyspaceId,
@@ -215,6 +217,39 @@ test("disables, enables and rotates a key", async () => {
   await page.getByText(`${secret.slice(0, 14)}…`).waitFor();
   expect([await codeOf(secret), await codeOf(rotated)]).toEqual(["VALID", "VALID"]);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
+});
+
+test("changes the balance of a key, and rejects what would make it negative", async () => {
+  await page.getByRole("button", { name: "Change balance" }).click();
+  await dialog().getByText("The balance is 98.").waitFor();
+  await choose("Change", "Subtract");
+  await field("Credits").fill("99");
+  await dialog().getByRole("button", { name: "Change balance" }).click();
+  await dialog().getByText("can’t become negative").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await choose("Change", "Add");
+  await field("Credits").fill("2");
+  await dialog().getByRole("button", { name: "Change balance" }).click();
+  await page.getByText("100, refilled to 100").waitFor();
+});
+
+test("disables and enables selected keys together", async () => {
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
+  await page.getByRole("checkbox", { name: "Select all on this page" }).check();
+  await page.getByText("3 keys selected").waitFor();
+  await page.waitForURL(/selected=ikey_/);
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.getByRole("button", { name: "Enable", exact: true }).click();
+  await dialog().getByText("1 other selected key is already enabled.").waitFor();
+  await dialog().getByRole("button", { name: "Enable 2 keys" }).click();
+  await page.getByText("2 keys were enabled.").waitFor();
+  await rowOf("Globex").getByText("Active").waitFor();
+  await page.getByRole("checkbox", { name: "Select Globex" }).check();
+  await page.getByRole("button", { name: "Disable", exact: true }).click();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Disable 1 key" }).click();
+  await rowOf("Globex").getByText("Disabled").waitFor();
+  await page.getByRole("link", { name: "Acme mobile" }).click();
 });
 
 test("disables the keyspace, and deletes a key", async () => {
@@ -282,7 +317,7 @@ test("a viewer sees keyspaces and keys, and no action that the role doesn’t al
 });
 
 /** The IDs in the URL of a keyspace or a key. */
-async function readPath(): Promise<{ readonly keyspaceId: string; readonly keyId: string }> {
+function readPath(): { readonly keyspaceId: string; readonly keyId: string } {
   const [, keyspaceId = "", keyId = ""] =
     /\/keyspaces\/([^/?]+)(?:\/keys\/([^/?]+))?/.exec(new URL(page.url()).pathname) ?? [];
   return { keyspaceId, keyId };
@@ -290,7 +325,7 @@ async function readPath(): Promise<{ readonly keyspaceId: string; readonly keyId
 
 /** The code of a verification that spends nothing. */
 async function codeOf(key: string): Promise<string> {
-  const { keyspaceId } = await readPath();
+  const { keyspaceId } = readPath();
   const path = { workspaceId: workspace.id, keyspaceId };
   return (await proceduresOf(page).issuedKeys.verify.mutate({ ...path, key })).code;
 }

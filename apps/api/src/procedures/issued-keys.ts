@@ -20,7 +20,7 @@ import { presentVerification } from "../presenters/verification.ts";
 import { toVerification, verificationRequest } from "../verification-fields.ts";
 import { createRouter, startWithinMs, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
-const order = listQuery(["createdAt", "name"]).shape;
+const order = listQuery(["createdAt", "name", "expiresAt"]).shape;
 const { key, permissions, cost, clientIp } = verificationRequest.shape;
 
 const reading = workspaceProcedure("keys:read");
@@ -29,7 +29,10 @@ const path = { keyspaceId, id: issuedKeyId };
 
 /** The keys of a keyspace. */
 export const issuedKeysRouter = createRouter({
-  /** A page of the keys. Counting the matches would read all keys. */
+  /**
+   * A page of the keys. Counting the matches would read all keys. With filters that match few keys together, a page can be
+   * shorter than its size, or empty, and still have a next one.
+   */
   list: reading
     .input(
       workspaceInput({
@@ -46,13 +49,13 @@ export const issuedKeysRouter = createRouter({
       const query = { ...input, limit: input.pageSize };
       const filter = { name, externalId, status, start, permission };
       const page = { ...readPage(query), keyspaceId, filter };
-      const rows = await read((db) =>
+      const keys = await read((db) =>
         inWorkspace(db, scope, async (trx) => {
           await getKeyspace(trx, scope, keyspaceId);
           return await listIssuedKeys(trx, scope, page);
         }),
       );
-      const { data, nextCursor } = toPage(rows, query, { present: presentIssuedKey, idOf: ({ id }) => id });
+      const { data, nextCursor } = toPage(keys, query, { present: presentIssuedKey, idOf: ({ id }) => id });
       return { items: data, nextCursor };
     }),
 

@@ -18,6 +18,24 @@ const keys: BulkItems<string> = {
   refresh: async () => undefined,
 };
 
+test("changes all items in one call, for which each of them waits", async () => {
+  const calls: (readonly string[])[] = [];
+  const { run: _run, ...words } = action as Extract<BulkAction<string>, { run: unknown }>;
+  const { runs } = toChange(
+    {
+      ...words,
+      runAll: async (items) => {
+        calls.push(items);
+        throw new Error("Unavailable");
+      },
+    },
+    keys,
+  );
+  const results = await Promise.allSettled(runs.map((run) => run()));
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(calls).toEqual([["CI", "Nightly"]]);
+});
+
 test.each([
   [0, "None of them has ever been used."],
   [1, "1 other selected key is already disabled. None of them has ever been used."],

@@ -28,6 +28,11 @@ const rotateDialog = {
   closed: { isOpen: false },
 };
 
+const creditsDialog = {
+  load: () => import("./credits-dialog.tsx").then((module) => module.CreditsDialog),
+  closed: { isOpen: false },
+};
+
 /** The page of an issued key. */
 export function IssuedKeyPage(): ReactElement {
   const { workspace } = route.useRouteContext();
@@ -72,6 +77,7 @@ function Loaded({ workspace, keyspace, issuedKey, canManage, canVerify }: Loaded
   const { keyspaceId } = issuedKey;
   const [isEditOpen, edit] = useDisclosure(false);
   const [isRotateOpen, rotation] = useDisclosure(false);
+  const [areCreditsOpen, credits] = useDisclosure(false);
   const dialogProps = { workspaceId: workspace.id, issuedKey };
   return (
     <>
@@ -114,11 +120,20 @@ function Loaded({ workspace, keyspace, issuedKey, canManage, canVerify }: Loaded
           is enabled.
         </DisabledBanner>
       )}
-      <SettingsSection workspace={workspace} issuedKey={issuedKey} />
+      <SettingsSection
+        workspace={workspace}
+        issuedKey={issuedKey}
+        canManage={canManage}
+        onChangeCredits={credits.open}
+      />
       <SecretsSection issuedKey={issuedKey} />
       <DetailsSection issuedKey={issuedKey} />
       {canManage && <IssuedKeyDangerSection workspace={workspace} issuedKey={issuedKey} />}
       <LazyDialog source={editDialog} props={{ ...dialogProps, isOpen: isEditOpen, onClose: edit.close }} />
+      <LazyDialog
+        source={creditsDialog}
+        props={{ ...dialogProps, isOpen: areCreditsOpen, onClose: credits.close }}
+      />
       <LazyDialog
         source={rotateDialog}
         props={{ ...dialogProps, isOpen: isRotateOpen, onClose: rotation.close }}

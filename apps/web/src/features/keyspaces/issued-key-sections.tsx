@@ -1,3 +1,4 @@
+import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactElement, type ReactNode } from "react";
 import type { IssuedKey, SessionWorkspace } from "../../server/trpc.ts";
@@ -20,7 +21,12 @@ interface SectionProps {
 }
 
 /** What a key may do, and for whom. */
-export function SettingsSection({ workspace, issuedKey }: SectionProps): ReactElement {
+export function SettingsSection({
+  workspace,
+  issuedKey,
+  canManage,
+  onChangeCredits,
+}: SectionProps & { readonly canManage: boolean; readonly onChangeCredits: () => void }): ReactElement {
   const { externalId, permissions, expiresAt, ipRanges, limits, credits, meta, keyspaceId } = issuedKey;
   return (
     <Section title="Settings">
@@ -56,7 +62,14 @@ export function SettingsSection({ workspace, issuedKey }: SectionProps): ReactEl
           <Lines items={limits.map(describeNamedLimit)} />
         </dd>
         <dt>Credits</dt>
-        <dd>{credits ? describeCredits(credits) : "Not limited"}</dd>
+        <dd>
+          {credits ? describeCredits(credits) : "Not limited"}
+          {canManage && credits && (
+            <Button variant="subtle" color="gray" size="xs" flex="none" onClick={onChangeCredits}>
+              Change balance
+            </Button>
+          )}
+        </dd>
         <dt>Metadata</dt>
         <dd>
           {Object.keys(meta).length === 0 ? (

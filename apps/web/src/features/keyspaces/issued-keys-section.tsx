@@ -2,14 +2,16 @@ import { maxLength } from "@latchkey/limits";
 import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactElement, useMemo } from "react";
+import { type ReactElement, useEffect, useMemo } from "react";
 import type { IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
+import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
-import { GrowingTable } from "../../ui/growing-table.tsx";
+import { type GrowingList, GrowingTable } from "../../ui/growing-table.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { bulkKeys, issuedKeyActions } from "./issued-key-bulk-actions.ts";
 import { issuedKeyColumns } from "./issued-key-columns.tsx";
 import { cutSecret } from "./key-search.ts";
 import { defaultKeySort, type IssuedKeysSearch, keyStatusTitles } from "./keyspaces-search.ts";
@@ -24,16 +26,17 @@ const noFilters = { q: undefined, status: undefined, consumer: undefined, permis
 interface IssuedKeysProps {
   readonly workspace: SessionWorkspace;
   readonly keyspace: Keyspace;
-  /** Absent if the user may not issue keys. */
-  readonly onIssue: (() => void) | undefined;
+  /** Whether the user may issue and change keys. */
+  readonly canManage: boolean;
+  readonly onIssue: () => void;
 }
 
 /** The keys of a keyspace. */
-export function IssuedKeys({ workspace, keyspace, onIssue }: IssuedKeysProps): ReactElement {
+export function IssuedKeys({ workspace, keyspace, canManage, onIssue }: IssuedKeysProps): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
-  const list = useGrowingList(useIssuedKeys(path, keyspace.prefix, search));
+  const list = useExaminedList(useGrowingList(useIssuedKeys(path, keyspace.prefix, search)));
   const navigation = useTableNavigation<IssuedKeysSearch>({ navigate, isSection: true });
   const table = {
     ...navigation,
@@ -84,6 +87,14 @@ export function IssuedKeys({ workspace, keyspace, onIssue }: IssuedKeysProps): R
       search={search}
       navigation={table}
       defaultSort={defaultKeySort}
+      selection={
+        canManage && {
+          nameOf: bulkKeys.nameOf,
+          bar: (items, onSelect) => (
+            <BulkBar {...bulkKeys} items={items} actions={issuedKeyActions(path)} onSelect={onSelect} />
+          ),
+        }
+      }
       onOpen={({ id }) =>
         void navigate({
           to: "/w/$slug/keyspaces/$keyspaceId/keys/$keyId",
@@ -107,7 +118,7 @@ export function IssuedKeys({ workspace, keyspace, onIssue }: IssuedKeysProps): R
             title="No keys yet"
             level={3}
             action={
-              onIssue && (
+              canManage && (
                 <Button leftSection={<IconPlus size={16} />} onClick={onIssue}>
                   Issue the first key
                 </Button>
@@ -121,6 +132,19 @@ export function IssuedKeys({ workspace, keyspace, onIssue }: IssuedKeysProps): R
       }
     />
   );
+}
+
+/**
+ * With filters that match few keys together, a page can be empty although later ones are not: each request examines a part
+ * of the keys. Loads pages until one has keys.
+ */
+function useExaminedList(list: GrowingList<IssuedKey>): GrowingList<IssuedKey> {
+  const { items, hasMore, isStale, isLoadingMore, moreFailure, onShowMore } = list;
+  const isSearching = items?.length === 0 && hasMore && !isStale && moreFailure === undefined;
+  useEffect(() => {
+    if (isSearching && !isLoadingMore) onShowMore();
+  }, [isSearching, isLoadingMore, onShowMore]);
+  return isSearching ? { ...list, items: undefined } : list;
 }
 
 function idOf({ id }: IssuedKey): string {

@@ -122,11 +122,7 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
         </DisabledBanner>
       )}
       <Section title="Keys" isWide>
-        <IssuedKeys
-          workspace={workspace}
-          keyspace={keyspace}
-          onIssue={canIssue ? issuance.open : undefined}
-        />
+        <IssuedKeys workspace={workspace} keyspace={keyspace} canManage={canIssue} onIssue={issuance.open} />
       </Section>
       <KeyspaceDetails keyspace={keyspace} />
       {canManage && <KeyspaceDangerSection workspace={workspace} keyspace={keyspace} />}

@@ -1,7 +1,7 @@
 import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
 
 const keyspaceOrders = ["createdAt", "name"] as const;
-const keyOrders = ["createdAt", "name"] as const;
+const keyOrders = ["createdAt", "name", "expiresAt"] as const;
 
 type Sort<Orders extends readonly string[]> = Orders[number] | `-${Orders[number]}`;
 /** What the API sorts keyspaces by. */
@@ -29,7 +29,7 @@ export interface KeyspacesSearch extends Omit<TableSearch, "page" | "selected"> 
 }
 
 /** The search part of the URL of a keyspace. */
-export interface IssuedKeysSearch extends Omit<TableSearch, "page" | "selected"> {
+export interface IssuedKeysSearch extends Omit<TableSearch, "page"> {
   readonly status?: keyof typeof keyStatusTitles;
   /** The external ID of a consumer. */
   readonly consumer?: string;
@@ -55,7 +55,6 @@ export function parseKeyspacesSearch(search: Record<string, unknown>): Keyspaces
 export function parseIssuedKeysSearch(search: Record<string, unknown>): IssuedKeysSearch {
   const {
     page: _page,
-    selected: _selected,
     q,
     ...table
   } = parseTableSearch(search, {

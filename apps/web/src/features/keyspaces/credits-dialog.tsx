@@ -1,0 +1,111 @@
+import { issuedKeyLimits } from "@latchkey/limits";
+import { Button, Group, Select, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { notifications } from "@mantine/notifications";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { type IssuedKey, trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import { formatCount } from "../../ui/count.ts";
+import dialogClasses from "../../ui/dialog.module.css";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import classes from "./fields.module.css";
+import { isWholeNumber } from "./whole-number.ts";
+
+interface CreditsDialogProps {
+  readonly workspaceId: string;
+  readonly issuedKey: IssuedKey;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+const changes = { add: "Add", subtract: "Subtract", set: "Set to" } as const;
+type Change = keyof typeof changes;
+const { maxCredits } = issuedKeyLimits;
+
+/** Changes the balance of a key. Adding and subtracting don't overwrite concurrent uses. */
+export function CreditsDialog(props: CreditsDialogProps): ReactElement {
+  const { isOpen, onClose } = props;
+  const isSaving = useIsMutating({ mutationKey: trpc.issuedKeyCredits.change.mutationKey() }) > 0;
+  return (
+    <FormDialog isOpen={isOpen} isBusy={isSaving} title="Change the balance" size={480} onClose={onClose}>
+      <Form {...props} />
+    </FormDialog>
+  );
+}
+
+function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactElement {
+  const queryClient = useQueryClient();
+  const form = useForm({
+    name: "credits",
+    mode: "controlled",
+    initialValues: { change: "add" as Change, amount: "" },
+    validate: {
+      amount: (amount: string, { change }: { readonly change: Change }) => {
+        const min = change === "set" ? 0 : 1;
+        return isWholeNumber(amount.trim(), { min, max: maxCredits })
+          ? null
+          : `Enter a whole number from ${min} to ${formatCount(maxCredits)}.`;
+      },
+    },
+  });
+  useUnsavedInput(form.isDirty);
+  const path = { workspaceId, keyspaceId: issuedKey.keyspaceId, id: issuedKey.id };
+  const save = useMutation(
+    trpc.issuedKeyCredits.change.mutationOptions({
+      onSuccess: (key) => {
+        queryClient.setQueryData(trpc.issuedKeys.get.queryKey(path), key);
+        void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
+        onClose();
+        notifications.show({
+          message: `The balance is ${formatCount(key.credits?.remaining ?? 0)}.`,
+        });
+      },
+    }),
+  );
+  const failure = save.error ? describeFailure(save.error) : undefined;
+  return (
+    <form
+      className={dialogClasses.form}
+      noValidate
+      onSubmit={form.onSubmit(({ change, amount }) => {
+        if (!save.isPending) save.mutate({ ...path, change: { [change]: Number(amount.trim()) } });
+      }, focusFirstError(form.getInputNode))}
+    >
+      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      <p className={dialogClasses.words}>
+        The balance is {formatCount(issuedKey.credits?.remaining ?? 0)}. Uses at the same time are counted
+        exactly, and the balance never falls below 0.
+      </p>
+      <div className={classes.row}>
+        <Select
+          {...form.getInputProps("change")}
+          className={classes.narrow}
+          label="Change"
+          data={Object.entries(changes).map(([value, label]) => ({ value, label }))}
+          allowDeselect={false}
+        />
+        <TextInput
+          {...form.getInputProps("amount")}
+          className={classes.wide}
+          label="Credits"
+          inputMode="numeric"
+          autoComplete="off"
+          data-autofocus
+        />
+      </div>
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onClose} disabled={save.isPending}>
+          Cancel
+        </Button>
+        <BusyButton type="submit" loading={save.isPending}>
+          Change balance
+        </BusyButton>
+      </Group>
+    </form>
+  );
+}

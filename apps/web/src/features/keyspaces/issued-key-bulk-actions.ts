@@ -1,0 +1,67 @@
+import { describeFailure } from "../../server/failure.ts";
+import { queryClient } from "../../server/query-client.ts";
+import { type IssuedKey, trpc, trpcClient } from "../../server/trpc.ts";
+import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
+import { formatCount } from "../../ui/count.ts";
+import { titleOfKey } from "./keyspace-status.ts";
+import type { KeyspacePath } from "./use-keyspaces.ts";
+
+/** What can be done with several keys of a keyspace. Each action is one call, so that all keys are changed or none. */
+export function issuedKeyActions({
+  workspaceId,
+  keyspaceId,
+}: KeyspacePath): readonly BulkAction<IssuedKey>[] {
+  const change = (keys: readonly IssuedKey[], action: "enable" | "disable" | "delete") =>
+    trpcClient.issuedKeyBulk.change.mutate({
+      workspaceId,
+      keyspaceId,
+      change: { action, keyIds: keys.map(({ id }) => id) },
+    });
+  return [
+    {
+      verb: "Disable",
+      done: "disabled",
+      consequence: "The keys are not valid from the next request on, until you enable them again.",
+      isDangerous: true,
+      appliesTo: ({ isDisabled }) => !isDisabled,
+      skipped: "already disabled",
+      runAll: (keys) => change(keys, "disable"),
+    },
+    {
+      verb: "Enable",
+      done: "enabled",
+      consequence: "The keys become valid again, unless they have expired or have no credits.",
+      isDangerous: false,
+      appliesTo: ({ isDisabled }) => isDisabled,
+      skipped: "already enabled",
+      runAll: (keys) => change(keys, "enable"),
+    },
+    {
+      verb: "Delete",
+      done: "deleted",
+      consequence: "The keys are not valid from the next request on. This can’t be undone.",
+      isDangerous: true,
+      runAll: (keys) => change(keys, "delete"),
+    },
+  ];
+}
+
+export const bulkKeys: Omit<BulkItems<IssuedKey>, "items"> = {
+  nameOf: titleOfKey,
+  nouns: ["key", "keys"],
+  describe: describeUses,
+  describeError: describeFailure,
+  refresh: async () => {
+    await queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
+    await queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
+  },
+};
+
+function describeUses(keys: readonly IssuedKey[]): string {
+  const usedCount = keys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
+  if (keys.length === 1) return usedCount === 0 ? "This key has never been used." : "This key has been used.";
+  if (usedCount === keys.length) return `All ${formatCount(usedCount)} have been used.`;
+  return usedCount === 0
+    ? "None of them has ever been used."
+    : `${formatCount(usedCount)} of them ${usedCount === 1 ? "has" : "have"} been used.`;
+}
