@@ -108,6 +108,28 @@ test("issues, rotates, disables, enables and deletes a key, which applies at onc
     });
 });
 
+test("verifies a key, and spends only with a cost", async () => {
+  const settings = ["--permission", "documents.read", "--credits", "10", "--ip", "203.0.113.0/24"];
+  const issued = expectResult(await run(["issued-key", "create", "--keyspace", keyspaceId, ...settings]));
+  const verifyKey = (options: readonly string[], key = String(issued.key)) =>
+    instance.command(["--json", "verify", "--key-stdin", "--workspace", workspaceId, ...options], `${key}\n`);
+  const inRange = ["--client-ip", "203.0.113.7"];
+  expect(expectResult(await verifyKey([]))).toMatchObject({ valid: false, code: "FORBIDDEN" });
+  expect(expectResult(await verifyKey(inRange))).toMatchObject({
+    valid: true,
+    keyId: issued.id,
+    credits: { remaining: 10 },
+  });
+  const query = [...inRange, "--permissions", "documents.read AND admin"];
+  expect(expectResult(await verifyKey(query))).toMatchObject({ code: "INSUFFICIENT_PERMISSIONS" });
+  const spending = [...inRange, "--cost", "4", "--keyspace", keyspaceId];
+  expect(expectResult(await verifyKey(spending))).toMatchObject({ valid: true, credits: { remaining: 6 } });
+  expect(expectResult(await verifyKey(inRange, "acme_unknown"))).toMatchObject({ code: "NOT_FOUND" });
+  expect(expectResult(await verifyKey(inRange, apiKey))).toMatchObject({ valid: true, keyspaceId: null });
+  const invalid = await verifyKey(["--permissions", "documents.read AND"]);
+  expectFailure(invalid, { status: 2, code: "BAD_REQUEST", message: /--permissions/ });
+});
+
 test("imports keys of any form from CSV, reports rejected rows, and changes nothing when it is repeated", async () => {
   const keys = ["old-system-key", "x".repeat(512), "ключ с пробелом"];
   const [hex, base64, other] = keys.map(sha256);

@@ -46,7 +46,7 @@ test("the README lists every command", async () => {
   const text = await readFile(join(projectRoot, "README.md"), "utf8");
   const rows = [
     ...text.matchAll(
-      /^\| (`(?:migrate|backup|restore|demo|user|key|workspace|keyspace|issued-key|import|member|service-account|invitation|webhook|audit|operator|instance)\b[^|]*)\|/gm,
+      /^\| (`(?:migrate|backup|restore|demo|user|key|workspace|keyspace|issued-key|verify|import|member|service-account|invitation|webhook|audit|operator|instance)\b[^|]*)\|/gm,
     ),
   ];
   const listed = rows.flatMap(([, cell = ""]) => {

@@ -57,7 +57,7 @@ export function trpcMount({
   readonly reads: FairSemaphore<UserId>;
   readonly inspectionDb: Db;
   readonly explain: ExplainRequest;
-  readonly verifier: Pick<Verifier, "verifyForMember">;
+  readonly verifier: Pick<Verifier, "verifyWithoutKey">;
   readonly events: EventLog;
 }): Middleware {
   // Each request looks up its session on a connection for writes. One connection is left to the lookups, so that they
@@ -95,7 +95,7 @@ export function trpcMount({
         reads,
         inspectionDb,
         explain,
-        verify: (userId, verification) => verifier.verifyForMember(userId, verification),
+        verify: (userId, verification) => verifier.verifyWithoutKey(userId, verification),
         requestId: ctx.requestId,
         address: clientAddress(ctx.req, services.isTrustedProxy) ?? null,
         headers: toHeaders(ctx.headers),

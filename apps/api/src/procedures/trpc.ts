@@ -34,7 +34,7 @@ export interface Context {
   /** Determines the response that a request to the open API would get. */
   readonly explain: ExplainRequest;
   /** Verifies a key for a member, whose permission in the workspace was checked for this request. */
-  readonly verify: Verifier["verifyForMember"];
+  readonly verify: Verifier["verifyWithoutKey"];
   /** Adds `Set-Cookie` values to the response. */
   readonly setCookies: (cookies: readonly string[]) => void;
   /** Makes the browser delete the app's stored data. */

@@ -703,7 +703,7 @@ describe("a member without an API key", () => {
     change: Parameters<typeof verificationOf>[1] = {},
   ): Promise<string> => {
     const verification = { ...verificationOf(key, change), workspaceId };
-    const outcome = await node.verifyForMember(caller.userId, verification);
+    const outcome = await node.verifyWithoutKey(caller.userId, verification);
     return outcome?.kind === "verified" ? (outcome.results[0]?.code ?? "none") : (outcome?.kind ?? "none");
   };
 

@@ -1,4 +1,4 @@
-import type { UserId, WorkspaceId } from "@latchkey/db/ids";
+import type { WorkspaceId } from "@latchkey/db/ids";
 import { isDefiniteAbort, isLockTimeout } from "@latchkey/db/sqlstate";
 import { verificationLimits } from "@latchkey/limits";
 import type pg from "pg";
@@ -17,7 +17,7 @@ import type { Verification, VerificationOutcome, VerificationRequest } from "./v
 import { toAnswer, type VerifierAnswer, withoutOutcome } from "./verifier-answer.ts";
 
 interface PendingVerification extends PendingState, VerificationRequest {
-  /** SHA-256 of the caller's key, in base64; undefined for a member who verifies without a key. */
+  /** SHA-256 of the caller's key, in base64; undefined for a caller without a key. */
   readonly digest: string | undefined;
   /** The user who calls; the digest while that isn't known. */
   readonly caller: string;
@@ -127,17 +127,17 @@ export class Verifier {
   }
 
   /**
-   * Verifies a key for a member who has no API key in the request, in one workspace. Call it only after a check that was made
-   * when the request had arrived: the member may verify keys in the workspace.
+   * Verifies a key for a caller without an API key, in one workspace. Call it only for the operator, or after a check that was
+   * made when the request had arrived: the member may verify keys in the workspace.
+   * @param caller the ID of the member, or another name.
    * @returns undefined if the database is unavailable, or too many verifications are pending.
    */
-  async verifyForMember(
-    userId: UserId,
+  async verifyWithoutKey(
+    caller: string,
     verification: Verification & { readonly workspaceId: WorkspaceId },
   ): Promise<VerificationOutcome | undefined> {
     const request = { address: undefined, verifications: [verification], name: undefined };
-    const caller = { digest: undefined, caller: userId };
-    const { outcome } = await this.#enqueue({ ...request, ...caller, isProbe: false });
+    const { outcome } = await this.#enqueue({ ...request, digest: undefined, caller, isProbe: false });
     return outcome;
   }
 

@@ -50,6 +50,19 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
     .description("delete an issued key; this can't be undone")
     .action(createAction(async () => (await import("./delete-issued-key.ts")).deleteIssuedKeyTask));
   program
+    .command("verify")
+    .description("verify an issued key or an API key in a workspace, as its services do")
+    .requiredOption("--key-stdin", "read the key from standard input")
+    .requiredOption("--workspace <id>", "the ID of the workspace")
+    .option("--keyspace <id>", "the ID of the keyspace that the key must belong to (default: any)")
+    .option(
+      "--permissions <query>",
+      "the permissions that the key must have, such as 'documents.read AND (documents.write OR admin)'",
+    )
+    .option("--client-ip <address>", "the IP address of the consumer")
+    .option("--cost <number>", "what is spent from limits and credits; 0 only checks", "0")
+    .action(createAction(async () => (await import("./verify-key.ts")).verifyKeyTask));
+  program
     .command("import")
     .description("import what other systems issued")
     .command("keys <file>")
