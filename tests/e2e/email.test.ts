@@ -86,7 +86,7 @@ test("after ten emails to a person, shows the link of an invitation that is sent
     [often, false],
   ] as const) {
     await ada.getByRole("button", { name: `Resend the invitation for ${address}` }).click();
-    await dialog.getByText("or shown here for you to send if the person got ten emails").waitFor();
+    await dialog.getByText("or shows it here for you to send if the person got ten emails").waitFor();
     await dialog.getByRole("button", { name: "Create a new link" }).click();
     if (isEmailed) await dialog.getByText(`The link is on its way to ${address}.`).waitFor();
     else expect(linkIn((await links.textContent()) ?? "")).not.toBe("");

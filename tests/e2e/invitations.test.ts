@@ -233,7 +233,7 @@ test("sends expired invitations again together, and shows their links although t
   await ada.getByRole("checkbox", { name: "Select all on this page" }).check();
   await ada.getByRole("button", { name: "Resend", exact: true }).click();
   const dialog = dialogOf(ada);
-  await dialog.getByText("They are shown here, once, for you to send.").waitFor();
+  await dialog.getByText("which are shown here, once, for you to send.").waitFor();
   await dialog.getByRole("button", { name: "Resend 2 invitations" }).click();
   await dialog.getByRole("heading", { name: "2 invitations were sent again" }).waitFor();
   await ada.getByText("No invitation matches").waitFor();

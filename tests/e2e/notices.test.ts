@@ -125,7 +125,7 @@ test("turning off a security notice asks for the password, and the security log 
   await question.waitFor({ state: "detached" });
   await expect.poll(() => setting.isChecked()).toBe(false);
   await page.goto(`${environment.baseUrl}/account/security`);
-  await page.getByText("Turned the notice “Sign-in from a new device” off in the app").waitFor();
+  await page.getByText("Turned the notice “new device” off in the app").waitFor();
   await page.goBack();
   await setting.waitFor();
 });

@@ -45,7 +45,7 @@ export function describeRule(violation: Violation, policy: MentionedPolicy): str
 export function describeRemedy(violation: Violation): string {
   switch (violation) {
     case "second-factor-required":
-      return "Set up a second factor for your account under Account → Security. The key then works here on its next request.";
+      return "Set up a second factor for your account.";
     case "expiry-required":
       return "Edit the key’s restrictions, and set an expiry.";
     case "max-lifetime":

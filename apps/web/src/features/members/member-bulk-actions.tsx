@@ -6,7 +6,6 @@ import { type Invitation, type Member, trpc, trpcClient } from "../../server/trp
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
 import { useLoaded } from "../../ui/use-loaded.ts";
 import type { BulkKeyImpact } from "./bulk-key-impact.tsx";
-import { describeResending } from "./describe-resending.ts";
 
 const keyImpact = {
   load: () => import("./bulk-key-impact.tsx").then((module) => module.BulkKeyImpact),
@@ -53,7 +52,9 @@ export function invitationActions(
   const resend: BulkAction<Invitation> = {
     verb: "Resend",
     done: "sent again",
-    consequence: describeResending(sendsEmail, "several"),
+    consequence: sendsEmail
+      ? "This emails new links, or shows them here for you to send if a person got ten emails with invitations in the last hour. They are valid for seven days. The old links stop working."
+      : "This creates new links, which are shown here, once, for you to send. They are valid for seven days. The old links stop working.",
     isDangerous: false,
     issue: async ({ id }) => (await trpcClient.invitations.resend.mutate({ workspaceId, id })).url,
     issued: {

@@ -6,7 +6,6 @@ import { type Invitation, type SessionWorkspace, trpc } from "../../server/trpc.
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
-import { describeResending } from "./describe-resending.ts";
 import { InvitationLink } from "./invitation-link.tsx";
 
 interface ResendDialogProps {
@@ -57,7 +56,12 @@ function Resend({
   }
   return (
     <>
-      <p className={classes.words}>{describeResending(sendsEmail, "one")}</p>
+      <p className={classes.words}>
+        {sendsEmail
+          ? "This emails a new link, or shows it here for you to send if the person got ten emails with invitations in the last hour."
+          : "This creates a new link, which is shown here, once, for you to send."}{" "}
+        It is valid for seven days. The old link stops working.
+      </p>
       <ConfirmActions
         action="Create a new link"
         failure={resend.error ? describeFailure(resend.error) : undefined}

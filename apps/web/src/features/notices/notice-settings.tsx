@@ -2,12 +2,22 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { noticeKindTitles } from "../../server/notice-kind-titles.ts";
 import { QueryPanel } from "../../server/query-panel.tsx";
-import { trpc } from "../../server/trpc.ts";
+import { type NoticeSetting, trpc } from "../../server/trpc.ts";
 import checkboxClasses from "../../ui/checkbox.module.css";
 import { Section } from "../../ui/section.tsx";
 import classes from "./notices.module.css";
+
+const kindTitles = {
+  invitation: "Invitation to a workspace",
+  "role-changed": "Your role changed",
+  "key-expires-in-7-days": "API key expires within 7 days",
+  "key-expires-in-1-day": "API key expires within 1 day",
+  "former-secret-used": "Old secret used after its overlap",
+  "new-network": "API key used from a new network",
+  "new-device": "Sign-in from a new device",
+  "quota-nearly-reached": "Quota nearly reached",
+} as const satisfies Record<NoticeSetting["kind"], string>;
 
 /** One checkbox per kind and channel, without the channel by which the user can't get notices. */
 export function NoticeSettings(): ReactElement {
@@ -39,16 +49,16 @@ export function NoticeSettings(): ReactElement {
                 <tbody>
                   {kinds.map(({ kind, inApp, byEmail }) => (
                     <tr key={kind}>
-                      <th scope="row">{noticeKindTitles[kind]}</th>
+                      <th scope="row">{kindTitles[kind]}</th>
                       <Setting
-                        label={`${noticeKindTitles[kind]}, in the app`}
+                        label={`${kindTitles[kind]}, in the app`}
                         isOn={inApp}
                         isDisabled={change.isPending}
                         onChange={(isOn) => change.mutate({ kind, inApp: isOn })}
                       />
                       {getsEmail && (
                         <Setting
-                          label={`${noticeKindTitles[kind]}, by email`}
+                          label={`${kindTitles[kind]}, by email`}
                           isOn={byEmail}
                           isDisabled={change.isPending}
                           onChange={(isOn) => change.mutate({ kind, byEmail: isOn })}

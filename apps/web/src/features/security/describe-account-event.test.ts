@@ -12,15 +12,11 @@ test("says that a value wasn't recorded instead of quoting a placeholder", () =>
 });
 
 test.each([
-  [{ kind: "new-device", inApp: false }, "Sign-in from a new device", " off in the app"],
-  [{ kind: "invitation", byEmail: true }, "Invitation to a workspace", " on by email"],
-  [
-    { kind: "role-changed", inApp: true, byEmail: false },
-    "Your role changed",
-    " on in the app and off by email",
-  ],
+  [{ kind: "new-device", inApp: false }, "new device", " off in the app"],
+  [{ kind: "invitation", byEmail: true }, "invitation", " on by email"],
+  [{ kind: "role-changed", inApp: true, byEmail: false }, "role changed", " on in the app and off by email"],
   // A newer node may send a kind that this version doesn't know.
-  [{ kind: "new-kind", inApp: false }, "new-kind", " off in the app"],
+  [{ kind: "new-kind", inApp: false }, "new kind", " off in the app"],
 ])("says how a notice was turned on or off: %j", (after, title, channels) => {
   const event = { action: "notice-setting.changed", before: null, after, device: null } as const;
   expect(describeAccountEvent(event)).toEqual(["Turned the notice ", { name: `“${title}”` }, channels]);

@@ -1,4 +1,3 @@
-import { isNoticeKind, noticeKindTitles } from "../../server/notice-kind-titles.ts";
 import type { SecurityEvent } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
 import type { Piece } from "../../ui/event-sentence.tsx";
@@ -74,12 +73,15 @@ export function describeAccountEvent({ action, before, after, device }: AccountE
 
 function describeNoticeSetting(after: AccountEvent["after"]): readonly Piece[] {
   const { kind, inApp, byEmail } = after ?? {};
-  const title = isNoticeKind(kind) ? noticeKindTitles[kind] : kind;
   const channels = [
     inApp !== undefined && `${inApp === true ? "on" : "off"} in the app`,
     byEmail !== undefined && `${byEmail === true ? "on" : "off"} by email`,
   ].filter((channel) => channel !== false);
-  return ["Turned the notice ", quote(title), ` ${channels.join(" and ")}`];
+  return [
+    "Turned the notice ",
+    quote(typeof kind === "string" ? kind.replaceAll("-", " ") : kind),
+    ` ${channels.join(" and ")}`,
+  ];
 }
 
 function describeFactor(factor: unknown): string {
