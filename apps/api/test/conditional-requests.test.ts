@@ -168,7 +168,7 @@ describe.each(resources)("%s", (kind) => {
 
 test("every PATCH and DELETE of a resource with an ETag supports If-Match", () => {
   const tagged = endpoints.filter(({ method, response }) => method === "GET" && "hasEtag" in response);
-  expect(tagged).toHaveLength(9);
+  expect(tagged).toHaveLength(10);
   const unsupported = endpoints.filter(
     ({ method, path, request }) =>
       method !== "GET" &&

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { decodeId, type IssuedKeyId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { expect } from "vitest";
@@ -21,6 +22,26 @@ type OpenCall = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<OpenReply>;
 
+/** How often {@link untilAnswered} sends a request. */
+const maxAttempts = 20;
+
+/**
+ * Sends a request again with the same `Idempotency-Key` while the server has too much to do, which is after a deadline, or is still
+ * processing it.
+ */
+export async function untilAnswered(
+  send: (headers: Readonly<Record<string, string>>) => Promise<OpenReply>,
+): Promise<OpenReply> {
+  const headers = { "Idempotency-Key": randomUUID() };
+  for (let attempt = 1; attempt < maxAttempts; attempt += 1) {
+    const reply = await send(headers);
+    const { issues } = (reply.body.error ?? {}) as { readonly issues?: unknown };
+    const isInProgress = reply.status === 409 && issues === undefined;
+    if (reply.status !== 503 && !isInProgress) return reply;
+  }
+  return await send(headers);
+}
+
 /** Creates keyspaces and keys through the open API. `getApp` is called for each request, because tests start the app later. */
 export function createIssuedKeyClient(getApp: () => TestApp) {
   const { send } = createOpenClient(getApp);
@@ -42,7 +63,7 @@ export function createIssuedKeyClient(getApp: () => TestApp) {
       { call }: Space,
       fields: object = {},
     ): Promise<{ id: string; secret: string; uuid: IssuedKeyId }> {
-      const { status, body } = await call(["POST", ""], fields);
+      const { status, body } = await untilAnswered((headers) => call(["POST", ""], fields, headers));
       expect([status, body.error]).toEqual([201, undefined]);
       const id = String(body.id);
       return { id, secret: String(body.key), uuid: decodeId("issuedKey", id) as IssuedKeyId }; // The API has just created it.
@@ -67,7 +88,9 @@ export function createIssuedKeyClient(getApp: () => TestApp) {
 
     /** Verifies a key once, as the owner of the team. */
     async verify({ team }: Space, secret: string): Promise<Readonly<Record<string, unknown>>> {
-      return (await send(team.owner.secret, ["POST", "/keys/verify"], { key: secret })).body;
+      const path = ["POST", "/keys/verify"] as const;
+      const reply = await untilAnswered((headers) => send(team.owner.secret, path, { key: secret }, headers));
+      return reply.body;
     },
   };
 }

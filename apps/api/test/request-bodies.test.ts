@@ -26,6 +26,7 @@ beforeAll(async () => {
     workspaceId: encodeId("workspace", workspaceId),
     invitationId: encodeId("invitation", createId("invitation")),
     webhookId: encodeId("webhook", createId("webhook")),
+    externalId: "acme",
     deliveryId: encodeId("delivery", createId("delivery")),
     keyspaceId: encodeId("keyspace", createId("keyspace")),
     issuedKeyId: encodeId("issuedKey", createId("issuedKey")),
