@@ -93,6 +93,8 @@ describe("a registration is rejected", () => {
   test.each([
     ["without user verification", { isVerified: false }],
     ["from another origin", { from: "https://evil.example" }],
+    ["from a frame", { frame: { crossOrigin: true } }],
+    ["from a frame of a known page", { frame: { crossOrigin: true, topOrigin: "https://evil.example" } }],
   ])("%s", async (_name, options) => {
     const { email } = await app.addUser();
     const { client } = await signIn(email);
@@ -160,6 +162,8 @@ describe("a sign-in with a passkey", () => {
   test.each([
     ["without user verification", { isVerified: false }],
     ["from another origin", { from: "https://evil.example" }],
+    ["from a frame", { frame: { crossOrigin: true } }],
+    ["from a frame of a known page", { frame: { crossOrigin: true, topOrigin: "https://evil.example" } }],
   ])("is rejected %s, and recorded", async (_name, options) => {
     const { passkey, client } = await addPasskeyUser();
     await expect(signInWith(passkey, options)).rejects.toMatchObject(rejected);
@@ -285,6 +289,19 @@ test("challenges are limited per network", async () => {
   await sql`truncate throttle_buckets`.execute(app.owner);
   expect(outcomes.at(-1)).toBe("TOO_MANY_REQUESTS");
   expect(outcomes.length).toBeGreaterThan(60);
+});
+
+test("at most 10 challenges for registrations are stored per user, and the newest ones work", async () => {
+  const { userId, email } = await app.addUser();
+  const { client } = await signIn(email);
+  const other = await signIn(email);
+  for (let call = 1; call <= 12; call += 1) await client.factors.startPasskey.mutate();
+  const newest = await client.factors.startPasskey.mutate();
+  for (let call = 1; call <= 9; call += 1) await other.client.factors.startPasskey.mutate();
+  const { rows } = await sql`select from verifications where value like ${`${userId} %`}`.execute(app.owner);
+  expect(rows).toHaveLength(10);
+  const response = createSoftwarePasskey(origin).register(newest);
+  await client.factors.addPasskey.mutate({ name: "Laptop", response });
 });
 
 test("an instance without passkey support rejects passkeys, and reports to the web app that it has none", async () => {
