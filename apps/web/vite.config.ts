@@ -22,7 +22,7 @@ const secretModules = /\/src\/ui\/(new-secret|overlap-(fields|values)|secret-dia
 /** What the forms of keyspaces and issued keys share. */
 const keyspaceFormModules =
   /features\/keyspaces\/(changed-fields|conflict-notice|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field)/;
-const chartModules = /\/src\/ui\/(\w+-chart|nice-ceiling|usage-(buckets|range-picker))\./;
+const chartModules = /\/src\/ui\/(\w+-chart|nice-ceiling|segmented-control|usage-(buckets|range-picker))\./;
 /** The filters of the two logs with events of several people. */
 const personFilterModules = /\/src\/ui\/(person-select|use-person-search)\./;
 /** Libraries that set up second factors. */
@@ -51,7 +51,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ip-range-lines|ownership-transfer|palette|passkeys|password-dialog|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands/.test(
+    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ip-range-lines|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands|verdict\.module/.test(
       path,
     ) &&
     ![
@@ -113,7 +113,10 @@ export default defineConfig({
               name: "key-page",
               test: /features\/api-keys\/(key-page|key-owner-link|use-key-|\w+-section|restrictions\/describe-restrictions)/,
             },
-            { name: "try-it", test: /features\/api-keys\/try-it\/(try-it|verdict)\./ },
+            {
+              name: "try-it",
+              test: /features\/api-keys\/try-it\/(try-it|verdict)\.|\/src\/ui\/verdict\.module\./,
+            },
             {
               name: "key-forms",
               test: /features\/api-keys\/(restrictions\/restriction|key-conflict)|\/src\/ui\/ip-range-lines\./,

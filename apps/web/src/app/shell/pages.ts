@@ -1,13 +1,13 @@
 import {
   IconBell,
   IconBuildings,
+  IconColumns,
   IconHeartbeat,
   IconHistory,
   IconKey,
   IconLayoutDashboard,
   IconSettings,
   IconShieldLock,
-  IconTags,
   IconUserCircle,
   IconUsers,
   IconWebhook,
@@ -37,7 +37,7 @@ export function workspacePages(slug: string, { hasAuditLog, hasWebhooks }: Works
   return [
     { label: "Overview", icon: IconLayoutDashboard, link: linkOptions({ to: "/w/$slug", params }) },
     { label: "API keys", icon: IconKey, link: linkOptions({ to: "/w/$slug/api-keys", params }) },
-    { label: "Keyspaces", icon: IconTags, link: linkOptions({ to: "/w/$slug/keyspaces", params }) },
+    { label: "Keyspaces", icon: IconColumns, link: linkOptions({ to: "/w/$slug/keyspaces", params }) },
     { label: "Members", icon: IconUsers, link: linkOptions({ to: "/w/$slug/members", params }) },
     ...(hasAuditLog ? [auditLog] : []),
     ...(hasWebhooks ? [webhooks] : []),
