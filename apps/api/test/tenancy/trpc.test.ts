@@ -1156,9 +1156,12 @@ const plans: Readonly<Record<string, Plan>> = {
       removed: {
         issued_keys: [{ id: tenant.issuedKeyId }],
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 1 }],
+        // The consumer has no key any more.
+        consumers: [{ external_id: tenant.externalId }],
       },
       added: {
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 0 }],
+        consumers: [{ external_id: tenant.externalId }],
         audit_events: [{ workspace_id: workspaceId, action: "issued-key.deleted", ...actorColumns(actor) }],
       },
     }),
