@@ -25,6 +25,8 @@ const keyspaceFormModules =
 const chartModules = /\/src\/ui\/(\w+-chart|nice-ceiling|segmented-control|usage-(buckets|range-picker))\./;
 /** The filters of the two logs with events of several people. */
 const personFilterModules = /\/src\/ui\/(person-select|use-person-search)\./;
+/** What the dialog that imports keys reads and shows files with. */
+const fileLibraries = /csv-parse|@mantine\/core\/.*\/(FileButton|FileInput|Progress)[./]/;
 /** Libraries that set up second factors. */
 const factorLibraries = /\/uqr\/|@simplewebauthn/;
 /** Libraries of the messages in a corner of the window, which load at the first key press or click. */
@@ -38,6 +40,7 @@ function isFirstLibrary(path: string): boolean {
   const others = [
     referenceLibraries,
     dialogLibraries,
+    fileLibraries,
     factorLibraries,
     toastLibraries,
     formLibraries,
@@ -51,7 +54,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ip-range-lines|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|secret-field|toast-list|uncopied-secrets|use-commands|verdict\.module/.test(
+    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|secret-field|save-file|toast-list|uncopied-secrets|use-commands|verdict\.module/.test(
       path,
     ) &&
     ![
