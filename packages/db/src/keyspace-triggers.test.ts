@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
-import { insertWorkspace } from "./workspaces.ts";
+import { deleteWorkspace, insertWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
 let scope: WorkspaceScope;
@@ -104,9 +104,7 @@ test("deleting a keyspace records it and increments its version as an owner", as
 test("deleting a workspace does the same for each of its keyspaces", async () => {
   const deleted = await addWorkspace();
   const ids = [await addKeyspace(deleted), await addKeyspace(deleted)];
-  await inWorkspace(database.db, deleted, (trx) =>
-    trx.deleteFrom("workspaces").where("id", "=", deleted.workspaceId).execute(),
-  );
+  await inWorkspace(database.db, deleted, (trx) => deleteWorkspace(trx, deleted, { memberIds: [] }));
   for (const id of ids)
     expect(await describeDeletion(id)).toEqual({ workspaceId: deleted.workspaceId, version: 1 });
 });

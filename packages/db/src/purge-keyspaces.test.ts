@@ -8,7 +8,7 @@ import { Purger } from "./purger.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
-import { insertWorkspace } from "./workspaces.ts";
+import { deleteWorkspace, insertWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -121,9 +121,7 @@ test("a step deletes at most its limit, and the record goes last", async () => {
 test("the keyspaces of a deleted workspace are purged too", async () => {
   const scope = await addWorkspace();
   const id = await addKeyspace(scope, 2);
-  await inWorkspace(database.db, scope, (trx) =>
-    trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute(),
-  );
+  await inWorkspace(database.db, scope, (trx) => deleteWorkspace(trx, scope, { memberIds: [] }));
   expect((await countRows(id)).slice(0, 5)).toEqual([2, 2, 2, 1, 1]);
   expect(await purge()).toEqual([]);
   expect((await countRows(id)).slice(0, 5)).toEqual([0, 0, 0, 0, 0]);

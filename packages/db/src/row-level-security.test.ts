@@ -158,6 +158,8 @@ test.each(tables)(
     await inWorkspace(database.db, tenant.scope, async (trx) => {
       const change = changes[table];
       if (change) await sql`update ${sql.table(table)} set ${sql.raw(change)}`.execute(trx);
+      // As `deleteWorkspace` does, because a cascade can't delete keyspaces.
+      if (table === "workspaces") await sql`delete from keyspaces`.execute(trx);
       await sql`delete from ${sql.table(table === "audit_events" ? "members" : table)}`.execute(trx);
       await sql`select 1`.execute(trx);
       throw new Rollback();

@@ -258,12 +258,18 @@ export async function deleteWorkspace(
   scope: WorkspaceScope,
   deletion: { readonly memberIds: readonly UserId[]; readonly versions?: Versions },
 ): Promise<boolean> {
-  const { numDeletedRows } = await trx
-    .deleteFrom("workspaces")
+  const isFound = await trx
+    .selectFrom("workspaces")
+    .select("id")
     .where("id", "=", scope.workspaceId)
     .where(isAtVersion(deletion.versions))
+    .forUpdate()
     .executeTakeFirst();
-  if (numDeletedRows === 0n) return false;
+  if (!isFound) return false;
+  // Before the workspace, because Postgres runs `on delete cascade` and its triggers as the owner of the table, whom forced
+  // row-level security keeps from recording the deleted keyspaces. The lock above keeps others from adding a keyspace.
+  await trx.deleteFrom("keyspaces").where("workspace_id", "=", scope.workspaceId).execute();
+  await trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute();
   await bumpOwnerVersions(trx, { userIds: deletion.memberIds, workspaceId: scope.workspaceId });
   await deleteServiceAccounts(trx, scope);
   return true;

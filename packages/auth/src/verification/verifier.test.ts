@@ -354,7 +354,10 @@ describe("a change applies to the next request on every node", () => {
     ],
     [
       "a workspace is deleted",
-      ({ workspaceId }) => execute(sql`delete from workspaces where id = ${workspaceId}`),
+      async ({ workspaceId }) => {
+        await execute(sql`delete from keyspaces where workspace_id = ${workspaceId}`);
+        await execute(sql`delete from workspaces where id = ${workspaceId}`);
+      },
       "NOT_FOUND",
     ],
     [
