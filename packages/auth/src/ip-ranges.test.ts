@@ -1,4 +1,6 @@
+import { BlockList } from "node:net";
 import { measureLeastCpuMs } from "@latchkey/db/testing/cpu-time";
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import { areContained, createIpMatcher, isIpRange } from "./ip-ranges.ts";
 
@@ -90,4 +92,60 @@ test("100 ranges are compared with 100 others in less time than a request may bl
   const inner = outer.toReversed();
   const leastMs = await measureLeastCpuMs(() => expect(areContained(outer, inner)).toBe(true));
   expect(leastMs).toBeLessThan(5);
+});
+
+const groups = fc.array(fc.constantFrom(0, 1, 0x7fff, 0xffff), { minLength: 8, maxLength: 8 });
+
+/** Addresses of which many are equal in their first bits, in every notation. */
+const ipv6 = fc.tuple(groups, fc.boolean(), fc.boolean(), fc.boolean()).map(([all, ...form]) => {
+  const [isMixed, isUpperCase, isShort] = form;
+  const [g, h] = all.slice(6) as [number, number]; // Eight groups.
+  const hex = all.map((group) => group.toString(16));
+  const mixed = [...hex.slice(0, 6), [g >> 8, g & 255, h >> 8, h & 255].join(".")];
+  const long = (isMixed ? mixed : hex).join(":");
+  // The first run of zeros, which may be at the start or at the end.
+  const text = isShort ? long.replace(/(?:^|:)0(?::0)+(?::|$)/, "::") : long;
+  return isUpperCase ? text.toUpperCase() : text;
+});
+const ipv4 = fc
+  .array(fc.constantFrom(0, 1, 127, 128, 255), { minLength: 4, maxLength: 4 })
+  .map((bytes) => bytes.join("."));
+
+test.each([
+  ["ipv4", ipv4, 32],
+  ["ipv6", ipv6, 128],
+] as const)("compares any %s address as Node's BlockList does", (family, anyAddress, maxPrefix) => {
+  const range = fc.tuple(anyAddress, fc.integer({ min: 0, max: maxPrefix }));
+  fc.assert(
+    fc.property(fc.array(range, { maxLength: 3 }), anyAddress, (ranges, address) => {
+      const list = new BlockList();
+      for (const [network, prefix] of ranges) list.addSubnet(network, prefix, family);
+      const texts = ranges.map((parts) => parts.join("/"));
+      expect(texts.every(isIpRange)).toBe(true);
+      expect(createIpMatcher(texts)(address)).toBe(list.check(address, family));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("an IPv4-mapped address is an IPv6 address", () => {
+  expect(createIpMatcher(["10.0.0.0/8"])("::ffff:10.0.0.1")).toBe(false);
+  expect(createIpMatcher(["::ffff:0:0/96"])("10.0.0.1")).toBe(false);
+  expect(createIpMatcher(["::ffff:10.0.0.0/104"])("::FFFF:a00:1")).toBe(true);
+});
+
+const manyRanges = Array.from({ length: 100 }, (_, index) => `2001:db8::${index.toString(16)}:a:b:c:0/112`);
+
+test("ranges are not parsed before they are compared with an address", async () => {
+  const leastMs = await measureLeastCpuMs(() => {
+    for (let key = 0; key < 1_000; key += 1) createIpMatcher(manyRanges);
+  });
+  expect(leastMs).toBeLessThan(20);
+});
+
+test("100 keys with 100 ranges each are compared with an address without blocking the event loop", async () => {
+  const leastMs = await measureLeastCpuMs(() => {
+    for (let key = 0; key < 100; key += 1) createIpMatcher(manyRanges)("2001:db9::1");
+  });
+  expect(leastMs).toBeLessThan(20);
 });
