@@ -16,27 +16,69 @@ import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 
-// Uses a key in every way that could leave a trace of it, and then searches for it.
+// Uses an API key and an issued key in every way that could leave a trace of them, and then searches for them.
 
 let instance: TestInstance;
 let node: ProductNode;
 let account: Account;
 let created: CreatedKey;
-/** The secret part of the key: everything after the first characters, which lists show. */
-let hidden: string;
+/** The secret parts of both keys: everything after the first characters, which lists show. */
+let hidden: readonly string[];
 
 beforeAll(async () => {
   instance = await createPreparedInstance({ LOG_LEVEL: "debug" });
   node = await instance.start();
   account = await signUp(node.baseUrl);
   created = await createKey(node.baseUrl, account, "canary");
-  hidden = created.key.slice(12);
+  const issued = await issueKey();
+  hidden = [created.key.slice(12), issued.slice(14)];
+  await useIssuedKeyEverywhere(issued);
   await useKeyEverywhere();
 });
 
 afterAll(async () => {
   await instance?.close();
 });
+
+async function send(
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
+  const response = await fetch(`${node.baseUrl}/open${path}`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${created.key}`, "Content-Type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as Record<string, unknown>; // The open API's format.
+}
+
+let keysPath: string;
+
+async function issueKey(): Promise<string> {
+  const workspace = await send("/workspaces", { name: "Canaries" });
+  const keyspaces = `/workspaces/${workspace.id}/keyspaces`;
+  const keyspace = await send(keyspaces, { name: "Production", prefix: "acme" });
+  keysPath = `${keyspaces}/${keyspace.id}/keys`;
+  const { key } = await send(keysPath, { name: "canary" });
+  if (typeof key !== "string") throw new Error("No key was issued.");
+  return key;
+}
+
+async function useIssuedKeyEverywhere(key: string): Promise<void> {
+  expect(await send("/keys/verify", { key })).toMatchObject({ code: "VALID" });
+  for (const body of [
+    { name: key },
+    { externalId: key },
+    { name: "x", meta: { key } },
+    { name: "x", permissions: [key] },
+  ])
+    expect(await send(keysPath, body)).toHaveProperty("error");
+  await send(keysPath, { name: "named" }, { "Idempotency-Key": key, "X-Request-Id": key });
+  await send(`/${key}?key=${key}`, { key }, { "User-Agent": key, Authorization: `Bearer ${key}` });
+  await callOpen(node.baseUrl, created.key, `${keysPath}/${key}?search=${key}`);
+  await callOpen(node.baseUrl, created.key, `${keysPath}?search=${key}`);
+}
 
 async function useKeyEverywhere(): Promise<void> {
   const { baseUrl } = node;
@@ -66,7 +108,7 @@ async function useKeyEverywhere(): Promise<void> {
     kind: "mutation",
     input: { email: account.email, password: key },
   });
-  expect((await instance.command(["key", "delete", key])).stdout).not.toContain(hidden);
+  expect((await instance.command(["key", "delete", key])).stdout).not.toContain(hidden[0]);
   // While Postgres is killed, the failing statements contain the key's digest and the search text.
   process.kill(await getPostmaster(instance.cluster), "SIGKILL");
   await Promise.all([
@@ -87,7 +129,7 @@ async function useKeyEverywhere(): Promise<void> {
   expect((await callOpen(baseUrl, key)).status).toBe(403);
 }
 
-test("no table contains it", async () => {
+test("no table contains them", async () => {
   const db = openDatabase(await connectionTo(instance.cluster), { applicationName: "test", role: "login" });
   try {
     const tables = await db.introspection.getTables();
@@ -104,7 +146,7 @@ test("no table contains it", async () => {
       if (name === "api_keys") expect(text).toContain(created.key.slice(0, 9));
       // The details are in JSON columns.
       if (name === "audit_events") expect(text).toContain("Ada Lovelace’s workspace");
-      expect(text, name).not.toContain(hidden);
+      for (const secret of hidden) expect(text, name).not.toContain(secret);
     }
   } finally {
     await db.destroy();
@@ -117,17 +159,20 @@ function toText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-test("the node's output doesn't contain it, with all logs enabled and in its errors", () => {
+test("the node's output doesn't contain them, with all logs enabled and in its errors", () => {
   expect(node.output()).toContain('"level":50');
-  expect(node.output()).not.toContain(hidden);
+  for (const secret of hidden) expect(node.output()).not.toContain(secret);
 });
 
-test("no file of the data directory contains it, including Postgres's log and write-ahead log", async () => {
+test("no file of the data directory contains them, including Postgres's log and write-ahead log", async () => {
   await node.stop();
   const files = await readdir(instance.dataDirectory, { recursive: true, withFileTypes: true });
   const paths = files.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
   expect(paths).toContain(join(instance.cluster, "postgres.log"));
   const traces: string[] = [];
-  for (const path of paths) if ((await readFile(path)).includes(hidden)) traces.push(path);
+  for (const path of paths) {
+    const content = await readFile(path);
+    if (hidden.some((secret) => content.includes(secret))) traces.push(path);
+  }
   expect(traces).toEqual([]);
 });

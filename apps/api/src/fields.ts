@@ -25,8 +25,8 @@ const printableLines = z
 // Whether a text has no visible character: only fillers, joiners, spaces and empty Braille cells.
 const isBlank = (text: string): boolean => /^[\p{Default_Ignorable_Code_Point}\s\u2800]+$/u.test(text);
 // Names and descriptions are copied to logs that can't be edited, and other members read them.
-const hasNoKey = (text: string): boolean => redactKeys(text) === text;
-const containsKey = customIssue("invalid_value", "Remove the API key. Other people can read this text.");
+export const hasNoKey = (text: string): boolean => redactKeys(text) === text;
+export const containsKey = customIssue("invalid_value", "Remove the key. Other people can read this text.");
 
 /** The part of the checks that a JSON Schema can express; the checks above are stricter. */
 export const noControlsPattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";

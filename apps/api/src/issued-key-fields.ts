@@ -1,6 +1,6 @@
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { instant, label, noControlsPattern, printable } from "./fields.ts";
+import { containsKey, hasNoKey, instant, label, noControlsPattern, printable } from "./fields.ts";
 import { customIssue } from "./issues.ts";
 import { keySettings } from "./key-fields.ts";
 
@@ -91,6 +91,7 @@ export const externalId = printable
   .min(1, "Enter an external ID.")
   .max(maxLength.externalId, `Use at most ${maxLength.externalId} characters.`)
   .refine((text) => text.trim() === text, customIssue("invalid_characters", "Remove the spaces around it."))
+  .refine(hasNoKey, containsKey)
   .meta({ pattern: noControlsPattern, example: "customer_42" });
 
 /** Data of the workspace's own. Postgres can't store U+0000 in JSON. Every body with incomplete characters is rejected. */
@@ -114,6 +115,7 @@ const meta = z
     (value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetaBytes,
     customIssue("too_long", `Use at most ${maxMetaBytes} bytes of JSON.`),
   )
+  .refine((value) => hasNoKey(JSON.stringify(value)), containsKey)
   .meta({
     description: `Data of your own, up to ${maxMetaBytes} bytes of JSON, which a verification returns. It is in no log.`,
     example: { plan: "pro" },

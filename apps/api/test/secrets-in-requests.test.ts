@@ -54,6 +54,51 @@ test("an Idempotency-Key that contains an API key works, and the API key isn't s
   for (const secret of [key.secret, other]) expect(stored).not.toContain(secret.slice(12));
 });
 
+describe("an issued key", () => {
+  const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${app.baseUrl}/open${path}`, {
+      method: "POST",
+      headers: { ...json, Authorization: `Bearer ${key.secret}`, ...headers },
+      body: JSON.stringify(body),
+    });
+    return { response, body: (await response.json()) as Record<string, unknown> };
+  };
+
+  async function issue() {
+    const keyspaces = `/workspaces/${(await createWorkspace({})).id}/keyspaces`;
+    const { id } = (await post(keyspaces, { name: "Production", prefix: "acme" })).body;
+    const keys = `${keyspaces}/${id}/keys`;
+    return { keys, secret: String((await post(keys, { name: "CI" })).body.key) };
+  }
+
+  test("isn't stored from a request ID or an Idempotency-Key", async () => {
+    const { keys, secret } = await issue();
+    const headers = { "X-Request-Id": secret, "Idempotency-Key": secret };
+    const { response, body } = await post(keys, { name: "other" }, headers);
+    expect([response.status, response.headers.get("x-request-id")]).toEqual([
+      201,
+      expect.not.stringContaining("acme"),
+    ]);
+    const again = await post(keys, { name: "other" }, headers);
+    expect(again.body.id).toBe(body.id);
+    expect(await readDatabase()).not.toContain(secret.slice(12));
+  });
+
+  test.each(["name", "externalId", "meta"])("is rejected in the field %s of another key", async (field) => {
+    const { keys, secret } = await issue();
+    for (const text of [secret, `for ${secret}.`]) {
+      const { response, body } = await post(keys, { [field]: field === "meta" ? { plan: text } : text });
+      expect([response.status, body.error]).toMatchObject([
+        400,
+        {
+          issues: [{ path: field, message: "Remove the key. Other people can read this text." }],
+        },
+      ]);
+    }
+    expect(await readDatabase()).not.toContain(secret.slice(12));
+  });
+});
+
 test("no table contains a secret that a creation, a rotation or its retry issued", async () => {
   const { id, secret } = await app.addKey();
   const rotate = async (): Promise<{ key: string }> => {
@@ -148,7 +193,7 @@ test.each([
         {
           path: member,
           code: "invalid_value",
-          message: "Remove the API key. Other people can read this text.",
+          message: "Remove the key. Other people can read this text.",
         },
       ],
     ]);

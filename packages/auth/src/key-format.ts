@@ -53,7 +53,12 @@ function createKey(prefix: string, randomness: (size: number) => Buffer): NewKey
  * keys of other systems are rejected without the database.
  */
 export function isWellFormedApiKey(token: string): boolean {
-  return apiKeyForm.test(token) && checksum(token.slice(0, -checksumLength)) === token.slice(-checksumLength);
+  return apiKeyForm.test(token) && hasValidChecksum(token);
+}
+
+/** Whether the last characters of a token are the checksum of those before, as in every API key and issued key. */
+export function hasValidChecksum(token: string): boolean {
+  return checksum(token.slice(0, -checksumLength)) === token.slice(-checksumLength);
 }
 
 /**

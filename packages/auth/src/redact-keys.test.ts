@@ -1,6 +1,6 @@
 import { measureLeastCpuMs } from "@latchkey/db/testing/cpu-time";
 import { expect, test } from "vitest";
-import { createApiKey } from "./key-format.ts";
+import { createApiKey, createIssuedKey } from "./key-format.ts";
 import { redactKeys } from "./redact-keys.ts";
 
 const { secret } = createApiKey();
@@ -30,9 +30,31 @@ test.each([
   expect(redactKeys(text)).toBe(redacted);
 });
 
+const issued = (prefix: string) => createIssuedKey(prefix).secret;
+const { secret: acme } = createIssuedKey("acme");
+
+test.each([
+  ["an issued key", issued("acme"), "acme_…"],
+  ["a prefix with underscores", issued("sk_live"), "sk_live_…"],
+  ["a prefix of underscores", issued("__"), "___…"],
+  ["the shortest prefix", issued("ab"), "ab_…"],
+  ["the longest prefix", issued("a".repeat(16)), `${"a".repeat(16)}_…`],
+  ["keys in a sentence", `Use ${issued("acme")}, not ${issued("beta")}.`, "Use acme_…, not beta_…."],
+  ["a key inside a word", `x${issued("acme")}y`, "xacme_…y"],
+  ["a key after another", issued("acme") + issued("acme"), "acme_…acme_…"],
+  ["an encoded issued key", encodeAgain(encodeAll(issued("acme"))), "acme_…"],
+  ["an API key with a typo", `${secret.slice(0, -1)}${secret.endsWith("0") ? "1" : "0"}`, "lk_…"],
+])("redacts %s of a keyspace", (_what, text, redacted) => {
+  expect(redactKeys(text)).toBe(redacted);
+});
+
 test.each([
   "",
   "lk_",
+  `Acme_${acme.slice(5)}`,
+  `acme_${"0".repeat(36)}`,
+  `x_${acme.slice(5)}`,
+  acme.slice(0, -1),
   "/open/a%2Fb%20c",
   "100%",
   "%zz%",
@@ -41,7 +63,14 @@ test.each([
 ])("does not change '%s'", (text) => expect(redactKeys(text)).toBe(text));
 
 test("takes linear time", async () => {
-  const texts = ["lk_".repeat(5_400), "%25".repeat(5_400), `${"%25".repeat(5_400)}6`, "lk_0".repeat(4_000)];
+  const forged = `acme_${"0".repeat(36)}`; // Has the form of a key, so that its checksum is computed.
+  const texts = [
+    ...[forged.repeat(400), "_".repeat(16_000), "a".repeat(16_000)],
+    "lk_".repeat(5_400),
+    "%25".repeat(5_400),
+    `${"%25".repeat(5_400)}6`,
+    "lk_0".repeat(4_000),
+  ];
   const leastMs = await measureLeastCpuMs(() => {
     for (const text of texts) redactKeys(text);
   });
