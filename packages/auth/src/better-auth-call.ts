@@ -21,17 +21,20 @@ export interface CallOrigin {
   readonly isCurrent?: CredentialCheck;
 }
 
-/** Whether the credential that opened a session still exists. The user is locked. */
+/** Whether the credential with which a user signs in still exists. The user must be locked. */
 export type CredentialCheck = (trx: Trx) => Promise<boolean>;
 
 /** The password is correct, and the sign-in needs a second factor. No session was opened. */
 export class SecondFactorRequiredError extends Error {
   override readonly name = "SecondFactorRequiredError";
   readonly userId: UserId;
+  /** Whether the password, or what was checked instead of it, can still sign the user in. */
+  readonly isCurrent: CredentialCheck;
 
-  constructor(userId: UserId) {
+  constructor(userId: UserId, isCurrent: CredentialCheck) {
     super("The sign-in needs a second factor.");
     this.userId = userId;
+    this.isCurrent = isCurrent;
   }
 }
 
@@ -85,9 +88,16 @@ export function rememberVerifiedHash(hash: string): void {
  */
 export async function isCredentialCurrent(trx: Trx, userId: UserId): Promise<boolean> {
   const call = currentCall.getStore();
-  if (call?.verifiedHash !== undefined && (await findPasswordHash(trx, userId)) !== call.verifiedHash)
-    return false;
-  return (await call?.origin.isCurrent?.(trx)) ?? true;
+  return call === undefined || (await isCurrentIn(call, trx, userId));
+}
+
+async function isCurrentIn(
+  { verifiedHash, origin }: BetterAuthCall,
+  trx: Trx,
+  userId: UserId,
+): Promise<boolean> {
+  if (verifiedHash !== undefined && (await findPasswordHash(trx, userId)) !== verifiedHash) return false;
+  return (await origin.isCurrent?.(trx)) ?? true;
 }
 
 /** Rejects the current call, because it needs a second factor. For better-auth's hooks. */
@@ -122,8 +132,9 @@ export async function callBetterAuth<Result>(
     if (context.cause) throw context.cause;
     return result;
   } catch (error) {
-    if (context.userWithoutFactor !== undefined)
-      throw new SecondFactorRequiredError(context.userWithoutFactor);
+    const { userWithoutFactor: userId } = context;
+    if (userId !== undefined)
+      throw new SecondFactorRequiredError(userId, (trx) => isCurrentIn(context, trx, userId));
     // The user was deleted after the password was checked, so the session refers to a missing row.
     if (isForeignKeyViolation(error)) throw wrongCredentials(error);
     if (!(error instanceof APIError)) throw error;

@@ -34,7 +34,7 @@ export interface FoundSession extends OpenSession {
 /** The result of a correct password. */
 export type PasswordSignIn =
   | { readonly kind: "opened"; readonly session: OpenSession }
-  | { readonly kind: "second-factor-required"; readonly userId: UserId };
+  | ({ readonly kind: "second-factor-required" } & Pick<SecondFactorRequiredError, "userId" | "isCurrent">);
 
 /** A request with or without a session. */
 export interface SessionRequest {
@@ -113,7 +113,8 @@ export function createSessions(options: SessionsOptions): Sessions {
         return { kind: "opened", session };
       } catch (error) {
         if (!(error instanceof SecondFactorRequiredError)) throw error;
-        return { kind: "second-factor-required", userId: error.userId };
+        const { userId, isCurrent } = error;
+        return { kind: "second-factor-required", userId, isCurrent };
       }
     },
     async open(userId, { headers, ...origin }) {

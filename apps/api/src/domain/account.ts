@@ -14,6 +14,7 @@ import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { requireStrongPassword } from "./accounts.ts";
 import { checkCode } from "./factor-codes.ts";
+import { endPendingSignIns } from "./pending-sign-in.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Services } from "./services.ts";
 import { consumeSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
@@ -87,7 +88,8 @@ export async function changePassword(
 /** Ends other sessions, password reset links, and pending sign-ins. */
 async function endOtherAccess(trx: Trx, userId: UserId, sessionId: SessionId): Promise<void> {
   await endSessions(trx, userId, { except: sessionId });
-  for (const purpose of ["password-reset", "emailed-password-reset", "second-factor"] as const)
+  await endPendingSignIns(trx, userId);
+  for (const purpose of ["password-reset", "emailed-password-reset"] as const)
     await deleteVerifications(trx, { purpose, subject: userId });
 }
 
@@ -181,6 +183,7 @@ export async function endOtherSessions(trx: Trx, edit: AccountEdit): Promise<num
   const { userId, sessionId, origin } = edit;
   await lockAccount(trx, edit);
   const count = await endSessions(trx, userId, { except: sessionId });
+  await endPendingSignIns(trx, userId);
   if (count > 0)
     await appendSecurityEvent(trx, origin, { userId, action: "session.ended", after: { count } });
   return count;
@@ -191,5 +194,6 @@ export async function signOutEverywhere(trx: Trx, edit: AccountEdit): Promise<vo
   const { userId, origin } = edit;
   await lockAccount(trx, edit);
   const count = await endSessions(trx, userId, "all");
+  await endPendingSignIns(trx, userId);
   await appendSecurityEvent(trx, origin, { userId, action: "session.signed-out", after: { count } });
 }

@@ -25,6 +25,7 @@ import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
 import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { lockWithOperators, requireOtherOperator } from "./operators.ts";
+import { endPendingSignIns } from "./pending-sign-in.ts";
 import { defaultQuotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addVerificationJob } from "./verification-job.ts";
@@ -156,8 +157,10 @@ async function disableIfOwnershipUnchanged(trx: Trx, id: UserId, origin: Origin)
   await requireOtherOperator(trx, id);
   const owned = await listOwnedWorkspaces(await enterAsUser(trx, id), id);
   if (!new Set(owned).isSubsetOf(new Set(checked))) return false;
-  if (await disableUser(trx, id))
+  if (await disableUser(trx, id)) {
+    await endPendingSignIns(trx, id);
     await appendInstanceEvent(trx, origin, { action: "user.disabled", userId: id });
+  }
   return true;
 }
 
@@ -196,6 +199,7 @@ export async function enableAccount(trx: Trx, id: UserId, origin: Origin): Promi
 export async function endAccountSessions(trx: Trx, id: UserId, origin: Origin): Promise<number> {
   await lockWithOperators(trx, [id], origin);
   const count = await endSessions(trx, id, "all");
+  await endPendingSignIns(trx, id);
   if (count > 0)
     await appendSecurityEvent(trx, origin, { userId: id, action: "session.ended", after: { count } });
   return count;

@@ -19,6 +19,7 @@ import { type AccountEdit, lockAccount, missingCode } from "./account.ts";
 import { checkCode } from "./factor-codes.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidResponse, requireOpenid } from "./openid-provider.ts";
+import { endPendingSignIns } from "./pending-sign-in.ts";
 import { removeAllIdentities } from "./remove-identities.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Services } from "./services.ts";
@@ -108,6 +109,7 @@ export async function unlinkIdentity(
   if (!(await deleteIdentity(trx, userId, issuer))) {
     throw new AppError("NOT_FOUND", { message: `Your account is not linked to ${name}.` });
   }
+  await endPendingSignIns(trx, userId); // The identity may have started one.
   await appendSecurityEvent(trx, origin, { userId, action: "identity.unlinked", before: { provider: name } });
 }
 

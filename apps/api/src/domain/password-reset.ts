@@ -22,6 +22,7 @@ import { getAccount, requireStrongPassword, type UserReference } from "./account
 import { markVerified } from "./email-verification.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { lockWithOperators } from "./operators.ts";
+import { endPendingSignIns } from "./pending-sign-in.ts";
 import { removeUnverifiedAccess } from "./remove-unverified-access.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Services } from "./services.ts";
@@ -190,7 +191,8 @@ export async function resetPassword(
     await lockUsers(trx, [user.id]);
     if (!(await consumeVerification(trx, name))) throw expired();
     const provesEmail = await isUnverifiedMailbox(trx, user.id, token);
-    for (const outdated of [purpose, emailedPurpose, "second-factor"] as const)
+    await endPendingSignIns(trx, user.id);
+    for (const outdated of [purpose, emailedPurpose] as const)
       await deleteVerifications(trx, { purpose: outdated, subject: user.id });
     await setPasswordHash(trx, user.id, hash);
     await endSessions(trx, user.id, "all");

@@ -1,9 +1,17 @@
 import { createHash } from "node:crypto";
+import type { CredentialCheck } from "@latchkey/auth/better-auth-call";
 import { createCookieValue } from "@latchkey/auth/own-cookie";
+import { wrongCredentials } from "@latchkey/auth/wrong-credentials";
 import type { UserId } from "@latchkey/db/ids";
+import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { getUser, type User } from "@latchkey/db/users";
-import { consumeVerification, findVerification, insertVerification } from "@latchkey/db/verifications";
+import { findUser, getUser, type User } from "@latchkey/db/users";
+import {
+  consumeVerification,
+  deleteVerifications,
+  findVerification,
+  insertVerification,
+} from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 
 const purpose = "second-factor";
@@ -17,12 +25,30 @@ export interface PendingSignIn {
   readonly token: string;
 }
 
-/** Records that someone entered the password of a user who has a second factor. */
-export async function createPendingSignIn(db: Db, userId: UserId): Promise<PendingSignIn> {
-  const token = createCookieValue();
-  const options = { subject: userId, lifetimeSeconds: pendingSignInSeconds };
-  await db.transaction().execute((trx) => insertVerification(trx, nameOf(token), options));
+/**
+ * Records that someone entered the password of a user who has a second factor. The lock waits for a transaction that
+ * replaces the password, which ends the pending sign-ins that it sees.
+ * @param checked.isCurrent whether the password, or what was checked instead of it, can still sign the user in.
+ * @throws {AppError} UNAUTHORIZED if it can't, or the user was disabled or deleted since.
+ */
+export async function createPendingSignIn(
+  db: Db,
+  { userId, isCurrent }: { readonly userId: UserId; readonly isCurrent: CredentialCheck },
+): Promise<PendingSignIn> {
+  const token = await db.transaction().execute(async (trx) => {
+    await lockUsers(trx, [userId]);
+    const user = await findUser(trx, userId);
+    if (!user || user.isDisabled || !(await isCurrent(trx))) throw wrongCredentials();
+    return await insertPending(trx, userId);
+  });
   return { token };
+}
+
+/** Returns the token of a new pending sign-in. */
+async function insertPending(trx: Trx, userId: UserId): Promise<string> {
+  const token = createCookieValue();
+  await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds: pendingSignInSeconds });
+  return token;
 }
 
 /** Finds the user of a pending sign-in. @throws {AppError} UNAUTHORIZED if it has expired or was completed. */
@@ -32,9 +58,29 @@ export async function findPendingUser(db: Db, token: string | undefined): Promis
   return await getUser(db, subject as UserId); // The value of this purpose is a user's ID.
 }
 
-/** Completes a pending sign-in, once. @throws {AppError} UNAUTHORIZED if it has expired or was completed. */
-export async function completePendingSignIn(trx: Trx, token: string | undefined): Promise<void> {
+/**
+ * Completes a pending sign-in, once, in the transaction that uses up the second factor. The user must be locked. The session
+ * is opened only after this transaction, so a change of the password between the two must still prevent it: the completed
+ * sign-in is replaced by another one, whose token only the caller knows and which such a change deletes.
+ * @returns whether the session may be opened, to be called once, with the user locked.
+ * @throws {AppError} UNAUTHORIZED if it has expired or was completed.
+ */
+export async function completePendingSignIn(
+  trx: Trx,
+  userId: UserId,
+  token: string | undefined,
+): Promise<CredentialCheck> {
   if (token === undefined || !(await consumeVerification(trx, nameOf(token)))) throw expired();
+  const proved = nameOf(await insertPending(trx, userId));
+  return (laterTrx) => consumeVerification(laterTrx, proved);
+}
+
+/**
+ * Ends the pending sign-ins of a locked user. Call it wherever sessions end because the user, or someone for them, must
+ * sign in again.
+ */
+export async function endPendingSignIns(trx: Trx, userId: UserId): Promise<void> {
+  await deleteVerifications(trx, { purpose, subject: userId });
 }
 
 function nameOf(token: string) {

@@ -17,11 +17,11 @@ import {
 } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions, recordSecondFactor } from "@latchkey/db/sessions";
-import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
 import { getAccount, type UserReference } from "./accounts.ts";
 import { wrongCode } from "./factor-codes.ts";
+import { endPendingSignIns } from "./pending-sign-in.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Services } from "./services.ts";
 
@@ -110,7 +110,7 @@ export async function disableTotp(trx: Trx, edit: AccountEdit): Promise<void> {
 export async function completeRemoval(trx: Trx, { userId, sessionId }: AccountEdit): Promise<void> {
   if (!(await hasSecondFactor(trx, userId))) await replaceRecoveryCodes(trx, userId, []);
   await endSessions(trx, userId, { except: sessionId });
-  await deleteVerifications(trx, { purpose: "second-factor", subject: userId });
+  await endPendingSignIns(trx, userId);
 }
 
 /**
@@ -152,7 +152,7 @@ export async function resetSecondFactors(db: Db, user: UserReference, origin: Or
     await lockUsers(trx, [userId]);
     await deleteSecondFactors(trx, userId);
     await endSessions(trx, userId, "all");
-    await deleteVerifications(trx, { purpose: "second-factor", subject: userId });
+    await endPendingSignIns(trx, userId);
     await appendSecurityEvent(trx, origin, { userId, action: "second-factors.reset" });
   });
   return userId;

@@ -1,3 +1,4 @@
+import type { CredentialCheck } from "@latchkey/auth/better-auth-call";
 import type { Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { checkCode } from "./factor-codes.ts";
@@ -24,8 +25,12 @@ export async function signInWithCode(
     code,
     transact: (work) => db.transaction().execute(work),
   } satisfies Parameters<typeof checkCode>[1];
-  const factor = await checkCode(services, check, visitor, (trx) => completePendingSignIn(trx, token));
-  const isCurrent = (trx: Trx) => hasSecondFactor(trx, user.id);
+  let isProved: CredentialCheck | undefined;
+  const factor = await checkCode(services, check, visitor, async (trx) => {
+    isProved = await completePendingSignIn(trx, user.id, token);
+  });
+  const isCurrent = async (trx: Trx) =>
+    (await isProved?.(trx)) === true && (await hasSecondFactor(trx, user.id));
   const session = await sessions.open(user.id, { ...visitor, hasSecondFactor: true, isCurrent });
   return await completeSignIn(services, session, { visitor, kind: "signed-in", factor });
 }

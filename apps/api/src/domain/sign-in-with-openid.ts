@@ -65,7 +65,7 @@ export async function signInWithOpenid(
     return { kind: "signed-in", session: completed, isNewAccount };
   } catch (error) {
     if (!(error instanceof SecondFactorRequiredError)) throw error;
-    const pending = await createPendingSignIn(db, userId);
+    const pending = await createPendingSignIn(db, error);
     const factors = await findFactorKinds(db, userId);
     return { kind: "second-factor-required", pending, factors, isNewAccount };
   }

@@ -65,7 +65,7 @@ export async function signIn(
   await attempt.refund();
   if (result.kind === "second-factor-required") {
     const { kind, userId } = result;
-    const pending = await createPendingSignIn(services.db, userId);
+    const pending = await createPendingSignIn(services.db, result);
     return { kind, pending, factors: await findFactorKinds(services.db, userId) };
   }
   const session = await completeSignIn(services, result.session, { visitor, kind: "signed-in" }).catch(
