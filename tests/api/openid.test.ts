@@ -294,6 +294,56 @@ test("linking and unlinking an identity require recent authentication", async ()
   expect(await countIdentities()).toBe(0);
 });
 
+/** Links an identity with the account of a session. */
+async function link(session: string, subject: string): Promise<Answer> {
+  const call = { path: "account.startOpenid", kind: "mutation", input: { use: "link" } } as const;
+  const { data, cookie } = await callProcedure(baseUrl, { ...call, cookie: session });
+  const { url } = data as { url: string }; // The router's type for this procedure.
+  const input = Object.fromEntries((await passProvider(url, subject)).searchParams);
+  const cookies = `${session}; ${cookie}`;
+  return await callProcedure(baseUrl, {
+    path: "account.linkOpenid",
+    kind: "mutation",
+    input,
+    cookie: cookies,
+  });
+}
+
+test("unlinking an identity ends the sessions and the pending sign-ins that it opened", async () => {
+  const account = await signUp(baseUrl, "victim@example.com");
+  const call = (path: string, input: unknown = {}, cookie = account.cookie) =>
+    callProcedure(baseUrl, { path, kind: "mutation", input, cookie });
+  expect(await link(account.cookie, "stolen")).toMatchObject({ status: 200 });
+  const opened = { ...account, cookie: readSession(await enterWithCookies("stolen")) };
+  expect(await findSignedIn(baseUrl, opened)).toBe(account.email);
+  expect(await call("account.unlinkOpenid")).toMatchObject({ status: 200 });
+  expect(await findSignedIn(baseUrl, opened)).toBeUndefined();
+  expect(await findSignedIn(baseUrl, account)).toBe(account.email);
+
+  expect(await link(account.cookie, "stolen")).toMatchObject({ status: 200 });
+  const { secret } = (await call("factors.createTotp")).data as { secret: string }; // The router's type.
+  const codeIn = (steps: number) => new TOTP({ secret }).generate({ timestamp: Date.now() + steps * 30_000 });
+  expect(await call("factors.enableTotp", { code: codeIn(-1) })).toMatchObject({ status: 200 });
+  const pending = (await enterWithCookies("stolen")).headers.getSetCookie();
+  const cookies = pending.map((cookie) => cookie.split(";")[0]).join("; ");
+  expect(await call("account.unlinkOpenid")).toMatchObject({ status: 200 });
+  expect(await call("session.enterCode", { code: codeIn(0) }, cookies)).toMatchObject({
+    code: "UNAUTHORIZED",
+  });
+});
+
+test("user unlink-identity ends all sessions of the user", async () => {
+  provider.setClaims("mixed-up", { email: "mixed-up@example.com", isEmailVerified: true });
+  const opened = {
+    email: "mixed-up@example.com",
+    password: "",
+    cookie: readSession(await enterWithCookies("mixed-up")),
+  };
+  expect(await findSignedIn(baseUrl, opened)).toBe(opened.email);
+  expect(await instance.command(["user", "unlink-identity", opened.email])).toMatchObject({ status: 0 });
+  expect(await findSignedIn(baseUrl, opened)).toBeUndefined();
+});
+
 test("a sign-in with an older session at the provider doesn't allow sensitive changes", async () => {
   provider.setClaims("returning", { email: "returning@example.com", isEmailVerified: true });
   const jar = new Map<string, string>();

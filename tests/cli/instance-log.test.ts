@@ -89,16 +89,16 @@ const steps: readonly Step[] = [
   { command: "user reset-link", args: () => [grace], actions: ["password.reset-link-created"] },
   { command: "user reset-factors", args: () => [grace], actions: ["second-factors.reset"] },
   {
-    command: "user unlink-identity",
-    args: () => [ada.email],
-    actions: ["identity.unlinked"],
-    event: () => ({ user: { email: ada.email }, before: { provider: "id.example.com" } }),
-  },
-  {
     command: "user end-sessions",
     args: () => [ada.email],
     actions: ["session.ended"],
     event: () => ({ user: { email: ada.email }, after: { count: 1 } }),
+  },
+  {
+    command: "user unlink-identity",
+    args: () => [ada.email],
+    actions: ["identity.unlinked"],
+    event: () => ({ user: { email: ada.email }, before: { provider: "id.example.com" } }),
   },
   { command: "user disable", args: () => [grace], actions: ["user.disabled"] },
   { command: "user enable", args: () => [grace], actions: ["user.enabled"] },

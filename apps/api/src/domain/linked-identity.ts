@@ -12,7 +12,7 @@ import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
-import { recordAuthentication } from "@latchkey/db/sessions";
+import { endSessions, recordAuthentication } from "@latchkey/db/sessions";
 import { findPasswordHash } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount, missingCode } from "./account.ts";
@@ -89,7 +89,8 @@ export async function linkIdentity(
 }
 
 /**
- * Unlinks the identity of the signed-in user. Rejected for a user without a password, who could no longer sign in; a
+ * Unlinks the identity of the signed-in user, and ends their other sessions and pending sign-ins, which someone else with the
+ * identity may have opened. Rejected for a user without a password, who could no longer sign in; a
  * passkey isn't enough, because it can be lost.
  * @throws {AppError} CONFLICT without a password; NOT_FOUND without an identity; FORBIDDEN without recent authentication.
  */
@@ -109,18 +110,20 @@ export async function unlinkIdentity(
   if (!(await deleteIdentity(trx, userId, issuer))) {
     throw new AppError("NOT_FOUND", { message: `Your account is not linked to ${name}.` });
   }
-  await endPendingSignIns(trx, userId); // The identity may have started one.
+  await endSessions(trx, userId, { except: edit.sessionId });
+  await endPendingSignIns(trx, userId);
   await appendSecurityEvent(trx, origin, { userId, action: "identity.unlinked", before: { provider: name } });
 }
 
 /**
- * Unlinks a user from all identities, for the operator, even if the user then can't sign in without a password reset link.
+ * Unlinks a user from all identities and ends all of their sessions, for the operator, even if the user then can't sign in without a password reset link.
  * @throws {AppError} NOT_FOUND without an identity.
  */
 export async function unlinkIdentities(trx: Trx, userId: UserId, origin: Origin): Promise<void> {
   await lockUsers(trx, [userId]);
   if ((await removeAllIdentities(trx, userId, origin)) === 0)
     throw new AppError("NOT_FOUND", { message: "The account is not linked to an identity." });
+  await endSessions(trx, userId, "all");
 }
 
 /**

@@ -5,7 +5,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endPendingSignIns } from "./pending-sign-in.ts";
 
-/** Unlinks all identities of a locked user, with an event each. Returns how many there were. */
+/** Unlinks all identities of a locked user, with an event each, and ends pending sign-ins. Returns how many there were. */
 export async function removeAllIdentities(trx: Trx, userId: UserId, origin: Origin): Promise<number> {
   const identities = await deleteAllIdentities(trx, userId);
   await endPendingSignIns(trx, userId);

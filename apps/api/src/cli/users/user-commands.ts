@@ -40,7 +40,9 @@ export function addUserCommands(program: Command, createAction: CreateAction): v
     .action(createAction(async () => (await import("./list-security-events.ts")).listSecurityEventsTask));
   user
     .command("unlink-identity <user>")
-    .description("unlink a user from the OpenID provider; sessions, password and API keys keep working")
+    .description(
+      "unlink a user from the OpenID provider and end their sessions; the password and API keys keep working",
+    )
     .action(createAction(async () => (await import("./unlink-identity.ts")).unlinkIdentityTask));
   user
     .command("email <user>")

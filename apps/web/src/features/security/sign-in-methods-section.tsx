@@ -31,7 +31,8 @@ export function SignInMethodsSection(): ReactElement | null {
       onSuccess: async () => {
         await queryClient.invalidateQueries({ queryKey: trpc.account.signInMethods.queryKey() });
         await queryClient.invalidateQueries({ queryKey: trpc.securityLog.pathKey() });
-        notifications.show({ message: "The identity was unlinked." });
+        await queryClient.invalidateQueries({ queryKey: trpc.account.sessions.queryKey() });
+        notifications.show({ message: "The identity was unlinked. Your other sessions have ended." });
       },
       onError: showFailure,
     }),
