@@ -332,6 +332,19 @@ test("unlinking an identity ends the sessions and the pending sign-ins that it o
   });
 });
 
+test.each([
+  ["Grace@Example.com", "grace@example.com"],
+  [`${"a".repeat(50_000)}@example.com`, null],
+  ["no email address", null],
+])("a linked identity is stored with its email address if it is valid", async (email, stored) => {
+  const account = await signUp(baseUrl, `linker-${email.length}@example.com`);
+  const subject = `linker-${email.length}`;
+  provider.setClaims(subject, { email, isEmailVerified: false });
+  expect(await link(account.cookie, subject)).toMatchObject({ status: 200 });
+  const { rows } = await database.query("select email from identities where subject = $1", [subject]);
+  expect(rows).toEqual([{ email: stored }]);
+});
+
 test("user unlink-identity ends all sessions of the user", async () => {
   provider.setClaims("mixed-up", { email: "mixed-up@example.com", isEmailVerified: true });
   const opened = {

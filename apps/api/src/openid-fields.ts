@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { ReadEmail } from "./domain/linked-identity.ts";
 import type { OpenidClaims } from "./domain/openid-provider.ts";
 import type { ReadPerson } from "./domain/sign-in-with-openid.ts";
 import { email, personName } from "./fields.ts";
@@ -12,6 +13,9 @@ export const openidResponse = {
   state: z.string().min(1).max(128),
   iss: z.string().max(maxIssuerLength).optional(),
 };
+
+/** The email address of the provider, if it would be valid in a form; otherwise null. */
+export const readEmail: ReadEmail = (claims) => email.safeParse(claims.email).data ?? null;
 
 /** Checks the email address and the name of the provider as those of a form. */
 export const readPerson: ReadPerson = (claims: OpenidClaims) => {

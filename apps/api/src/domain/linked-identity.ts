@@ -18,7 +18,7 @@ import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount, missingCode } from "./account.ts";
 import { checkCode } from "./factor-codes.ts";
 import { completeOpenid } from "./openid-attempts.ts";
-import { type OpenidResponse, requireOpenid } from "./openid-provider.ts";
+import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-provider.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
 import { removeAllIdentities } from "./remove-identities.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
@@ -36,6 +36,9 @@ interface SignedIn {
   readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
   readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
 }
+
+/** Reads the email address of the claims, and validates it like form input; null without a valid one. */
+export type ReadEmail = (claims: OpenidClaims) => string | null;
 
 interface Attempt {
   readonly token: string | undefined;
@@ -68,7 +71,7 @@ export async function findSignInMethods(
 export async function linkIdentity(
   services: OpenidServices,
   { edit, read, transact }: SignedIn,
-  attempt: Attempt,
+  attempt: Attempt & { readonly readEmail: ReadEmail },
   visitor: Visitor,
 ): Promise<void> {
   const { userId, sessionId, origin } = edit;
@@ -78,7 +81,7 @@ export async function linkIdentity(
   const claims = await completeOpenid({ ...services, read, transact }, use, attempt, visitor);
   await transact(async (trx) => {
     await lockAccount(trx, edit);
-    if (!(await insertIdentity(trx, userId, { ...claims, email: claims.email ?? null }))) {
+    if (!(await insertIdentity(trx, userId, { ...claims, email: attempt.readEmail(claims) }))) {
       const isOwn = (await findIdentityUser(trx, claims)) === userId;
       if (isOwn) return;
       const message = `Can’t link this identity at ${name}. Either another account uses it, or your account is linked to another identity; unlink the other identity first.`;

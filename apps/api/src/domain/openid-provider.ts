@@ -23,8 +23,9 @@ export interface OpenidResponse {
 /** What the provider says about the person who signed in there. */
 export interface OpenidClaims {
   readonly issuer: string;
+  /** 1 to 255 printable ASCII characters. */
   readonly subject: string;
-  /** As the provider wrote it; undefined if it shares none. */
+  /** As the provider wrote it, of any length and content; undefined if it shares none. */
   readonly email: string | undefined;
   readonly isEmailVerified: boolean;
   readonly name: string | undefined;
@@ -159,12 +160,29 @@ async function exchange(
   const profile = hasProfile ? claims : await client.fetchUserInfo(config, tokens.access_token, claims.sub);
   return {
     issuer: claims.iss,
-    subject: claims.sub,
+    subject: readSubject(claims.sub),
     email: typeof profile.email === "string" ? profile.email : undefined,
     isEmailVerified: profile.email_verified === true,
     name: typeof profile.name === "string" ? profile.name : undefined,
-    authenticatedAt: claims.auth_time === undefined ? undefined : new Date(claims.auth_time * 1_000),
+    authenticatedAt: readAuthTime(claims.auth_time),
   };
+}
+
+/**
+ * Subjects are compared byte by byte and stored. Others than the specification allows are rejected: Postgres can't store
+ * U+0000, and two lone surrogates would be stored as the same character.
+ * @see https://openid.net/specs/openid-connect-core-1_0.html#IDToken
+ */
+function readSubject(subject: string): string {
+  if (/^[\x20-\x7E]{1,255}$/.test(subject)) return subject;
+  throw new OpenidError("The subject of the ID token is not 1 to 255 printable ASCII characters.");
+}
+
+function readAuthTime(seconds: number | undefined): Date | undefined {
+  if (seconds === undefined) return undefined;
+  const time = new Date(seconds * 1_000);
+  if (Number.isNaN(time.getTime())) throw new OpenidError("The auth_time of the ID token is not a time.");
+  return time;
 }
 
 /**

@@ -27,7 +27,7 @@ import { startOpenid } from "../domain/openid-attempts.ts";
 import { confirmWithPasskey, startPasskeyConfirmation } from "../domain/passkeys.ts";
 import { requireRecentAuthentication } from "../domain/require-recent-authentication.ts";
 import { email, factorCode, linkToken, newPassword, personName, sessionId } from "../fields.ts";
-import { openidResponse } from "../openid-fields.ts";
+import { openidResponse, readEmail } from "../openid-fields.ts";
 import { authenticationResponse } from "../passkey-fields.ts";
 import { presentListedSession } from "../presenters/session.ts";
 import { accountProcedure } from "./account-procedure.ts";
@@ -178,7 +178,7 @@ export const accountRouter = createRouter({
 
   /** Links the identity at the OpenID provider, which can then be used to sign in. */
   linkOpenid: accountProcedure.input(z.strictObject(openidResponse)).mutation(async ({ ctx, input }) => {
-    const attempt = { token: readOpenidToken(ctx), response: input };
+    const attempt = { token: readOpenidToken(ctx), response: input, readEmail };
     await linkIdentity(ctx.services, ctx, attempt, visitorOf(ctx));
     setOpenidCookie(ctx, undefined);
     return null;
