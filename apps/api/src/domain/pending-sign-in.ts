@@ -25,37 +25,51 @@ export interface PendingSignIn {
   readonly token: string;
 }
 
+/** What was checked before the second factor. */
+interface FirstFactor {
+  readonly userId: UserId;
+  /** Whether the password, or what was checked instead of it, can still sign the user in. The user must be locked. */
+  readonly isCurrent: CredentialCheck;
+  /** When an identity provider authenticated the user; undefined if the session counts from the second factor on. */
+  readonly authenticatedAt?: Date | undefined;
+}
+
 /**
  * Records that someone entered the password of a user who has a second factor. The lock waits for a transaction that
  * replaces the password, which ends the pending sign-ins that it sees.
- * @param checked.isCurrent whether the password, or what was checked instead of it, can still sign the user in.
  * @throws {AppError} UNAUTHORIZED if it can't, or the user was disabled or deleted since.
  */
 export async function createPendingSignIn(
   db: Db,
-  { userId, isCurrent }: { readonly userId: UserId; readonly isCurrent: CredentialCheck },
+  { userId, isCurrent, authenticatedAt }: FirstFactor,
 ): Promise<PendingSignIn> {
   const token = await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     const user = await findUser(trx, userId);
     if (!user || user.isDisabled || !(await isCurrent(trx))) throw wrongCredentials();
-    return await insertPending(trx, userId);
+    // `deleteVerifications` finds it by the ID of the user.
+    return await insertPending(trx, authenticatedAt ? `${userId} ${authenticatedAt.toISOString()}` : userId);
   });
   return { token };
 }
 
 /** Returns the token of a new pending sign-in. */
-async function insertPending(trx: Trx, userId: UserId): Promise<string> {
+async function insertPending(trx: Trx, subject: string): Promise<string> {
   const token = createCookieValue();
-  await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds: pendingSignInSeconds });
+  await insertVerification(trx, nameOf(token), { subject, lifetimeSeconds: pendingSignInSeconds });
   return token;
 }
 
-/** Finds the user of a pending sign-in. @throws {AppError} UNAUTHORIZED if it has expired or was completed. */
-export async function findPendingUser(db: Db, token: string | undefined): Promise<User> {
+/** Finds a pending sign-in. @throws {AppError} UNAUTHORIZED if it has expired or was completed. */
+export async function findPendingSignIn(
+  db: Db,
+  token: string | undefined,
+): Promise<{ readonly user: User } & Pick<FirstFactor, "authenticatedAt">> {
   const subject = token === undefined ? undefined : await findVerification(db, nameOf(token));
   if (subject === undefined) throw expired();
-  return await getUser(db, subject as UserId); // The value of this purpose is a user's ID.
+  const [userId, time] = subject.split(" ");
+  const user = await getUser(db, userId as UserId); // The value of this purpose starts with a user's ID.
+  return { user, authenticatedAt: time === undefined ? undefined : new Date(time) };
 }
 
 /**

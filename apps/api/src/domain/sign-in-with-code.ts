@@ -2,13 +2,14 @@ import type { CredentialCheck } from "@latchkey/auth/better-auth-call";
 import type { Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { checkCode } from "./factor-codes.ts";
-import { completePendingSignIn, findPendingUser } from "./pending-sign-in.ts";
+import { completePendingSignIn, findPendingSignIn } from "./pending-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
 import type { Visitor } from "./sign-in-attempts.ts";
 
 /**
- * Completes a pending sign-in with a code of the second factor, once. A wrong code leaves the sign-in pending.
+ * Completes a pending sign-in with a code of the second factor, once. A wrong code leaves the sign-in pending. A code alone
+ * doesn't make an earlier authentication at an identity provider recent.
  * @param token from the cookie.
  * @throws {AppError} UNAUTHORIZED if the sign-in has expired or was completed, or the user was disabled; as
  *   {@link checkCode}.
@@ -19,7 +20,7 @@ export async function signInWithCode(
   visitor: Visitor,
 ): Promise<DeviceSession> {
   const { db, sessions } = services;
-  const user = await findPendingUser(db, token);
+  const { user, authenticatedAt } = await findPendingSignIn(db, token);
   const check = {
     user,
     code,
@@ -31,6 +32,7 @@ export async function signInWithCode(
   });
   const isCurrent = async (trx: Trx) =>
     (await isProved?.(trx)) === true && (await hasSecondFactor(trx, user.id));
-  const session = await sessions.open(user.id, { ...visitor, hasSecondFactor: true, isCurrent });
+  const options = { hasSecondFactor: true, authenticatedAt, isCurrent };
+  const session = await sessions.open(user.id, { ...visitor, ...options });
   return await completeSignIn(services, session, { visitor, kind: "signed-in", factor });
 }

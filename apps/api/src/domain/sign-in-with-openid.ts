@@ -54,10 +54,10 @@ export async function signInWithOpenid(
   } satisfies Parameters<typeof completeOpenid>[0];
   const person = attempt.readPerson(await completeOpenid(access, { kind: "sign-in" }, attempt, visitor));
   const { userId, isNewAccount } = await findOrCreateUser(services, person, attempt.invitation, visitor);
+  // The provider may have authenticated the person hours ago. At an unlocked browser, signing out and in again must not
+  // allow sensitive changes. A new account has nothing to protect yet.
+  const authenticatedAt = isNewAccount ? undefined : person.authenticatedAt;
   try {
-    // The provider may have authenticated the person hours ago. At an unlocked browser, signing out and in again must not
-    // allow sensitive changes. A new account has nothing to protect yet.
-    const authenticatedAt = isNewAccount ? undefined : person.authenticatedAt;
     const isCurrent = async (trx: Trx) => (await findIdentityUser(trx, person)) === userId;
     const session = await sessions.open(userId, { ...visitor, authenticatedAt, isCurrent });
     const kind = isNewAccount ? "signed-up" : "signed-in";
@@ -65,7 +65,7 @@ export async function signInWithOpenid(
     return { kind: "signed-in", session: completed, isNewAccount };
   } catch (error) {
     if (!(error instanceof SecondFactorRequiredError)) throw error;
-    const pending = await createPendingSignIn(db, error);
+    const pending = await createPendingSignIn(db, { userId, isCurrent: error.isCurrent, authenticatedAt });
     const factors = await findFactorKinds(db, userId);
     return { kind: "second-factor-required", pending, factors, isNewAccount };
   }

@@ -11,7 +11,7 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { getUser } from "@latchkey/db/users";
 import { createChallenge } from "./passkey-challenges.ts";
 import { checkPasskey, rejectedPasskey, requireRelyingParty, type UsedPasskey } from "./passkeys.ts";
-import { findPendingUser } from "./pending-sign-in.ts";
+import { findPendingSignIn } from "./pending-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
 import { consumeChallengeAttempt, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
@@ -31,8 +31,8 @@ export async function startPasskeySignIn(
   const relyingParty = requireRelyingParty(services);
   await consumeChallengeAttempt(services, visitor);
   const { db } = services;
-  const user = second.isSecondFactor ? await findPendingUser(db, second.pending) : undefined;
-  const allowed = user ? await listPasskeyCredentials(db, user.id) : [];
+  const pending = second.isSecondFactor ? await findPendingSignIn(db, second.pending) : undefined;
+  const allowed = pending ? await listPasskeyCredentials(db, pending.user.id) : [];
   const token = createCookieValue();
   const challenge = await db
     .transaction()
