@@ -247,6 +247,8 @@ describe("rejects", () => {
       { credits: { remaining: 1, refill: { ...refill, day: null } } },
       "credits.refill.day",
     ],
+    ["a member __proto__", { meta: JSON.parse('{"__proto__": {"plan": "pro"}}') }, "meta.__proto__"],
+    ["a nested __proto__", { meta: { plan: JSON.parse('{"__proto__": 1}') } }, "meta.plan.__proto__"],
     ["an expiry in the past", { expiresAt: "2020-01-01T00:00:00Z" }, "expiresAt"],
     ["an invalid IP range", { ipRanges: ["192.0.2.0/33"] }, "ipRanges.0"],
     ["no IP range", { ipRanges: [] }, "ipRanges"],

@@ -26,7 +26,7 @@ export function rejectLargeBody({ req }: Context): void {
  * Reads a JSON object; an empty body counts as an empty object.
  * @throws {AppError} UNSUPPORTED_MEDIA_TYPE unless it is `application/json` in UTF-8, PAYLOAD_TOO_LARGE above {@link
  *   maxBodyBytes}, BAD_REQUEST when it isn't UTF-8, JSON or an object, is nested deeper than {@link maxDepth}, has a
- *   field twice, or has a string that isn't Unicode.
+ *   field twice or named `__proto__`, or has a string that isn't Unicode.
  */
 export async function readJsonBody(ctx: Context): Promise<object> {
   const { charset } = ctx.request;
@@ -91,7 +91,8 @@ function parseObject(text: string): object {
  * Rejects JSON that programs interpret differently. If an object has a field twice, some parsers keep the first and
  * others the last, so that a proxy could check another value than the one that Latchkey uses. A lone surrogate isn't a
  * character, and is replaced when it is stored as UTF-8. `JSON.parse` has already accepted the text, so it is strict
- * JSON. Also limits the nesting.
+ * JSON. Also limits the nesting, and rejects fields named `__proto__`, which JavaScript can take for the prototype: zod
+ * drops them silently from objects with any fields.
  * @see https://www.rfc-editor.org/rfc/rfc8259#section-4 and https://www.rfc-editor.org/rfc/rfc8259#section-8.2
  */
 function requireUnambiguous(text: string): void {
@@ -113,6 +114,8 @@ function requireUnambiguous(text: string): void {
       const names = openObjects.at(-1);
       if (names?.has(name))
         throw badRequest("The body has a duplicate field", duplicateMember([...enclosing(), name]));
+      if (name === "__proto__")
+        throw badRequest("The body has a forbidden field", forbiddenMember([...enclosing(), name]));
       if (!name.isWellFormed()) throw invalidUnicode([...enclosing(), name]);
       names?.add(name);
     },
@@ -124,6 +127,10 @@ function requireUnambiguous(text: string): void {
 
 function duplicateMember(path: JSONPath): Issue {
   return { path: path.join("."), code: "duplicate_member", message: "Duplicate field" };
+}
+
+function forbiddenMember(path: JSONPath): Issue {
+  return { path: path.join("."), code: "unknown_member", message: "Unknown field" };
 }
 
 function invalidUnicode(path: JSONPath): AppError {

@@ -12,7 +12,7 @@ import { requestOriginOf } from "../domain/sign-in-attempts.ts";
 import { signInRequired } from "../domain/sign-in-required.ts";
 import { translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
-import { findNul } from "../find-nul.ts";
+import { findForbidden } from "../find-forbidden.ts";
 import type { ExplainRequest, Explanation, TriedRequest } from "../http/explain-request.ts";
 import { describeIssues, toIssues } from "../issues.ts";
 
@@ -91,13 +91,14 @@ const translateFailures = trpc.middleware(async ({ next }) => {
 export const createRouter = trpc.router;
 
 /**
- * Rejects U+0000 anywhere in an input, which Postgres can't store: a statement that contains it fails.
+ * Rejects U+0000 anywhere in an input, because a statement that contains it fails, and members named `__proto__`, which
+ * JavaScript can take for the prototype.
  * @throws {AppError} BAD_REQUEST
  */
-function requireNoNul(input: unknown): void {
-  const path = findNul(input);
+function requireNothingForbidden(input: unknown): void {
+  const path = findForbidden(input);
   if (path === undefined) return;
-  const message = "Remove the invisible characters.";
+  const message = "Remove the invisible characters, and fields named __proto__.";
   throw new AppError("BAD_REQUEST", { issues: [{ path, code: "invalid_characters", message }] });
 }
 
@@ -106,7 +107,7 @@ export const publicProcedure = trpc.procedure.use(translateFailures);
 
 /** Needs no session and has an input. */
 export const publicInputProcedure = publicProcedure.use(async ({ next, getRawInput }) => {
-  requireNoNul(await getRawInput());
+  requireNothingForbidden(await getRawInput());
   return await next();
 });
 
@@ -130,7 +131,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   const session = await ctx.services.sessions.find(ctx);
   if (!session) throw signInRequired();
   ctx.setCookies(session.cookies);
-  requireNoNul(input);
+  requireNothingForbidden(input);
   const { user, id: sessionId, isRecentlyAuthenticated, hasSecondFactor } = session;
   const read = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> => readAs(ctx, user.id, work);
   /** Runs a transaction within the user's limit of concurrent changes. */

@@ -1,15 +1,15 @@
 /**
- * Finds U+0000 in a JSON value. Returns the path of the string, or of the object with the member name, joined with
- * dots; undefined if there is none. Doesn't recurse, so that no nesting is too deep.
+ * Finds U+0000, or a member named `__proto__`, in a JSON value. Returns the path of the string, or of the object with the
+ * member name, joined with dots; undefined if there is none. Doesn't recurse, so that no nesting is too deep.
  */
-export function findNul(json: unknown): string | undefined {
+export function findForbidden(json: unknown): string | undefined {
   const pending: { readonly path: string; readonly value: unknown }[] = [{ path: "", value: json }];
   for (let next = pending.pop(); next; next = pending.pop()) {
     const { path, value } = next;
     if (typeof value === "string" && value.includes("\0")) return path;
     if (typeof value !== "object" || value === null) continue;
     for (const [name, member] of Object.entries(value)) {
-      if (name.includes("\0")) return path;
+      if (name.includes("\0") || name === "__proto__") return path;
       pending.push({ path: path === "" ? name : `${path}.${name}`, value: member });
     }
   }
