@@ -40,7 +40,7 @@ export function exportMount({
   return async (ctx, next) => {
     if (ctx.path !== mount) return await next();
     if (ctx.method !== "POST") throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "POST" } });
-    requireSameOrigin(ctx.method, ctx.headers);
+    requireSameOrigin(ctx.method, ctx.headers, services.baseUrl);
     if (ctx.request.type !== "application/json") throw new AppError("UNSUPPORTED_MEDIA_TYPE");
     const raw = await readJsonBody(ctx);
     const address = clientAddress(ctx.req, services.isTrustedProxy) ?? null;

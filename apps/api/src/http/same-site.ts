@@ -8,18 +8,22 @@ import { AppError } from "@latchkey/errors";
  * either header. A client that sends neither isn't a browser, so no page can make it send its cookies.
  * `same-site` is rejected too: other ports of this host and other hosts of this domain are other origins.
  *
+ * The scheme of the origin must be that of `baseUrl`, because the node doesn't know with which one a proxy was called, and the
+ * host and port that of the request, because several can be valid (docs/decisions/0018).
  * @throws {AppError} FORBIDDEN
  */
-export function requireSameOrigin(method: string, headers: IncomingHttpHeaders): void {
+export function requireSameOrigin(method: string, headers: IncomingHttpHeaders, baseUrl: string): void {
   if (method === "GET" || method === "HEAD") return;
   const site = headers["sec-fetch-site"];
   const isSameOrigin =
     site === undefined
-      ? headers.origin === undefined || originHost(headers.origin) === headers.host
+      ? headers.origin === undefined || headers.origin === ownOrigin(headers.host, baseUrl)
       : site === "same-origin" || site === "none";
   if (!isSameOrigin) throw new AppError("FORBIDDEN", { message: "The request came from another site" });
 }
 
-function originHost(origin: string): string | undefined {
-  return URL.canParse(origin) ? new URL(origin).host : undefined;
+/** The origin that a page of the web app has; a default port is left out. Undefined if `host` isn't valid. */
+function ownOrigin(host: string | undefined, baseUrl: string): string | undefined {
+  const url = `${new URL(baseUrl).protocol}//${host}`;
+  return host !== undefined && URL.canParse(url) ? new URL(url).origin : undefined;
 }

@@ -62,7 +62,7 @@ export function trpcMount({
   const changes = createChangeSemaphore(Math.max(1, services.changeConnections - 1));
   return async (ctx, next) => {
     if (!ctx.path.startsWith(mount)) return await next();
-    requireSameOrigin(ctx.method, ctx.headers);
+    requireSameOrigin(ctx.method, ctx.headers, services.baseUrl);
     // tRPC also accepts forms, which a page of another site can send without a CORS preflight.
     if (ctx.method === "POST" && ctx.request.type !== "application/json") {
       throw new AppError("UNSUPPORTED_MEDIA_TYPE");
