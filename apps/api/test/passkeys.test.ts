@@ -93,6 +93,8 @@ describe("a registration is rejected", () => {
   test.each([
     ["without user verification", { isVerified: false }],
     ["from another origin", { from: "https://evil.example" }],
+    ["from a frame", { frame: { crossOrigin: true } }],
+    ["from a frame of a known page", { frame: { crossOrigin: true, topOrigin: "https://evil.example" } }],
   ])("%s", async (_name, options) => {
     const { email } = await app.addUser();
     const { client } = await signIn(email);
@@ -160,6 +162,8 @@ describe("a sign-in with a passkey", () => {
   test.each([
     ["without user verification", { isVerified: false }],
     ["from another origin", { from: "https://evil.example" }],
+    ["from a frame", { frame: { crossOrigin: true } }],
+    ["from a frame of a known page", { frame: { crossOrigin: true, topOrigin: "https://evil.example" } }],
   ])("is rejected %s, and recorded", async (_name, options) => {
     const { passkey, client } = await addPasskeyUser();
     await expect(signInWith(passkey, options)).rejects.toMatchObject(rejected);

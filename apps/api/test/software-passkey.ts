@@ -5,14 +5,24 @@ interface Options {
   readonly challenge: string;
 }
 
+/** How a response comes about. */
+interface Circumstances {
+  /** Whether the authenticator has verified the user; true by default. */
+  readonly isVerified?: boolean;
+  /** The origin of the page. */
+  readonly from?: string;
+  /** What the browser says about the pages around a frame. */
+  readonly frame?: { readonly crossOrigin?: boolean; readonly topOrigin?: string };
+}
+
 /** A passkey in memory, which answers challenges as an authenticator and a browser do together. */
 export function createSoftwarePasskey(origin: string, rpId = "localhost") {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const credentialId = randomBytes(16);
   let signCount = 0;
   const id = credentialId.toString("base64url");
-  const clientData = (type: string, challenge: string, from: string) =>
-    Buffer.from(JSON.stringify({ type, challenge, origin: from, crossOrigin: false }));
+  const clientData = (type: string, challenge: string, { from = origin, frame = {} }: Circumstances) =>
+    Buffer.from(JSON.stringify({ type, challenge, origin: from, crossOrigin: false, ...frame }));
   const header = (flags: number) => {
     signCount += 1;
     const count = Buffer.alloc(4);
@@ -27,7 +37,7 @@ export function createSoftwarePasskey(origin: string, rpId = "localhost") {
       signCount = count;
     },
     /** The response to the options of a registration. */
-    register({ challenge }: Options, { isVerified = true, from = origin } = {}) {
+    register({ challenge }: Options, { isVerified = true, ...page }: Circumstances = {}) {
       const length = Buffer.alloc(2);
       length.writeUInt16BE(credentialId.length);
       const authData = Buffer.concat([
@@ -42,15 +52,15 @@ export function createSoftwarePasskey(origin: string, rpId = "localhost") {
         rawId: id,
         type: "public-key" as const,
         response: {
-          clientDataJSON: clientData("webauthn.create", challenge, from).toString("base64url"),
+          clientDataJSON: clientData("webauthn.create", challenge, page).toString("base64url"),
           attestationObject: encodeAttestation(authData).toString("base64url"),
           transports: ["internal"],
         },
       };
     },
     /** The response to the options of an authentication. */
-    authenticate({ challenge }: Options, { isVerified = true, from = origin } = {}) {
-      const data = clientData("webauthn.get", challenge, from);
+    authenticate({ challenge }: Options, { isVerified = true, ...page }: Circumstances = {}) {
+      const data = clientData("webauthn.get", challenge, page);
       const authenticatorData = header(0x01 | (isVerified ? 0x04 : 0));
       const signed = Buffer.concat([authenticatorData, createHash("sha256").update(data).digest()]);
       return {

@@ -70,7 +70,7 @@ export async function verifyRegistration(
     requireUserVerification: true,
   }).catch(() => undefined);
   challengeUse.rethrow();
-  if (!result?.verified) return undefined;
+  if (!result?.verified || isFramed(response.response)) return undefined;
   const { id, publicKey, counter } = result.registrationInfo.credential;
   const { transports = [] } = response.response;
   return { credentialId: id, publicKey: Buffer.from(publicKey), signCount: counter, transports };
@@ -121,7 +121,19 @@ export async function verifyAuthentication(
     },
   }).catch(() => undefined);
   challengeUse.rethrow();
-  return result?.verified ? result.authenticationInfo.newCounter : undefined;
+  return result?.verified && !isFramed(response.response) ? result.authenticationInfo.newCounter : undefined;
+}
+
+/**
+ * Whether the response was created in a frame of a page of another origin, where the app is never shown. The library checks only
+ * part of this, and only in authentications.
+ * @param verified whose client data is valid JSON.
+ * @see https://www.w3.org/TR/webauthn-3/#sctn-validating-origin
+ */
+function isFramed(verified: { readonly clientDataJSON: string }): boolean {
+  const data: unknown = JSON.parse(Buffer.from(verified.clientDataJSON, "base64url").toString());
+  const { crossOrigin, topOrigin } = data as { crossOrigin?: unknown; topOrigin?: unknown }; // An object: verified.
+  return crossOrigin === true || topOrigin !== undefined;
 }
 
 function describe({ credentialId, transports }: CredentialDescription) {
