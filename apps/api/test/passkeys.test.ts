@@ -291,6 +291,19 @@ test("challenges are limited per network", async () => {
   expect(outcomes.length).toBeGreaterThan(60);
 });
 
+test("at most 10 challenges for registrations are stored per user, and the newest ones work", async () => {
+  const { userId, email } = await app.addUser();
+  const { client } = await signIn(email);
+  const other = await signIn(email);
+  for (let call = 1; call <= 12; call += 1) await client.factors.startPasskey.mutate();
+  const newest = await client.factors.startPasskey.mutate();
+  for (let call = 1; call <= 9; call += 1) await other.client.factors.startPasskey.mutate();
+  const { rows } = await sql`select from verifications where value like ${`${userId} %`}`.execute(app.owner);
+  expect(rows).toHaveLength(10);
+  const response = createSoftwarePasskey(origin).register(newest);
+  await client.factors.addPasskey.mutate({ name: "Laptop", response });
+});
+
 test("an instance without passkey support rejects passkeys, and reports to the web app that it has none", async () => {
   const plain = await startTestApp({ publicUrl: "http://192.0.2.1:4000" });
   try {

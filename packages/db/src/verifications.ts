@@ -68,6 +68,30 @@ export async function consumeVerification(trx: Trx, name: VerificationName): Pro
   return numDeletedRows > 0n;
 }
 
+/** Deletes the tokens of a purpose about a subject, except the newest ones. */
+export async function deleteOlderVerifications(
+  trx: Trx,
+  {
+    purpose,
+    subject,
+    keptCount,
+  }: { readonly purpose: VerificationPurpose; readonly subject: string; readonly keptCount: number },
+): Promise<void> {
+  await trx
+    .deleteFrom("verifications")
+    .where("id", "in", (eb) =>
+      eb
+        .selectFrom("verifications")
+        .select("id")
+        .where("value", "=", subject)
+        .where("identifier", "like", `${purpose}:%`)
+        .orderBy("expires_at", "desc")
+        .orderBy("id")
+        .offset(keptCount),
+    )
+    .execute();
+}
+
 /** Deletes all tokens of a purpose about a subject, which may be followed by a space and details. */
 export async function deleteVerifications(
   trx: Trx,

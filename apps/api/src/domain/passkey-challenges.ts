@@ -1,9 +1,17 @@
 import { createHash, randomBytes } from "node:crypto";
+import type { UserId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
-import { consumeVerification, insertVerification } from "@latchkey/db/verifications";
+import {
+  consumeVerification,
+  deleteOlderVerifications,
+  insertVerification,
+} from "@latchkey/db/verifications";
 
 /** How long a challenge is valid, in seconds: as long as a browser waits for the user. */
 export const challengeSeconds = 300;
+
+/** How many challenges are stored per user and use. More than one, because the user may have several tabs and devices. */
+const maxChallenges = 10;
 
 /** What a challenge is for. A response to it is accepted for nothing else. */
 export interface ChallengeContext {
@@ -12,12 +20,22 @@ export interface ChallengeContext {
   readonly binding: string;
 }
 
-/** Creates and stores a challenge of 256 random bits. */
-export async function createChallenge(trx: Trx, context: ChallengeContext): Promise<Buffer> {
+/**
+ * Creates and stores a challenge of 256 random bits.
+ * @param userId who is signed in, so that only the user's newest {@link maxChallenges} are kept; null for a sign-in, which
+ *   is throttled per network.
+ */
+export async function createChallenge(
+  trx: Trx,
+  context: ChallengeContext,
+  userId: UserId | null,
+): Promise<Buffer> {
   const challenge = randomBytes(32);
   const name = nameOf(context, challenge.toString("base64url"));
-  const options = { subject: context.use, lifetimeSeconds: challengeSeconds };
-  await insertVerification(trx, name, options);
+  const subject = userId === null ? context.use : `${userId} ${context.use}`;
+  await insertVerification(trx, name, { subject, lifetimeSeconds: challengeSeconds });
+  if (userId !== null)
+    await deleteOlderVerifications(trx, { purpose: name.purpose, subject, keptCount: maxChallenges });
   return challenge;
 }
 

@@ -60,7 +60,7 @@ export async function startPasskeyRegistration(
   const existing = await read((reader) => listPasskeyCredentials(reader, user.id));
   requireRoom(existing.length);
   const context: ChallengeContext = { use: "registration", binding: sessionId };
-  const challenge = await transact((trx) => createChallenge(trx, context));
+  const challenge = await transact((trx) => createChallenge(trx, context, user.id));
   const handle = Buffer.from(user.id.replaceAll("-", ""), "hex");
   return await createRegistrationOptions(relyingParty, { ...user, handle }, { challenge, existing });
 }
@@ -146,7 +146,7 @@ export async function startPasskeyConfirmation(
   const allowed = await read((reader) => listPasskeyCredentials(reader, user.id));
   if (allowed.length === 0) throw new AppError("CONFLICT", { message: "You have no passkey." });
   const context: ChallengeContext = { use: "confirmation", binding: sessionId };
-  const challenge = await transact((trx) => createChallenge(trx, context));
+  const challenge = await transact((trx) => createChallenge(trx, context, user.id));
   return await createAuthenticationOptions(relyingParty, { challenge, allowed });
 }
 

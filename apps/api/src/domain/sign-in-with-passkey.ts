@@ -36,7 +36,7 @@ export async function startPasskeySignIn(
   const token = createCookieValue();
   const challenge = await db
     .transaction()
-    .execute((trx) => createChallenge(trx, { use: "sign-in", binding: token }));
+    .execute((trx) => createChallenge(trx, { use: "sign-in", binding: token }, null));
   return { options: await createAuthenticationOptions(relyingParty, { challenge, allowed }), token };
 }
 
