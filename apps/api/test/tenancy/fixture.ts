@@ -127,7 +127,8 @@ export async function prepareFixture(app: TestApp): Promise<TenantFixture> {
 export async function createFixture({ services: { db }, owner }: TestApp): Promise<TenantFixture> {
   // Most rows belong to a workspace or a user, and are deleted with it.
   const others = ["former_users", "verifications", "instance_events", "issued_keys", "consumers"] as const;
-  for (const table of ["workspaces", "users", ...others] as const) await owner.deleteFrom(table).execute();
+  for (const table of ["keyspaces", "workspaces", "users", ...others] as const)
+    await owner.deleteFrom(table).execute();
   const suffix = crypto.randomUUID().slice(0, 8);
   return await db
     .transaction()

@@ -412,7 +412,9 @@ const plans: Readonly<Record<string, Plan>> = {
   "factors.disableTotp": {},
   "factors.createRecoveryCodes": {},
   "factors.startPasskey": {
-    effect: () => ({ added: { verifications: [{ value: "registration" }] } }),
+    effect: (_fixture, actor) => ({
+      added: { verifications: [{ value: `${actor?.userId} registration` }] },
+    }),
     shows: () => ['"userVerification":"required"'],
   },
   "factors.addPasskey": {
