@@ -34,6 +34,7 @@ import * as keyspaces from "./migrations/0034-keyspaces.ts";
 import * as verification from "./migrations/0035-verification.ts";
 import * as slowWebhooks from "./migrations/0036-slow-webhooks.ts";
 import * as verificationRecords from "./migrations/0038-verification-records.ts";
+import * as keyspaceUsage from "./migrations/0042-keyspace-usage.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -84,4 +85,5 @@ export const migrations: Migrations = {
   "0035-verification": verification,
   "0036-slow-webhooks": slowWebhooks,
   "0038-verification-records": verificationRecords,
+  "0042-keyspace-usage": keyspaceUsage,
 };

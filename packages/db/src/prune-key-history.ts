@@ -15,12 +15,12 @@ export interface PruneStep {
 }
 
 /**
- * Performs one step of pruning. Deletes the oldest hours, of keys and of workspaces, and the oldest days. Of the next
- * keys, deletes addresses and rejected requests that are too old, or all of them if the key was purged or deleted long
- * ago. Skips rows that a node is writing, because they are found in another order than they are written in, and waiting
- * for them could deadlock.
+ * Performs one step of pruning. Deletes the oldest hours, of API keys, workspaces and keyspaces, the oldest days, and the
+ * oldest rejected verifications. Of the next API keys, deletes addresses and rejected requests that are too old, or all of
+ * them if the key was purged or deleted long ago. Skips rows that a node is writing, because they are found in another order
+ * than they are written in, and waiting for them could deadlock.
  * @param db a connection in the admission role.
- * @returns the number of deleted hours and days, and the last key visited, undefined after the last key of all. While
+ * @returns the number of rows that were deleted by time, and the last key visited, undefined after the last key of all. While
  * another node prunes, changes nothing and returns 0 and `after`.
  */
 export async function pruneKeyHistory(
@@ -48,6 +48,10 @@ export async function pruneKeyHistory(
 const oldestFirst = [
   { table: "workspace_usage_hours", time: "hour" },
   { table: "workspace_key_days", time: "day" },
+  { table: "keyspace_usage_hours", time: "hour" },
+  { table: "keyspace_usage_days", time: "day" },
+  { table: "keyspace_tag_hours", time: "hour" },
+  { table: "issued_key_rejections", time: "occurred_at" },
 ] as const satisfies readonly { readonly table: keyof Database; readonly time: string }[];
 
 /**

@@ -21,11 +21,15 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     key_addresses: "select",
     key_networks: "select, delete, update (is_reviewed)",
     issued_key_counts: "select, insert, update (key_count), delete",
+    issued_key_rejections: "select",
     issued_keys: allRows,
     key_counters:
       "select, insert, update (credits, credits_refilled_at, has_unused_secret, version, window_ends_at, windows)",
     key_refusals: "select",
     key_usage_hours: "select",
+    keyspace_tag_hours: "select",
+    keyspace_usage_days: "select",
+    keyspace_usage_hours: "select",
     keyspaces: allRows,
     known_devices: allRows,
     members: allRows,
@@ -60,6 +64,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     audit_events: "select (workspace_id)",
     consumers: "select (external_id, id, keyspace_id, limits)",
     deleted_keyspaces: "select",
+    issued_key_rejections: allRows,
     issued_keys: "select",
     idempotency_records:
       "insert (answer, key, method, path, request_hash, status, user_id), select (answer, created_at, key, method, path, request_hash, status, user_id), update (answer, created_at, request_hash, status)",
@@ -69,6 +74,9 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     key_networks: allRows,
     key_refusals: allRows,
     key_usage_hours: allRows,
+    keyspace_tag_hours: allRows,
+    keyspace_usage_days: allRows,
+    keyspace_usage_hours: allRows,
     keyspaces: "select (disabled_at, id, workspace_id)",
     members: "select (created_at, role, user_id, workspace_id)",
     migrations: "select (name)",
@@ -123,8 +131,12 @@ export const policies: readonly PolicyRule[] = [
     "deleted_keyspaces",
     "invitations",
     "issued_key_counts",
+    "issued_key_rejections",
     "issued_keys",
     "key_usage_hours",
+    "keyspace_tag_hours",
+    "keyspace_usage_days",
+    "keyspace_usage_hours",
     "keyspaces",
     "members",
     "ownership_transfers",
@@ -274,7 +286,14 @@ export const policies: readonly PolicyRule[] = [
       using: "(workspace_id = named_workspace())",
     } as const;
   }),
-  ...["workspace_key_days", "workspace_usage_hours"].flatMap((table): PolicyRule[] => [
+  ...[
+    "issued_key_rejections",
+    "keyspace_tag_hours",
+    "keyspace_usage_days",
+    "keyspace_usage_hours",
+    "workspace_key_days",
+    "workspace_usage_hours",
+  ].flatMap((table): PolicyRule[] => [
     { table, name: "admission", role: "latchkey_admission", command: "all", using: "true" },
     {
       table,
