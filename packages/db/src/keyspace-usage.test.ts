@@ -350,9 +350,13 @@ test("reads few rows of many, by indexes", async () => {
     });
   const from = new Date("2026-03-18T12:00:00Z");
   const to = new Date("2026-03-20T02:00:00Z");
-  const busiest = await measure((trx) =>
-    listBusiestIssuedKeys(trx, scope, { keyspaceId, from, to, limit: 10 }),
+  const listBusiest = (trx: WorkspaceTrx) =>
+    listBusiestIssuedKeys(trx, scope, { keyspaceId, from, to, limit: 10 });
+  // One whole day. The hours are those of other keys.
+  expect((await read(listBusiest)).map(({ count }) => count)).toEqual(
+    Array.from({ length: 10 }, (_, place) => 12_000 - place),
   );
+  const busiest = await measure(listBusiest);
   expect(busiest.scans).toBe(0);
   // 1,000 candidates for each day, then one whole day and two hours of 1,000 of them.
   expect(busiest.rows).toBeGreaterThan(0);

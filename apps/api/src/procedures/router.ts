@@ -5,6 +5,7 @@ import { factorsRouter } from "./factors.ts";
 import { instanceRouter } from "./instance.ts";
 import { invitationsRouter } from "./invitations.ts";
 import { keyHistoryRouter } from "./key-history.ts";
+import { keyspaceUsageRouter } from "./keyspace-usage.ts";
 import { membersRouter } from "./members.ts";
 import { noticesRouter } from "./notices.ts";
 import { offboardingRouter } from "./offboarding.ts";
@@ -38,6 +39,7 @@ export const router = createRouter({
   workspaceKeys: workspaceKeysRouter,
   securityLog: securityLogRouter,
   webhooks: webhooksRouter,
+  keyspaceUsage: keyspaceUsageRouter,
   notices: noticesRouter,
   operator: operatorRouter,
 });

@@ -78,3 +78,24 @@ test("the index is cleared when it would exceed 50,000 counters", () => {
     ["key 0", 1],
   ]);
 });
+
+test("a subject with too many groups in an hour counts the others together", () => {
+  const groups = { max: 2, other: "other" };
+  const bounds = { maxPending: 100, maxPendingPerOwner: 100, groups };
+  const counters = new HourCounters<typeof key, string, "admitted" | "limited">(now, bounds);
+  for (const group of ["a", "b", "c", "d", "c", "a"]) counters.count(key, group, "admitted");
+  counters.count(key, "c", "limited");
+  counters.count(otherKey, "c", "admitted");
+  expect(
+    counters.take(100).map(({ subject, group, outcome, count }) => [subject, group, outcome, count]),
+  ).toEqual([
+    [key, "a", "admitted", 2],
+    [key, "b", "admitted", 1],
+    [key, "other", "admitted", 3],
+    [key, "other", "limited", 1],
+    [otherKey, "c", "admitted", 1],
+  ]);
+  counters.setHour(new Date("2026-03-02T13:00:00Z"));
+  counters.count(key, "c", "admitted");
+  expect(counters.take(100).at(-1)).toMatchObject({ group: "c", count: 1 });
+});

@@ -21,12 +21,18 @@ export interface PendingCount<Subject, Group, Outcome> extends Readonly<Counter<
   readonly counter: Counter<Subject, Group, Outcome>;
 }
 
-/** The most counters that wait to be written, about 200 bytes each. */
-const maxPending = 50_000;
-/** The most counters of one owner that wait to be written: a tenth of the total, which takes three writes. */
-const maxPendingPerOwner = 5_000;
-/** The most counters in the index. */
-const maxIndexed = 50_000;
+/** The bounds of the memory of {@link HourCounters}. */
+export interface CounterBounds<Group> {
+  /** The most counters that wait to be written, and the most in the index, about 200 bytes each. */
+  readonly maxPending: number;
+  /** The most counters of one owner that wait to be written. */
+  readonly maxPendingPerOwner: number;
+  /** The most groups of a subject in an hour. Requests of others are counted in the group `other`. */
+  readonly groups?: { readonly max: number; readonly other: Group };
+}
+
+/** An owner can use a tenth of the total, which takes three writes. */
+const defaultBounds = { maxPending: 50_000, maxPendingPerOwner: 5_000 } as const;
 
 /**
  * Counts requests by subject, hour, group (such as a workspace) and outcome until they are written. Writing a count
@@ -38,6 +44,7 @@ const maxIndexed = 50_000;
  * full. Counters that wait are kept separately, so nothing is lost.
  */
 export class HourCounters<Subject extends CountedSubject, Group, Outcome extends string> {
+  readonly #bounds: CounterBounds<Group>;
   #hour: Date;
   #index = new Map<string, Map<Group, Map<Outcome, Counter<Subject, Group, Outcome>>>>();
   #indexed = 0;
@@ -46,7 +53,8 @@ export class HourCounters<Subject extends CountedSubject, Group, Outcome extends
   /** The number of pending counters of each owner that has any. */
   readonly #pendingOf = new Map<CountedSubject["owner"], number>();
 
-  constructor(now: Date) {
+  constructor(now: Date, bounds: CounterBounds<Group> = defaultBounds) {
+    this.#bounds = bounds;
     this.#hour = hourOf(now);
   }
 
@@ -60,6 +68,7 @@ export class HourCounters<Subject extends CountedSubject, Group, Outcome extends
     if (counter.count === 0) {
       const { owner } = counter.subject;
       const ofOwner = this.#pendingOf.get(owner) ?? 0;
+      const { maxPending, maxPendingPerOwner } = this.#bounds;
       if (this.#pending.size >= maxPending || ofOwner >= maxPendingPerOwner) return;
       this.#pending.add(counter);
       this.#pendingOf.set(owner, ofOwner + 1);
@@ -103,11 +112,16 @@ export class HourCounters<Subject extends CountedSubject, Group, Outcome extends
     else this.#pendingOf.delete(owner);
   }
 
-  #add(subject: Subject, group: Group, outcome: Outcome): Counter<Subject, Group, Outcome> {
-    if (this.#indexed >= maxIndexed) this.#forget();
+  /** Finds or adds the counter of a group, or of the other groups if the subject has too many. */
+  #add(subject: Subject, requested: Group, outcome: Outcome): Counter<Subject, Group, Outcome> {
+    if (this.#indexed >= this.#bounds.maxPending) this.#forget();
     const groups =
       this.#index.get(subject.id) ?? new Map<Group, Map<Outcome, Counter<Subject, Group, Outcome>>>();
+    const { groups: limit } = this.#bounds;
+    const group = limit && groups.size >= limit.max && !groups.has(requested) ? limit.other : requested;
     const outcomes = groups.get(group) ?? new Map<Outcome, Counter<Subject, Group, Outcome>>();
+    const known = outcomes.get(outcome);
+    if (known) return known;
     const counter = { subject, hour: this.#hour, group, outcome, count: 0 };
     this.#index.set(subject.id, groups.set(group, outcomes.set(outcome, counter)));
     this.#indexed += 1;

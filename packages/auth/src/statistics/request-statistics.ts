@@ -1,4 +1,4 @@
-import { createId, type KeyId, type KeyRejectionId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { createId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { type KeyHistory, writeKeyHistory } from "@latchkey/db/write-key-history";
 import type { Presented, Verdict } from "../admission/verdict.ts";
 import { siteOf } from "../client-network.ts";
@@ -116,7 +116,8 @@ export class RequestStatistics implements StatisticsSource {
     const address = request.address ?? null;
     this.#rejections.add(userId, {
       keyId,
-      id: createRejectionId(at),
+      // Rejections are listed in the order of their IDs, so those need the time of the same clock.
+      id: createId("keyRejection", at),
       occurredAt: at,
       address: address && toShortWord(address),
       method: toShortWord(request.method),
@@ -172,11 +173,6 @@ export class RequestStatistics implements StatisticsSource {
       },
     };
   }
-}
-
-/** Rejections are listed in the order of their IDs, so those need the time of the database's clock. */
-export function createRejectionId(at: Date): KeyRejectionId {
-  return createId("keyRejection", at);
 }
 
 const emptyMark = { usedAt: null, rejectedAt: null, rejectedAddress: null };

@@ -1,19 +1,24 @@
 import type { Presented, Verdict } from "../admission/verdict.ts";
+import type { Verification, VerificationResult } from "../verification/verification.ts";
 import { type RecordedRequest, RequestStatistics } from "./request-statistics.ts";
 import { type StatisticsOptions, StatisticsWriter } from "./statistics-writer.ts";
+import { VerificationStatistics } from "./verification-statistics.ts";
 
 /**
  * Records the history of keys. These are statistics, which are written shortly afterwards: see {@link StatisticsWriter}
- * for what can be lost, and {@link RequestStatistics} for what is recorded.
+ * for what can be lost, and {@link RequestStatistics} and {@link VerificationStatistics} for
+ * what is recorded.
  */
 export class UsageRecorder {
   readonly #requests: RequestStatistics;
+  readonly #verifications: VerificationStatistics;
   readonly #writer: StatisticsWriter;
 
   constructor(options: StatisticsOptions) {
     const readClockMs = () => options.clock.nowMs();
     this.#requests = new RequestStatistics(readClockMs);
-    this.#writer = new StatisticsWriter(options, [this.#requests]);
+    this.#verifications = new VerificationStatistics(readClockMs);
+    this.#writer = new StatisticsWriter(options, [this.#requests, this.#verifications]);
   }
 
   /** Records the verdict of a request with an API key. */
@@ -24,6 +29,18 @@ export class UsageRecorder {
   /** Records the use of an API key. */
   recordUse(presented: Presented, request: Pick<RecordedRequest, "workspaceId" | "address">): void {
     this.#requests.recordUse(presented, request);
+  }
+
+  /** Records the verifications of issued keys by one request, with their results in the same order. */
+  recordVerifications(
+    verifications: readonly Pick<Verification, "tags" | "clientAddress">[],
+    results: readonly VerificationResult[],
+    requestId: string,
+  ): void {
+    for (const [index, result] of results.entries()) {
+      const verification = verifications[index];
+      if (verification) this.#verifications.record(verification, result, requestId);
+    }
   }
 
   /** Performs one write; never throws. */
