@@ -1,6 +1,7 @@
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { compressAssets } from "./compress-assets.ts";
+import { dropUnusedColors } from "./drop-unused-colors.ts";
 import { emitPagePaths } from "./emit-page-paths.ts";
 
 /** Libraries of the API reference, 1 MB. */
@@ -72,7 +73,7 @@ function isShared(path: string): boolean {
 const api = "http://127.0.0.1:4000";
 
 export default defineConfig({
-  plugins: [react(), emitPagePaths(), compressAssets()],
+  plugins: [react(), emitPagePaths(), dropUnusedColors(), compressAssets()],
   // The parser for browsers, which needs no modules of Node.
   resolve: { alias: { "csv-parse/sync": "csv-parse/browser/esm/sync" } },
   build: {

@@ -75,7 +75,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(requireKnownHost(services.baseUrl));
   const reads = createReadSemaphore(services.readConnections);
   const explain = createExplainer(admissionDb, gate.findRoute);
-  app.use(trpcMount({ services, reads, inspectionDb: admissionDb, explain, verifier, events }));
+  app.use(trpcMount({ services, reads, inspectionDb: admissionDb, explain, verifier, recorder, events }));
   app.use(exportMount({ services, reads }));
   const files = await readStaticFiles(webDirectory);
   const openApiDocument = createOpenApiDocument(endpoints, services.configuration);

@@ -30,6 +30,9 @@ const pageQuery = z.strictObject({
     .meta({ description: "The `nextCursor` of the previous page." }),
 });
 
+/** The maximum number of items of a page or of another response. */
+export const itemLimit = pageQuery.shape.limit;
+
 /**
  * Creates the schema of a list's query: page size, cursor and sort order. Add filters with `extend`.
  * @param orders the sort orders; with a minus, the greatest comes first. The first one is the default. The name of a time

@@ -9,7 +9,7 @@ import { unmapIpv4 } from "./http/client-address.ts";
 import { customIssue } from "./issues.ts";
 import { shownId } from "./schemas.ts";
 
-const { maxCost, maxQueryLength, maxKeyLength } = verificationLimits;
+const { maxCost, maxQueryLength, maxKeyLength, maxTags, maxTagLength } = verificationLimits;
 
 const cost = z.int().min(0).max(maxCost);
 
@@ -24,6 +24,12 @@ const permissionQuery = z
     context.addIssue({ code: "custom", ...customIssue("invalid_format", message) });
     return z.NEVER;
   });
+
+const tag = z
+  .string()
+  .min(1)
+  .max(maxTagLength)
+  .regex(/^[a-z0-9_.:-]+$/, "must consist of lower-case letters, digits, and the characters _ . : -");
 
 /** One key to verify, and what it is verified for. */
 export const verificationRequest = z.strictObject({
@@ -90,11 +96,21 @@ export const verificationRequest = z.strictObject({
       example: "192.0.2.7",
     })
     .exactOptional(),
+  tags: z
+    .array(tag)
+    .max(maxTags)
+    .refine((tags) => new Set(tags).size === tags.length, customIssue("invalid_value", "Name each tag once."))
+    .meta({
+      description:
+        "What the verification is counted under in the usage of the keyspace, such as the endpoint or the region of your API. Tags don't affect the result.",
+      example: ["endpoint:exports", "region:eu"],
+    })
+    .default([]),
 });
 
 /** What the verifier needs to verify one key. The key itself is not passed on. */
 export function toVerification(request: z.output<typeof verificationRequest>): Verification {
-  const { key, keyspaceId, workspaceId, permissions, cost, limits, clientIp } = request;
+  const { key, keyspaceId, workspaceId, permissions, cost, limits, clientIp, tags } = request;
   return {
     digest: digestKey(key),
     isApiKey: isWellFormedApiKey(key),
@@ -104,5 +120,6 @@ export function toVerification(request: z.output<typeof verificationRequest>): V
     cost,
     limits: limits.map(({ name, cost }) => ({ name, cost })),
     clientAddress: unmapIpv4(clientIp),
+    tags,
   };
 }

@@ -37,6 +37,7 @@ import * as factorsOfKeyOwners from "./migrations/0037-factors-of-key-owners.ts"
 import * as verificationRecords from "./migrations/0038-verification-records.ts";
 import * as consumers from "./migrations/0039-consumers.ts";
 import * as issuedKeyLists from "./migrations/0040-issued-key-lists.ts";
+import * as keyspaceUsage from "./migrations/0042-keyspace-usage.ts";
 import * as ownersOfAuditedKeys from "./migrations/0043-owners-of-audited-keys.ts";
 
 /** One step in the history of the schema. */
@@ -91,5 +92,6 @@ export const migrations: Migrations = {
   "0038-verification-records": verificationRecords,
   "0039-consumers": consumers,
   "0040-issued-key-lists": issuedKeyLists,
+  "0042-keyspace-usage": keyspaceUsage,
   "0043-owners-of-audited-keys": ownersOfAuditedKeys,
 };

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { KeyId } from "./ids.ts";
-import type { Db, Trx } from "./schema.ts";
+import type { Database, Db, Trx } from "./schema.ts";
 
 export interface PruneStep {
   /**
@@ -15,12 +15,12 @@ export interface PruneStep {
 }
 
 /**
- * Performs one step of pruning. Deletes the oldest hours, of keys and of workspaces, and the oldest days. Of the next
- * keys, deletes addresses and rejected requests that are too old, or all of them if the key was purged or deleted long
- * ago. Skips rows that a node is writing, because they are found in another order than they are written in, and waiting
- * for them could deadlock.
+ * Performs one step of pruning. Deletes the oldest hours, of API keys, workspaces and keyspaces, the oldest days, and the
+ * oldest rejected verifications. Of the next API keys, deletes addresses and rejected requests that are too old, or all of
+ * them if the key was purged or deleted long ago. Skips rows that a node is writing, because they are found in another order
+ * than they are written in, and waiting for them could deadlock.
  * @param db a connection in the admission role.
- * @returns the number of deleted hours and days, and the last key visited, undefined after the last key of all. While
+ * @returns the number of rows that were deleted by time, and the last key visited, undefined after the last key of all. While
  * another node prunes, changes nothing and returns 0 and `after`.
  */
 export async function pruneKeyHistory(
@@ -36,34 +36,44 @@ export async function pruneKeyHistory(
       delete from key_usage_hours where ctid = any(array(
         select ctid from key_usage_hours where hour < ${cutoff} order by hour limit ${maxHours}
       ))`.execute(trx);
-    const rollups = await pruneWorkspaceUsage(trx, { keepDays, limit: maxHours });
+    const others = await pruneOldest(trx, { keepDays, limit: maxHours });
     const visited = await findNextKeys(trx, { cutoff, after, atMost: Math.ceil(maxHours / 10) });
     await deleteOld(trx, { table: "key_addresses", time: "last_seen_at" }, { cutoff, ...visited });
     await deleteOld(trx, { table: "key_refusals", time: "occurred_at" }, { cutoff, ...visited });
-    return { hours: Number(numAffectedRows) + rollups, next: visited.next };
+    return { hours: Number(numAffectedRows) + others, next: visited.next };
   });
 }
 
+/** Tables whose rows are deleted by time, with the column that an index finds the oldest rows by. */
+const oldestFirst = [
+  { table: "workspace_usage_hours", time: "hour" },
+  { table: "workspace_key_days", time: "day" },
+  { table: "keyspace_usage_hours", time: "hour" },
+  { table: "keyspace_usage_days", time: "day" },
+  { table: "keyspace_tag_hours", time: "hour" },
+  { table: "issued_key_rejections", time: "occurred_at" },
+] as const satisfies readonly { readonly table: keyof Database; readonly time: string }[];
+
 /**
- * Deletes the oldest rows of the rollups of workspaces. A day is kept until its last hour is too old.
+ * Deletes the oldest rows of each table. A day is kept until its last hour is too old.
  * @returns how many rows it deleted.
  */
-async function pruneWorkspaceUsage(
+async function pruneOldest(
   trx: Trx,
   { keepDays, limit }: { readonly keepDays: number; readonly limit: number },
 ): Promise<number> {
   const cutoff = sql`now() - make_interval(days => ${keepDays})`;
-  const hours = await sql`
-    delete from workspace_usage_hours where ctid = any(array(
-      select ctid from workspace_usage_hours where hour < ${cutoff}
-      order by hour limit ${limit} for update skip locked
-    ))`.execute(trx);
-  const days = await sql`
-    delete from workspace_key_days where ctid = any(array(
-      select ctid from workspace_key_days where day < ((${cutoff}) at time zone 'UTC')::date
-      order by day limit ${limit} for update skip locked
-    ))`.execute(trx);
-  return Number((hours.numAffectedRows ?? 0n) + (days.numAffectedRows ?? 0n));
+  let count = 0;
+  for (const { table, time } of oldestFirst) {
+    const until = time === "day" ? sql`((${cutoff}) at time zone 'UTC')::date` : cutoff;
+    const { numAffectedRows = 0n } = await sql`
+      delete from ${sql.table(table)} where ctid = any(array(
+        select ctid from ${sql.table(table)} where ${sql.ref(time)} < ${until}
+        order by ${sql.ref(time)} limit ${limit} for update skip locked
+      ))`.execute(trx);
+    count += Number(numAffectedRows);
+  }
+  return count;
 }
 
 interface VisitedKeys {

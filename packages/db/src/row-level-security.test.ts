@@ -19,6 +19,7 @@ import { insertWebhook } from "./webhooks.ts";
 import { blockKeys } from "./workspace-keys.ts";
 import { asUser, inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 import { findWorkspace, insertWorkspace, listMemberships } from "./workspaces.ts";
+import { writeKeyspaceHistory } from "./write-keyspace-history.ts";
 
 let database: TestDatabase;
 let tenant: Tenant;
@@ -93,6 +94,38 @@ async function addKeyspaces(trx: Trx, { workspaceId }: WorkspaceScope): Promise<
   await sql`
     insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
     values (${randomBytes(32)}, ${workspaceId}, ${id}, ${keyId}, 'sk_live_ghijkl', now())`.execute(trx);
+}
+
+const statistics = [
+  "issued_key_rejections",
+  "keyspace_tag_hours",
+  "keyspace_usage_days",
+  "keyspace_usage_hours",
+  "workspace_key_days",
+  "workspace_usage_hours",
+] as const;
+
+/** Adds a verification of an issued key, which is in all statistics of keyspaces. */
+async function addVerification({ workspaceId }: WorkspaceScope): Promise<void> {
+  const [keyspaceId, keyId] = [createId("keyspace"), createId("issuedKey")];
+  const counted = {
+    workspaceId,
+    keyspaceId,
+    hour: new Date("2026-03-02T12:00:00Z"),
+    outcome: "VALID",
+    count: 1,
+  };
+  const rejection = {
+    id: createId("keyRejection"),
+    occurredAt: counted.hour,
+    code: "EXPIRED",
+    requestId: "one",
+  };
+  await writeKeyspaceHistory(database.owner, {
+    usage: [{ ...counted, keyId, consumerId: null }],
+    tags: [{ ...counted, tag: "eu" }],
+    rejections: [{ ...rejection, workspaceId, keyId, address: null }],
+  });
 }
 
 /** Every table of tenant data, with the column that contains the workspace ID. */
@@ -283,9 +316,10 @@ test("a query of key usage without its condition sees only one workspace, or onl
   expect(asMember).toHaveLength(3);
 });
 
-test.each(["workspace_usage_hours", "workspace_key_days"] as const)(
+test.each(statistics)(
   "a query of %s without its condition sees only one workspace, and changes none",
   async (table) => {
+    for (const { scope } of [tenant, otherTenant]) await addVerification(scope);
     const read = (trx: Db) => trx.selectFrom(table).select("workspace_id").distinct().execute();
     for (const { scope } of [tenant, otherTenant])
       expect(await inWorkspace(database.db, scope, read)).toEqual([{ workspace_id: scope.workspaceId }]);
@@ -308,7 +342,7 @@ test("every table with a workspace_id, and workspaces itself, has forced row-lev
     )
     order by 1`.execute(database.owner);
   expect(rows).toEqual(
-    [...tables.map(([name]) => name), "key_usage_hours", "workspace_key_days", "workspace_usage_hours"]
+    [...tables.map(([name]) => name), "key_usage_hours", ...statistics]
       .sort()
       .map((name) => ({ name, isForced: true, policies: 1, backups: 1 })),
   );

@@ -22,11 +22,15 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     key_networks: "select, delete, update (is_reviewed)",
     issued_key_counts: "select, insert, update (consumer_count, key_count), delete",
     issued_key_permissions: "select, insert, delete",
+    issued_key_rejections: "select",
     issued_keys: allRows,
     key_counters:
       "select, insert, update (credits, credits_refilled_at, has_unused_secret, version, window_ends_at, windows)",
     key_refusals: "select",
     key_usage_hours: "select",
+    keyspace_tag_hours: "select",
+    keyspace_usage_days: "select",
+    keyspace_usage_hours: "select",
     keyspaces: allRows,
     known_devices: allRows,
     members: allRows,
@@ -61,6 +65,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     audit_events: "select (workspace_id)",
     consumers: "select (external_id, id, keyspace_id, limits, unused_since, workspace_id)",
     deleted_keyspaces: "select",
+    issued_key_rejections: allRows,
     issued_keys: "select",
     idempotency_records:
       "insert (answer, key, method, path, request_hash, status, user_id), select (answer, created_at, key, method, path, request_hash, status, user_id), update (answer, created_at, request_hash, status)",
@@ -70,6 +75,9 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     key_networks: allRows,
     key_refusals: allRows,
     key_usage_hours: allRows,
+    keyspace_tag_hours: allRows,
+    keyspace_usage_days: allRows,
+    keyspace_usage_hours: allRows,
     keyspaces: "select (disabled_at, id, workspace_id)",
     members: "select (created_at, role, user_id, workspace_id)",
     migrations: "select (name)",
@@ -127,8 +135,12 @@ export const policies: readonly PolicyRule[] = [
     "invitations",
     "issued_key_counts",
     "issued_key_permissions",
+    "issued_key_rejections",
     "issued_keys",
     "key_usage_hours",
+    "keyspace_tag_hours",
+    "keyspace_usage_days",
+    "keyspace_usage_hours",
     "keyspaces",
     "members",
     "ownership_transfers",
@@ -279,7 +291,14 @@ export const policies: readonly PolicyRule[] = [
       using: "(workspace_id = named_workspace())",
     } as const;
   }),
-  ...["workspace_key_days", "workspace_usage_hours"].flatMap((table): PolicyRule[] => [
+  ...[
+    "issued_key_rejections",
+    "keyspace_tag_hours",
+    "keyspace_usage_days",
+    "keyspace_usage_hours",
+    "workspace_key_days",
+    "workspace_usage_hours",
+  ].flatMap((table): PolicyRule[] => [
     { table, name: "admission", role: "latchkey_admission", command: "all", using: "true" },
     {
       table,

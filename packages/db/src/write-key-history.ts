@@ -1,4 +1,5 @@
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
+import { asArrays, asTable, deleteSurplus, writeHistory } from "./history-rows.ts";
 import type { KeyId } from "./ids.ts";
 import { type HourUsage, type KeyAddress, type KeyRejection, keyHistoryLimits } from "./key-history.ts";
 import type { Db, Trx } from "./schema.ts";
@@ -29,8 +30,7 @@ export interface KeyHistory {
  * @throws what the driver throws, including when a row stays locked for half a second.
  */
 export async function writeKeyHistory(db: Db, history: KeyHistory): Promise<void> {
-  await db.transaction().execute(async (trx) => {
-    await sql`select set_config('lock_timeout', '500ms', true)`.execute(trx);
+  await writeHistory(db, async (trx) => {
     if (history.usage.length > 0) await addUsage(trx, history.usage);
     if (history.addresses.length > 0) await putAddresses(trx, history.addresses);
     if (history.addresses.length > 0) await putNetworks(trx, history.addresses);
@@ -88,7 +88,7 @@ async function putAddresses(trx: Trx, rows: KeyHistory["addresses"]): Promise<vo
     order by 1, 2
     on conflict (key_id, address) do update
       set last_seen_at = greatest(known.last_seen_at, excluded.last_seen_at)`.execute(trx);
-  await deleteSurplus(trx, "key_addresses", input);
+  await deleteSurplus(trx, { table: "key_addresses", ...keyHistoryLimits.key_addresses }, input);
 }
 
 /** How long a network is remembered after the last use of the key from it, in days. */
@@ -135,35 +135,7 @@ async function putRejections(trx: Trx, rows: KeyHistory["rejections"]): Promise<
     select "keyId", id, "occurredAt", address, method, path, "requestId", reason from ${input}
     order by "keyId", id
     on conflict (key_id, id) do nothing`.execute(trx);
-  await deleteSurplus(trx, "key_refusals", input);
-}
-
-/**
- * Deletes all but the newest rows of each key in `input`. Skips rows that another node has locked, because that node is
- * deleting or writing them.
- */
-async function deleteSurplus(
-  trx: Trx,
-  name: keyof typeof keyHistoryLimits,
-  input: RawBuilder<unknown>,
-): Promise<void> {
-  const { newestFirst, count } = keyHistoryLimits[name];
-  const [table, column] = [sql.table(name), sql.ref(keyHistoryLimits[name].column)];
-  await sql`
-    with surplus as (
-      select touched.key_id, old.${column}
-      from (select distinct "keyId" as key_id from ${input}) touched
-      cross join lateral (
-        select ${column} from ${table} where key_id = touched.key_id order by ${newestFirst} offset ${count}
-      ) old
-    ),
-    locked as materialized (
-      select history.key_id, history.${column} from ${table} history
-      join surplus using (key_id, ${column})
-      order by 1, 2
-      for update of history skip locked
-    )
-    delete from ${table} where (key_id, ${column}) in (select * from locked)`.execute(trx);
+  await deleteSurplus(trx, { table: "key_refusals", ...keyHistoryLimits.key_refusals }, input);
 }
 
 /** Locks all rows first, in the order of their hashes, because an update does not guarantee any order. */
@@ -188,20 +160,4 @@ async function markSecrets(trx: Trx, rows: KeyHistory["secrets"]): Promise<void>
       where "rejectedAt" is not null order by digest, "rejectedAt" desc
     ) latest
     where hash = decode(digest, 'base64') and (refused_at is null or refused_at < latest.at)`.execute(trx);
-}
-
-type ColumnTypes<Row> = {
-  readonly [Column in keyof Row & string]: "uuid" | "text" | "timestamptz" | "bigint";
-};
-
-/** SQL for a table `items` with one row per item and columns of these types. */
-function asTable<Row extends object>(rows: readonly Row[], types: ColumnTypes<Row>): RawBuilder<unknown> {
-  const columns = Object.keys(types).map((name) => sql.ref(name));
-  return sql`unnest(${sql.join(asArrays(rows, types))}) as items (${sql.join(columns)})`;
-}
-
-/** SQL for one array per column of these types. */
-function asArrays<Row extends object>(rows: readonly Row[], types: ColumnTypes<Row>): RawBuilder<unknown>[] {
-  const columns = Object.keys(types) as (keyof typeof types)[]; // The object has exactly these keys.
-  return columns.map((name) => sql`${rows.map((row) => row[name])}::${sql.raw(types[name])}[]`);
 }

@@ -109,4 +109,8 @@ export const verificationLimits = {
   maxQueryLength: 7_000,
   /** The most verifications with a new `Idempotency-Key` that an API key can request per hour. */
   maxIdempotentPerHour: 1_000_000,
+  /** The most tags of a verification. */
+  maxTags: 10,
+  /** The longest tag. */
+  maxTagLength: 64,
 } as const;

@@ -15,7 +15,10 @@ const configuration = describeInstance({
   hasOpenid: false,
 });
 const services = { configuration } as Services; // The tests use only these fields.
-const serve = openApi({ services, recorder: { record: () => undefined, recordUse: () => undefined } });
+const serve = openApi({
+  services,
+  recorder: { record: () => undefined, recordUse: () => undefined, recordVerifications: () => undefined },
+});
 
 function createContext(): Context {
   const req = new IncomingMessage(new Socket());

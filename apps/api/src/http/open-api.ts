@@ -34,7 +34,7 @@ declare module "koa" {
 
 export interface OpenApiOptions {
   readonly services: Services;
-  readonly recorder: Pick<UsageRecorder, "record" | "recordUse">;
+  readonly recorder: Pick<UsageRecorder, "record" | "recordUse" | "recordVerifications">;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
+import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type { Verifier } from "@latchkey/auth/verifier";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
@@ -50,6 +51,7 @@ export function trpcMount({
   inspectionDb,
   explain,
   verifier,
+  recorder,
   events,
 }: {
   readonly services: Services;
@@ -58,6 +60,7 @@ export function trpcMount({
   readonly inspectionDb: Db;
   readonly explain: ExplainRequest;
   readonly verifier: Pick<Verifier, "verifyWithoutKey">;
+  readonly recorder: Pick<UsageRecorder, "recordVerifications">;
   readonly events: EventLog;
 }): Middleware {
   // Each request looks up its session on a connection for writes. One connection is left to the lookups, so that they
@@ -95,7 +98,12 @@ export function trpcMount({
         reads,
         inspectionDb,
         explain,
-        verify: (userId, verification) => verifier.verifyWithoutKey(userId, verification),
+        verify: async (userId, verification) => {
+          const outcome = await verifier.verifyWithoutKey(userId, verification);
+          if (outcome?.kind === "verified")
+            recorder.recordVerifications([verification], outcome.results, ctx.requestId);
+          return outcome;
+        },
         requestId: ctx.requestId,
         address: clientAddress(ctx.req, services.isTrustedProxy) ?? null,
         headers: toHeaders(ctx.headers),

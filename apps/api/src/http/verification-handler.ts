@@ -27,7 +27,7 @@ const maxResultsPerTurn = 10;
 
 /** Serves requests that verify keys. */
 export function verificationHandler(
-  recorder: Pick<UsageRecorder, "record" | "recordUse">,
+  recorder: Pick<UsageRecorder, "record" | "recordUse" | "recordVerifications">,
 ): (ctx: Context, request: UndecidedRequest) => Promise<Reply> {
   const takeTurn = createTurns();
   return async (ctx, { route, path, address, recognizes, admit, verify }) => {
@@ -42,7 +42,10 @@ export function verificationHandler(
     // A workspace counts the use as one of its own, so that a key that only verifies doesn't become idle there.
     for (const workspaceId of workspacesOf(outcome))
       recorder.record(verdict, { workspaceId, address, method, path, requestId });
-    if (request && "verifications" in request) recordUses(recorder, request.verifications, outcome);
+    if (request && "verifications" in request && outcome?.kind === "verified") {
+      recordUses(recorder, request.verifications, outcome.results);
+      recorder.recordVerifications(request.verifications, outcome.results, requestId);
+    }
     if ("limit" in verdict) ctx.limit = verdict.limit;
     requireAdmitted(verdict);
     if (request instanceof AppError) throw request;
@@ -100,10 +103,9 @@ function workspacesOf(outcome: VerificationOutcome | undefined): readonly (Works
 function recordUses(
   recorder: Pick<UsageRecorder, "recordUse">,
   verifications: VerificationRequest["verifications"],
-  outcome: VerificationOutcome | undefined,
+  results: readonly VerificationResult[],
 ): void {
-  if (outcome?.kind !== "verified") return;
-  for (const [index, result] of outcome.results.entries()) {
+  for (const [index, result] of results.entries()) {
     if (!("key" in result) || !result.apiKeyUse) continue;
     const { workspaceId } = result.key;
     recorder.recordUse(result.apiKeyUse, { workspaceId, address: verifications[index]?.clientAddress });

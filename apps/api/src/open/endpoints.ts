@@ -25,6 +25,7 @@ import { changeIssuedKeys } from "./issued-keys/change-issued-keys.ts";
 import { createIssuedKey } from "./issued-keys/create-issued-key.ts";
 import { deleteIssuedKey } from "./issued-keys/delete-issued-key.ts";
 import { getIssuedKey } from "./issued-keys/get-issued-key.ts";
+import { listIssuedKeyRejections } from "./issued-keys/list-issued-key-rejections.ts";
 import { listIssuedKeys } from "./issued-keys/list-issued-keys.ts";
 import { rotateIssuedKey } from "./issued-keys/rotate-issued-key.ts";
 import { updateIssuedKey } from "./issued-keys/update-issued-key.ts";
@@ -33,6 +34,7 @@ import { verifyKeys } from "./keys/verify-keys.ts";
 import { createKeyspace } from "./keyspaces/create-keyspace.ts";
 import { deleteKeyspace } from "./keyspaces/delete-keyspace.ts";
 import { getKeyspace } from "./keyspaces/get-keyspace.ts";
+import { getKeyspaceUsage } from "./keyspaces/get-keyspace-usage.ts";
 import { listKeyspaces } from "./keyspaces/list-keyspaces.ts";
 import { previewKeyspaceDeletion } from "./keyspaces/preview-keyspace-deletion.ts";
 import { updateKeyspace } from "./keyspaces/update-keyspace.ts";
@@ -128,6 +130,7 @@ export const endpoints: readonly Endpoint[] = [
   updateKeyspace,
   deleteKeyspace,
   previewKeyspaceDeletion,
+  getKeyspaceUsage,
   listIssuedKeys,
   createIssuedKey,
   getIssuedKey,
@@ -139,6 +142,7 @@ export const endpoints: readonly Endpoint[] = [
   listConsumers,
   getConsumer,
   updateConsumer,
+  listIssuedKeyRejections,
   listWebhooks,
   createWebhook,
   getWebhook,

@@ -113,7 +113,7 @@ export const issuedKeysRouter = createRouter({
     .mutation(async ({ ctx, input: { workspaceId: _workspaceId, ...request } }) => {
       const { user, reads, verify, access } = ctx;
       const { workspaceId } = access.scope;
-      const verification = { ...toVerification({ ...request, limits: [] }), workspaceId };
+      const verification = { ...toVerification({ ...request, limits: [], tags: [] }), workspaceId };
       const outcome = await reads.run(user.id, performance.now() + startWithinMs, () =>
         verify(user.id, verification),
       );

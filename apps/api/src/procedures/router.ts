@@ -10,6 +10,7 @@ import { issuedKeyCreditsRouter } from "./issued-key-credits.ts";
 import { issuedKeyImportRouter } from "./issued-key-import.ts";
 import { issuedKeysRouter } from "./issued-keys.ts";
 import { keyHistoryRouter } from "./key-history.ts";
+import { keyspaceUsageRouter } from "./keyspace-usage.ts";
 import { keyspacesRouter } from "./keyspaces.ts";
 import { membersRouter } from "./members.ts";
 import { noticesRouter } from "./notices.ts";
@@ -50,6 +51,7 @@ export const router = createRouter({
   webhooks: webhooksRouter,
   keyspaces: keyspacesRouter,
   issuedKeys: issuedKeysRouter,
+  keyspaceUsage: keyspaceUsageRouter,
   notices: noticesRouter,
   operator: operatorRouter,
 });

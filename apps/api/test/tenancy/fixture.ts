@@ -14,11 +14,12 @@ import {
 import { insertIssuedKey } from "@latchkey/db/issued-key-changes";
 import { insertKeyspace } from "@latchkey/db/keyspaces";
 import { insertOwnershipTransfer } from "@latchkey/db/ownership-transfers";
-import type { Trx } from "@latchkey/db/schema";
+import type { Db, Trx } from "@latchkey/db/schema";
 import { insertUserWithPassword } from "@latchkey/db/users";
 import { addDelivery } from "@latchkey/db/webhook-deliveries";
 import { insertWebhook } from "@latchkey/db/webhooks";
 import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
+import { sql } from "kysely";
 import { createKey } from "../../src/domain/api-keys.ts";
 import { createInvitation } from "../../src/domain/invitations.ts";
 import { addMember, removeMember } from "../../src/domain/members.ts";
@@ -221,6 +222,8 @@ export async function createFixture({ services: { db }, owner }: TestApp): Promi
           count: 7,
         })
         .execute();
+      const { tenant, otherTenant } = fixture.issuedKeys;
+      await addVerifications(owner, [tenant.issuedKeyId, otherTenant.issuedKeyId]);
       return {
         ...fixture,
         ownersKey,
@@ -321,6 +324,25 @@ async function addIssuedKey(
   const key = { keyspaceId, consumerId, start, hash, settings, remainingCredits: null };
   const issuedKeyId = await insertIssuedKey(workspaceTrx, scope, key);
   return { issuedKeyId, id: encodeId("issuedKey", issuedKeyId), name, externalId, secret };
+}
+
+/** Adds nine uses of each of these issued keys at the time of use, and a rejected verification. */
+async function addVerifications(owner: Db, keyIds: readonly IssuedKeyId[]): Promise<void> {
+  const key = sql`issued_keys where id = any(${keyIds}::uuid[])`;
+  await sql`
+    insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
+    select workspace_id, unnest(array[keyspace_id, id, consumer_id]), ${timeOfUse}, 'VALID', 9 from ${key}`.execute(
+    owner,
+  );
+  await sql`
+    insert into keyspace_usage_days
+      (workspace_id, keyspace_id, subject_id, is_consumer, day, count, use_count, magnitude)
+    select workspace_id, keyspace_id, unnest(array[id, consumer_id]), unnest(array[false, true]),
+      (${timeOfUse}::timestamptz at time zone 'UTC')::date, 9, 9, 3
+    from ${key}`.execute(owner);
+  await sql`
+    insert into issued_key_rejections (workspace_id, key_id, id, occurred_at, code, request_id)
+    select workspace_id, id, gen_random_uuid(), ${timeOfUse}, 'EXPIRED', 'one' from ${key}`.execute(owner);
 }
 
 async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<FixtureWorkspace> {

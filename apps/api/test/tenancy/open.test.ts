@@ -11,6 +11,7 @@ import {
   type Person,
   prepareFixture,
   type TenantFixture,
+  timeOfUse,
 } from "./fixture.ts";
 import { type Effect, expectEffect, observe } from "./rows.ts";
 import { type Caller, callers, readTable } from "./table.ts";
@@ -101,6 +102,8 @@ const table = readTable(`
   deleteKeyspace, of another workspace    401     403       403      403     403     404    404
   previewKeyspaceDeletion                 401     403       403      403     403     200    200
   previewKeyspaceDeletion, of another     401     403       403      403     403     404    404
+  getKeyspaceUsage                        401     403       403      200     200     200    200
+  getKeyspaceUsage, of another workspace  401     403       403      404     404     404    404
   listIssuedKeys                          401     403       403      200     200     200    200
   listIssuedKeys, of another workspace    401     403       403      404     404     404    404
   createIssuedKey                         401     403       403      403     403     201    201
@@ -132,6 +135,8 @@ const table = readTable(`
   updateConsumer                          401     403       403      403     403     200    200
   updateConsumer, of another workspace    401     403       403      403     403     404    404
   updateConsumer, of another keyspace     401     403       403      403     403     404    404
+  listIssuedKeyRejections                 401     403       403      200     200     200    200
+  listIssuedKeyRejections, of another     401     403       403      404     404     404    404
   listWebhooks                            401     403       403      403     403     200    200
   createWebhook                           401     403       403      403     403     201    201
   getWebhook                              401     403       403      403     403     200    200
@@ -194,6 +199,8 @@ interface Plan {
   /** Whether the response shows admins the keys that can reach their workspace. */
   readonly showsKeys?: boolean;
 }
+
+const usageQuery = `groupBy=key&from=${timeOfUse.toISOString()}&to=${new Date(timeOfUse.getTime() + 1).toISOString()}&bucket=hour`;
 
 const plans: Readonly<Record<string, Plan>> = {
   getConfiguration: { shows: () => ["registration"] },
@@ -628,6 +635,11 @@ const plans: Readonly<Record<string, Plan>> = {
   "deleteKeyspace, of another workspace": { keyspaceOf: "otherTenant" },
   previewKeyspaceDeletion: { shows: () => ['"keyCount":1'] },
   "previewKeyspaceDeletion, of another": { keyspaceOf: "otherTenant" },
+  getKeyspaceUsage: {
+    query: usageQuery,
+    shows: ({ issuedKeys }) => [`"value":"${issuedKeys.tenant.id}"`, '"count":9,"useCount":9'],
+  },
+  "getKeyspaceUsage, of another workspace": { keyspaceOf: "otherTenant", query: usageQuery },
   listIssuedKeys: { shows: ({ issuedKeys }) => [issuedKeys.tenant.id, issuedKeys.tenant.externalId] },
   "listIssuedKeys, of another workspace": { keyspaceOf: "otherTenant" },
   createIssuedKey: {
@@ -742,6 +754,8 @@ const plans: Readonly<Record<string, Plan>> = {
     body: { limits: [] },
   },
   "updateConsumer, of another keyspace": { issuedKeyOf: "otherTenant", body: { limits: [] } },
+  listIssuedKeyRejections: { shows: () => ['"code":"EXPIRED"'] },
+  "listIssuedKeyRejections, of another": { keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
   listWebhooks: { shows: ({ webhooks }) => [webhooks.tenant.url] },
   createWebhook: {
     body: { url: "https://example.com/new" },

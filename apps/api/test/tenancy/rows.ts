@@ -16,11 +16,11 @@ export interface Effect {
 }
 
 /**
- * The tables that are not compared: the counters that every request with a key and every sign-in attempt changes, whether it
- * succeeds or not, and the versions of keys and their owners, which contain nothing of a tenant.
+ * The tables that are not compared: the counters and statistics that every request with a key, every verification and every sign-in
+ * attempt changes, whether it succeeds or not, and the versions of keys and their owners, which contain nothing of a tenant.
  */
 const ignoredTables =
-  /^key_(counters|usage_hours|addresses|networks|refusals)$|^workspace_(usage_hours|key_days)$|^(throttle_buckets|owner_versions)$/;
+  /^key_(counters|usage_hours|addresses|networks|refusals)$|^workspace_(usage_hours|key_days)$|^keyspace_(usage_(hours|days)|tag_hours)$|^issued_key_rejections$|^(throttle_buckets|owner_versions)$/;
 
 /**
  * Databases with the function that returns all rows. It keeps the plan of its statement, because planning takes longer

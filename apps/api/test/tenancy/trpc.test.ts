@@ -159,6 +159,14 @@ const table = readTable(`
   audit.previewRetention                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   overview.usage                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   overview.keys                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.usage                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.usage, a foreign one      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.busiest                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.busiest, a foreign one    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.keyUsage                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.keyUsage, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.rejections                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.rejections, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   workspaceKeys.list                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.block                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   workspaceKeys.unblock                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -895,6 +903,26 @@ const plans: Readonly<Record<string, Plan>> = {
         : ['"isOwn":true,"total":0,"busiest":[]'],
     showsKeys: true,
   },
+  ...createUsagePlans(
+    "usage",
+    () => dayOfUse,
+    () => ['"outcome":"VALID","count":9'],
+  ),
+  ...createUsagePlans(
+    "busiest",
+    () => dayOfUse,
+    ({ issuedKeys: { tenant } }) => [tenant.id, tenant.externalId],
+  ),
+  ...createUsagePlans(
+    "keyUsage",
+    ({ issuedKeys }, of) => ({ ...dayOfUse, id: issuedKeys[of].id }),
+    () => ['"outcome":"VALID","count":9'],
+  ),
+  ...createUsagePlans(
+    "rejections",
+    ({ issuedKeys }, of) => ({ id: issuedKeys[of].id }),
+    () => ['"code":"EXPIRED"'],
+  ),
   "workspaceKeys.list": {
     input: createWorkspaceInput(),
     shows: ({ ownersKey }, caller) =>
@@ -1500,6 +1528,23 @@ function createRemoval(choose: (people: TenantFixture["people"], actor: Actor) =
       const event = { action: "member.removed", target_id: userId, ...actorColumns(actor) };
       return { removed: { members: [{ user_id: userId }] }, added: { audit_events: [event] } };
     },
+  };
+}
+
+/** Plans of a procedure that reads the usage of a keyspace, or of one of its keys. */
+function createUsagePlans(
+  name: string,
+  createInput: (fixture: TenantFixture, of: "tenant" | "otherTenant") => object,
+  shows: NonNullable<Plan["shows"]>,
+): Record<string, Plan> {
+  const inputOf = (of: "tenant" | "otherTenant") =>
+    createWorkspaceInput((fixture) => ({
+      ...createInput(fixture, of),
+      keyspaceId: fixture.keyspaces[of].id,
+    }));
+  return {
+    [`keyspaceUsage.${name}`]: { input: inputOf("tenant"), shows },
+    [`keyspaceUsage.${name}, a foreign one`]: { input: inputOf("otherTenant") },
   };
 }
 

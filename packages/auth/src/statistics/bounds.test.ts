@@ -1,6 +1,6 @@
-import { createId, type KeyId, type UserId } from "@latchkey/db/ids";
+import type { KeyId, UserId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
-import { type CountedKey, HourCounters } from "./hour-counters.ts";
+import { HourCounters } from "./hour-counters.ts";
 import { LastSeenRecorder } from "./last-seen-recorder.ts";
 import { RejectionLog } from "./rejection-log.ts";
 
@@ -11,8 +11,8 @@ function keyAt(place: number): KeyId {
 }
 
 /** A key of a user who has 2,500 keys. */
-function ownedKeyAt(place: number): CountedKey {
-  return { keyId: keyAt(place), userId: `user ${Math.floor(place / 2_500)}` as UserId }; // Nothing here reads an id.
+function ownedKeyAt(place: number) {
+  return { id: keyAt(place), owner: `user ${Math.floor(place / 2_500)}` as UserId }; // Nothing here reads an id.
 }
 
 test("at most 50,000 counters wait; after they are written, requests are counted again", () => {
@@ -21,28 +21,28 @@ test("at most 50,000 counters wait; after they are written, requests are counted
   counters.count(ownedKeyAt(0), undefined, "admitted");
   expect(counters.pendingCount).toBe(50_000);
   // Its counter was no longer in the index, and there was no room for another one.
-  expect(counters.take(1)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
+  expect(counters.take(1)).toMatchObject([{ subject: { id: keyAt(0) }, count: 1 }]);
   counters.settle(counters.take(50_000));
   expect(counters.pendingCount).toBe(0);
   counters.count(ownedKeyAt(0), undefined, "admitted");
-  expect(counters.take(2)).toMatchObject([{ keyId: keyAt(0), count: 1 }]);
+  expect(counters.take(2)).toMatchObject([{ subject: { id: keyAt(0) }, count: 1 }]);
 });
 
-test("at most 5,000 counters of one user wait, and requests of other users are still counted", () => {
+test("at most 5,000 counters of one owner wait, and requests of other owners are still counted", () => {
   const counters = new HourCounters(now);
-  const userId = "busy user" as UserId; // Nothing here reads an id.
+  const owner = "busy user" as UserId; // Nothing here reads an id.
   const countAll = (): void => {
     for (let place = 0; place < 60_000; place += 1)
-      counters.count({ keyId: keyAt(place), userId }, undefined, "admitted");
+      counters.count({ id: keyAt(place), owner }, undefined, "admitted");
   };
   countAll();
   expect(counters.pendingCount).toBe(5_000);
-  const other = { keyId: keyAt(60_000), userId: "other user" as UserId }; // As above.
+  const other = { id: keyAt(60_000), owner: "other user" as UserId }; // As above.
   counters.count(other, undefined, "admitted");
-  expect(counters.take(10_000).at(-1)).toMatchObject({ keyId: other.keyId, count: 1 });
-  // A counter that is incremented while it is written still counts toward the user's share.
+  expect(counters.take(10_000).at(-1)).toMatchObject({ subject: other, count: 1 });
+  // A counter that is incremented while it is written still counts toward the owner's share.
   const taken = counters.take(2_000);
-  counters.count({ keyId: keyAt(0), userId }, undefined, "admitted");
+  counters.count({ id: keyAt(0), owner }, undefined, "admitted");
   counters.settle(taken);
   countAll();
   expect(counters.pendingCount).toBe(5_001);
@@ -60,7 +60,7 @@ test("a counter that is no longer in the index keeps its count", () => {
   for (let place = 40_000; place < 60_000; place += 1)
     counters.count(ownedKeyAt(place), undefined, "admitted");
   counters.count(ownedKeyAt(0), undefined, "admitted");
-  const counts = counters.take(50_000).filter(({ keyId }) => keyId === keyAt(0));
+  const counts = counters.take(50_000).filter(({ subject }) => subject.id === keyAt(0));
   expect(counts.map(({ count }) => count)).toEqual([1, 1]);
 });
 
@@ -70,7 +70,7 @@ test("a counter that is incremented while it is written waits behind the others"
   const taken = counters.take(2);
   counters.count(ownedKeyAt(0), undefined, "admitted");
   counters.settle(taken);
-  expect(counters.take(5).map(({ keyId }) => keyId)).toEqual([keyAt(2), keyAt(0)]);
+  expect(counters.take(5).map(({ subject }) => subject.id)).toEqual([keyAt(2), keyAt(0)]);
 });
 
 test("records at most 20,000 pending values; a value that found no room is recorded when it is seen again", () => {
@@ -101,19 +101,9 @@ test("a value that is renewed while it is written is written again", () => {
   expect(recorder.take(1)).toMatchObject([{ at: new Date(60_000) }]);
 });
 
-test("at most 5,000 rejected requests wait; when the log is full, keys with many of them lose their oldest entries first", () => {
-  const log = new RejectionLog();
-  const add = (place: number, requestId: string): void =>
-    log.add({
-      keyId: keyAt(place),
-      id: createId("keyRejection"),
-      occurredAt: now,
-      address: null,
-      method: "GET",
-      path: "/",
-      requestId,
-      reason: "expired",
-    });
+test("at most 5,000 rejections wait; when the log is full, keys with many of them lose their oldest entries first", () => {
+  const log = new RejectionLog<{ readonly keyId: KeyId; readonly requestId: string }>();
+  const add = (place: number, requestId: string): void => log.add("user", { keyId: keyAt(place), requestId });
   for (let place = 0; place < 50; place += 1)
     for (let count = 0; count < 110; count += 1) add(place, `${count}`);
   expect(log.pendingCount).toBe(5_000);
@@ -131,4 +121,15 @@ test("at most 5,000 rejected requests wait; when the log is full, keys with many
   log.settle(taken);
   expect(log.take().map(({ requestId }) => requestId)).toEqual(["later"]);
   expect(log.pendingCount).toBe(1);
+});
+
+test("a flood of rejections with many keys of one owner doesn't displace those of other owners", () => {
+  const log = new RejectionLog<{ readonly keyId: KeyId }>();
+  for (let owner = 0; owner < 20; owner += 1) log.add(`owner ${owner}`, { keyId: keyAt(owner) });
+  for (let place = 100; place < 20_000; place += 1) log.add("busy owner", { keyId: keyAt(place) });
+  const kept = new Set(log.take().map(({ keyId }) => keyId));
+  expect(kept.size).toBe(5_000);
+  expect(Array.from({ length: 20 }, (_, place) => keyAt(place)).filter((keyId) => !kept.has(keyId))).toEqual(
+    [],
+  );
 });

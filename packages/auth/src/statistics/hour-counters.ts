@@ -1,52 +1,60 @@
-import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
-import type { HourUsage } from "@latchkey/db/key-history";
-import type { Outcome } from "./outcome.ts";
+import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 
-/** The key of a request and its owner. */
-export interface CountedKey {
-  readonly keyId: KeyId;
-  readonly userId: UserId;
+/** What requests are counted for, such as a key. */
+export interface CountedSubject {
+  readonly id: string;
+  /** Who may use only a part of the memory: the user or workspace that the subject belongs to. */
+  readonly owner: UserId | WorkspaceId;
 }
 
-interface Counter extends CountedKey {
+interface Counter<Subject, Group, Outcome> {
+  readonly subject: Subject;
   readonly hour: Date;
-  readonly workspaceId: WorkspaceId | null;
+  readonly group: Group;
   readonly outcome: Outcome;
   /** Requests that were counted and not written yet. */
   count: number;
 }
 
 /** The part of a counter that is to be written. */
-export interface PendingCount extends HourUsage {
-  readonly counter: Counter;
+export interface PendingCount<Subject, Group, Outcome> extends Readonly<Counter<Subject, Group, Outcome>> {
+  readonly counter: Counter<Subject, Group, Outcome>;
 }
 
-/** The most counters that wait to be written, about 200 bytes each. */
-const maxPending = 50_000;
-/** The most counters of one user's keys that wait to be written: a tenth of the total, which takes three writes. */
-const maxPendingPerUser = 5_000;
-/** The most counters in the index. */
-const maxIndexed = 50_000;
+/** The bounds of the memory of {@link HourCounters}. */
+export interface CounterBounds<Group> {
+  /** The most counters that wait to be written, and the most in the index, about 200 bytes each. */
+  readonly maxPending: number;
+  /** The most counters of one owner that wait to be written. */
+  readonly maxPendingPerOwner: number;
+  /** The most groups of a subject in an hour. Requests of others are counted in the group `other`. */
+  readonly groups?: { readonly max: number; readonly other: Group };
+}
+
+/** An owner can use a tenth of the total, which takes three writes. */
+const defaultBounds = { maxPending: 50_000, maxPendingPerOwner: 5_000 } as const;
 
 /**
- * Counts requests by key, hour, workspace and outcome until they are written. Writing a count subtracts it from its
- * counter, so a count that can't be written stays and keeps growing.
+ * Counts requests by subject, hour, group (such as a workspace) and outcome until they are written. Writing a count
+ * subtracts it from its counter, so a count that can't be written stays and keeps growing.
  *
- * Memory is bounded. A request that would need one more pending counter than allowed is not counted. A user has many
- * keys in many workspaces, so each user may use only a part of the pending counters, and the requests of other users
+ * Memory is bounded. A request that would need one more pending counter than allowed is not counted. An owner can have
+ * many subjects and groups, so each owner may use only a part of the pending counters, and the requests of other owners
  * are still counted. The index, which finds the counter of a request, is cleared when the hour changes and when it is
  * full. Counters that wait are kept separately, so nothing is lost.
  */
-export class HourCounters {
+export class HourCounters<Subject extends CountedSubject, Group, Outcome extends string> {
+  readonly #bounds: CounterBounds<Group>;
   #hour: Date;
-  #index = new Map<KeyId, Map<WorkspaceId | undefined, Map<Outcome, Counter>>>();
+  #index = new Map<string, Map<Group, Map<Outcome, Counter<Subject, Group, Outcome>>>>();
   #indexed = 0;
   /** Counters with requests to write, in the order in which they started to wait. */
-  readonly #pending = new Set<Counter>();
-  /** The number of pending counters of each user who has any. */
-  readonly #pendingOf = new Map<UserId, number>();
+  readonly #pending = new Set<Counter<Subject, Group, Outcome>>();
+  /** The number of pending counters of each owner that has any. */
+  readonly #pendingOf = new Map<CountedSubject["owner"], number>();
 
-  constructor(now: Date) {
+  constructor(now: Date, bounds: CounterBounds<Group> = defaultBounds) {
+    this.#bounds = bounds;
     this.#hour = hourOf(now);
   }
 
@@ -54,14 +62,16 @@ export class HourCounters {
     return this.#pending.size;
   }
 
-  count(key: CountedKey, workspaceId: WorkspaceId | undefined, outcome: Outcome): void {
+  count(subject: Subject, group: Group, outcome: Outcome): void {
     const counter =
-      this.#index.get(key.keyId)?.get(workspaceId)?.get(outcome) ?? this.#add(key, workspaceId, outcome);
+      this.#index.get(subject.id)?.get(group)?.get(outcome) ?? this.#add(subject, group, outcome);
     if (counter.count === 0) {
-      const ofUser = this.#pendingOf.get(counter.userId) ?? 0;
-      if (this.#pending.size >= maxPending || ofUser >= maxPendingPerUser) return;
+      const { owner } = counter.subject;
+      const ofOwner = this.#pendingOf.get(owner) ?? 0;
+      const { maxPending, maxPendingPerOwner } = this.#bounds;
+      if (this.#pending.size >= maxPending || ofOwner >= maxPendingPerOwner) return;
       this.#pending.add(counter);
-      this.#pendingOf.set(counter.userId, ofUser + 1);
+      this.#pendingOf.set(owner, ofOwner + 1);
     }
     counter.count += 1;
   }
@@ -75,14 +85,11 @@ export class HourCounters {
   }
 
   /** The counts that have waited longest. */
-  take(limit: number): PendingCount[] {
+  take(limit: number): PendingCount<Subject, Group, Outcome>[] {
     return this.#pending
       .values()
       .take(limit)
-      .map((counter) => {
-        const { keyId, hour, workspaceId, outcome, count } = counter;
-        return { keyId, hour, workspaceId, outcome, count, counter };
-      })
+      .map((counter) => ({ ...counter, counter }))
       .toArray();
   }
 
@@ -90,27 +97,33 @@ export class HourCounters {
    * Subtracts what has been written. A counter that has counted more requests in the meantime waits again, behind the
    * others.
    */
-  settle(taken: readonly PendingCount[]): void {
+  settle(taken: readonly PendingCount<Subject, Group, Outcome>[]): void {
     for (const { counter, count } of taken) {
       counter.count -= count;
       this.#pending.delete(counter);
       if (counter.count > 0) this.#pending.add(counter);
-      else this.#release(counter.userId);
+      else this.#release(counter.subject.owner);
     }
   }
 
-  #release(userId: UserId): void {
-    const left = (this.#pendingOf.get(userId) ?? 0) - 1;
-    if (left > 0) this.#pendingOf.set(userId, left);
-    else this.#pendingOf.delete(userId);
+  #release(owner: CountedSubject["owner"]): void {
+    const left = (this.#pendingOf.get(owner) ?? 0) - 1;
+    if (left > 0) this.#pendingOf.set(owner, left);
+    else this.#pendingOf.delete(owner);
   }
 
-  #add({ keyId, userId }: CountedKey, workspaceId: WorkspaceId | undefined, outcome: Outcome): Counter {
-    if (this.#indexed >= maxIndexed) this.#forget();
-    const workspaces = this.#index.get(keyId) ?? new Map<WorkspaceId | undefined, Map<Outcome, Counter>>();
-    const outcomes = workspaces.get(workspaceId) ?? new Map<Outcome, Counter>();
-    const counter = { keyId, userId, hour: this.#hour, workspaceId: workspaceId ?? null, outcome, count: 0 };
-    this.#index.set(keyId, workspaces.set(workspaceId, outcomes.set(outcome, counter)));
+  /** Finds or adds the counter of a group, or of the other groups if the subject has too many. */
+  #add(subject: Subject, requested: Group, outcome: Outcome): Counter<Subject, Group, Outcome> {
+    if (this.#indexed >= this.#bounds.maxPending) this.#forget();
+    const groups =
+      this.#index.get(subject.id) ?? new Map<Group, Map<Outcome, Counter<Subject, Group, Outcome>>>();
+    const { groups: limit } = this.#bounds;
+    const group = limit && groups.size >= limit.max && !groups.has(requested) ? limit.other : requested;
+    const outcomes = groups.get(group) ?? new Map<Outcome, Counter<Subject, Group, Outcome>>();
+    const known = outcomes.get(outcome);
+    if (known) return known;
+    const counter = { subject, hour: this.#hour, group, outcome, count: 0 };
+    this.#index.set(subject.id, groups.set(group, outcomes.set(outcome, counter)));
     this.#indexed += 1;
     return counter;
   }

@@ -1,92 +1,118 @@
-import type { KeyId } from "@latchkey/db/ids";
-import type { KeyRejection } from "@latchkey/db/key-history";
 import { redactKeys } from "../redact-keys.ts";
+import { SizeClasses } from "../size-classes.ts";
 
-export interface LoggedRejection extends KeyRejection {
-  readonly keyId: KeyId;
+/** A rejection that waits to be written. */
+interface LoggedRejection {
+  /** The key that was used. */
+  readonly keyId: string;
 }
 
 const maxPerKey = 100;
 const maxRejections = 5_000;
-/** When there is no room, this many keys are compared, and the one with the most entries loses its oldest. */
+/** When there is no room, this many keys of an owner are compared, and the one with the most entries loses its oldest. */
 const comparedKeys = 8;
 const maxPathLength = 500;
-/** Longer than any method, address or request ID that the product accepts. */
+/** Longer than any method, IP address or request ID that the product accepts. */
 const maxWordLength = 200;
 
+/** The rejections with the keys of one owner, by key, each oldest first. */
+interface Share<Rejection> {
+  readonly owner: string;
+  readonly keys: Map<string, Rejection[]>;
+  size: number;
+}
+
 /**
- * Keeps rejected requests until they are written.
+ * Keeps rejections until they are written. Texts of a rejection must be short: see {@link toShortText}.
  *
- * Memory is bounded: the latest 100 per key, and 5,000 in total, about 1 kB each. When the log is full, a key with many
- * entries loses its oldest for a new one, so that a flood of rejected requests with some keys doesn't displace the only
- * one of another key. Paths are cut at 500 characters, everything else at 200.
+ * Memory is bounded: the latest 100 per key, and 5,000 in total, about 1 kB each. When the log is full, one of
+ * the owners with the most entries loses one for a new one: the oldest of a key with many entries. A flood of rejections
+ * with some keys then displaces neither those of other owners nor the only one of another key.
  */
-export class RejectionLog {
-  readonly #keys = new Map<KeyId, LoggedRejection[]>();
+export class RejectionLog<Rejection extends LoggedRejection> {
+  readonly #shares = new Map<string, Share<Rejection>>();
+  readonly #sizeClasses = new SizeClasses<Share<Rejection>>();
   #size = 0;
 
   get pendingCount(): number {
     return this.#size;
   }
 
-  add(rejection: LoggedRejection): void {
-    const entries = this.#keys.get(rejection.keyId) ?? [];
-    if (entries.length >= maxPerKey) this.#dropOldest(rejection.keyId, entries);
+  /** @param owner the user or workspace that the key belongs to. */
+  add(owner: string, rejection: Rejection): void {
+    const { keyId } = rejection;
+    const ofKey = this.#shares.get(owner)?.keys.get(keyId) ?? [];
+    if (ofKey.length >= maxPerKey) this.#dropOldest(owner, keyId);
     else if (this.#size >= maxRejections) this.#makeRoom();
-    const { address, method, path, requestId } = rejection;
-    entries.push({
-      ...rejection,
-      address: address && sanitize(address, maxWordLength),
-      method: sanitize(method, maxWordLength),
-      path: sanitize(path, maxPathLength),
-      requestId: sanitize(requestId, maxWordLength),
-    });
-    this.#keys.set(rejection.keyId, entries);
-    this.#size += 1;
+    const share = this.#shares.get(owner) ?? { owner, keys: new Map<string, Rejection[]>(), size: 0 };
+    const entries = share.keys.get(keyId) ?? [];
+    entries.push(rejection);
+    share.keys.set(keyId, entries);
+    this.#resize(share, 1);
   }
 
   /**
-   * Drops the oldest entry of the key with the most entries among the next few keys. Comparing all keys would take too
-   * long for each rejected request of a flood.
+   * Drops the oldest entry of the key with the most entries among the next few keys of a large share. Comparing all keys
+   * would take too long for each rejection of a flood.
    */
   #makeRoom(): void {
-    const next = [...this.#keys.entries().take(comparedKeys)];
+    const share = this.#sizeClasses.findLargest();
+    if (!share) return;
+    const next = [...share.keys.entries().take(comparedKeys)];
     const [first] = next.toSorted(([, one], [, other]) => other.length - one.length);
     for (const [keyId, entries] of next) {
-      this.#keys.delete(keyId);
-      this.#keys.set(keyId, entries);
+      share.keys.delete(keyId);
+      share.keys.set(keyId, entries);
     }
-    if (first) this.#dropOldest(...first);
+    if (first) this.#dropOldest(share.owner, first[0]);
   }
 
-  #dropOldest(keyId: KeyId, entries: LoggedRejection[]): void {
+  #dropOldest(owner: string, keyId: string): void {
+    const share = this.#shares.get(owner);
+    const entries = share?.keys.get(keyId);
+    if (!share || !entries) return;
     entries.shift();
-    this.#size -= 1;
-    if (entries.length === 0) this.#keys.delete(keyId);
+    if (entries.length === 0) share.keys.delete(keyId);
+    this.#resize(share, -1);
   }
 
   /** Returns everything that is to be written. */
-  take(): LoggedRejection[] {
-    return [...this.#keys.values()].flat();
+  take(): Rejection[] {
+    return [...this.#shares.values()].flatMap(({ keys }) => [...keys.values()].flat());
   }
 
   /** Removes what has been written. */
-  settle(taken: readonly LoggedRejection[]): void {
+  settle(taken: readonly Rejection[]): void {
     const written = new Set(taken);
-    for (const [keyId, entries] of this.#keys) {
-      const left = entries.filter((rejection) => !written.has(rejection));
-      if (left.length > 0) this.#keys.set(keyId, left);
-      else this.#keys.delete(keyId);
-      this.#size -= entries.length - left.length;
+    for (const share of this.#shares.values()) {
+      for (const [keyId, entries] of share.keys) {
+        const left = entries.filter((rejection) => !written.has(rejection));
+        if (left.length > 0) share.keys.set(keyId, left);
+        else share.keys.delete(keyId);
+        this.#resize(share, left.length - entries.length);
+      }
     }
+  }
+
+  #resize(share: Share<Rejection>, difference: number): void {
+    this.#sizeClasses.move(share, { from: share.size, to: share.size + difference });
+    share.size += difference;
+    this.#size += difference;
+    if (share.size === 0) this.#shares.delete(share.owner);
+    else this.#shares.set(share.owner, share);
   }
 }
 
+/** A word of a rejection, such as a request ID, cut at 200 characters. See {@link toShortText}. */
+export function toShortWord(text: string): string {
+  return toShortText(text, maxWordLength);
+}
+
 /**
- * Returns a text that Postgres accepts: without NUL, of bounded length, and with API keys redacted, because people
- * paste them.
+ * Returns a text that Postgres accepts: without NUL, of bounded length (500 by default), and with API keys redacted,
+ * because people paste them.
  */
-function sanitize(text: string, maxLength: number): string {
+export function toShortText(text: string, maxLength = maxPathLength): string {
   const clean = redactKeys(text.replaceAll("\0", ""));
   // Copies the text through a buffer, because a slice would keep the whole original string in memory.
   return Buffer.from(clean.slice(0, maxLength)).toString();

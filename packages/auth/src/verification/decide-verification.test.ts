@@ -55,6 +55,7 @@ const verification: Verification = {
   cost: 1,
   limits: [],
   clientAddress: undefined,
+  tags: [],
 };
 
 function counterOf(id: CounterId, meters: Partial<MeterState> = {}): Counter {
@@ -164,6 +165,7 @@ describe("codes", () => {
         keyId: issued.keyId,
         keyspaceId,
         workspaceId,
+        consumerId: null,
         externalId: null,
         name: "Acme",
         meta: { plan: "pro" },
@@ -171,6 +173,7 @@ describe("codes", () => {
         expiresAt: new Date(now + 1),
       },
       limits: [],
+      isUse: true,
       remainingCredits: null,
     });
     expect([own.uses, callerCounter.uses]).toEqual([1, 1]);
@@ -218,7 +221,7 @@ describe("spending", () => {
 
   test("a cost of 0 checks without spending, and counts no use", () => {
     const { decision, own } = verifyOne({ meters: balanceOf(0), request: { cost: 0 } });
-    expect(resultOf(decision)).toMatchObject({ code: "VALID", remainingCredits: 0 });
+    expect(resultOf(decision)).toMatchObject({ code: "VALID", isUse: false, remainingCredits: 0 });
     expect(own.uses).toBe(0);
     expect(verifyOne({ facts: { isUnusedSecret: true }, request: { cost: 0 } }).own.isSecretUsed).toBe(true);
   });

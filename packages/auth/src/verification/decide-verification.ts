@@ -270,12 +270,14 @@ function verify(
     else if (facts.isUnusedSecret) markSecretUsed(counter);
   }
   const { limits, remainingCredits } = spending;
+  const isUse = code === "VALID" && cost > 0;
   return {
     code,
     key: describeKey(facts),
     limits: limits.map(describeLimit),
     remainingCredits,
-    apiKeyUse: code === "VALID" && cost > 0 ? describeUse(facts, verification.digest) : undefined,
+    isUse,
+    apiKeyUse: isUse ? describeUse(facts, verification.digest) : undefined,
   };
 }
 
@@ -343,6 +345,7 @@ function describeKey(facts: VerifiableKey): VerifiedKey {
     keyId,
     keyspaceId,
     workspaceId,
+    consumerId: consumer?.id ?? null,
     externalId: consumer?.externalId ?? null,
     name,
     meta,

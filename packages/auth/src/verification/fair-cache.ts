@@ -1,3 +1,5 @@
+import { SizeClasses } from "../size-classes.ts";
+
 /** What is remembered for one owner. */
 interface Share<Value> {
   readonly owner: string;
@@ -21,8 +23,8 @@ export class FairCache<Value> {
   readonly #maxBytes: number;
   readonly #entries = new Map<string, Entry<Value>>();
   readonly #shares = new Map<string, Share<Value>>();
-  /** The shares by size: at index n, those of 2^n to 2^(n+1) - 1 bytes. The largest share needs no search. */
-  readonly #sizeClasses: Set<Share<Value>>[] = Array.from({ length: 32 }, () => new Set());
+  /** The shares by size in bytes. */
+  readonly #sizeClasses = new SizeClasses<Share<Value>>();
   #bytes = 0;
 
   /** @param maxBytes less than 4 GiB. */
@@ -63,29 +65,22 @@ export class FairCache<Value> {
   clear(): void {
     this.#entries.clear();
     this.#shares.clear();
-    for (const shares of this.#sizeClasses) shares.clear();
+    this.#sizeClasses.clear();
     this.#bytes = 0;
   }
 
   #removeFromLargest(): void {
-    const [share] = this.#sizeClasses.findLast((shares) => shares.size > 0) ?? [];
-    const [oldest] = share?.entries.keys() ?? [];
+    const [oldest] = this.#sizeClasses.findLargest()?.entries.keys() ?? [];
     if (oldest === undefined) throw new Error("The cache is too large, but has no entries.");
     this.delete(oldest);
   }
 
   #resize(share: Share<Value>, difference: number): void {
-    this.#sizeClasses[sizeClassOf(share)]?.delete(share);
-    share.bytes += difference;
+    const size = { from: share.bytes, to: share.bytes + difference };
+    this.#sizeClasses.move(share, size);
+    share.bytes = size.to;
     this.#bytes += difference;
     if (share.entries.size === 0) this.#shares.delete(share.owner);
-    else {
-      this.#shares.set(share.owner, share);
-      this.#sizeClasses[sizeClassOf(share)]?.add(share);
-    }
+    else this.#shares.set(share.owner, share);
   }
-}
-
-function sizeClassOf({ bytes }: { readonly bytes: number }): number {
-  return 31 - Math.clz32(bytes);
 }

@@ -1,5 +1,5 @@
 import type { IdempotencyName } from "@latchkey/db/idempotency-records";
-import type { IssuedKeyId, KeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
+import type { ConsumerId, IssuedKeyId, KeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
 import type { Presented } from "../admission/verdict.ts";
 import type { LimitResult } from "./meters.ts";
 import type { PermissionQuery } from "./permission-query.ts";
@@ -22,6 +22,8 @@ export interface Verification {
   readonly limits: readonly { readonly name: string; readonly cost: number | undefined }[];
   /** The IP address of the consumer; undefined if it is not known. */
   readonly clientAddress: string | undefined;
+  /** What the caller counts the verification under. They don't affect the result. */
+  readonly tags: readonly string[];
 }
 
 /** Why a key is valid or not, in the order in which the checks are made. */
@@ -44,6 +46,8 @@ export type VerificationResult =
       readonly limits: readonly LimitResult[];
       /** Null for a key without credits. */
       readonly remainingCredits: number | null;
+      /** Whether the verification was counted as a use: the key is valid, and there was a cost to spend. */
+      readonly isUse: boolean;
       /** The use of an API key that was counted; undefined for an issued key, and if no use was counted. */
       readonly apiKeyUse: Presented | undefined;
     };
@@ -54,6 +58,7 @@ export interface VerifiedKey {
   /** Null for an API key, like `name` and `meta`. */
   readonly keyspaceId: KeyspaceId | null;
   readonly workspaceId: WorkspaceId;
+  readonly consumerId: ConsumerId | null;
   readonly externalId: string | null;
   readonly name: string | null;
   readonly meta: Readonly<Record<string, unknown>> | null;

@@ -128,6 +128,7 @@ export function verificationOf(
     cost: 1,
     limits: [],
     clientAddress: undefined,
+    tags: [],
     ...change,
   };
 }

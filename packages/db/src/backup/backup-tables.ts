@@ -48,6 +48,10 @@ export const backupTables = [
   "key_addresses",
   "key_networks",
   "key_refusals",
+  "keyspace_usage_hours",
+  "keyspace_usage_days",
+  "keyspace_tag_hours",
+  "issued_key_rejections",
 ] as const satisfies readonly (keyof Database)[];
 
 /** The name of a table that a backup contains. */

@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
+import { createId } from "../ids.ts";
 import { createEmptyDatabase } from "../migrate.test-kit.ts";
 import type { Db } from "../schema.ts";
+import { writeKeyspaceHistory } from "../write-keyspace-history.ts";
 import { backupTables } from "./backup-tables.ts";
 import { type DumpOptions, dumpDatabase } from "./dump-database.ts";
 
@@ -179,6 +181,25 @@ export async function fill(db: Db): Promise<void> {
   await sql`
     insert into key_refusals (key_id, id, occurred_at, method, path, request_id, reason)
     select id, id, now(), 'GET', '/open/me', 'x', 'expired' from api_keys`.execute(db);
+  const counted = {
+    workspaceId: createId("workspace"),
+    keyspaceId: createId("keyspace"),
+    hour: new Date("2026-03-02T12:00:00Z"),
+    outcome: "VALID",
+    count: 1,
+  };
+  const keyId = createId("issuedKey");
+  const rejection = {
+    id: createId("keyRejection"),
+    occurredAt: counted.hour,
+    code: "EXPIRED",
+    requestId: "x",
+  };
+  await writeKeyspaceHistory(db, {
+    usage: [{ ...counted, keyId, consumerId: null }],
+    tags: [{ ...counted, tag: "eu" }],
+    rejections: [{ ...rejection, workspaceId: counted.workspaceId, keyId, address: null }],
+  });
 }
 
 /** Every row of every table, as text. */

@@ -30,7 +30,7 @@ export const verifyKeyTask = defineTask({
     const verifier = new Verifier({ connection: prepared.connection });
     try {
       const verification = {
-        ...toVerification({ ...request, ...(keyspace && { keyspaceId: keyspace }), limits: [] }),
+        ...toVerification({ ...request, ...(keyspace && { keyspaceId: keyspace }), limits: [], tags: [] }),
         workspaceId: workspace,
       };
       const outcome = await verifier.verifyWithoutKey("command", verification);

@@ -1,3 +1,4 @@
+import "@mantine/core/styles/Progress.css";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
 import { Button, FileInput, Group, Progress } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";

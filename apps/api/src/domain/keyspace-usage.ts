@@ -1,0 +1,181 @@
+import { encodeId } from "@latchkey/db/ids";
+import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
+import {
+  type IssuedKeyRejection,
+  type KeyspacePeriod,
+  listBusiestConsumers,
+  listBusiestIssuedKeys,
+  listBusiestTags,
+  listIssuedKeyRejections,
+  readSubjectUsage,
+  readUsageOfSubjects,
+  readUsageOfTags,
+  type SubjectUsage,
+  useOutcome,
+} from "@latchkey/db/keyspace-usage";
+import type { UsageBuckets } from "@latchkey/db/usage-buckets";
+import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { AppError } from "@latchkey/errors";
+import { getIssuedKey } from "./issued-keys.ts";
+
+/** What verifications can be grouped by. */
+export const usageGroupings = ["key", "externalId", "outcome", "tag"] as const;
+type Grouping = (typeof usageGroupings)[number];
+
+/** The most groups in one response, and the most counts of all groups together. */
+export const maxUsageGroups = 100;
+const maxCounts = 25_000;
+
+/** The verifications of a keyspace that have a key, a consumer, an outcome or a tag in common. */
+export interface UsageGroup {
+  /** The ID of the key, the `externalId`, the outcome or the tag. */
+  readonly value: string;
+  /** The name of the key; null for a deleted key, and for other groups. */
+  readonly name: string | null;
+  readonly count: number;
+  /** The verifications that were uses. */
+  readonly useCount: number;
+  /** The verifications by hour or day, oldest first, without those that have none. */
+  readonly buckets: readonly { readonly startsAt: Date; readonly count: number }[];
+}
+
+export interface GroupedPeriod extends KeyspacePeriod {
+  readonly groupBy: Grouping;
+  readonly bucket: "hour" | "day";
+  /** The most groups, at most {@link maxUsageGroups}. */
+  readonly limit: number;
+}
+
+const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
+
+/**
+ * Reads the groups of a keyspace with the most verifications, busiest first, in the hours or days in UTC that begin in a
+ * period. The caller must have checked that the keyspace exists.
+ * @throws {AppError} BAD_REQUEST if the period has too many buckets for the number of groups.
+ */
+export async function readGroupedUsage(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { from, to, ...query }: GroupedPeriod,
+): Promise<UsageGroup[]> {
+  const length = bucketMs[query.bucket];
+  const roundUp = (time: Date) => new Date(Math.ceil(time.getTime() / length) * length);
+  const period = { ...query, from: roundUp(from), to: roundUp(to) };
+  const bucketCount = (period.to.getTime() - period.from.getTime()) / length;
+  if (bucketCount === 0) return [];
+  if (bucketCount * query.limit > maxCounts) {
+    const most = Math.floor(maxCounts / query.limit).toLocaleString("en-US");
+    const message = `the period has too many buckets. With this "limit", at most ${most} are possible. Use an earlier time, a lower "limit", or "day" as "bucket".`;
+    throw new AppError("BAD_REQUEST", { issues: [{ path: "to", code: "invalid_range", message }] });
+  }
+  switch (query.groupBy) {
+    case "key":
+      return await readKeys(trx, scope, period);
+    case "externalId":
+      return await readConsumers(trx, scope, period);
+    case "outcome":
+      return await readOutcomes(trx, scope, period);
+    case "tag":
+      return await readTags(trx, scope, period);
+    default:
+      return query.groupBy satisfies never;
+  }
+}
+
+async function readKeys(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  period: GroupedPeriod,
+): Promise<UsageGroup[]> {
+  const keys = await listBusiestIssuedKeys(trx, scope, period);
+  const subjectIds = keys.map(({ id }) => id);
+  const counts = await readUsageOfSubjects(trx, scope, { ...period, subjectIds });
+  return addBuckets(
+    keys.map((key) => ({ ...key, value: encodeId("issuedKey", key.id) })),
+    counts,
+    { idOf: ({ id }) => id, groupOf: ({ subjectId }) => subjectId },
+  );
+}
+
+async function readConsumers(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  period: GroupedPeriod,
+): Promise<UsageGroup[]> {
+  const consumers = await listBusiestConsumers(trx, scope, period);
+  const subjectIds = consumers.map(({ id }) => id);
+  const counts = await readUsageOfSubjects(trx, scope, { ...period, subjectIds });
+  return addBuckets(
+    consumers.map((consumer) => ({ ...consumer, value: consumer.externalId, name: null })),
+    counts,
+    { idOf: ({ id }) => id, groupOf: ({ subjectId }) => subjectId },
+  );
+}
+
+async function readTags(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  period: GroupedPeriod,
+): Promise<UsageGroup[]> {
+  const tags = await listBusiestTags(trx, scope, period);
+  const counts = await readUsageOfTags(trx, scope, { ...period, tags: tags.map(({ tag }) => tag) });
+  return addBuckets(
+    tags.map((row) => ({ ...row, value: row.tag, name: null })),
+    counts,
+    { idOf: ({ tag }) => tag, groupOf: ({ tag }) => tag },
+  );
+}
+
+/** The outcomes are few, so they are read together. */
+async function readOutcomes(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { keyspaceId, from, to, bucket, limit }: GroupedPeriod,
+): Promise<UsageGroup[]> {
+  const length = bucketMs[bucket];
+  const bucketCount = (to.getTime() - from.getTime()) / length;
+  const starts = Array.from({ length: bucketCount }, (_, place) => new Date(from.getTime() + place * length));
+  const rows = await readSubjectUsage(trx, scope, { subjectId: keyspaceId, buckets: { starts, to } });
+  return [...Map.groupBy(rows, ({ outcome }) => outcome)]
+    .map(([outcome, buckets]) => {
+      const count = buckets.reduce((sum, bucket) => sum + bucket.count, 0);
+      return { value: outcome, name: null, count, useCount: outcome === useOutcome ? count : 0, buckets };
+    })
+    .toSorted((one, other) => other.count - one.count)
+    .slice(0, limit);
+}
+
+function addBuckets<Group extends Omit<UsageGroup, "buckets">, Count extends UsageGroup["buckets"][number]>(
+  groups: readonly Group[],
+  counts: readonly Count[],
+  { idOf, groupOf }: { readonly idOf: (group: Group) => string; readonly groupOf: (count: Count) => string },
+): UsageGroup[] {
+  const buckets = Map.groupBy(counts, groupOf);
+  return groups.map((group) => ({ ...group, buckets: buckets.get(idOf(group)) ?? [] }));
+}
+
+/**
+ * Reads the outcomes of the verifications of a key, oldest first.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function readIssuedKeyUsage(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { buckets, ...path }: IssuedKeyPath & { readonly buckets: UsageBuckets },
+): Promise<SubjectUsage[]> {
+  const { id: subjectId } = await getIssuedKey(trx, scope, path);
+  return await readSubjectUsage(trx, scope, { subjectId, buckets });
+}
+
+/**
+ * Lists the latest rejected verifications of a key, newest first.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function listRejections(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  path: IssuedKeyPath,
+): Promise<IssuedKeyRejection[]> {
+  const { id } = await getIssuedKey(trx, scope, path);
+  return await listIssuedKeyRejections(trx, scope, id);
+}

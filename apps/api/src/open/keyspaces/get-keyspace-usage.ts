@@ -1,0 +1,42 @@
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { z } from "zod";
+import { readGroupedUsage, usageGroupings } from "../../domain/keyspace-usage.ts";
+import { getKeyspace } from "../../domain/keyspaces.ts";
+import { defineEndpoint } from "../../http/endpoint.ts";
+import { invalidPeriod, isValidPeriod, usagePeriod } from "../../key-fields.ts";
+import { itemLimit } from "../../lists.ts";
+import { keyspaceUsage, outcomeMeanings, presentUsageGroup } from "../../presenters/keyspace-usage.ts";
+import { keyspaceParams } from "../../schemas.ts";
+
+const query = z
+  .strictObject({
+    ...usagePeriod,
+    groupBy: z.enum(usageGroupings).meta({ description: "What the verifications are grouped by." }),
+    limit: itemLimit.meta({ description: "The maximum number of groups." }),
+  })
+  .refine(isValidPeriod, invalidPeriod);
+
+export const getKeyspaceUsage = defineEndpoint({
+  method: "GET",
+  path: "/workspaces/:workspaceId/keyspaces/:keyspaceId/usage",
+  operationId: "getKeyspaceUsage",
+  summary: "Get the usage of a keyspace",
+  description: `Returns the groups with the most verifications, busiest first, with the number of verifications per hour or day in UTC. Includes the hours or days that begin at or after \`from\` and before \`to\`. There are at most \`limit\` groups; others are left out, as are counts of 0. At most 25,000 counts are possible, so \`limit\` times the number of hours or days must not exceed 25,000. Keys and consumers are chosen among the 1,000 busiest of each day; their counts are exact. These statistics are about a second behind.
+
+Outcomes:
+
+${outcomeMeanings}`,
+  access: { workspace: "keys:read" },
+  request: { params: keyspaceParams, query },
+  response: { status: 200, description: "The groups with the most verifications.", schema: keyspaceUsage },
+  errors: ["NOT_FOUND"],
+  handle: async ({ params: { keyspaceId }, query }, { read, access: { scope } }) => {
+    const groups = await read((db) =>
+      inWorkspace(db, scope, async (trx) => {
+        await getKeyspace(trx, scope, keyspaceId);
+        return await readGroupedUsage(trx, scope, { ...query, keyspaceId });
+      }),
+    );
+    return { data: groups.map(presentUsageGroup) };
+  },
+});

@@ -1,0 +1,81 @@
+import { encodeId } from "@latchkey/db/ids";
+import { listBusiestConsumers, listBusiestIssuedKeys, readSubjectUsage } from "@latchkey/db/keyspace-usage";
+import { inWorkspace } from "@latchkey/db/workspace-scope";
+import { listRejections, readIssuedKeyUsage } from "../domain/keyspace-usage.ts";
+import { getKeyspace } from "../domain/keyspaces.ts";
+import { issuedKeyId, keyspaceId } from "../fields.ts";
+import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
+import { presentIssuedKeyRejection } from "../presenters/keyspace-usage.ts";
+import { presentUsage } from "../presenters/usage-bucket.ts";
+import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
+
+const reading = workspaceProcedure("keys:read");
+const keyspaceInput = workspaceInput({ keyspaceId, ...usageBuckets }).refine(areValidBuckets, invalidBuckets);
+
+/** The maximum number of keys and consumers in a list of the busiest ones. */
+const shown = 5;
+
+/** The verifications of the keys of a keyspace. */
+export const keyspaceUsageRouter = createRouter({
+  /** The number of verifications per outcome and bucket, with all keys. */
+  usage: reading.input(keyspaceInput).query(async ({ ctx: { read, access }, input }) => {
+    const { scope } = access;
+    const { keyspaceId, starts, to } = input;
+    const rows = await read((db) =>
+      inWorkspace(db, scope, async (trx) => {
+        await getKeyspace(trx, scope, keyspaceId);
+        return await readSubjectUsage(trx, scope, { subjectId: keyspaceId, buckets: { starts, to } });
+      }),
+    );
+    return rows.map(presentUsage);
+  }),
+
+  /** The keys and consumers with the most verifications in a period. */
+  busiest: reading.input(keyspaceInput).query(async ({ ctx: { read, access }, input }) => {
+    const { scope } = access;
+    const { keyspaceId, starts, to } = input;
+    const period = { keyspaceId, from: starts[0] ?? to, to, limit: shown };
+    return await read((db) =>
+      inWorkspace(db, scope, async (trx) => {
+        await getKeyspace(trx, scope, keyspaceId);
+        const keys = await listBusiestIssuedKeys(trx, scope, period);
+        const consumers = await listBusiestConsumers(trx, scope, period);
+        return {
+          keys: keys.map(({ id, name, count, useCount }) => ({
+            id: encodeId("issuedKey", id),
+            name,
+            count,
+            useCount,
+          })),
+          consumers: consumers.map(({ externalId, count, useCount }) => ({ externalId, count, useCount })),
+        };
+      }),
+    );
+  }),
+
+  /** The number of verifications of a key per outcome and bucket. */
+  keyUsage: reading
+    .input(
+      workspaceInput({ keyspaceId, id: issuedKeyId, ...usageBuckets }).refine(
+        areValidBuckets,
+        invalidBuckets,
+      ),
+    )
+    .query(async ({ ctx: { read, access }, input: { keyspaceId, id, starts, to } }) => {
+      const { scope } = access;
+      const usage = { keyspaceId, id, buckets: { starts, to } };
+      const rows = await read((db) => inWorkspace(db, scope, (trx) => readIssuedKeyUsage(trx, scope, usage)));
+      return rows.map(presentUsage);
+    }),
+
+  /** The latest 100 rejected verifications of a key, newest first. */
+  rejections: reading
+    .input(workspaceInput({ keyspaceId, id: issuedKeyId }))
+    .query(async ({ ctx: { read, access }, input: { keyspaceId, id } }) => {
+      const { scope } = access;
+      const rows = await read((db) =>
+        inWorkspace(db, scope, (trx) => listRejections(trx, scope, { keyspaceId, id })),
+      );
+      return rows.map(presentIssuedKeyRejection);
+    }),
+});

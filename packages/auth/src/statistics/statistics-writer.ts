@@ -1,0 +1,205 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
+import { databaseFailure } from "@latchkey/db/database-failure";
+import type { KeyId } from "@latchkey/db/ids";
+import { pruneKeyHistory } from "@latchkey/db/prune-key-history";
+import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
+import type { Db } from "@latchkey/db/schema";
+import { isDefiniteAbort } from "@latchkey/db/sqlstate";
+import type { Clock } from "./database-clock.ts";
+
+export interface StatisticsOptions {
+  readonly connection: DatabaseConnection;
+  /** How often recorded data is written, in milliseconds; 1,000 by default. */
+  readonly flushEveryMs?: number;
+  /** How many days history is kept, and all history of an API key after its deletion; 90 by default. */
+  readonly keepDays?: number;
+  /** Called with each failure to write or prune. */
+  readonly onFailure?: (error: unknown) => void;
+  /** The database's clock, so that every node counts a request in the same hour. */
+  readonly clock: Clock;
+}
+
+/** Part of the recorded data, which is written in one transaction. */
+export interface StatisticsBatch {
+  readonly write: (db: Db) => Promise<void>;
+  /** Removes the part from memory, after it was written or dropped. */
+  readonly settle: () => void;
+}
+
+/** Data that is recorded in memory until it is written. Its memory is bounded. */
+export interface StatisticsSource {
+  /** How much waits to be written. */
+  readonly pendingCount: number;
+  /** Notes the time of the requests that follow, in milliseconds since 1970. */
+  setTime(nowMs: number): void;
+  /** The data that has waited longest. */
+  take(): StatisticsBatch;
+}
+
+/** The number of writes that is enough to write everything that can wait. */
+const maxRounds = 25;
+/**
+ * How often the clock is synchronized and history is pruned, in milliseconds. In this time, a monotonic clock drifts by
+ * a few milliseconds.
+ */
+const maintainEveryMs = 60_000;
+const maxPruneSteps = 20;
+/** How long the last writes may take, and then how long the connection may take to end, in milliseconds. */
+const lastFlushMs = 2_000;
+const disconnectMs = 500;
+
+/**
+ * Writes statistics on a timer, on a separate connection, and prunes old history. Requests don't wait for it, and its
+ * failures don't fail a request. `kill -9` loses what is not written yet.
+ *
+ * Data that can't be written is kept and written later. If the response to a commit is lost, its data is written again,
+ * and its counts are added twice. If Postgres rejects data for any reason other than being unavailable or busy, the
+ * data is dropped, because it would block all later writes.
+ */
+export class StatisticsWriter {
+  readonly #connection: DatabaseConnection;
+  readonly #keepDays: number;
+  readonly #onFailure: (error: unknown) => void;
+  readonly #clock: Clock;
+  readonly #sources: readonly StatisticsSource[];
+  readonly #timer: NodeJS.Timeout;
+  #db: Db;
+  /** The time at the last tick, in milliseconds since 1970. */
+  #nowMs: number;
+  #maintainedAtMs: number;
+  /** The key at which pruning stopped. */
+  #prunedUpTo: KeyId | undefined;
+  /** Settles when all tasks on the connection, in flight and waiting, have ended. */
+  #lastTask: Promise<void> = Promise.resolve();
+  /** Skips ticks after a failure, for at most 3 s, so that writing resumes within 5 s after the database is back. */
+  readonly #backoff = new ReconnectBackoff({ firstMs: 1_000, maxMs: 3_000 });
+  #isBusy = false;
+  #isClosed = false;
+
+  constructor(options: StatisticsOptions, sources: readonly StatisticsSource[]) {
+    this.#connection = options.connection;
+    this.#keepDays = options.keepDays ?? 90;
+    this.#onFailure = options.onFailure ?? (() => undefined);
+    this.#clock = options.clock;
+    this.#sources = sources;
+    this.#nowMs = this.#readClock();
+    this.#maintainedAtMs = this.#nowMs;
+    this.#db = this.#open();
+    this.#timer = setInterval(() => this.#tick(), options.flushEveryMs ?? 1_000);
+    this.#timer.unref();
+  }
+
+  /** Performs one write; never throws. */
+  async flush(): Promise<void> {
+    this.#readClock();
+    await this.#enqueue(() => this.#write());
+  }
+
+  /** Writes everything that waits, for two seconds at most, and closes the connection. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#timer);
+    this.#readClock();
+    const written = this.#enqueue(async () => {
+      for (let round = 0; round < maxRounds && this.#sources.some(hasPending); round += 1)
+        if (!(await this.#write())) return;
+    });
+    await Promise.race([written, delay(lastFlushMs, undefined, { ref: false })]);
+    await Promise.race([this.#db.destroy(), delay(disconnectMs, undefined, { ref: false })]);
+  }
+
+  #tick(): void {
+    this.#readClock();
+    if (this.#isBusy || !this.#backoff.isDue) return;
+    void this.#enqueue(async () => {
+      const isDue = this.#nowMs - this.#maintainedAtMs >= maintainEveryMs;
+      if (isDue) await this.#synchronize();
+      await this.#write();
+      if (isDue) await this.#prune();
+    });
+  }
+
+  #readClock(): number {
+    this.#nowMs = this.#clock.nowMs();
+    for (const source of this.#sources) source.setTime(this.#nowMs);
+    return this.#nowMs;
+  }
+
+  /**
+   * The next synchronization is due a minute after the new time, so that a clock that was set back doesn't delay it.
+   */
+  async #synchronize(): Promise<void> {
+    await this.#attempt((db) => this.#clock.synchronize(db));
+    this.#maintainedAtMs = this.#readClock();
+  }
+
+  async #enqueue(work: () => Promise<unknown>): Promise<void> {
+    const task = this.#lastTask.then(async () => {
+      this.#isBusy = true;
+      try {
+        await work();
+      } catch {
+        // `onFailure` threw. The next task must run anyway.
+      } finally {
+        this.#isBusy = false;
+      }
+    });
+    this.#lastTask = task;
+    await task;
+  }
+
+  /** Performs one write of each source. Returns false if one must be tried again. */
+  async #write(): Promise<boolean> {
+    let isWritten = true;
+    for (const source of this.#sources.filter(hasPending)) {
+      const batch = source.take();
+      if ((await this.#attempt(batch.write)) === "unavailable") isWritten = false;
+      else batch.settle();
+    }
+    return isWritten;
+  }
+
+  /** Continues where the last run stopped, while there are hours to delete and keys to visit. */
+  async #prune(): Promise<void> {
+    for (let step = 0; step < maxPruneSteps && !this.#isClosed; step += 1) {
+      const after = this.#prunedUpTo;
+      const pruned = await this.#attempt((db) => pruneKeyHistory(db, { keepDays: this.#keepDays, after }));
+      if (typeof pruned === "string") return;
+      this.#prunedUpTo = pruned.next;
+      if (pruned.hours === 0 && (pruned.next === undefined || pruned.next === after)) return;
+    }
+  }
+
+  /**
+   * Runs `work` on the connection. Replaces the connection after a failure, because one that doesn't respond would also
+   * fail the next task.
+   */
+  async #attempt<Result>(work: (db: Db) => Promise<Result>): Promise<Result | "unavailable" | "failed"> {
+    try {
+      const result = await work(this.#db);
+      this.#backoff.succeed();
+      return result;
+    } catch (error) {
+      if (databaseFailure(error) && !isDefiniteAbort(error)) this.#backoff.fail(error);
+      this.#onFailure(error);
+      if (!this.#isClosed) {
+        this.#db.destroy().catch(() => undefined);
+        this.#db = this.#open();
+      }
+      return databaseFailure(error) || isDefiniteAbort(error) ? "unavailable" : "failed";
+    }
+  }
+
+  #open(): Db {
+    return openDatabase(this.#connection, {
+      role: "latchkey_admission",
+      applicationName: "latchkey statistics",
+      maxConnections: 1,
+    });
+  }
+}
+
+function hasPending({ pendingCount }: StatisticsSource): boolean {
+  return pendingCount > 0;
+}

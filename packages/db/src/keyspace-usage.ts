@@ -1,0 +1,274 @@
+import { type RawBuilder, sql } from "kysely";
+import type { HistoryLimit } from "./history-rows.ts";
+import type { ConsumerId, IssuedKeyId, KeyRejectionId, KeyspaceId } from "./ids.ts";
+import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** The outcome of a verification that was a use of the key. */
+export const useOutcome = "VALID";
+
+/** A keyspace, an issued key or a consumer, whose verifications are counted. */
+export type UsageSubjectId = KeyspaceId | IssuedKeyId | ConsumerId;
+
+/** How many verifications of a subject had one outcome in one bucket. */
+export interface SubjectUsage {
+  readonly startsAt: Date;
+  readonly outcome: string;
+  readonly count: number;
+}
+
+/** The outcomes of the verifications of a keyspace, an issued key or a consumer, oldest first. */
+export async function readSubjectUsage(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { subjectId, buckets }: { readonly subjectId: UsageSubjectId; readonly buckets: UsageBuckets },
+): Promise<SubjectUsage[]> {
+  const { startsAt, isInRange } = bucketsAsSql(buckets);
+  const { rows } = await sql<SubjectUsage>`
+    select ${startsAt} as "startsAt", outcome, sum(count)::bigint as count
+    from keyspace_usage_hours
+    where workspace_id = ${workspaceId} and subject_id = ${subjectId} and ${isInRange}
+    group by 1, 2
+    order by 1, 2`.execute(trx);
+  return rows;
+}
+
+/** The hours of a keyspace that start at or after `from`, and before `to`. */
+export interface KeyspacePeriod {
+  readonly keyspaceId: KeyspaceId;
+  readonly from: Date;
+  readonly to: Date;
+}
+
+/** How often something was verified, and how many of these verifications were uses. */
+export interface VerificationCount {
+  readonly count: number;
+  readonly useCount: number;
+}
+
+/** An issued key with many verifications. */
+export interface BusyIssuedKey extends VerificationCount {
+  readonly id: IssuedKeyId;
+  /** Null for a key that was deleted. */
+  readonly name: string | null;
+}
+
+/**
+ * The keys of a keyspace with the most verifications, busiest first. See {@link selectBusiest} for how they are chosen.
+ */
+export async function listBusiestIssuedKeys(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { limit, ...period }: KeyspacePeriod & { readonly limit: number },
+): Promise<BusyIssuedKey[]> {
+  const { rows } = await sql<BusyIssuedKey>`
+    select busiest.subject_id as id, issued_keys.name, busiest.count, busiest.use_count as "useCount"
+    from (${selectBusiest(scope, period, { isConsumer: false })} order by 2 desc, 1 limit ${limit}) busiest
+    left join issued_keys on issued_keys.id = busiest.subject_id
+    order by busiest.count desc, busiest.subject_id`.execute(trx);
+  return rows;
+}
+
+/** A consumer with many verifications of its keys. */
+export interface BusyConsumer extends VerificationCount {
+  readonly id: ConsumerId;
+  readonly externalId: string;
+}
+
+/**
+ * The consumers of a keyspace with the most verifications, busiest first. Purged consumers are left out. See
+ * {@link selectBusiest} for how they are chosen.
+ */
+export async function listBusiestConsumers(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { limit, ...period }: KeyspacePeriod & { readonly limit: number },
+): Promise<BusyConsumer[]> {
+  const { rows } = await sql<BusyConsumer>`
+    select consumers.id, consumers.external_id as "externalId", busiest.count, busiest.use_count as "useCount"
+    from (${selectBusiest(scope, period, { isConsumer: true })}) busiest
+    join consumers on consumers.id = busiest.subject_id
+    order by busiest.count desc, consumers.id
+    limit ${limit}`.execute(trx);
+  return rows;
+}
+
+const dayMs = 86_400_000;
+/** The most subjects that are read per day, and in all days together. */
+const candidatesPerDay = 1_000;
+const candidateRows = 100_000;
+/** The most subjects whose verifications are added up exactly. */
+const maxCandidates = 1_000;
+
+/**
+ * SQL for the busiest subjects of a period: rows of `subject_id`, `count` and `use_count`.
+ *
+ * It reads a bounded number of rows, however many subjects there are: the busiest 1,000 of each day that overlaps the period
+ * are candidates, fewer for more than 100 days, and those that had the most verifications on these days remain. Their
+ * verifications in the period are then added up exactly, by day and, for the parts of days at both ends, by hour.
+ */
+function selectBusiest(
+  { workspaceId }: WorkspaceScope,
+  { keyspaceId, from, to }: KeyspacePeriod,
+  { isConsumer }: { readonly isConsumer: boolean },
+): RawBuilder<unknown> {
+  const [first, last] = [startOfDay(from), startOfDay(new Date(to.getTime() - 1))];
+  const dayCount = (last.getTime() - first.getTime()) / dayMs + 1;
+  const perDay = Math.max(1, Math.min(candidatesPerDay, Math.floor(candidateRows / dayCount)));
+  const [firstWhole, endOfWhole] = [startOfDay(new Date(from.getTime() + dayMs - 1)), startOfDay(to)];
+  const hasWholeDays = firstWhole < endOfWhole;
+  // Aggregates of one subject each are read by the primary index, whatever the planner expects.
+  const hours = (start: Date, end: Date) => sql`
+    select sum(count) as count, sum(count) filter (where outcome = ${useOutcome}) as use_count
+    from keyspace_usage_hours
+    where workspace_id = ${workspaceId} and subject_id = candidates.subject_id
+      and hour >= ${start} and hour < ${end}`;
+  const wholeDays = sql`
+    select sum(count) as count, sum(use_count) as use_count from keyspace_usage_days
+    where workspace_id = ${workspaceId} and subject_id = candidates.subject_id
+      and day >= ${toDate(firstWhole)} and day < ${toDate(endOfWhole)}`;
+  const parts = hasWholeDays
+    ? [wholeDays, hours(from, firstWhole), hours(endOfWhole, to)]
+    : [hours(from, to)];
+  return sql`
+    with candidates as materialized (
+      select busiest.subject_id
+      from generate_series(${toDate(first)}, ${toDate(last)}, interval '1 day') as days (day)
+      cross join lateral (
+        select subject_id, count from keyspace_usage_days
+        where workspace_id = ${workspaceId} and keyspace_id = ${keyspaceId} and is_consumer = ${isConsumer}
+          and day = days.day::date
+        order by magnitude desc limit ${perDay}
+      ) busiest
+      group by 1
+      order by sum(busiest.count) desc, 1
+      limit ${maxCandidates}
+    )
+    select candidates.subject_id, sum(part.count)::bigint as count,
+      coalesce(sum(part.use_count), 0)::bigint as use_count
+    from candidates cross join lateral (${sql.join(parts, sql` union all `)}) part
+    group by 1
+    having sum(part.count) > 0`;
+}
+
+function startOfDay(time: Date): Date {
+  return new Date(Math.floor(time.getTime() / dayMs) * dayMs);
+}
+
+function toDate(midnight: Date): RawBuilder<unknown> {
+  return sql`${midnight.toISOString().slice(0, 10)}::date`;
+}
+
+/** How many verifications of a subject, or with a tag, there were in one bucket. */
+export interface BucketCount {
+  readonly startsAt: Date;
+  readonly count: number;
+}
+
+/**
+ * The verifications of each of these keys or consumers by hour or day in UTC, oldest first. Days are whole, so `from` and
+ * `to` must be midnights in UTC if `bucket` is "day".
+ */
+export async function readUsageOfSubjects(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  {
+    subjectIds,
+    from,
+    to,
+    bucket,
+  }: {
+    readonly subjectIds: readonly UsageSubjectId[];
+    readonly from: Date;
+    readonly to: Date;
+    readonly bucket: "hour" | "day";
+  },
+): Promise<(BucketCount & { readonly subjectId: UsageSubjectId })[]> {
+  const isSubject = sql`workspace_id = ${workspaceId} and subject_id = any(${subjectIds}::uuid[])`;
+  const source =
+    bucket === "day"
+      ? sql`
+        select subject_id, day::timestamp at time zone 'UTC' as starts_at, count from keyspace_usage_days
+        where ${isSubject} and day >= ${toDate(from)} and day < ${toDate(to)}`
+      : sql`
+        select subject_id, hour as starts_at, count from keyspace_usage_hours
+        where ${isSubject} and hour >= ${from} and hour < ${to}`;
+  const { rows } = await sql<BucketCount & { subjectId: UsageSubjectId }>`
+    select subject_id as "subjectId", starts_at as "startsAt", sum(count)::bigint as count
+    from (${source}) used
+    group by 1, 2
+    order by 1, 2`.execute(trx);
+  return rows;
+}
+
+/** The tags of a keyspace with the most verifications, busiest first. */
+export async function listBusiestTags(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { keyspaceId, from, to, limit }: KeyspacePeriod & { readonly limit: number },
+): Promise<(VerificationCount & { readonly tag: string })[]> {
+  const { rows } = await sql<VerificationCount & { tag: string }>`
+    select tag, sum(count)::bigint as count, sum(use_count)::bigint as "useCount"
+    from keyspace_tag_hours
+    where workspace_id = ${workspaceId} and keyspace_id = ${keyspaceId} and hour >= ${from} and hour < ${to}
+    group by 1
+    order by 2 desc, 1
+    limit ${limit}`.execute(trx);
+  return rows;
+}
+
+/** The verifications with each of these tags by bucket, oldest first. */
+export async function readUsageOfTags(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  {
+    keyspaceId,
+    from,
+    to,
+    tags,
+    bucket,
+  }: KeyspacePeriod & { readonly tags: readonly string[]; readonly bucket: "hour" | "day" },
+): Promise<(BucketCount & { readonly tag: string })[]> {
+  const { rows } = await sql<BucketCount & { tag: string }>`
+    select tag, date_trunc(${bucket}, hour, 'UTC') as "startsAt", sum(count)::bigint as count
+    from keyspace_tag_hours
+    where workspace_id = ${workspaceId} and keyspace_id = ${keyspaceId} and hour >= ${from} and hour < ${to}
+      and tag = any(${tags}::text[])
+    group by 1, 2
+    order by 1, 2`.execute(trx);
+  return rows;
+}
+
+/** How many of the latest rejected verifications of a key are kept. */
+export const issuedKeyRejectionLimit = {
+  table: "issued_key_rejections",
+  column: "id",
+  newestFirst: sql`id desc`,
+  count: 100,
+} as const satisfies HistoryLimit;
+
+/** A rejected verification of an issued key. */
+export interface IssuedKeyRejection {
+  readonly id: KeyRejectionId;
+  readonly occurredAt: Date;
+  readonly code: string;
+  /** The IP address of the consumer; null if the verification named none. */
+  readonly address: string | null;
+  readonly requestId: string;
+}
+
+/** The latest rejected verifications of a key, at most 100, newest first. */
+export async function listIssuedKeyRejections(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  keyId: IssuedKeyId,
+): Promise<IssuedKeyRejection[]> {
+  return await trx
+    .selectFrom("issued_key_rejections")
+    .select(["id", "occurred_at as occurredAt", "code", "address", "request_id as requestId"])
+    .where("workspace_id", "=", workspaceId)
+    .where("key_id", "=", keyId)
+    .orderBy("id", "desc")
+    .limit(issuedKeyRejectionLimit.count)
+    .execute();
+}
