@@ -75,7 +75,7 @@ test("creates and lists keyspaces", async () => {
   });
 });
 
-test("issues, rotates, disables, enables and deletes a key, which applies at once", async () => {
+test("issues, rotates, disables, enables and deletes a key, which applies to the next verification", async () => {
   const settings = ["--external-id", "customer_42", "--permission", "documents.*", "--credits", "10"];
   const lifetime = ["--name", "Acme", "--expires-in", "30d", "--ip", "203.0.113.0/24"];
   const issued = expectResult(

@@ -78,7 +78,7 @@ test("settings that a row leaves out are the defaults of the keyspace", async ()
   expect(byName.Own).toMatchObject(own);
 });
 
-test("a key of another keyspace and an old secret of a rotated key are rejected, and a repeated row is there already", async () => {
+test("a key of another keyspace and an old secret of a rotated key are rejected, and a repeated row counts as existing", async () => {
   const team = await addTeam(app);
   const keyspaceId = await addKeyspace(team);
   const other = await addKeyspace(team);
@@ -146,7 +146,7 @@ test("a consumer gets no more keys than it can have, counting those that it has"
   });
 });
 
-test("rows beyond the quota are all rejected at once, and nothing is imported", async () => {
+test("rows beyond the quota are rejected together, and nothing is imported", async () => {
   const team = await addTeam(app);
   const keyspaceId = await addKeyspace(team);
   const rows = (count: number) => Array.from({ length: count }, () => addRow());

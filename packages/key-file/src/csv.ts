@@ -76,6 +76,6 @@ function readCell(name: string, cell: string): unknown {
     const value: unknown = JSON.parse(cell);
     return name === "credits" && typeof value === "number" ? { remaining: value } : value;
   } catch {
-    return cell; // Whoever checks the fields says what is wrong with it.
+    return cell; // The check of the fields reports the error.
   }
 }

@@ -53,7 +53,7 @@ test.each([
     "hash,secret\na,b",
     'The column "secret" is unknown. Use hash, start, name, externalId, permissions, limits, credits, expiresAt, isDisabled, ipRanges, meta.',
   ],
-  ["hash,name,name\na,b,c", 'The column "name" is there twice.'],
+  ["hash,name,name\na,b,c", 'The column "name" appears twice.'],
   ['hash,name\na,b\nc,"d"e\nf,g', "Line 3 isn’t valid CSV. Check its quotation marks."],
 ])("rejects the file %j", async (text, message) => {
   await expect(read(text, "csv")).rejects.toThrow(new KeyFileError(message));

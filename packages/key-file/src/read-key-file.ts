@@ -68,8 +68,7 @@ function requireColumns(columns: readonly string[]): void {
   if (unknown !== undefined)
     throw new KeyFileError(`The column ${JSON.stringify(unknown)} is unknown. Use ${known.join(", ")}.`);
   const repeated = columns.find((name, index) => columns.indexOf(name) < index);
-  if (repeated !== undefined)
-    throw new KeyFileError(`The column ${JSON.stringify(repeated)} is there twice.`);
+  if (repeated !== undefined) throw new KeyFileError(`The column ${JSON.stringify(repeated)} appears twice.`);
   if (!columns.includes("hash"))
     throw new KeyFileError("The first line must name the columns, and one must be hash.");
 }

@@ -15,7 +15,7 @@ const outcomes: Readonly<Record<VerificationOutcome, string>> = {
   EXPIRED: "The key had expired.",
   FORBIDDEN: "The IP address was in none of the key's IP ranges, or was missing.",
   INSUFFICIENT_PERMISSIONS: "The key's permissions didn't satisfy the query.",
-  RATE_LIMITED: "A limit had too little left.",
+  RATE_LIMITED: "The remaining quota of a limit was lower than the cost.",
   USAGE_EXCEEDED: "The key had too few credits.",
 };
 

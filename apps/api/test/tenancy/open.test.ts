@@ -875,7 +875,7 @@ const plans: Readonly<Record<string, Plan>> = {
 const notFoundResult =
   '"valid":false,"code":"NOT_FOUND","keyId":null,"keyspaceId":null,"workspaceId":null,"externalId":null';
 
-/** Whoever may not verify keys in the workspace can't tell a key from none. */
+/** A caller who may not verify keys in the workspace can't distinguish a key from none. */
 function showVerification({ issuedKeys: { tenant } }: TenantFixture, caller: Member): readonly string[] {
   return ["stranger", "removed", "viewer"].includes(caller)
     ? [notFoundResult]

@@ -2,7 +2,7 @@ import type { Caller } from "./table.ts";
 
 /**
  * Which procedures that change something require recent authentication (docs/decisions/0037). A test fails for a procedure that
- * is in none of these lists, so that whoever adds one decides. It requires recent authentication if it changes a factor,
+ * is in none of these lists, so that each new procedure gets a decision. It requires recent authentication if it changes a factor,
  * an email address, a password without the current one, or the secret of a webhook; if it creates, rotates or expands a key;
  * if it raises a role, changes a requirement or a retention; if it deletes a workspace or an account; and if it turns off a
  * warning.
@@ -27,6 +27,10 @@ export const alwaysRequired = [
   "offboarding.replaceKeys",
   "ownership.offer",
   "workspaceKeys.unblock",
+  "keyspaces.delete",
+  "issuedKeys.create",
+  "issuedKeys.rotate",
+  "issuedKeyImport.importRows",
   "webhooks.create",
   "webhooks.rotateSecret",
   "operator.enableUser",
@@ -144,6 +148,15 @@ export const neverRequired = [
   "account.confirmOpenid",
   "account.requestEmailVerification",
   "account.verifyEmail",
+  // They issue no secret, and issued keys grant no access to Latchkey.
+  "keyspaces.create",
+  "keyspaces.update",
+  "issuedKeys.update",
+  "issuedKeys.delete",
+  "issuedKeys.verify",
+  "issuedKeyBulk.change",
+  "issuedKeyCredits.change",
+  "consumers.update",
   // They reduce access.
   "account.endSession",
   "account.endOtherSessions",

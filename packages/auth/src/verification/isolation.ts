@@ -5,7 +5,7 @@ const maxIsolated = 10_000;
 
 /**
  * Remembers the keys, consumers and workspaces that recently kept a batch waiting for a lock or made it fail. Requests about
- * them are decided apart from all others, so that each delays a batch of others at most once per second.
+ * them are decided separately from all others, so that each delays a batch of others at most once per second.
  */
 export class Isolation {
   /** When each is forgotten, in the order in which they are. */

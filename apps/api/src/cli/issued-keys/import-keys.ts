@@ -60,7 +60,7 @@ export const importKeysTask = defineTask({
     }
     return itemOf(total, [
       { label: "Imported", text: ({ imported }) => String(imported) },
-      { label: "Already there", text: ({ existing }) => String(existing) },
+      { label: "Already in the keyspace", text: ({ existing }) => String(existing) },
       {
         label: "Rejected",
         text: ({ rejected }) => rejected.map(describeRejected).join("\n") || "none",

@@ -9,7 +9,7 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
   issuedKey
     .command("create")
     .description(
-      "issue a key of a keyspace; the key is printed once and can't be shown again. Settings without an option are the defaults of the keyspace",
+      "issue a key in a keyspace; the key is printed once and can't be shown again. Settings without an option are the defaults of the keyspace",
     )
     .requiredOption("--keyspace <id>", "the ID of the keyspace")
     .option("--name <name>", "the name of the key", "")
@@ -26,7 +26,7 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
       collect,
     )
     .option("--ip <range>", "an IP address or range that the key may be used from; repeatable", collect)
-    .option("--credits <number>", "how much the key can be used")
+    .option("--credits <number>", "the balance of credits")
     .action(createAction(async () => (await import("./create-issued-key.ts")).createIssuedKeyTask));
   issuedKey
     .command("rotate <id>")

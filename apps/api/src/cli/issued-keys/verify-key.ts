@@ -55,7 +55,7 @@ const view: View<ReturnType<typeof presentVerification>> = [
   {
     label: "Limits",
     text: ({ limits }) =>
-      limits?.map(({ name, remaining, quota }) => `${name}: ${remaining} of ${quota} left`).join("\n") ||
+      limits?.map(({ name, remaining, quota }) => `${name}: ${remaining} of ${quota} remaining`).join("\n") ||
       "none",
   },
 ];
