@@ -206,7 +206,7 @@ test("imports NDJSON, continues an interrupted import, and rejects keys of anoth
 test("a file that can't be read, and a wrong keyspace, fail with a reason", async () => {
   const file = await writeKeyFile("wrong.csv", "hash,password\n1,2");
   const wrongColumn = await run(["import", "keys", file, "--keyspace", keyspaceId]);
-  expectFailure(wrongColumn, { status: 2, code: "BAD_REQUEST", message: /password/ });
+  expectFailure(wrongColumn, { status: 1, code: "BAD_REQUEST", message: /password/ });
   const missing = join(directory, "missing.csv");
   expectFailure(await run(["import", "keys", missing, "--keyspace", keyspaceId]), {
     status: 2,

@@ -125,6 +125,16 @@ test("rows that aren't valid are rejected with their line, and the others are im
   expect(JSON.stringify(result)).not.toContain("acme_secret");
 });
 
+test("a rejected row adds no consumer", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const row = addRow({ externalId: "customer_42", expiresAt: "2020-01-01T00:00:00Z" });
+  expect(await importRows(team, keyspaceId, [row])).toMatchObject({ imported: 0 });
+  const { owner, path } = team;
+  const { body } = await send(owner.secret, ["GET", `${path}/keyspaces/${keyspaceId}/consumers`]);
+  expect(body.data).toEqual([]);
+});
+
 test("a consumer gets no more keys than it can have, counting those that it has", async () => {
   const team = await addTeam(app);
   const keyspaceId = await addKeyspace(team);

@@ -50,16 +50,43 @@ export async function findBoundedPage(trx: WorkspaceTrx, list: BoundedList, page
   const maxRows = list.looksUpRows ? maxLookedUpRows : maxExaminedRows;
   const examined = isFiltered ? maxRows : page.limit;
   const window = list.rows(sql`${cutAfter(list.order, page)} ${sortBy(list.order, page)} limit ${examined}`);
-  const matching = isFiltered
-    ? sql`select listed.* from (${window}) listed where ${sql.join(list.conditions, sql` and `)}`
-    : window;
+  const isMatch = isFiltered ? sql`${sql.join(list.conditions, sql` and `)}` : sql`true`;
+  const matching = sql`select listed.* from (${window}) listed where ${isMatch}`;
   const found = await readPage(trx, list.order, { rows: matching, page: { ...page, after: undefined } });
   if (!isFiltered || found.length === page.limit) return { found, examinedTo: undefined };
-  const last = await readPage(trx, list.order, {
-    rows: sql`select * from (${window}) listed ${sortBy(list.order, page)} offset ${examined - 1}`,
-    page: { ...page, after: undefined, limit: 1 },
-  });
-  return { found, examinedTo: last[0] && { id: last[0].id, value: last[0].position } };
+  return await readExamined(trx, list.order, { window, isMatch, page, examined });
+}
+
+/**
+ * Reads the matches among the examined rows and the last examined row in one statement: between two, a row could be deleted, so
+ * that the last one would be a row that was not examined.
+ */
+async function readExamined(
+  trx: WorkspaceTrx,
+  order: Order,
+  options: {
+    readonly window: RawBuilder<unknown>;
+    readonly isMatch: RawBuilder<unknown>;
+    readonly page: Page;
+    readonly examined: number;
+  },
+): Promise<FoundPage> {
+  const { window, isMatch, page, examined } = options;
+  const select = (isLast: boolean) =>
+    sql`listed.id, ${writePosition(order)} as position, ${isLast}::boolean as "isLast"`;
+  const { rows } = await sql<{ id: string; position: string; isLast: boolean }>`
+    with examined as materialized (${window})
+    select * from (
+      select ${select(false)} from examined listed where ${isMatch} ${sortBy(order, page)} limit ${page.limit}
+    ) matches
+    union all
+    select * from (
+      select ${select(true)} from examined listed ${sortBy(order, page)} offset ${examined - 1} limit 1
+    ) last`.execute(trx);
+  const found = rows.filter(({ isLast }) => !isLast).map(({ id, position }) => ({ id, position }));
+  const last = rows.find(({ isLast }) => isLast);
+  const isFull = found.length === page.limit;
+  return { found, examinedTo: last && !isFull ? { id: last.id, value: last.position } : undefined };
 }
 
 /**

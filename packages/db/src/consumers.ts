@@ -7,7 +7,7 @@ import type { ExaminedRows, Order, Page } from "./page.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
-/** Whom keys of a keyspace belong to. */
+/** The customer or user of a workspace's own API that keys belong to. */
 export interface Consumer {
   readonly id: ConsumerId;
   readonly keyspaceId: KeyspaceId;
@@ -52,6 +52,7 @@ export async function findOrCreateConsumer(
         keyspace_id: keyspaceId,
         id: createId("consumer"),
         external_id: externalId,
+        unused_since: null,
       })
       .onConflict((conflict) => conflict.columns(["keyspace_id", "external_id"]).doNothing())
       .returning("id")

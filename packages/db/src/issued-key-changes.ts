@@ -83,7 +83,6 @@ export async function updateIssuedKey(
     readonly versions: Versions;
   },
 ): Promise<boolean> {
-  if (consumerId !== undefined) await markConsumersUnused(trx, [id]);
   const { numUpdatedRows } = await trx
     .updateTable("issued_keys")
     .set((eb) => ({
@@ -211,7 +210,7 @@ export async function replaceUnusedIssuedSecret(
 }
 
 /** Records when consumers lose keys. Those that have none left are purged later. */
-async function markConsumersUnused(trx: WorkspaceTrx, keyIds: readonly IssuedKeyId[]): Promise<void> {
+export async function markConsumersUnused(trx: WorkspaceTrx, keyIds: readonly IssuedKeyId[]): Promise<void> {
   await sql`
     update consumers set unused_since = clock_timestamp()
     where id in (select consumer_id from issued_keys where id = any(${keyIds}::uuid[]))`.execute(trx);

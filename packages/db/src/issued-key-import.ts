@@ -49,20 +49,33 @@ export interface CountedConsumer {
 export async function findOrCreateConsumers(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
-  { keyspaceId, externalIds }: { readonly keyspaceId: KeyspaceId; readonly externalIds: readonly string[] },
+  {
+    keyspaceId,
+    externalIds,
+    maxKeyCount,
+  }: {
+    readonly keyspaceId: KeyspaceId;
+    readonly externalIds: readonly string[];
+    /** More keys of a consumer are not counted. */
+    readonly maxKeyCount: number;
+  },
 ): Promise<readonly CountedConsumer[]> {
-  const wanted = [...new Set(externalIds)].sort();
+  const wanted = [...new Set(externalIds)];
   const ids = wanted.map(() => createId("consumer"));
-  // The change to the rows of those that exist makes a concurrent purge check them again.
+  // The change to the rows of those that exist makes a concurrent purge check them again. All are marked, because a row for the
+  // consumer can still be rejected. The purge removes the mark of those that have keys.
   const { rows } = await sql<{ id: ConsumerId; externalId: string; keyCount: number }>`
-    insert into consumers as known (workspace_id, keyspace_id, id, external_id)
-    select ${workspaceId}, ${keyspaceId}, id, external_id
+    insert into consumers as known (workspace_id, keyspace_id, id, external_id, unused_since)
+    select ${workspaceId}, ${keyspaceId}, id, external_id, clock_timestamp()
     from unnest(${ids}::uuid[], ${wanted}::text[]) as wanted (id, external_id)
     order by external_id
-    on conflict (keyspace_id, external_id) do update set unused_since = null
+    on conflict (keyspace_id, external_id) do update set unused_since = excluded.unused_since
     returning id, external_id as "externalId",
-      (select count(*) from issued_keys where consumer_id = known.id)::integer as "keyCount"`.execute(trx);
-  const created = rows.filter(({ id }) => ids.includes(id)).map(({ id }) => id);
+      (select count(*) from (
+        select from issued_keys where consumer_id = known.id limit ${maxKeyCount}
+      ) keys)::integer as "keyCount"`.execute(trx);
+  const newIds = new Set<string>(ids);
+  const created = rows.filter(({ id }) => newIds.has(id)).map(({ id }) => id);
   await sql`insert into key_counters (key_id) select unnest(${created}::uuid[])`.execute(trx);
   return rows;
 }

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
+import { createFairPurge } from "./fair-purge.ts";
 import type { WorkspaceId } from "./ids.ts";
-import { createTurns } from "./purge-in-turns.ts";
 import type { Db } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -14,7 +14,7 @@ const isDue = sql`unused_since <= now() - make_interval(days => ${unusedDays})`;
 
 /** Creates a rule that deletes consumers that have had neither keys nor limits for {@link unusedDays}. */
 export function createConsumerPurge(): (db: Db, limit: number) => Promise<number> {
-  return createTurns({
+  return createFairPurge({
     listWorkspaces: async (trx, { after, limit }) => {
       const { rows } = await sql<{ id: WorkspaceId }>`
         select distinct workspace_id as id from consumers

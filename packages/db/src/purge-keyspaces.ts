@@ -1,6 +1,6 @@
 import { sql } from "kysely";
+import { createFairPurge } from "./fair-purge.ts";
 import type { KeyspaceId, WorkspaceId } from "./ids.ts";
-import { createTurns } from "./purge-in-turns.ts";
 import type { Db } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -15,7 +15,7 @@ const keyspacesPerStep = 50;
  * purge can't deadlock with admission, which locks counters in their order.
  */
 export function createKeyspacePurge(): (db: Db, limit: number) => Promise<number> {
-  return createTurns({
+  return createFairPurge({
     listWorkspaces: async (trx, { after, limit }) => {
       const { rows } = await sql<{ id: WorkspaceId }>`
         select distinct workspace_id as id from deleted_keyspaces

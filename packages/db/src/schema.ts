@@ -464,7 +464,7 @@ export interface DeletedKeyspaceTable {
   deleted_at: CreatedAt;
 }
 
-/** Whom keys of a keyspace belong to. It is created with its first key. */
+/** The customer or user of a workspace's own API that keys belong to. It is created with its first key. */
 export interface ConsumerTable {
   workspace_id: WorkspaceId;
   keyspace_id: KeyspaceId;
@@ -476,8 +476,10 @@ export interface ConsumerTable {
   limits: JsonColumn<readonly NamedLimit[]>;
   created_at: CreatedAt;
   updated_at: Generated<Date>;
-  /** When the consumer lost a key or its limits, and may therefore be unused; null while it is in use. */
-  unused_since: ColumnType<Date | null, never, Date | null>;
+  /**
+   * When the consumer last lost a key or its limits changed; null after the purge found it in use, or since a key was added.
+   */
+  unused_since: ColumnType<Date | null, Date | null | undefined, Date | null>;
   /** Incremented with every change to the limits. */
   version: Generated<number>;
 }

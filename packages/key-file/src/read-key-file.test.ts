@@ -87,6 +87,18 @@ test.each(["csv", "ndjson"] as const)("reads a long %s file in pieces as in one"
   expect(await read(text, format, 1_009)).toEqual(whole);
 });
 
+test.each(["csv", "ndjson"] as const)("reads a %s file of 3 MB that arrives in one piece", async (format) => {
+  const name = "x".repeat(1_000);
+  const rows = Array.from({ length: 3_000 }, (_, index) =>
+    format === "csv" ? `${index},${name}\n` : `${JSON.stringify({ hash: String(index), name })}\n`,
+  );
+  const text = (format === "csv" ? "hash,name\n" : "") + rows.join("");
+  const found = await read(text.slice(0, -1), format);
+  expect(found.map(({ content }) => content)).toEqual(
+    rows.map((_, index) => ({ hash: String(index), name })),
+  );
+});
+
 test.each([
   ["keys.csv", "csv"],
   ["a/b.c/Keys.CSV", "csv"],

@@ -22,8 +22,8 @@ export function formatOfKeyFile(name: string): KeyFileFormat | undefined {
 /**
  * Reads a file with keys: NDJSON, with one JSON object per line, or CSV with a header line. Empty lines are skipped.
  *
- * In CSV, a cell is a text, an empty cell is left out, `permissions` and `ipRanges` are separated by spaces, and `meta`,
- * `limits` and `credits` are JSON; credits can also be a number.
+ * In CSV, a cell is a text, an empty cell is left out, `permissions` and `ipRanges` are separated by spaces, and `meta`, `limits`,
+ * `credits` and `isDisabled` are JSON; credits can also be a number. A cell that isn't JSON stays a text.
  *
  * @param chunks the text of the file, in pieces of any size.
  * @throws {KeyFileError} for a header line without `hash`, or with an unknown or repeated column, and for text that isn't CSV.

@@ -24,8 +24,9 @@ export async function* splitIntoBlocks(
   for await (const chunk of chunks) {
     text += chunk;
     if (text.length < blockLength) continue;
-    const end = text.length > maxRowLength ? text.length : findLastRowEnd(text, hasQuotedBreaks);
-    if (end === 0) continue;
+    const rowEnd = findLastRowEnd(text, hasQuotedBreaks);
+    if (rowEnd === 0 && text.length <= maxRowLength) continue;
+    const end = rowEnd || text.length;
     const block = text.slice(0, end);
     yield { text: block, firstLine };
     firstLine += countBreaks(block);

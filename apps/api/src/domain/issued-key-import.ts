@@ -80,18 +80,28 @@ export async function importIssuedKeys(
   }
   const count = await countIssuedKeys(workspaceTrx, scope);
   const quota = "issuedKeysPerWorkspace";
-  if (fresh.size > 0) requireQuota(quotas, quota, count + fresh.size - 1);
-  const externalIds = [...fresh.values()].flatMap(({ request }) => request.externalId ?? []);
+  const now = await readClock(trx);
+  const resolved = [...fresh.values()].flatMap((row) => {
+    const expiry = chooseExpiry(keyspace, row.request);
+    const expiresAt = expiry && toExpiryTime(expiry, now);
+    if (!expiresAt || expiresAt > now) return [{ ...row, expiresAt }];
+    rejected.push({ line: row.line, path: "expiresAt", message: "The key has expired." });
+    return [];
+  });
+  if (resolved.length > 0) requireQuota(quotas, quota, count + resolved.length - 1);
+  const externalIds = resolved.flatMap(({ request }) => request.externalId ?? []);
   const consumerCount = await countConsumers(workspaceTrx, scope);
-  const consumers = await findOrCreateConsumers(workspaceTrx, scope, { keyspaceId, externalIds });
+  const consumers = await findOrCreateConsumers(workspaceTrx, scope, {
+    ...{ keyspaceId, externalIds },
+    maxKeyCount: issuedKeyLimits.maxKeysPerConsumer,
+  });
   const newConsumerCount = await countConsumers(workspaceTrx, scope);
   if (newConsumerCount > consumerCount) requireConsumerQuota(quotas, newConsumerCount);
-  const now = await readClock(trx);
   const assign = createAssignment(consumers);
-  const keys = [...fresh.values()].flatMap((row): ImportedKey[] => {
-    const resolved = toKey(row, { keyspace, now, assign });
-    if ("hash" in resolved) return [resolved];
-    rejected.push(resolved);
+  const keys = resolved.flatMap((row): ImportedKey[] => {
+    const key = toKey(row, { keyspace, assign });
+    if ("hash" in key) return [key];
+    rejected.push(key);
     return [];
   });
   await insertImportedKeys(workspaceTrx, scope, keyspaceId, keys);
@@ -131,12 +141,9 @@ function createAssignment(consumers: readonly CountedConsumer[]): Assign {
 }
 
 function toKey(
-  { line, hash, start, request }: ImportRow,
-  { keyspace, now, assign }: { readonly keyspace: Keyspace; readonly now: Date; readonly assign: Assign },
+  { line, hash, start, request, expiresAt }: ImportRow & { readonly expiresAt: Date | null },
+  { keyspace, assign }: { readonly keyspace: Keyspace; readonly assign: Assign },
 ): ImportedKey | RejectedRow {
-  const expiry = chooseExpiry(keyspace, request);
-  const expiresAt = expiry && toExpiryTime(expiry, now);
-  if (expiresAt && expiresAt <= now) return { line, path: "expiresAt", message: "The key has expired." };
   const { settings, remainingCredits } = chooseSettings(keyspace, { ...request, expiresAt });
   const { externalId = null } = request;
   if (externalId === null) return { consumerId: null, start, hash, settings, remainingCredits };

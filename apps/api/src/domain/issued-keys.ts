@@ -7,6 +7,7 @@ import {
   finishKeyChange,
   insertIssuedKey,
   lockIssuedKey,
+  markConsumersUnused,
   replaceUnusedIssuedSecret,
   rotateIssuedKey,
   updateIssuedKey,
@@ -171,10 +172,12 @@ export async function changeIssuedKey(
     ...(expiresAt === undefined ? {} : { expiresAt: await resolveExpiryTime(trx, expiresAt) }),
     ...(credits === undefined ? {} : { refill: credits?.refill ?? null }),
   };
-  const consumerId =
-    externalId === undefined || externalId === before.externalId
-      ? undefined
-      : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId, quotas });
+  const hasOtherConsumer = externalId !== undefined && externalId !== before.externalId;
+  // First, because the purge locks consumers before the number of consumers, which a new one changes.
+  if (hasOtherConsumer) await markConsumersUnused(workspaceTrx, [id]);
+  const consumerId = !hasOtherConsumer
+    ? undefined
+    : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId, quotas });
   await updateIssuedKey(workspaceTrx, scope, id, { settings, consumerId, versions });
   const remainingCredits = credits === undefined ? undefined : (credits?.remaining ?? null);
   const stored = await getIssuedKey(workspaceTrx, scope, path);

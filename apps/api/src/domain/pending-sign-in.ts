@@ -30,6 +30,8 @@ interface FirstFactor {
   readonly userId: UserId;
   /** Whether the password, or what was checked instead of it, can still sign the user in. The user must be locked. */
   readonly isCurrent: CredentialCheck;
+  /** Creates the error if it can't; that of a wrong password by default. */
+  readonly rejection?: () => AppError;
   /** When an identity provider authenticated the user; undefined if the session counts from the second factor on. */
   readonly authenticatedAt?: Date | undefined;
 }
@@ -41,12 +43,12 @@ interface FirstFactor {
  */
 export async function createPendingSignIn(
   db: Db,
-  { userId, isCurrent, authenticatedAt }: FirstFactor,
+  { userId, isCurrent, rejection = wrongCredentials, authenticatedAt }: FirstFactor,
 ): Promise<PendingSignIn> {
   const token = await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     const user = await findUser(trx, userId);
-    if (!user || user.isDisabled || !(await isCurrent(trx))) throw wrongCredentials();
+    if (!user || user.isDisabled || !(await isCurrent(trx))) throw rejection();
     // `deleteVerifications` finds it by the ID of the user.
     return await insertPending(trx, authenticatedAt ? `${userId} ${authenticatedAt.toISOString()}` : userId);
   });

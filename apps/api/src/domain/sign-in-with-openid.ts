@@ -65,7 +65,10 @@ export async function signInWithOpenid(
     return { kind: "signed-in", session: completed, isNewAccount };
   } catch (error) {
     if (!(error instanceof SecondFactorRequiredError)) throw error;
-    const pending = await createPendingSignIn(db, { userId, isCurrent: error.isCurrent, authenticatedAt });
+    const pending = await createPendingSignIn(db, {
+      ...{ userId, isCurrent: error.isCurrent, authenticatedAt },
+      rejection: () => new AppError("UNAUTHORIZED", { message: "You couldn’t be signed in. Sign in again." }),
+    });
     const factors = await findFactorKinds(db, userId);
     return { kind: "second-factor-required", pending, factors, isNewAccount };
   }

@@ -240,7 +240,10 @@ interface StoredSpending {
   readonly spent: readonly SpentKey[];
 }
 
-/** Records what requests with names have spent. A record keeps its age, unless it had expired. */
+/**
+ * Records what requests with names have spent, in the order of the names, so that two nodes can't deadlock. A record keeps its age,
+ * unless it had expired.
+ */
 export async function recordSpending(
   client: pg.Client,
   requests: readonly (NamedRequest & StoredSpending)[],
@@ -249,7 +252,10 @@ export async function recordSpending(
     name: "verify-record",
     text: `
       insert into idempotency_records as known (user_id, method, path, key, request_hash, answer, status)
-      select *, 200 from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::json[])
+      select *, 200
+      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::json[])
+        as spending (user_id, method, path, key, request_hash, answer)
+      order by user_id, method, path, key
       on conflict (user_id, method, path, key) do update set
         request_hash = excluded.request_hash, answer = excluded.answer, status = excluded.status,
         created_at = case

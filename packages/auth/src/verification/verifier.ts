@@ -45,7 +45,7 @@ const maxPending = 2_000;
  * 100 each.
  */
 const maxPendingOfCaller = 30_000;
-/** The most transactions per batch: enough to find three requests that make a batch of 1,000 fail. */
+/** The most transactions per batch: enough to find three requests that make a batch fail. */
 const maxRuns = 64;
 /** The most additional transactions per batch for requests of isolated keys, which delay all others. */
 const maxIsolatedRuns = 32;

@@ -3,7 +3,9 @@ import { type Kysely, sql } from "kysely";
 /**
  * - `external_id_search` finds consumers by the first part of their external ID, in any letter case. A stored column, because
  *   row-level security allows no index on an expression that could reveal values, such as `lower(external_id)`.
- * - `unused_since` is set when a consumer may have lost its last key or limit, so that it can be purged later.
+ * - `unused_since` is set when a consumer may have lost its last key or limit, so that it can be purged later. It is also set for
+ *   existing consumers, and for those that a node of the previous release adds, because that node doesn't set it when it deletes a
+ *   key. The purge removes the mark of those that have keys.
  * - `consumer_count` has the number of stored consumers of each keyspace, for the quota. A trigger writes it.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
@@ -12,7 +14,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     alter table consumers
       add column external_id_search text collate "C" generated always as (lower(external_id)) stored,
-      add column unused_since timestamptz`.execute(db);
+      add column unused_since timestamptz default now()`.execute(db);
   await sql`
     create index consumers_by_external_id on consumers (keyspace_id, external_id_search, id)`.execute(db);
   await sql`

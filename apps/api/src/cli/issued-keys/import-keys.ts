@@ -1,10 +1,11 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { AppError } from "@latchkey/errors";
 import { formatOfKeyFile, keyFileFormats, readKeyFile } from "@latchkey/key-file";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
 import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
 import { z } from "zod";
-import { maxImportRows, type RejectedRow } from "../../domain/issued-key-import.ts";
+import { type ImportResult, maxImportRows, type RejectedRow } from "../../domain/issued-key-import.ts";
 import { importRows } from "../../import-rows.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
@@ -56,7 +57,8 @@ export const importKeysTask = defineTask({
           stderr.write(`Read ${rowCount} rows, imported ${total.imported} keys.\n`);
       }
     } catch (error) {
-      throw error instanceof KeyFileError ? new UsageError(error.message) : error;
+      if (rowCount > 0) stderr.write(describeStop(rowCount, total));
+      throw error instanceof KeyFileError ? new AppError("BAD_REQUEST", { message: error.message }) : error;
     }
     return itemOf(total, [
       { label: "Imported", text: ({ imported }) => String(imported) },
@@ -68,6 +70,12 @@ export const importKeysTask = defineTask({
     ]);
   },
 });
+
+/** What an import did before it failed. Its rejected rows are reported again when it is repeated. */
+function describeStop(rowCount: number, { imported, existing, rejected }: ImportResult): string {
+  const counts = `${imported} imported, ${existing} already in the keyspace, ${rejected.length} rejected`;
+  return `Stopped after ${rowCount} rows: ${counts}. Import the same file again to continue.\n`;
+}
 
 function describeRejected({ line, path, message }: RejectedRow): string {
   return `line ${line}: ${path ? `${path}: ` : ""}${message}`;

@@ -23,7 +23,7 @@ export interface WorkspacePurge {
  * a million rows doesn't delay the others. What a workspace leaves of its share goes to the others. Each call continues with
  * the workspaces after those of the previous call.
  */
-export function createTurns({
+export function createFairPurge({
   listWorkspaces,
   purge,
 }: WorkspacePurge): (db: Db, limit: number) => Promise<number> {
@@ -32,10 +32,10 @@ export function createTurns({
     db.transaction().execute(async (trx) => {
       // Only the admission role sees more than one workspace. The purger has a single connection.
       await sql`set local role latchkey_admission`.execute(trx);
-      const later = await listWorkspaces(trx, { after, limit: workspacesPerStep });
-      if (after === undefined || later.length === workspacesPerStep) return later;
-      const first = await listWorkspaces(trx, { after: undefined, limit: workspacesPerStep });
-      return [...new Set([...later, ...first])].slice(0, workspacesPerStep);
+      const following = await listWorkspaces(trx, { after, limit: workspacesPerStep });
+      if (after === undefined || following.length === workspacesPerStep) return following;
+      const preceding = await listWorkspaces(trx, { after: undefined, limit: workspacesPerStep });
+      return [...new Set([...following, ...preceding])].slice(0, workspacesPerStep);
     });
   return async (db, limit) => {
     let count = 0;
