@@ -70,7 +70,9 @@ test("audit export prints NDJSON like the open API's, newest first", async () =>
 test("audit export prints CSV without formulas, even with --json", async () => {
   const text = await exportLog(["--format", "csv", "--json", "--action", "workspace.renamed"]);
   const [head, row, end] = text.split("\r\n");
-  expect(head).toMatch(/^id,occurredAt,action,.*,actor\.userKind,target\.userKind$/);
+  expect(head).toMatch(
+    /^id,occurredAt,action,.*,actor\.userKind,target\.userKind,target\.owner\.id,target\.owner\.name,target\.owner\.kind$/,
+  );
   expect(row).toMatch(/,workspace\.renamed,key,usr_\w+,'=Ada,key_/);
   expect(row).toContain('"{""name"":""@Engines""}"');
   expect(end).toBe("");

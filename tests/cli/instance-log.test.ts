@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createProgram } from "@latchkey/api/program";
@@ -30,6 +30,7 @@ const ids: Record<string, string> = {};
 beforeAll(async () => {
   instance = await createPreparedInstance();
   directory = await mkdtemp(join(tmpdir(), "latchkey-"));
+  await writeFile(join(directory, "keys.csv"), `hash\n${"ab".repeat(32)}\n`);
   const { baseUrl } = await instance.startInProcess();
   ada = await signUp(baseUrl);
   ids.home = (await getMembership(baseUrl, ada)).workspaceId;
@@ -283,6 +284,43 @@ const steps: readonly Step[] = [
     event: () => ({ before: { host: "example.invalid", webhookId: idOf("webhook") } }),
   },
   {
+    command: "keyspace create",
+    args: () => [...inHome(), "--name", "Production", "--prefix", "acme"],
+    actions: ["keyspace.created"],
+    keeps: { keyspace: "id" },
+  },
+  {
+    command: "issued-key create",
+    args: () => ["--keyspace", idOf("keyspace"), "--name", "Acme"],
+    actions: ["issued-key.created"],
+    keeps: { issuedKey: "id" },
+  },
+  {
+    command: "issued-key rotate",
+    args: () => [idOf("issuedKey")],
+    actions: ["issued-key.rotated"],
+  },
+  {
+    command: "issued-key disable",
+    args: () => [idOf("issuedKey")],
+    actions: ["issued-key.disabled"],
+  },
+  {
+    command: "issued-key enable",
+    args: () => [idOf("issuedKey")],
+    actions: ["issued-key.enabled"],
+  },
+  {
+    command: "issued-key delete",
+    args: () => [idOf("issuedKey")],
+    actions: ["issued-key.deleted"],
+  },
+  {
+    command: "import keys",
+    args: () => [join(directory, "keys.csv"), "--keyspace", idOf("keyspace")],
+    actions: ["keyspace.keys-imported"],
+  },
+  {
     command: "backup",
     args: () => [join(directory, "instance.backup")],
     actions: ["backup.created"],
@@ -308,6 +346,7 @@ const unrecorded = [
     "workspace policy",
   ],
   ...["member list", "service-account list", "invitation list", "webhook list", "operator list"],
+  ...["keyspace list", "verify"],
   ...["webhook deliveries", "instance show", "instance log"],
 ];
 

@@ -94,11 +94,11 @@ test("keeps the navigation while a page reloads, for each role", async () => {
   await slowDown(page);
   await page.addInitScript(watchNavigation);
   await open(`/w/${other.slug}`);
-  const asViewer = ["Overview, API keys, Members, Settings, Your API keys, Profile, Security"];
+  const asViewer = ["Overview, API keys, Keyspaces, Members, Settings, Your API keys, Profile, Security"];
   expect(await open(`/w/${other.slug}/members`)).toEqual(asViewer);
   expect(await open("/account/api-keys")).toEqual(asViewer);
   expect(await open(`/w/${own.slug}`)).toEqual([
-    "Overview, API keys, Members, Audit log, Webhooks, Settings, Your API keys, Profile, Security",
+    "Overview, API keys, Keyspaces, Members, Audit log, Webhooks, Settings, Your API keys, Profile, Security",
   ]);
   expect(await open(`/w/${other.slug}`)).toEqual(asViewer);
 

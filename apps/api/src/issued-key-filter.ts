@@ -1,5 +1,5 @@
 import { maxLength } from "@latchkey/limits";
-import { printable } from "./fields.ts";
+import { noControlsPattern, printable } from "./fields.ts";
 import { externalId, issuedPermission } from "./issued-key-fields.ts";
 import { searchFilter } from "./lists.ts";
 import { issuedKeyStatus } from "./presenters/issued-key.ts";
@@ -9,11 +9,11 @@ export const issuedKeyFilter = {
   name: searchFilter.meta({ description: "Only keys whose name starts with this text. Case-insensitive." }),
   externalId: externalId.optional().meta({ description: "Only keys of this consumer." }),
   status: issuedKeyStatus.optional().meta({ description: "Only keys with this status." }),
-  start: printable
-    .min(1, "must not be empty")
-    .max(maxLength.issuedKeyStart)
-    .optional()
-    .meta({ description: "Only keys whose secret starts with these characters.", example: "sk_live_4fTq" }),
+  start: printable.min(1, "must not be empty").max(maxLength.issuedKeyStart).optional().meta({
+    pattern: noControlsPattern,
+    description: "Only keys whose secret starts with these characters.",
+    example: "sk_live_4fTq",
+  }),
   permission: issuedPermission.optional().meta({
     description: "Only keys with this permission in their list. A wildcard doesn't match other permissions.",
   }),

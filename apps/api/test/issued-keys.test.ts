@@ -552,7 +552,7 @@ test("the list is filtered, sorted and paged", async () => {
   }
   expect([...pages].sort()).toEqual([...names].sort());
   expect(pages).toHaveLength(5);
-  for (const query of ["cursor=x", "start=%25", "permission=A", "status=unknown"])
+  for (const query of ["cursor=x", "start=%0A", "permission=A", "status=unknown"])
     expect((await space.call(["GET", `?${query}`])).status).toBe(400);
 });
 

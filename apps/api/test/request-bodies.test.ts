@@ -172,7 +172,7 @@ function requiredQuery({ request }: (typeof endpoints)[number]): string {
   const { shape = {} } = request.query ?? {};
   if ("days" in shape) return "?days=365";
   if ("from" in shape && "bucket" in shape)
-    return "?from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z&bucket=hour";
+    return `?from=2026-01-01T00:00:00Z&to=2026-01-01T01:00:00Z&bucket=hour${"groupBy" in shape ? "&groupBy=key" : ""}`;
   return "";
 }
 

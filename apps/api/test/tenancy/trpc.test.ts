@@ -173,8 +173,6 @@ const table = readTable(`
   workspaceKeys.policy                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.previewPolicy             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   workspaceKeys.changePolicy              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
-  issuedKeyImport.importRows              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
-  issuedKeyImport.importRows, into a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   securityLog.list                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.list                            UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.unreadCount                     UNAUTHORIZED  ok         ok         ok         ok         ok         ok
@@ -182,6 +180,8 @@ const table = readTable(`
   notices.markAllRead                     UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.settings                        UNAUTHORIZED  ok         ok         ok         ok         ok         ok
   notices.changeSetting                   UNAUTHORIZED  ok         ok         ok         ok         ok         ok
+  issuedKeyImport.importRows              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeyImport.importRows, into a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   consumers.list                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   consumers.list, of a foreign keyspace   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   consumers.get                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok

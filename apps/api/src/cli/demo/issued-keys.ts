@@ -3,17 +3,21 @@ import { createId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertPastRows, type PastRow, toHex } from "@latchkey/db/past-rows";
 import type { Trx } from "@latchkey/db/schema";
 import type { Random } from "./random.ts";
+import type { DemoIssuedKey } from "./verifications.ts";
 
 const prefix = "sk_live";
 const consumerCount = 40;
 const dayMs = 86_400_000;
 
-/** Adds a keyspace with consumers, each with one to three keys. Some keys are rotated, disabled or out of credits. */
+/**
+ * Adds a keyspace with consumers, each with one to three keys. Some keys are rotated, disabled or out of credits.
+ * @returns the keys.
+ */
 export async function insertIssuedKeys(
   trx: Trx,
   random: Random,
   { workspaceId, from, now }: { workspaceId: WorkspaceId; from: Date; now: Date },
-): Promise<void> {
+): Promise<readonly DemoIssuedKey[]> {
   const keyspaceId = createId("keyspace");
   const of = { workspace_id: workspaceId, keyspace_id: keyspaceId };
   const limits = [{ name: "requests", quota: 600, windowSeconds: 60, appliesAlways: true }];
@@ -39,10 +43,12 @@ export async function insertIssuedKeys(
   const counters: PastRow<"key_counters">[] = consumers.map(({ id }) => ({ key_id: id as never })); // A counter of a consumer.
   const keys: PastRow<"issued_keys">[] = [];
   const retired: PastRow<"retired_issued_secrets">[] = [];
+  const issued: DemoIssuedKey[] = [];
   for (const consumer of consumers) {
     for (let count = random.integer(1, 3); count > 0; count -= 1) {
       const id = createId("issuedKey");
       const createdAt = random.time(from, now);
+      issued.push({ workspaceId, keyspaceId, keyId: id, consumerId: consumer.id, createdAt });
       const { start, hash } = createIssuedKey(prefix);
       keys.push({
         ...of,
@@ -83,4 +89,5 @@ export async function insertIssuedKeys(
   await insertPastRows(trx, "retired_issued_secrets", retired);
   await insertPastRows(trx, "key_counters", counters.slice(0, consumerCount));
   await insertPastRows(trx, "key_counters", counters.slice(consumerCount));
+  return issued;
 }

@@ -4,6 +4,7 @@ import { insertPastRows } from "@latchkey/db/past-rows";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { writeKeyHistory } from "@latchkey/db/write-key-history";
+import { writeKeyspaceHistory } from "@latchkey/db/write-keyspace-history";
 import { createSlug } from "../../domain/slug.ts";
 import { type DemoSecrets, insertAccountRows, insertUsers } from "./accounts.ts";
 import { createAuditEvents } from "./audit-log.ts";
@@ -12,6 +13,7 @@ import { createKeys, type DemoKey } from "./keys.ts";
 import { createPeople, type Person } from "./people.ts";
 import type { Random } from "./random.ts";
 import { createKeyUse, type KeyUse } from "./usage.ts";
+import { createKeyspaceHistory } from "./verifications.ts";
 import { createWebhookRows } from "./webhooks.ts";
 
 export interface TenantPlan {
@@ -51,20 +53,22 @@ export async function createTenant(random: Random, instance: Instance, plan: Ten
   const keys = createKeys(random, { people, workspaceId, now });
   const uses = keys.map((key) => createKeyUse(random, { key, workspaceId, now }));
   const tenant = { workspaceId, people, keys, uses };
-  await db.transaction().execute(async (trx) => {
+  const issuedKeys = await db.transaction().execute(async (trx) => {
     await insertUsers(trx, people, instance);
     const workspaceTrx = await enterWorkspace(trx, openAsOperator(workspaceId));
     await insertWorkspaceRows(workspaceTrx, { ...tenant, from, plan });
     await insertKeys(workspaceTrx, tenant);
     await insertResources(workspaceTrx, tenant, instance);
-    await insertIssuedKeys(workspaceTrx, random, { workspaceId, from, now });
+    const issued = await insertIssuedKeys(workspaceTrx, random, { workspaceId, from, now });
     const events = createAuditEvents(random, { ...tenant, now, name: plan.name, count: plan.eventCount });
     await insertPastRows(workspaceTrx, "audit_events", events);
     await insertAccountRows(workspaceTrx, random, { ...tenant, ...instance, workspaceName: plan.name });
     for (const [table, rows] of createWebhookRows(random, { ...tenant, ...instance, events }))
       await insertPastRows(workspaceTrx, table, rows);
+    return issued;
   });
   await writeUsage(historyDb, uses);
+  await writeKeyspaceHistory(historyDb, createKeyspaceHistory(random, { keys: issuedKeys, now }));
   return { workspaceId, people };
 }
 
