@@ -65,8 +65,8 @@ export async function lockIssuedKey(
 }
 
 /**
- * Changes a key. Returns false if it doesn't exist or is at none of `versions`. Call {@link finishKeyChange} last in the
- * transaction.
+ * Changes a key. Returns false if it doesn't exist or is at none of `versions`. Call {@link markConsumersUnused} before, if the
+ * consumer changes, and {@link finishKeyChange} last in the transaction.
  */
 export async function updateIssuedKey(
   trx: WorkspaceTrx,

@@ -3,7 +3,12 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { findOrCreateConsumer, listConsumers, updateConsumer } from "./consumers.ts";
 import { type ConsumerId, createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
-import { deleteIssuedKeys, insertIssuedKey, updateIssuedKey } from "./issued-key-changes.ts";
+import {
+  deleteIssuedKeys,
+  insertIssuedKey,
+  markConsumersUnused,
+  updateIssuedKey,
+} from "./issued-key-changes.ts";
 import { insertKeyspace } from "./keyspaces.ts";
 import { createConsumerPurge } from "./purge-consumers.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -102,7 +107,10 @@ test("a consumer is purged 30 days after it lost its last key or limit, with its
     database.owner,
   );
   const change = { settings: {}, consumerId: null, versions: undefined };
-  await work((trx) => updateIssuedKey(trx, scope, moved.keyId, change));
+  await work(async (trx) => {
+    await markConsumersUnused(trx, [moved.keyId]);
+    await updateIssuedKey(trx, scope, moved.keyId, change);
+  });
   await work((trx) => updateConsumer(trx, scope, limited.consumerId, { limits, versions: undefined }));
   for (const key of [unused, kept, limited]) await removeKey(key);
   const purge = createConsumerPurge();

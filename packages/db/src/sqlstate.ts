@@ -36,16 +36,14 @@ const stateClass = {
 
 const unavailable: ReadonlySet<string> = new Set([
   ...Object.values(stateClass),
-  state.deadlockDetected,
   state.lockNotAvailable,
   state.objectNotInPrerequisiteState,
   state.readOnlySqlTransaction,
   state.idleInTransactionSessionTimeout,
 ]);
 
-/** These are caused by one slow statement, one lock, a deadlock or one idle transaction. */
+/** These are caused by one slow statement, one lock or one idle transaction. */
 const limitedToStatement: ReadonlySet<string> = new Set([
-  state.deadlockDetected,
   state.queryCanceled,
   state.lockNotAvailable,
   state.idleInTransactionSessionTimeout,
