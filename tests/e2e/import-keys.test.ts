@@ -29,7 +29,7 @@ const firstKey = "a key of the old system";
 async function chooseFile(name: string, text: string): Promise<void> {
   const [chooser] = await Promise.all([
     page.waitForEvent("filechooser"),
-    dialog().getByRole("button", { name: "File" }).click(),
+    dialog().getByRole("button", { name: "File", exact: true }).click(),
   ]);
   await chooser.setFiles({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
 }
@@ -45,23 +45,25 @@ lines.splice(600, 0, `${hashOf("wrong")},customer_1,Documents!`);
 const file = ["hash,externalId,permissions", ...lines].join("\n");
 
 test("a file is required, and one that can't be read is explained", async () => {
-  await page.getByRole("button", { name: "Import", exact: true }).click();
+  await page.getByRole("button", { name: "Import keys" }).click();
   await dialog().getByRole("heading", { name: "Import keys" }).waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
-  await dialog().getByRole("button", { name: "Import", exact: true }).click();
+  await dialog().getByRole("button", { name: "Import keys" }).click();
   await dialog().getByText("Choose a file.", { exact: true }).waitFor();
   await chooseFile("keys.csv", "hash,password\n1,2");
-  await dialog().getByRole("button", { name: "Import", exact: true }).click();
+  await dialog().getByRole("button", { name: "Import keys" }).click();
   await dialog().getByText('The column "password" is unknown.').waitFor();
   await chooseFile("keys.txt", file);
-  await dialog().getByRole("button", { name: "Import", exact: true }).click();
+  await dialog().getByRole("button", { name: "Import keys" }).click();
   await dialog().getByText("Choose a file whose name ends in .csv, .ndjson or .jsonl.").waitFor();
 });
 
 test("imports 998 of 1,000 rows, and names the line and the reason of the two others", async () => {
   await chooseFile("keys.csv", file);
-  await dialog().getByRole("button", { name: "Import", exact: true }).click();
-  await dialog().getByText("998 keys imported.").waitFor();
+  await dialog().getByRole("button", { name: "Import keys" }).click();
+  await dialog()
+    .getByText(/^998 keys imported in \d+ seconds?\.$/)
+    .waitFor();
   await dialog().getByText("2 rows were rejected.").waitFor();
   const rejected = dialog().getByRole("list", { name: "Rejected rows" }).getByRole("listitem");
   expect(await rejected.allTextContents()).toEqual([
@@ -79,10 +81,79 @@ test("imports 998 of 1,000 rows, and names the line and the reason of the two ot
 });
 
 test("importing the same file again changes nothing", async () => {
-  await page.getByRole("button", { name: "Import", exact: true }).click();
+  await page.getByRole("button", { name: "Import keys" }).click();
   await chooseFile("keys.csv", file);
-  await dialog().getByRole("button", { name: "Import", exact: true }).click();
-  await dialog().getByText("0 keys imported.").waitFor();
-  await dialog().getByText("998 keys were in the keyspace already.").waitFor();
+  await dialog().getByRole("button", { name: "Import keys" }).click();
+  await dialog()
+    .getByText(/^0 keys imported in /)
+    .waitFor();
+  await dialog().getByText("998 keys were already in the keyspace.").waitFor();
+  await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
+});
+
+test("can be stopped, and continued with the same file", async () => {
+  const keys = Array.from({ length: 1_200 }, () => hashOf(randomUUID()));
+  const held = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  let calls = 0;
+  await page.route(/issuedKeyImport\.importRows/, async (route) => {
+    calls += 1;
+    if (calls === 2) {
+      held.resolve();
+      await released.promise;
+    }
+    await route.continue();
+  });
+  await page.getByRole("button", { name: "Import keys" }).click();
+  await chooseFile("keys.csv", ["hash", ...keys].join("\n"));
+  await dialog().getByRole("button", { name: "Import keys" }).click();
+  await held.promise;
+  await dialog()
+    .getByText(/^[1-9]\d* keys imported so far$/)
+    .waitFor();
+  await dialog().getByRole("progressbar", { name: "Import" }).waitFor();
+  expect(await dialog().getByRole("button", { name: "Remove the file" }).count()).toBe(0);
+  await dialog().getByRole("status").and(page.locator(":focus")).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Stop", exact: true }).click();
+  await dialog().locator('button[aria-disabled="true"]', { hasText: "Stopping…" }).waitFor();
+  released.resolve();
+  await dialog().getByText("You stopped the import.").waitFor();
+  await dialog()
+    .getByRole("button", { name: "Close", exact: true })
+    .last()
+    .and(page.locator(":focus"))
+    .waitFor();
+  expect(calls).toBe(2);
+  await dialog().getByRole("button", { name: "Import keys" }).click();
+  await dialog()
+    .getByText(/ keys were already in the keyspace\.$/)
+    .waitFor();
+  const { keyCount } = await proceduresOf(page).keyspaces.get.query({ workspaceId, keyspaceId });
+  expect(keyCount).toBe(998 + 1_200);
+  await page.unrouteAll();
+  await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
+});
+
+test("shows what was imported before a call failed", async () => {
+  const keys = Array.from({ length: 1_000 }, () => hashOf(randomUUID()));
+  let calls = 0;
+  await page.route(/issuedKeyImport\.importRows/, async (route) => {
+    calls += 1;
+    await (calls === 1 ? route.continue() : route.abort());
+  });
+  await page.getByRole("button", { name: "Import keys" }).click();
+  await chooseFile("keys.csv", ["hash", ...keys].join("\n"));
+  await dialog().getByRole("button", { name: "Import keys" }).click();
+  await dialog().getByRole("alert").and(page.locator(":focus")).waitFor();
+  await dialog()
+    .getByText(/^[1-9]\d* keys imported in \d+ seconds?\.$/)
+    .waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await page.unrouteAll();
+  await dialog().getByRole("button", { name: "Import keys" }).click();
+  await dialog()
+    .getByText(/ keys were already in the keyspace\.$/)
+    .waitFor();
   await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
 });

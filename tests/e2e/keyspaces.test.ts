@@ -45,6 +45,10 @@ test("guides from an empty list to a new keyspace, and names invalid fields", as
   await field("Permissions").fill("documents.read");
   await dialog().getByRole("button", { name: "Add rate limit" }).click();
   await dialog().getByRole("textbox", { name: "Limit name" }).and(page.locator(":focus")).waitFor();
+  await dialog().getByRole("button", { name: "Remove limit requests" }).click();
+  await dialog().getByRole("button", { name: "Add rate limit" }).and(page.locator(":focus")).waitFor();
+  await page.keyboard.press("Enter");
+  await dialog().getByRole("textbox", { name: "Limit name" }).and(page.locator(":focus")).waitFor();
   await field("Quota").fill("2");
   await choose("Window", "per hour");
   await field("Balance").fill("100");
@@ -63,11 +67,18 @@ test("issues a key with the defaults, and shows its secret once with the command
   await page.getByRole("button", { name: "Issue the first key" }).click();
   expect(await field("Permissions").inputValue()).toBe("documents.read");
   await field("Name").fill("Acme");
-  await field("External ID").fill("customer_42");
+  await field("External ID").fill("..");
   await field("IP ranges").fill("203.0.113.0/24");
   await field("Metadata").fill("plan: pro");
   await dialog().getByRole("button", { name: "Issue key" }).click();
   await dialog().getByText("Enter a JSON object").waitFor();
+  await field("Metadata").fill('{ "a": { "b": { "c": { "d": { "e": {} } } } } }');
+  await dialog().getByRole("button", { name: "Issue key" }).click();
+  await dialog().getByText("Use another external ID.").waitFor();
+  await dialog().getByText("Nest objects and lists at most 5 levels deep").waitFor();
+  await field("External ID").and(page.locator(":focus")).waitFor();
+  expect(await dialog().getByRole("alert").count()).toBe(0);
+  await field("External ID").fill("customer_42");
   await field("Metadata").fill('{ "plan": "pro" }');
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Issue key" }).click();
@@ -252,10 +263,35 @@ test("disables and enables selected keys together", async () => {
   await page.getByRole("link", { name: "Acme mobile" }).click();
 });
 
+test("counts only the selected keys that it deleted, not those that were already deleted", async () => {
+  const { issuedKeys } = proceduresOf(page);
+  const path = { workspaceId: workspace.id, keyspaceId: readPath().keyspaceId };
+  const { id } = await issuedKeys.create.mutate({ ...path, fields: { name: "Hooli" } });
+  await issuedKeys.create.mutate({ ...path, fields: { name: "Umbrella" } });
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
+  await page.getByRole("heading", { name: "Production", level: 1 }).waitFor();
+  await page.reload();
+  for (const name of ["Hooli", "Umbrella"])
+    await page.getByRole("checkbox", { name: `Select ${name}` }).check();
+  await issuedKeys.delete.mutate({ ...path, id });
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await dialog().getByRole("button", { name: "Delete 2 keys" }).click();
+  await page.getByText("1 key was deleted.").waitFor();
+  await rowOf("Umbrella").waitFor({ state: "detached" });
+  await page.getByRole("link", { name: "Acme mobile" }).click();
+});
+
 test("disables the keyspace, and deletes a key", async () => {
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
   await page.getByRole("button", { name: "Disable keyspace" }).press("Enter");
   await dialog().getByText("Verifications of its 3 keys fail with DISABLED").waitFor();
+  const { keyspaces } = proceduresOf(page);
+  const path = { workspaceId: workspace.id, keyspaceId: readPath().keyspaceId };
+  const { version } = await keyspaces.get.query(path);
+  await keyspaces.update.mutate({ ...path, version, changes: { environment: "live" } });
+  await dialog().getByRole("button", { name: "Disable keyspace" }).click();
+  await dialog().getByText("Someone changed the keyspace at the same time. Try again.").waitFor();
+  await page.getByText("live", { exact: true }).waitFor();
   await dialog().getByRole("button", { name: "Disable keyspace" }).click();
   await page.getByText("This keyspace is disabled.").waitFor();
   expect(await codeOf(secret)).toBe("DISABLED");

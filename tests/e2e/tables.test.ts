@@ -144,9 +144,7 @@ test("pages and revokes invitations together", async () => {
   await page.getByText("12 of 12 invitations").waitFor();
   await page.getByRole("checkbox", { name: "Select guest20@example.com" }).check();
   await page.getByRole("checkbox", { name: "Select guest21@example.com" }).check();
-  // Their links would have to be copied one by one, because this server sends no email.
   const bar = page.getByText("2 invitations selected").locator("..");
-  expect(await bar.getByRole("button", { name: "Resend" }).count()).toBe(0);
   await bar.getByRole("button", { name: "Revoke" }).click();
   await page.getByRole("button", { name: "Revoke 2 invitations" }).waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);

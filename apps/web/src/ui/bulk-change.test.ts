@@ -36,6 +36,12 @@ test("changes all items in one call, for which each of them waits", async () => 
   expect(calls).toEqual([["CI", "Nightly"]]);
 });
 
+test("tells the items that one call changed from those that were deleted before", async () => {
+  const { run: _run, ...words } = action as Extract<BulkAction<string>, { run: unknown }>;
+  const { runs } = toChange({ ...words, runAll: async () => ["Nightly"] }, keys);
+  expect(await Promise.all(runs.map((run) => run()))).toEqual([{ isChanged: false }, { isChanged: true }]);
+});
+
 test.each([
   [0, "None of them has ever been used."],
   [1, "1 other selected key is already disabled. None of them has ever been used."],

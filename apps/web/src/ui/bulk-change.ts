@@ -14,8 +14,8 @@ export interface IssuedTexts {
 type Run<Item> =
   /** Changes one item. */
   | { readonly run: (item: Item) => Promise<unknown> }
-  /** Changes all items in one call, which fails as a whole. */
-  | { readonly runAll: (items: readonly Item[]) => Promise<unknown> }
+  /** Changes all items in one call, which fails as a whole. Returns those that it changed. */
+  | { readonly runAll: (items: readonly Item[]) => Promise<readonly Item[]> }
   /** Returns the secret that the change created, if it is to be shown. */
   | { readonly issue: (item: Item) => Promise<string | undefined>; readonly issued: IssuedTexts };
 
@@ -55,6 +55,13 @@ export interface BulkItems<Item> {
   readonly refresh: () => Promise<unknown>;
 }
 
+interface RunResult {
+  /** False if there was nothing to change, for example because the item was deleted concurrently. */
+  readonly isChanged: boolean;
+  /** The secret to show, if the change created one. */
+  readonly secret?: string | undefined;
+}
+
 /** One change of several items, independent of their type. */
 export interface BulkChange
   extends Pick<BulkActionTexts<never>, "done" | "consequence" | "isDangerous">,
@@ -65,8 +72,8 @@ export interface BulkChange
   /** Empty if there is nothing to say. */
   readonly description: string;
   readonly preview: ReactElement | undefined;
-  /** Each changes one item, and returns the secret to show, if there is one. */
-  readonly runs: readonly (() => Promise<string | undefined>)[];
+  /** Each changes one item. */
+  readonly runs: readonly (() => Promise<RunResult>)[];
   readonly issued: IssuedTexts | undefined;
 }
 
@@ -95,9 +102,9 @@ export function toChange<Item>(
       "runAll" in action
         ? shareCall(items, action.runAll)
         : items.map((item) => async () => {
-            if ("issue" in action) return await action.issue(item);
+            if ("issue" in action) return { isChanged: true, secret: await action.issue(item) };
             await action.run(item);
-            return undefined;
+            return { isChanged: true };
           }),
     issued: "issue" in action ? action.issued : undefined,
   };
@@ -106,13 +113,11 @@ export function toChange<Item>(
 /** One run per item, which all wait for the same call. */
 function shareCall<Item>(
   items: readonly Item[],
-  runAll: (items: readonly Item[]) => Promise<unknown>,
-): readonly (() => Promise<undefined>)[] {
-  let call: Promise<unknown> | undefined;
-  const run = async () => {
+  runAll: (items: readonly Item[]) => Promise<readonly Item[]>,
+): readonly (() => Promise<RunResult>)[] {
+  let call: Promise<readonly Item[]> | undefined;
+  return items.map((item) => async () => {
     call ??= runAll(items);
-    await call;
-    return undefined;
-  };
-  return items.map(() => run);
+    return { isChanged: (await call).includes(item) };
+  });
 }

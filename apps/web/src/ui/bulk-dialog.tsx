@@ -33,11 +33,11 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
   if (change && !pending) setPending(change);
   if (!change && pending) setPending(undefined);
   const confirm = async (confirmed: BulkChange) => {
-    const { failed, isShown } = await run(confirmed);
+    const { failed, changedCount, isShown } = await run(confirmed);
     onDone(failed);
     if (isShown) return;
     onClose();
-    notifications.show({ message: describeDone(confirmed, confirmed.runs.length) });
+    notifications.show({ message: describeDone(confirmed, changedCount) });
     focusPage();
   };
   const close = () => {
@@ -49,14 +49,16 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
     <FormDialog
       isOpen={pending !== undefined}
       isBusy={isBusy}
-      title={pending && (hasResults ? describeResults(pending, failures.length) : `${pending.title}?`)}
+      title={
+        pending && (hasResults ? describeResults(pending, failures.length, doneCount) : `${pending.title}?`)
+      }
       size={480}
       onClose={close}
       onClosed={reset}
     >
       {pending && hasResults ? (
         <>
-          {failures.length > 0 && <Failures change={pending} failures={failures} />}
+          {failures.length > 0 && <Failures change={pending} failures={failures} doneCount={doneCount} />}
           {pending.issued && secrets.length > 0 ? (
             <IssuedSecrets texts={pending.issued} secrets={secrets} onDone={close} />
           ) : (
@@ -111,11 +113,12 @@ interface ItemFailure extends FormFailureProps {
 interface FailuresProps {
   readonly change: BulkChange;
   readonly failures: readonly ItemFailure[];
+  /** The number of items that were changed. */
+  readonly doneCount: number;
 }
 
 /** Why items failed. The items with the same reason are listed together. */
-function Failures({ change, failures }: FailuresProps): ReactElement {
-  const doneCount = change.runs.length - failures.length;
+function Failures({ change, failures, doneCount }: FailuresProps): ReactElement {
   const byReason = Map.groupBy(failures, ({ message }) => message);
   return (
     <>
@@ -146,9 +149,8 @@ function countDone({ nouns: [singular, plural], done }: BulkChange, count: numbe
 }
 
 /** The title of the results. */
-function describeResults(change: BulkChange, failureCount: number): string {
-  if (failureCount > 0) return describeFailed(change, failureCount);
-  return countDone(change, change.runs.length);
+function describeResults(change: BulkChange, failureCount: number, doneCount: number): string {
+  return failureCount > 0 ? describeFailed(change, failureCount) : countDone(change, doneCount);
 }
 
 function describeFailed({ nouns: [singular, plural], done }: BulkChange, count: number): string {
@@ -171,11 +173,12 @@ interface BulkState {
 function useBulkChange() {
   const [state, setState] = useState<BulkState>(idle);
   const reset = () => setState(idle);
-  /** Returns the positions of the items that failed, and whether there is something to show. */
+  /** Returns the positions of the items that failed, how many were changed, and whether there is something to show. */
   const run = async ({ names, runs, describeError, refresh }: BulkChange) => {
     setState({ ...idle, isBusy: true });
     const failures: ItemFailure[] = [];
     const secrets: IssuedSecret[] = [];
+    let done = 0;
     for (let start = 0; start < runs.length; start += chunkSize) {
       const chunk = runs.slice(start, start + chunkSize);
       const results = await Promise.allSettled(chunk.map((runOne) => runOne()));
@@ -183,15 +186,18 @@ function useBulkChange() {
         const index = start + offset;
         const failure = result.status === "rejected" ? describeError(result.reason) : undefined;
         if (failure) failures.push({ ...failure, index });
-        if (result.status === "fulfilled" && result.value !== undefined)
-          secrets.push({ name: names[index] ?? "", secret: result.value });
+        if (result.status === "rejected") continue;
+        const { isChanged, secret } = result.value;
+        if (isChanged) done += 1;
+        if (secret !== undefined) secrets.push({ name: names[index] ?? "", secret });
       }
-      setState({ ...idle, done: start + chunk.length - failures.length, isBusy: true });
+      setState({ ...idle, done, isBusy: true });
     }
     await refresh();
-    setState({ ...idle, failures, secrets });
+    setState({ ...idle, done, failures, secrets });
     return {
       failed: failures.map(({ index }) => index),
+      changedCount: done,
       isShown: failures.length > 0 || secrets.length > 0,
     };
   };

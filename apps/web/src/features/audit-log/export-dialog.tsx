@@ -11,6 +11,7 @@ import { describeDuration } from "../../ui/elapsed.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { isLogFiltered } from "../../ui/log-filter.ts";
 import { saveFile } from "../../ui/save-file.ts";
+import { secondsSince } from "../../ui/seconds-since.ts";
 import { toFilter } from "./audit-log-filter.ts";
 import type { AuditLogSearch } from "./audit-log-search.ts";
 import { type ExportFormat, exportAuditLog, ResponseError } from "./export-audit-log.ts";
@@ -102,11 +103,6 @@ function Export({ workspace, search, onClose }: Omit<ExportDialogProps, "isOpen"
 }
 
 const noProgress = { count: 0, seconds: 0 };
-
-/** Whole seconds since a time of `performance.now()`, at least one. */
-function secondsSince(start: number): number {
-  return Math.max(1, Math.round((performance.now() - start) / 1_000));
-}
 
 function ExportFailure({ error }: { readonly error: Error }): ReactElement {
   const { message, requestId } =

@@ -1,6 +1,6 @@
 import { Select, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 import type { CreditsValues } from "./credits-values.ts";
 import classes from "./fields.module.css";
 
@@ -12,7 +12,7 @@ const refills = [
 
 interface CreditsFieldsProps<Values extends CreditsValues> {
   readonly form: UseFormReturnType<Values>;
-  readonly help: string;
+  readonly help: ReactNode;
 }
 
 /** The balance of a key, and when it is refilled. */
@@ -30,7 +30,7 @@ export function CreditsFields<Values extends CreditsValues>({
           {...form.getInputProps("credits")}
           className={classes.narrow}
           label="Balance"
-          placeholder="Not limited"
+          placeholder="Unlimited"
           inputMode="numeric"
           autoComplete="off"
         />

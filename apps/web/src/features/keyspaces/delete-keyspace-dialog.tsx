@@ -49,11 +49,14 @@ function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProp
       onSuccess: async () => {
         onClose();
         await navigate({ to: "/w/$slug/keyspaces", params: { slug: workspace.slug } });
+        // The Back button must not show the deleted keyspace and its keys from the cache.
+        queryClient.removeQueries({ queryKey: trpc.keyspaces.get.queryKey(path) });
+        queryClient.removeQueries({ queryKey: trpc.issuedKeys.pathKey() });
         await queryClient.invalidateQueries({ queryKey: trpc.keyspaces.list.pathKey() });
         notifications.show({
           message: (
             <>
-              <Quoted>{keyspace.name}</Quoted> was deleted. None of its keys is valid.
+              <Quoted>{keyspace.name}</Quoted> was deleted. Its keys are no longer valid.
             </>
           ),
         });
@@ -66,10 +69,10 @@ function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProp
     <>
       <p className={classes.words}>
         {!impact
-          ? "Its keys are not valid from the next request on. This can’t be undone."
+          ? "Its keys stop working from the next request. This can’t be undone."
           : impact.keyCount === 0
             ? "The keyspace has no keys. This can’t be undone."
-            : `${describeKeys(impact.keyCount)} from the next request on, on every service that verifies them. This can’t be undone.`}
+            : `${describeKeys(impact.keyCount)} from the next request, on every service that verifies them. This can’t be undone.`}
       </p>
       <dl className={classes.facts}>
         <dt>Keys</dt>

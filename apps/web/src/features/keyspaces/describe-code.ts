@@ -28,7 +28,7 @@ const descriptions = {
     outcome: "rejected",
   },
   RATE_LIMITED: {
-    explanation: "A rate limit has too little left for this cost. Nothing was spent.",
+    explanation: "The remaining quota of a rate limit is lower than the cost. Nothing was spent.",
     outcome: "limited",
   },
   USAGE_EXCEEDED: {

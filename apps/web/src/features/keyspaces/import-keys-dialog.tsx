@@ -5,12 +5,15 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useEffect, useRef, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { secondsSince } from "../../ui/seconds-since.ts";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./import.module.css";
-import { ImportResult } from "./import-result.tsx";
+import { ImportSummary, RejectedRows } from "./import-result.tsx";
 import { type ImportProgress, noProgress, sendKeyFile } from "./send-key-file.ts";
 
 interface ImportKeysDialogProps {
@@ -49,13 +52,18 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
   const [file, setFile] = useState<File | null>(null);
   const [problem, setProblem] = useState<string>();
   const [progress, setProgress] = useState(noProgress);
+  const [seconds, setSeconds] = useState(0);
+  const [isStopRequested, setIsStopRequested] = useState(false);
+  const startedAt = useRef(0);
   const stopping = useRef<AbortController>(undefined);
   useEffect(() => () => stopping.current?.abort(), []);
   const sending = useMutation({
     mutationFn: async (chosen: File) => {
       const controller = new AbortController();
       stopping.current = controller;
+      startedAt.current = performance.now();
       setProgress(noProgress);
+      setIsStopRequested(false);
       onBusy(true);
       return await sendKeyFile(
         chosen,
@@ -65,36 +73,55 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
     },
     onSuccess: setProgress,
     onSettled: () => {
+      setSeconds(secondsSince(startedAt.current));
       onBusy(false);
       void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
       void queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
     },
     retry: false,
   });
-  const isStopped = stopping.current?.signal.aborted ?? false;
-  const isOver = sending.isSuccess || (sending.isError && isStopped);
+  const { isPending, isSuccess: isOver, error } = sending;
+  useUnsavedInput(() => isPending);
+  // The call in flight is completed. If it was the last one, or if it fails, the import isn't stopped.
+  const isStopped = error !== null && error === stopping.current?.signal.reason;
+  const isStopping = isPending && isStopRequested;
+  const failure = isStopped ? null : error;
+  const hasResult = isOver || isStopped || (failure !== null && hasRows(progress));
+  const status = useRef<HTMLDivElement>(null);
+  const leaveButton = useRef<HTMLButtonElement>(null);
+  // The import button loses the focus when the import starts, and is removed when it ends.
+  useEffect(() => {
+    if (isPending) status.current?.focus();
+    else if (isOver || isStopped) leaveButton.current?.focus();
+  }, [isPending, isOver, isStopped]);
+  const stop = () => {
+    if (isStopping) return;
+    setIsStopRequested(true);
+    stopping.current?.abort();
+  };
+  const leaveLabel = isOver || isStopped ? "Close" : "Cancel";
   return (
     <form
       className={dialogClasses.form}
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
-        if (sending.isPending) return;
+        if (isPending) return;
         if (file) sending.mutate(file);
         else setProblem("Choose a file.");
       }}
     >
       <p className={dialogClasses.words}>
-        Keys of another system keep working: the file has their SHA-256, not the keys themselves.
+        Keys that another system issued keep working. The file contains the SHA-256 of each key, not the key.
       </p>
       <FileInput
         label="File"
-        description="CSV with a header line, or NDJSON. Only the column hash is required."
+        description="CSV with a header line, or NDJSON. Only hash is required: the SHA-256 of the key, in hexadecimal or base64."
         placeholder="Choose a file"
         accept=".csv,.ndjson,.jsonl"
-        clearable
+        clearable={!isPending}
         clearButtonProps={{ "aria-label": "Remove the file" }}
-        disabled={sending.isPending}
+        disabled={isPending}
         value={file}
         error={problem}
         data-autofocus
@@ -105,26 +132,37 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
           sending.reset();
         }}
       />
-      <pre className={classes.example}>{example}</pre>
-      <div role="status" className={classes.status}>
-        {sending.isPending && <Running progress={progress} />}
-        {isOver && <ImportResult result={progress} isStopped={isStopped} />}
-      </div>
-      {sending.error && !isStopped && <ImportFailure error={sending.error} progress={progress} />}
-      <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
-        {sending.isPending ? (
-          <Button variant="default" onClick={() => stopping.current?.abort()}>
-            Stop
-          </Button>
-        ) : (
-          <Button variant="default" onClick={onClose}>
-            {isOver ? "Close" : "Cancel"}
-          </Button>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also with the keyboard. */}
+      <pre className={classes.example} tabIndex={0}>
+        {example}
+      </pre>
+      {failure && <ImportFailure error={failure} />}
+      {isPending && <Progress value={Math.round(progress.share * 100)} aria-label="Import" />}
+      <div role="status" className={classes.status} ref={status} tabIndex={-1}>
+        {isPending && (
+          <p className={dialogClasses.words}>
+            {isStopping && "Stopping… "}
+            {countOf(progress.imported, "key", "keys")} imported so far
+          </p>
         )}
+        {hasResult && <ImportSummary result={progress} seconds={seconds} isStopped={isStopped} />}
+      </div>
+      {hasResult && <RejectedRows rows={progress.rejected} />}
+      <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
+        {/* Stays the same element, which keeps the focus: a disabled button would lose it. */}
+        <Button
+          ref={leaveButton}
+          variant="default"
+          aria-disabled={isStopping}
+          {...(isStopping && { "data-disabled": true })}
+          onClick={isPending ? stop : onClose}
+        >
+          {isStopping ? "Stopping…" : isPending ? "Stop" : leaveLabel}
+        </Button>
         {!isOver && (
-          <Button type="submit" disabled={sending.isPending}>
-            Import
-          </Button>
+          <BusyButton type="submit" loading={isPending}>
+            Import keys
+          </BusyButton>
         )}
       </Group>
     </form>
@@ -134,27 +172,12 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
 const example = `hash,start,externalId,permissions,credits
 9f86d081…0f00a08,acme_4fTq,customer_42,documents.read admin,500`;
 
-function Running({ progress: { imported, share } }: { readonly progress: ImportProgress }): ReactElement {
-  const percent = Math.round(share * 100);
-  return (
-    <>
-      <Progress value={percent} aria-label="Import" />
-      <p className={dialogClasses.words}>{countOf(imported, "key", "keys")} imported so far</p>
-    </>
-  );
+function hasRows({ imported, existing, rejected }: ImportProgress): boolean {
+  return imported + existing + rejected.length > 0;
 }
 
-function ImportFailure({
-  error,
-  progress,
-}: {
-  readonly error: Error;
-  readonly progress: ImportProgress;
-}): ReactElement {
-  const before =
-    progress.imported > 0 ? ` ${countOf(progress.imported, "key", "keys")} before that were imported.` : "";
-  if (error instanceof KeyFileError)
-    return <FormFailure message={error.message + before} requestId={undefined} />;
+function ImportFailure({ error }: { readonly error: Error }): ReactElement {
+  if (error instanceof KeyFileError) return <FormFailure message={error.message} />;
   const { message, requestId } = describeFailure(error);
-  return <FormFailure message={message + before} requestId={requestId} />;
+  return <FormFailure message={message} requestId={requestId} />;
 }

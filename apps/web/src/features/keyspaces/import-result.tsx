@@ -2,6 +2,7 @@ import { Button } from "@mantine/core";
 import type { ReactElement } from "react";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
+import { describeDuration } from "../../ui/elapsed.ts";
 import { saveFile } from "../../ui/save-file.ts";
 import classes from "./import.module.css";
 import type { ImportProgress, RejectedRow } from "./send-key-file.ts";
@@ -9,48 +10,53 @@ import type { ImportProgress, RejectedRow } from "./send-key-file.ts";
 /** The most rejected rows that are shown. A file has all of them. */
 const maxShown = 50;
 
-interface ImportResultProps {
+interface ImportSummaryProps {
   readonly result: ImportProgress;
+  /** How long the import took. */
+  readonly seconds: number;
   /** Whether the user stopped the import before its end. */
   readonly isStopped: boolean;
 }
 
-/** What an import did, and each rejected row with the reason. */
-export function ImportResult({ result, isStopped }: ImportResultProps): ReactElement {
-  const { imported, existing, rejected } = result;
+/** What an import did. */
+export function ImportSummary({ result, seconds, isStopped }: ImportSummaryProps): ReactElement {
+  const { imported, existing } = result;
+  return (
+    <p className={dialogClasses.words}>
+      <strong>
+        {countOf(imported, "key", "keys")} imported in {describeDuration(seconds)}.
+      </strong>
+      {existing > 0 && ` ${countOf(existing, "key was", "keys were")} already in the keyspace.`}
+      {isStopped && " You stopped the import. Import the same file again to continue."}
+    </p>
+  );
+}
+
+/** Each rejected row with the reason. */
+export function RejectedRows({ rows }: { readonly rows: readonly RejectedRow[] }): ReactElement | null {
+  if (rows.length === 0) return null;
   return (
     <>
       <p className={dialogClasses.words}>
-        <strong>{countOf(imported, "key", "keys")} imported.</strong>
-        {existing > 0 && ` ${countOf(existing, "key was", "keys were")} in the keyspace already.`}
-        {isStopped && " You stopped the import; import the same file again to continue."}
+        {countOf(rows.length, "row was", "rows were")} rejected. Correct them, and import the same file again.
       </p>
-      {rejected.length > 0 && (
-        <>
-          <p className={dialogClasses.words}>
-            {countOf(rejected.length, "row was", "rows were")} rejected. Correct them, and import the same
-            file again.
-          </p>
-          <ul className={classes.rejected} aria-label="Rejected rows">
-            {rejected.slice(0, maxShown).map((row) => (
-              <li key={row.line}>
-                <span className={classes.line}>Line {row.line}</span>
-                <span>{describeRow(row)}</span>
-              </li>
-            ))}
-          </ul>
-          {rejected.length > maxShown && (
-            <Button
-              variant="default"
-              size="xs"
-              onClick={() =>
-                saveFile(new Blob([toText(rejected)], { type: "text/plain" }), "rejected-rows.txt")
-              }
-            >
-              Download all rejected rows
-            </Button>
-          )}
-        </>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the list scrolls, also with the keyboard. */}
+      <ul className={classes.rejected} aria-label="Rejected rows" tabIndex={0}>
+        {rows.slice(0, maxShown).map((row) => (
+          <li key={row.line}>
+            <span className={classes.line}>Line {row.line}</span>
+            <span>{describeRow(row)}</span>
+          </li>
+        ))}
+      </ul>
+      {rows.length > maxShown && (
+        <Button
+          variant="default"
+          size="xs"
+          onClick={() => saveFile(new Blob([toText(rows)], { type: "text/plain" }), "rejected-rows.txt")}
+        >
+          Download all rejected rows
+        </Button>
       )}
     </>
   );

@@ -11,17 +11,19 @@ export function issuedKeyActions({
   workspaceId,
   keyspaceId,
 }: KeyspacePath): readonly BulkAction<IssuedKey>[] {
-  const change = (keys: readonly IssuedKey[], action: "enable" | "disable" | "delete") =>
-    trpcClient.issuedKeyBulk.change.mutate({
+  const change = async (keys: readonly IssuedKey[], action: "enable" | "disable" | "delete") => {
+    const { changed } = await trpcClient.issuedKeyBulk.change.mutate({
       workspaceId,
       keyspaceId,
       change: { action, keyIds: keys.map(({ id }) => id) },
     });
+    return keys.filter(({ id }) => changed.includes(id));
+  };
   return [
     {
       verb: "Disable",
       done: "disabled",
-      consequence: "The keys are not valid from the next request on, until you enable them again.",
+      consequence: "The keys stop working from the next request, until you enable them again.",
       isDangerous: true,
       appliesTo: ({ isDisabled }) => !isDisabled,
       skipped: "already disabled",
@@ -39,7 +41,7 @@ export function issuedKeyActions({
     {
       verb: "Delete",
       done: "deleted",
-      consequence: "The keys are not valid from the next request on. This can’t be undone.",
+      consequence: "The keys stop working from the next request. This can’t be undone.",
       isDangerous: true,
       runAll: (keys) => change(keys, "delete"),
     },

@@ -64,7 +64,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       isNumeric: true,
       rank: 7,
       isHiddenByDefault: true,
-      cell: ({ credits }) => (credits ? formatCount(credits.remaining) : <EmptyCell />),
+      cell: ({ credits }) => (credits ? formatCount(credits.remaining) : "Unlimited"),
     },
     {
       id: "lastUsedAt",

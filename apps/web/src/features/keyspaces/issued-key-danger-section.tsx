@@ -91,7 +91,7 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
         <p className={dialogClasses.words}>
           {isEnabling
             ? "Verifications of this key succeed again, on the next request."
-            : "Verifications of this key fail with DISABLED from the next request on, until you enable it again."}
+            : "Verifications of this key fail with DISABLED from the next request, until you enable it again."}
         </p>
         <KeyFacts issuedKey={issuedKey} />
       </ConfirmDialog>
@@ -110,8 +110,8 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
         onConfirm={() => remove.mutate({ workspaceId: workspace.id, keyspaceId, id })}
       >
         <p className={dialogClasses.words}>
-          Verifications of this key fail with NOT_FOUND from the next request on. Other keys of the consumer
-          are not affected. This can’t be undone.
+          Verifications of this key fail with NOT_FOUND from the next request. Other keys of the consumer are
+          not affected. This can’t be undone.
         </p>
         <KeyFacts issuedKey={issuedKey} />
       </ConfirmDialog>

@@ -1,7 +1,6 @@
 import { Button, Group, Select, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactElement, ReactNode } from "react";
-import { describeFailure } from "../../server/failure.ts";
 import type { IssuedKeyFields } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
@@ -12,13 +11,14 @@ import { lifetimes } from "../../ui/lifetimes.ts";
 import { describeTimeZone } from "../../ui/time-zone.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { CreditsFields } from "./credits-fields.tsx";
+import { useFieldIssues } from "./field-issues.ts";
 import classes from "./fields.module.css";
 import { fieldsOfKey, type IssuedKeyValues, issuedKeyRules } from "./issued-key-values.ts";
 import { LimitFields } from "./limit-fields.tsx";
 import { PermissionsField } from "./permissions-field.tsx";
 
 const expiries = [
-  { value: "never", label: "Never" },
+  { value: "never", label: "Never expires" },
   // JavaScript iterates integer keys in ascending order.
   ...Object.entries(lifetimes).map(([value, label]) => ({ value, label })),
   { value: "date", label: "On a date" },
@@ -51,8 +51,7 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
     validate: issuedKeyRules,
   });
   useUnsavedInput(form.isDirty);
-  const failure = error ? describeFailure(error) : undefined;
-  const expiryIssue = failure?.issues.find(({ path }) => path.endsWith("expiresAt"))?.message;
+  const failure = useFieldIssues(form, error);
   const isEdit = expiresAt !== undefined;
   const firstExpiries = [
     ...(expiresAt ? [{ value: "keep", label: `Current: ${describeExactly(new Date(expiresAt))}` }] : []),
@@ -67,7 +66,7 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
       }, focusFirstError(form.getInputNode))}
     >
       {notice}
-      {failure && <FormFailure message={expiryIssue ?? failure.message} requestId={failure.requestId} />}
+      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <div className={classes.row}>
         <TextInput
           {...form.getInputProps("name")}
@@ -131,9 +130,15 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
       <CreditsFields
         form={form}
         help={
-          isEdit
-            ? "How often the key can still be used. Saving a change sets the balance to this number."
-            : "How often the key can be used in total. A verification costs 1 credit unless it names another cost."
+          isEdit ? (
+            <>
+              How often the key can still be used. If you change the balance or its refill, saving sets the
+              balance to this number, without the uses since you opened this form. To change it safely, use{" "}
+              <strong>Change balance</strong>.
+            </>
+          ) : (
+            "How often the key can be used in total. A verification costs 1 credit unless it names another cost."
+          )
         }
       />
       <div className={classes.group}>

@@ -54,7 +54,7 @@ export function SettingsSection({
           <Lines items={permissions} isCode />
         </dd>
         <dt>Expires</dt>
-        <dd>{expiresAt === null ? "Never" : describeExactly(new Date(expiresAt))}</dd>
+        <dd>{expiresAt === null ? "Never expires" : describeExactly(new Date(expiresAt))}</dd>
         <dt>IP ranges</dt>
         <dd>{ipRanges ? <Lines items={ipRanges} isCode /> : "Any IP address"}</dd>
         <dt>Rate limits</dt>
@@ -63,7 +63,7 @@ export function SettingsSection({
         </dd>
         <dt>Credits</dt>
         <dd>
-          {credits ? describeCredits(credits) : "Not limited"}
+          {credits ? describeCredits(credits) : "Unlimited"}
           {canManage && credits && (
             <Button variant="subtle" color="gray" size="xs" flex="none" onClick={onChangeCredits}>
               Change balance

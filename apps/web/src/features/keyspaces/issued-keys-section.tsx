@@ -71,6 +71,7 @@ export function IssuedKeys({ workspace, keyspace, canManage, onIssue }: IssuedKe
             label="Permission"
             maxLength={maxLength.issuedPermission}
             isComplete={isIssuedPermission}
+            error="Enter a permission such as documents.read."
             value={permission}
             onChoose={(permission) => table.change({ permission })}
           />

@@ -1,7 +1,6 @@
 import { Button, Group, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactElement, ReactNode } from "react";
-import { describeFailure } from "../../server/failure.ts";
 import type { KeyspaceFields } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
@@ -9,6 +8,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { CreditsFields } from "./credits-fields.tsx";
+import { useFieldIssues } from "./field-issues.ts";
 import classes from "./fields.module.css";
 import { fieldsOfKeyspace, type KeyspaceValues, keyspaceRules } from "./keyspace-values.ts";
 import { LimitFields } from "./limit-fields.tsx";
@@ -37,7 +37,7 @@ export function KeyspaceForm(props: KeyspaceFormProps): ReactElement {
     validate: keyspaceRules,
   });
   useUnsavedInput(form.isDirty);
-  const failure = error ? describeFailure(error) : undefined;
+  const failure = useFieldIssues(form, error);
   return (
     <form
       className={dialogClasses.form}

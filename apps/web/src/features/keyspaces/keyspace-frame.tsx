@@ -29,7 +29,7 @@ export function KeyspaceFrame<Item>(props: KeyspaceFrameProps<Item>): ReactEleme
   if (isNotFound(query.error)) {
     return (
       <>
-        <PageHeader title={noun} parent={parent} explanation="It doesn’t exist, or no longer." />
+        <PageHeader title={noun} parent={parent} explanation="It doesn’t exist, or it was deleted." />
         <EmptyPanel
           title={`${noun} not found`}
           action={

@@ -105,7 +105,7 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
             )}
             {canIssue && (
               <Button variant="default" leftSection={<IconUpload size={16} />} onClick={importing.open}>
-                Import
+                Import keys
               </Button>
             )}
             {canIssue && (

@@ -38,7 +38,9 @@ export function KeyspaceDetails({ keyspace }: Pick<KeyspaceSectionProps, "keyspa
       <Section title="Defaults for new keys">
         <dl className={sectionClasses.facts}>
           <dt>Lifetime</dt>
-          <dd>{defaultLifetimeDays === null ? "Unlimited" : countOf(defaultLifetimeDays, "day", "days")}</dd>
+          <dd>
+            {defaultLifetimeDays === null ? "Never expires" : countOf(defaultLifetimeDays, "day", "days")}
+          </dd>
           <dt>Permissions</dt>
           <dd>
             {defaultPermissions.length === 0 ? (
@@ -64,7 +66,7 @@ export function KeyspaceDetails({ keyspace }: Pick<KeyspaceSectionProps, "keyspa
             )}
           </dd>
           <dt>Credits</dt>
-          <dd>{defaultCredits ? describeCredits(defaultCredits) : "Not limited"}</dd>
+          <dd>{defaultCredits ? describeCredits(defaultCredits) : "Unlimited"}</dd>
         </dl>
       </Section>
       <Section title="Details">
@@ -106,6 +108,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
   const verb = isDisabled ? "Enable" : "Disable";
   const dialogVerb = isEnabling ? "Enable" : "Disable";
   const keys = countOf(keyCount, "key", "keys");
+  const failure = update.error ? describeFailure(update.error) : undefined;
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
@@ -145,7 +148,11 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
           </>
         }
         action={`${dialogVerb} keyspace`}
-        failure={update.error ? describeFailure(update.error) : undefined}
+        failure={
+          failure?.code === "PRECONDITION_FAILED"
+            ? { ...failure, message: "Someone changed the keyspace at the same time. Try again." }
+            : failure
+        }
         isBusy={update.isPending}
         onCancel={disabling.close}
         onClosed={update.reset}
@@ -161,7 +168,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
         <p className={dialogClasses.words}>
           {isEnabling
             ? `Verifications of its ${keys} succeed again, on the next request.`
-            : `Verifications of its ${keys} fail with DISABLED from the next request on, until you enable the keyspace again.`}
+            : `Verifications of its ${keys} fail with DISABLED from the next request, until you enable the keyspace again.`}
         </p>
       </ConfirmDialog>
       <LazyDialog

@@ -24,5 +24,5 @@ export function titleOfKey({ id, name, start }: Pick<IssuedKey, "id" | "name" | 
 
 /** The start of a secret, which isn't known for every imported key. */
 export function describeSecret({ start }: Pick<IssuedKey, "start">): string {
-  return start === "" ? "imported" : `${start}…`;
+  return start === "" ? "Imported, first characters unknown" : `${start}…`;
 }

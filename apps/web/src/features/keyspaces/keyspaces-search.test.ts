@@ -28,6 +28,10 @@ test("cuts a pasted key to its first characters, so that the URL has no secret",
   expect(cutSecret(` ${secret}`)).toBe("sk_live_meIlxW");
   expect(cutSecret("sk_live_meIlxW")).toBe("sk_live_meIlxW");
   expect(cutSecret("Acme Corporation")).toBe("Acme Corporation");
+  expect(cutSecret("sk-proj-4fTq9Zx1mB7cVn2Ls8Wd0")).toBe("sk-proj-4fTq9Zx1mB7cVn2");
+  expect(cutSecret(" q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQ== ")).toBe("q83vEjRWeJCrze8SNFZ4kKv");
+  expect(cutSecret("sk-4fTq9Zx1mB7cVn2Ls8Wd")).toBe("sk-4fTq9Zx1mB7cVn2Ls8Wd");
+  expect(cutSecret("Acme Corporation, production")).toBe("Acme Corporation, production");
 });
 
 test("searches first characters if the text has the prefix of the keyspace, and otherwise names", () => {
@@ -36,4 +40,15 @@ test("searches first characters if the text has the prefix of the keyspace, and 
   expect(readKeySearch(" Acme ", "sk_live")).toEqual({ name: "Acme" });
   expect(readKeySearch("sk_live_ (old)", "sk_live")).toEqual({ name: "sk_live_ (old)" });
   expect(readKeySearch(" ", "sk_live")).toEqual({});
+});
+
+test("searches first characters if the text was cut as a key that another system issued, but not long names", () => {
+  const start = "sk-proj-4fTq9Zx1mB7cVn2";
+  expect(readKeySearch(start, "sk_live")).toEqual({ start });
+  expect(readKeySearch(`${start}Ls8Wd0`, "sk_live")).toEqual({ start });
+  expect(readKeySearch(start.slice(0, 22), "sk_live")).toEqual({ name: start.slice(0, 22) });
+  expect(readKeySearch("acme-production-reports-europe", "sk_live")).toEqual({
+    name: "acme-production-reports",
+  });
+  expect(readKeySearch("Acme Production Reports", "sk_live")).toEqual({ name: "Acme Production Reports" });
 });

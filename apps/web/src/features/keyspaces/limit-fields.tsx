@@ -24,12 +24,18 @@ export function LimitFields<Values extends { readonly limits: readonly LimitValu
 }: LimitFieldsProps<Values>): ReactElement {
   const { limits } = form.getValues();
   const added = useRef(0);
+  const addButton = useRef<HTMLButtonElement>(null);
   const add = () => {
     added.current += 1;
     // The generic type of the values hides that they are those of a limit.
     form.insertListItem("limits", emptyLimit(`added-${added.current}`, limits.length === 0) as never);
     // After the fields are rendered.
     setTimeout(() => form.getInputNode(`limits.${limits.length}.name`)?.focus());
+  };
+  const remove = (index: number) => {
+    form.removeListItem("limits", index);
+    // After the fields are rendered: at the maximum number of limits, there was no button.
+    setTimeout(() => addButton.current?.focus());
   };
   return (
     <fieldset className={classes.group}>
@@ -46,7 +52,7 @@ export function LimitFields<Values extends { readonly limits: readonly LimitValu
                 className={classes.wide}
                 classNames={{ input: classes.mono ?? "" }}
                 label="Limit name"
-                aria-label={label("Name")}
+                aria-label={label("Limit name")}
                 placeholder="requests"
                 autoComplete="off"
                 spellCheck={false}
@@ -94,7 +100,7 @@ export function LimitFields<Values extends { readonly limits: readonly LimitValu
                 variant="subtle"
                 color="gray"
                 aria-label={`Remove limit ${limit.name || index + 1}`}
-                onClick={() => form.removeListItem("limits", index)}
+                onClick={() => remove(index)}
               >
                 Remove
               </Button>
@@ -103,7 +109,13 @@ export function LimitFields<Values extends { readonly limits: readonly LimitValu
         );
       })}
       {limits.length < issuedKeyLimits.maxNamedLimits && (
-        <Button variant="default" className={classes.add} leftSection={<IconPlus size={16} />} onClick={add}>
+        <Button
+          ref={addButton}
+          variant="default"
+          className={classes.add}
+          leftSection={<IconPlus size={16} />}
+          onClick={add}
+        >
           Add rate limit
         </Button>
       )}

@@ -11,6 +11,8 @@ interface TextFilterProps {
   readonly maxLength: number;
   /** Whether a text can be filtered by; an incomplete one changes nothing. */
   readonly isComplete: (text: string) => boolean;
+  /** What to enter, shown while the text is incomplete. */
+  readonly error?: string;
   /** The filter in the URL. */
   readonly value: string | undefined;
   readonly onChoose: (value: string | undefined) => void;
@@ -18,7 +20,7 @@ interface TextFilterProps {
 
 /** A filter by an exact text in the toolbar of a table. It applies 200 ms after the last keystroke, and follows the URL. */
 export function TextFilter(props: TextFilterProps): ReactElement {
-  const { label, maxLength, isComplete, value = "", onChoose } = props;
+  const { label, maxLength, isComplete, error, value = "", onChoose } = props;
   const [text, setText] = useState(value);
   const lastReported = useRef(value);
   const report = useDebouncedCallback((next: string) => {
@@ -41,7 +43,7 @@ export function TextFilter(props: TextFilterProps): ReactElement {
       autoCapitalize="none"
       spellCheck={false}
       value={text}
-      error={text.trim() !== "" && !isComplete(text.trim())}
+      error={text.trim() !== "" && !isComplete(text.trim()) && error}
       onChange={(event) => {
         setText(event.currentTarget.value);
         report(event.currentTarget.value.trim());

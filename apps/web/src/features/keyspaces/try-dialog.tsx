@@ -164,7 +164,7 @@ function Form({ workspace, keyspace, onClose }: TryDialogProps): ReactElement {
           Close
         </Button>
         <BusyButton type="submit" loading={verification.isPending}>
-          Verify
+          Verify key
         </BusyButton>
       </Group>
     </form>

@@ -44,14 +44,14 @@ export function VerificationVerdict({ workspace, result, onOpen }: VerificationV
           )}
           {credits && (
             <div>
-              <dt>Credits left</dt>
+              <dt>Remaining credits</dt>
               <dd>{formatCount(credits.remaining)}</dd>
             </div>
           )}
           {limits.map((limit) => (
             <div key={`${limit.name}-${limit.quota}`}>
               <dt>
-                Left of <code>{limit.name}</code>
+                Remaining of <code>{limit.name}</code>
               </dt>
               <dd>
                 {formatCount(limit.remaining)} of {formatCount(limit.quota)}
