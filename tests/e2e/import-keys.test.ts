@@ -65,13 +65,15 @@ test("imports 998 of 1,000 rows, and names the line and the reason of the two ot
     .getByText(/^998 keys imported in \d+ seconds?\.$/)
     .waitFor();
   await dialog().getByText("2 rows were rejected.").waitFor();
+  const closeButton = dialog().getByRole("button", { name: "Close", exact: true }).last();
+  await closeButton.and(page.locator(":focus")).waitFor();
   const rejected = dialog().getByRole("list", { name: "Rejected rows" }).getByRole("listitem");
   expect(await rejected.allTextContents()).toEqual([
     "Line 12hash: Enter the SHA-256 of the key, in hexadecimal or base64.",
     "Line 602permissions.0: Enter a permission such as documents.read, documents.* or *.",
   ]);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
-  await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
+  await closeButton.click();
   await page.getByText("998 keys").first().waitFor();
   const { code, externalId } = await proceduresOf(page).issuedKeys.verify.mutate({
     ...{ workspaceId, keyspaceId, key: firstKey },
