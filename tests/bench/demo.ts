@@ -71,7 +71,7 @@ if (tooSlow.length > 0)
 /** Lists the pages of the app, with those of a key, webhook and service account of the workspace, and of lists with filters. */
 async function listPaths(signedIn: Page): Promise<readonly string[]> {
   const { slug, id: workspaceId } = await getWorkspace(signedIn);
-  const { apiKeys, webhooks, members, session } = proceduresOf(signedIn);
+  const { apiKeys, webhooks, members, session, keyspaces, issuedKeys } = proceduresOf(signedIn);
   const [current, keys, hooks, accounts] = await Promise.all([
     session.current.query(),
     apiKeys.list.query({}),
@@ -79,6 +79,8 @@ async function listPaths(signedIn: Page): Promise<readonly string[]> {
     members.list.query({ workspaceId, kind: "service_account" }),
   ]);
   const workspace = `/w/${slug}`;
+  const keyspaceId = (await keyspaces.list.query({ workspaceId })).items[0]?.id ?? "";
+  const issuedKeyId = (await issuedKeys.list.query({ workspaceId, keyspaceId })).items[0]?.id ?? "";
   return [
     "/account/api-keys",
     "/account/api-keys?q=deploy",
@@ -92,6 +94,10 @@ async function listPaths(signedIn: Page): Promise<readonly string[]> {
     `${workspace}/api-keys?q=deploy`,
     `${workspace}/api-keys?page=2`,
     `${workspace}/api-keys?status=unused`,
+    `${workspace}/keyspaces`,
+    `${workspace}/keyspaces/${keyspaceId}`,
+    `${workspace}/keyspaces/${keyspaceId}?status=disabled`,
+    `${workspace}/keyspaces/${keyspaceId}/keys/${issuedKeyId}`,
     `${workspace}/members`,
     `${workspace}/members?q=ada`,
     `${workspace}/members?sort=-name`,
