@@ -3,6 +3,7 @@ import { decodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
+import { countWaiting, holdLocks } from "./table-locks.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -182,4 +183,22 @@ test("keys are added to a consumer and its limits are changed at the same time",
     select owner.version from owner_versions owner join consumers on consumers.id = owner_id
     where keyspace_id = ${decodeId("keyspace", space.id)}`.execute(app.owner);
   expect(rows).toEqual([{ version: 5 }]);
+});
+
+test("an edit locks the former consumer of a key before the counts of the keyspace, like the purge", async () => {
+  const space = await addSpace();
+  const { id } = await addKey(space, { externalId: "acme" });
+  const keyspaceId = decodeId("keyspace", space.id);
+  const release = await holdLocks(
+    app.database,
+    "select from consumers where keyspace_id = $1 and external_id = 'acme' for update",
+    [keyspaceId],
+  );
+  const edit = space.call(["PATCH", `/${id}`], { externalId: "globex" });
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  // The purge, which holds the consumer, would wait for this row.
+  await sql`
+    select from issued_key_counts where keyspace_id = ${keyspaceId} for update nowait`.execute(app.owner);
+  await release();
+  expect(await edit).toMatchObject({ status: 200, body: { externalId: "globex" } });
 });

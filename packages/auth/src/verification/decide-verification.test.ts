@@ -310,7 +310,7 @@ describe("spending", () => {
 });
 
 describe("the caller", () => {
-  test("spends nothing if it is over its rate limit", () => {
+  test("spends nothing if it exceeds its rate limit", () => {
     const limited = { ...caller, limit: { quota: 1, windowSeconds: 60 } };
     const own = counterOf(issued.keyId, balanceOf(5));
     const callerCounter = counterOf(limited.keyId);

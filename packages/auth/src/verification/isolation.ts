@@ -1,6 +1,6 @@
 /** How long something is remembered, in milliseconds. */
 const isolatedMs = 1_000;
-/** The most that is remembered. What was added first is forgotten first. */
+/** The maximum number of remembered names. The oldest is removed first. */
 const maxIsolated = 10_000;
 
 /**
