@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createKey, enter, visitor } from "../support/visitor.ts";
@@ -54,6 +54,12 @@ test("an invited person accepts, and works with a key", async () => {
   former = await createKey(grace, "Pipeline");
   expect(await statusOf(former)).toBe(200);
   expect(await statusOf(former, "/audit-events")).toBe(200);
+  // Uses are written in the background, and the dialog loads them once.
+  const isUseStored = async () => {
+    const { keys } = await proceduresOf(grace).offboarding.previewOwn.query({ workspaceId: workspace.id });
+    return keys.some(({ lastUsedAt }) => lastUsedAt !== null);
+  };
+  await vi.waitUntil(isUseStored, { timeout: 30_000 });
 });
 
 test("the dialog shows the permissions that keys lose with a new role", async () => {
