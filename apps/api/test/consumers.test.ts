@@ -2,7 +2,7 @@
 import { decodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
+import { createIssuedKeyClient, type Space, untilAnswered } from "./issued-key-client.ts";
 import { countWaiting, holdLocks } from "./table-locks.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -171,18 +171,18 @@ test("keys are added to a consumer and its limits are changed at the same time",
     ...rounds.map(() => addKey(space, { externalId: "acme" })),
     ...rounds.map(async (round) => {
       const limits = [{ ...limit, quota: round + 100 }];
-      const first = await change(space, "acme", { limits });
-      // The server had too much to do, and nothing was changed.
-      const reply = first.status === 503 ? await change(space, "acme", { limits }) : first;
+      const reply = await untilAnswered(() => change(space, "acme", { limits }));
       expect(reply.status).toBe(200);
     }),
   ]);
   const { body } = await space.send(["GET", pathOf("acme")]);
-  expect(body).toMatchObject({ keyCount: 6, version: 6 });
+  expect(body).toMatchObject({ keyCount: 6 });
+  // A change that got 503 at its deadline may have been made.
+  expect(body.version).toBeGreaterThanOrEqual(6);
   const { rows } = await sql<{ version: number }>`
     select owner.version from owner_versions owner join consumers on consumers.id = owner_id
     where keyspace_id = ${decodeId("keyspace", space.id)}`.execute(app.owner);
-  expect(rows).toEqual([{ version: 5 }]);
+  expect(rows).toEqual([{ version: Number(body.version) - 1 }]);
 });
 
 test("an edit locks the former consumer of a key before the counts of the keyspace, like the purge", async () => {
