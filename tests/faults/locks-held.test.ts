@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CreatedKey, createKey } from "../support/account.ts";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { holdLocks, readUses, toUuid } from "../support/inspection.ts";
-import { type Load, startLoad } from "../support/load.ts";
+import { type Load, type Outcome, startLoad } from "../support/load.ts";
+import { busyMs, measureStall } from "../support/machine-stall.ts";
 import { eventually } from "../support/postmaster.ts";
 import {
   countAnswered,
@@ -24,10 +25,16 @@ const unnoticedMs = 300;
 /** Well below the 2 s after which a request gets 503. On a busy machine, a few requests wait for the processor. */
 const neverLongerMs = 1_000;
 
-/** Expects that requests didn't wait for a lock of another transaction. */
-function expectUnnoticed(outcomes: Parameters<typeof slowestMs>[0]): void {
-  expect(quantileMs(outcomes, 0.98)).toBeLessThan(unnoticedMs);
-  expect(slowestMs(outcomes)).toBeLessThan(neverLongerMs);
+/**
+ * Expects that requests were admitted, and didn't wait for a lock of another transaction.
+ * @param stallMs how long the machine delayed responses that wait for nothing, in milliseconds.
+ */
+function expectUnnoticed(outcomes: readonly Outcome[], stallMs: number): void {
+  const { 200: admitted = 0, ...others } = countStatuses(outcomes);
+  if (stallMs < busyMs) expect(others).toEqual({});
+  else expect(admitted).toBeGreaterThan(0.9 * outcomes.length);
+  expect(quantileMs(outcomes, 0.98)).toBeLessThan(unnoticedMs + stallMs);
+  expect(slowestMs(outcomes)).toBeLessThan(neverLongerMs + stallMs);
 }
 
 let environment: FaultEnvironment;
@@ -64,6 +71,7 @@ const countBoth = async (): Promise<number> =>
 
 test("a locked row of one key makes its callers get 503, and delays no others", async () => {
   const before = await countBoth();
+  const stopMeasuring = measureStall(environment.node.baseUrl);
   const [locked, free] = [runLoad(lockedKey, 16), runLoad(freeKey, 16)];
   await Promise.all([locked.reached(200), free.reached(200)]);
   const { release } = await holdLocks(
@@ -83,6 +91,7 @@ test("a locked row of one key makes its callers get 503, and delays no others", 
   };
   const backMs = await eventually("its callers are admitted again", isServed, 5_000);
   await Promise.all([locked.stop(), free.stop()]);
+  const stallMs = await stopMeasuring();
   await closeLoads(
     "one key's row locked",
     [
@@ -95,12 +104,12 @@ test("a locked row of one key makes its callers get 503, and delays no others", 
     `others at the same time: ${freeDuringLock.length} admitted, 99 of 100 within ${Math.round(quantileMs(freeDuringLock, 0.99))} ms, ` +
       `all within ${Math.round(slowestMs(freeDuringLock))} ms; admitted again after ${Math.round(backMs)} ms`,
   );
-  expectWithinDeadline([...locked.outcomes, ...free.outcomes]);
+  expectWithinDeadline([...locked.outcomes, ...free.outcomes], stallMs);
   expectAllUnavailable(duringLock);
-  expect(countStatuses(free.outcomes)).toEqual({ 200: free.outcomes.length });
+  if (stallMs < busyMs) expect(countStatuses(free.outcomes)).toEqual({ 200: free.outcomes.length });
   // Many requests were admitted, not only a few between two waits.
   expect(freeDuringLock.length).toBeGreaterThan(10 * duringLock.length);
-  expectUnnoticed(freeDuringLock);
+  expectUnnoticed(freeDuringLock, stallMs);
 });
 
 test("locked rows of keys and their users delay no admission, even of keys that are new to the node", async () => {
@@ -109,6 +118,7 @@ test("locked rows of keys and their users delay no admission, even of keys that 
   const fresh = await Promise.all(
     Array.from({ length: 8 }, (_, index) => createKey(node.baseUrl, account, `fresh ${index}`)),
   );
+  const stopMeasuring = measureStall(environment.node.baseUrl);
   const loads = [runLoad(lockedKey, 8), runLoad(freeKey, 8)] as const;
   await Promise.all(loads.map((load) => load.reached(100)));
   const { release } = await holdLocks(
@@ -126,20 +136,21 @@ test("locked rows of keys and their users delay no admission, even of keys that 
   ]);
   await release();
   await Promise.all(loads.map((load) => load.stop()));
+  const stallMs = await stopMeasuring();
   await closeLoads(
     "rows of keys and users locked",
     [[lockedKey, loads[0]], [freeKey, loads[1]], ...firstUses],
     before,
   );
   const outcomes = [...loads, ...firstUses.map(([, load]) => load)].flatMap((load) => load.outcomes);
-  expect(countStatuses(outcomes)).toEqual({ 200: outcomes.length });
-  expectUnnoticed(outcomes);
+  expectUnnoticed(outcomes, stallMs);
 });
 
 test.each(["exclusive", "access exclusive"])(
   "a table lock on the counters in %s mode makes every caller get 503 in time, and only while it is held",
   async (mode) => {
     const before = await countBoth();
+    const stopMeasuring = measureStall(environment.node.baseUrl);
     const loads = [runLoad(lockedKey, 16), runLoad(freeKey, 16)] as const;
     await Promise.all(loads.map((load) => load.reached(100)));
     const { release } = await holdLocks(environment.database, `lock table key_counters in ${mode} mode`);
@@ -151,6 +162,7 @@ test.each(["exclusive", "access exclusive"])(
     const backMs = await environment.recovered();
     await Promise.all(loads.map((load) => load.reached(load.outcomes.length + 100)));
     await Promise.all(loads.map((load) => load.stop()));
+    const stallMs = await stopMeasuring();
     await closeLoads(
       `the table of counters locked, ${mode}`,
       [
@@ -160,10 +172,10 @@ test.each(["exclusive", "access exclusive"])(
       before,
     );
     const outcomes = loads.flatMap((load) => load.outcomes);
-    expectWithinDeadline(outcomes);
+    expectWithinDeadline(outcomes, stallMs);
     expectAllUnavailable(during);
-    expect(backMs).toBeLessThan(2_000);
-    const late = outcomes.filter(({ sentAt }) => sentAt > releasedAt + 500);
-    expect(countStatuses(late)).not.toHaveProperty("503");
+    expect(backMs).toBeLessThan(2_000 + stallMs);
+    const late = outcomes.filter(({ sentAt }) => sentAt > releasedAt + 500 + stallMs);
+    if (stallMs < busyMs) expect(countStatuses(late)).not.toHaveProperty("503");
   },
 );

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { decodeId } from "@latchkey/db/ids";
 import { type Connection, open } from "./inspection.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 /** A workspace with a keyspace, and the API key of its owner. */
 export interface Keyspace {
@@ -16,12 +17,10 @@ export interface IssuedKey {
   readonly key: string;
 }
 
-/** Calls the open API. @throws an Error unless the request succeeded. */
-export async function callApi<Data>(
-  { baseUrl, callerKey }: Pick<Keyspace, "baseUrl" | "callerKey">,
-  [method, path]: readonly [method: string, path: string],
-  body?: object,
-): Promise<Data> {
+type ApiRequest = readonly [method: string, path: string];
+type Caller = Pick<Keyspace, "baseUrl" | "callerKey">;
+
+async function send({ baseUrl, callerKey }: Caller, [method, path]: ApiRequest, body?: object) {
   const response = await fetch(`${baseUrl}/open${path}`, {
     method,
     headers: {
@@ -30,20 +29,35 @@ export async function callApi<Data>(
     },
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}: ${text}`);
+  return { status: response.status, ok: response.ok, text: await response.text() };
+}
+
+function read<Data>(
+  [method, path]: ApiRequest,
+  { status, ok, text }: Awaited<ReturnType<typeof send>>,
+): Data {
+  if (!ok) throw new Error(`${method} ${path} returned ${status}: ${text}`);
   return (text ? JSON.parse(text) : undefined) as Data; // As the caller expects.
+}
+
+/** Calls the open API. @throws an Error unless the request succeeded. */
+export async function callApi<Data>(caller: Caller, request: ApiRequest, body?: object): Promise<Data> {
+  return read(request, await send(caller, request, body));
+}
+
+/** Creates what a test needs, like {@link callApi}, also on a busy machine. An attempt that got 503 may leave another one. */
+async function create<Data>(caller: Caller, path: string, body: object): Promise<Data> {
+  const request = ["POST", path] as const;
+  return read(request, await untilAnswered(() => send(caller, request, body)));
 }
 
 export async function createKeyspace(baseUrl: string, callerKey: string): Promise<Keyspace> {
   const caller = { baseUrl, callerKey };
-  const { id: workspaceId } = await callApi<{ id: string }>(caller, ["POST", "/workspaces"], {
-    name: `Payments ${randomUUID().slice(0, 8)}`,
-  });
-  const { id } = await callApi<{ id: string }>(caller, ["POST", `/workspaces/${workspaceId}/keyspaces`], {
-    name: "Production",
-    prefix: "acme",
-  });
+  const name = `Payments ${randomUUID().slice(0, 8)}`;
+  const { id: workspaceId } = await create<{ id: string }>(caller, "/workspaces", { name });
+  const keyspace = { name: "Production", prefix: "acme" };
+  const path = `/workspaces/${workspaceId}/keyspaces`;
+  const { id } = await create<{ id: string }>(caller, path, keyspace);
   return { ...caller, workspaceId, id };
 }
 
@@ -53,7 +67,7 @@ export function pathOf({ workspaceId, id }: Keyspace): string {
 }
 
 export async function issueKey(keyspace: Keyspace, settings: object = {}): Promise<IssuedKey> {
-  return await callApi(keyspace, ["POST", `${pathOf(keyspace)}/keys`], { name: "key", ...settings });
+  return await create(keyspace, `${pathOf(keyspace)}/keys`, { name: "key", ...settings });
 }
 
 /** What verifications of a key have spent. */
