@@ -1,72 +1,27 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { findOrCreateConsumer } from "./consumers.ts";
-import { createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
-import { deleteIssuedKeys, insertIssuedKey, replaceUnusedIssuedSecret } from "./issued-key-changes.ts";
+import type { IssuedKeyId } from "./ids.ts";
+import { deleteIssuedKeys, replaceUnusedIssuedSecret } from "./issued-key-changes.ts";
+import { addKey, addKeyspace, addWorkspace, isAnyoneWaiting } from "./issued-keys.test-kit.ts";
 import { findIssuedKey } from "./issued-keys.ts";
-import { deleteKeyspace, insertKeyspace, lockKeyspaceAgainstDeletion } from "./keyspaces.ts";
+import { deleteKeyspace, lockKeyspaceAgainstDeletion } from "./keyspaces.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
-import { insertWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
 let scope: WorkspaceScope;
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  scope = await database.db.transaction().execute(async (trx) => {
-    const user = { email: "ada@example.com", name: "Ada", passwordHash: "hash" };
-    const ownerId = (await insertUserWithPassword(trx, user)) as never; // No account has this email address.
-    const made = await insertWorkspace(trx, { name: "Workspace", slug: randomUUID(), ownerId });
-    return made?.scope as WorkspaceScope; // No workspace has this slug.
-  });
+  scope = await addWorkspace(database.db);
 });
 afterAll(() => database.drop());
 
 const work = <Result>(run: (trx: WorkspaceTrx) => Promise<Result>) => inWorkspace(database.db, scope, run);
 
-async function addKeyspace(): Promise<KeyspaceId> {
-  const id = createId("keyspace");
-  const defaults = {
-    defaultLifetimeDays: null,
-    defaultPermissions: [],
-    defaultLimits: [],
-    defaultCredits: null,
-  };
-  await work((trx) =>
-    insertKeyspace(trx, scope, { id, name: "Production", prefix: "sk_live", environment: "", ...defaults }),
-  );
-  return id;
-}
-
-const settings = {
-  name: "",
-  meta: {},
-  permissions: [],
-  limits: [],
-  refill: null,
-  expiresAt: null,
-  isDisabled: false,
-  ipRanges: null,
-};
-
-async function addKey(keyspaceId: KeyspaceId): Promise<{ id: IssuedKeyId; hash: Buffer }> {
-  const hash = randomBytes(32);
-  const key = { keyspaceId, consumerId: null, start: "sk_live_abcdef", hash, settings, remainingCredits: 1 };
-  return { id: await work((trx) => insertIssuedKey(trx, scope, key)), hash };
-}
-
-/** Whether a statement in the test's database waits for a lock. */
-async function isAnyoneWaiting(): Promise<boolean> {
-  const { rows } = await sql`
-    select from pg_stat_activity
-    where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(database.owner);
-  return rows.length > 0;
-}
-
 test("concurrent transactions get one consumer, also if the first of them rolls back", async () => {
-  const keyspaceId = await addKeyspace();
+  const keyspaceId = await addKeyspace(database.db, scope);
   const find = (externalId: string) =>
     work((trx) => findOrCreateConsumer(trx, scope, { keyspaceId, externalId }));
   const ids = await Promise.all(Array.from({ length: 20 }, () => find("acme")));
@@ -77,7 +32,7 @@ test("concurrent transactions get one consumer, also if the first of them rolls 
   const first = work(async (trx) => {
     await findOrCreateConsumer(trx, scope, { keyspaceId, externalId: "globex" });
     waiting.push(find("globex"));
-    await expect.poll(isAnyoneWaiting).toBe(true);
+    await expect.poll(() => isAnyoneWaiting(database.owner)).toBe(true);
     throw new Error("rolled back");
   });
   await expect(first).rejects.toThrow("rolled back");
@@ -85,7 +40,7 @@ test("concurrent transactions get one consumer, also if the first of them rolls 
 });
 
 test("a keyspace can't be deleted while a key is added to it", async () => {
-  const keyspaceId = await addKeyspace();
+  const keyspaceId = await addKeyspace(database.db, scope);
   const order: string[] = [];
   let deletion: Promise<unknown> = Promise.resolve();
   await work(async (trx) => {
@@ -93,16 +48,8 @@ test("a keyspace can't be deleted while a key is added to it", async () => {
     deletion = work((other) => deleteKeyspace(other, scope, keyspaceId, undefined)).then(() =>
       order.push("deleted"),
     );
-    await expect.poll(isAnyoneWaiting).toBe(true);
-    const key = {
-      keyspaceId,
-      consumerId: null,
-      start: "",
-      hash: randomBytes(32),
-      settings,
-      remainingCredits: null,
-    };
-    await insertIssuedKey(trx, scope, key);
+    await expect.poll(() => isAnyoneWaiting(database.owner)).toBe(true);
+    await addKey(trx, scope, { keyspaceId });
     order.push("added");
   });
   await deletion;
@@ -111,8 +58,9 @@ test("a keyspace can't be deleted while a key is added to it", async () => {
 });
 
 test("a secret is replaced only while it is unused and current", async () => {
-  const keyspaceId = await addKeyspace();
-  const { id, hash } = await addKey(keyspaceId);
+  const keyspaceId = await addKeyspace(database.db, scope);
+  const hash = randomBytes(32);
+  const id = await work((trx) => addKey(trx, scope, { keyspaceId, hash }));
   const replace = (issuedHash: Buffer, next: Buffer) =>
     work((trx) =>
       replaceUnusedIssuedSecret(trx, scope, { id, issuedHash }, { start: "sk_live_x", hash: next }),
@@ -127,10 +75,11 @@ test("a secret is replaced only while it is unused and current", async () => {
 });
 
 test("deletions lock counters in the order of their keys, as admission does", async () => {
-  const keyspaceId = await addKeyspace();
-  const keys: { readonly id: IssuedKeyId }[] = [];
-  for (let count = 0; count < 10; count += 1) keys.push(await addKey(keyspaceId));
-  const ids = keys.map(({ id }) => id).sort();
+  const keyspaceId = await addKeyspace(database.db, scope);
+  const ids: IssuedKeyId[] = [];
+  for (let count = 0; count < 10; count += 1)
+    ids.push(await work((trx) => addKey(trx, scope, { keyspaceId })));
+  ids.sort();
   const middle = 5;
   let deletion: Promise<void> = Promise.resolve();
   await database.owner.transaction().execute(async (trx) => {

@@ -1,78 +1,32 @@
-import { randomBytes, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { findOrCreateConsumer, listConsumers, updateConsumer } from "./consumers.ts";
-import { type ConsumerId, createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
-import {
-  deleteIssuedKeys,
-  insertIssuedKey,
-  markConsumersUnused,
-  updateIssuedKey,
-} from "./issued-key-changes.ts";
-import { insertKeyspace } from "./keyspaces.ts";
+import type { ConsumerId, IssuedKeyId, KeyspaceId } from "./ids.ts";
+import { deleteIssuedKeys, markConsumersUnused, updateIssuedKey } from "./issued-key-changes.ts";
+import { addKey, addKeyspace, addWorkspace, isAnyoneWaiting } from "./issued-keys.test-kit.ts";
 import { createConsumerPurge } from "./purge-consumers.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
-import { insertWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
 let scope: WorkspaceScope;
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  scope = await database.db.transaction().execute(async (trx) => {
-    const user = { email: "ada@example.com", name: "Ada", passwordHash: "hash" };
-    const ownerId = (await insertUserWithPassword(trx, user)) as never; // No account has this email address.
-    const made = await insertWorkspace(trx, { name: "Workspace", slug: randomUUID(), ownerId });
-    return made?.scope as WorkspaceScope; // No workspace has this slug.
-  });
+  scope = await addWorkspace(database.db);
 });
 afterAll(() => database.drop());
 
 const work = <Result>(run: (trx: WorkspaceTrx) => Promise<Result>) => inWorkspace(database.db, scope, run);
-
-async function addKeyspace(): Promise<KeyspaceId> {
-  const id = createId("keyspace");
-  const defaults = {
-    defaultLifetimeDays: null,
-    defaultPermissions: [],
-    defaultLimits: [],
-    defaultCredits: null,
-  };
-  await work((trx) =>
-    insertKeyspace(trx, scope, { id, name: "Production", prefix: "sk_live", environment: "", ...defaults }),
-  );
-  return id;
-}
-
-const settings = {
-  name: "",
-  meta: {},
-  permissions: [],
-  limits: [],
-  refill: null,
-  expiresAt: null,
-  isDisabled: false,
-  ipRanges: null,
-};
 
 interface Added {
   readonly consumerId: ConsumerId;
   readonly keyId: IssuedKeyId;
 }
 
-async function addKey(keyspaceId: KeyspaceId, externalId: string): Promise<Added> {
+async function addKeyOf(externalId: string, keyspaceId: KeyspaceId): Promise<Added> {
   return await work(async (trx) => {
     const consumerId = await findOrCreateConsumer(trx, scope, { keyspaceId, externalId });
-    const key = {
-      keyspaceId,
-      consumerId,
-      start: "",
-      hash: randomBytes(32),
-      settings,
-      remainingCredits: null,
-    };
-    return { consumerId, keyId: await insertIssuedKey(trx, scope, key) };
+    return { consumerId, keyId: await addKey(trx, scope, { keyspaceId, consumerId }) };
   });
 }
 
@@ -94,15 +48,15 @@ async function list(keyspaceId: KeyspaceId): Promise<readonly string[]> {
 const limits = [{ name: "requests", quota: 1, windowSeconds: 60, appliesAlways: true }];
 
 test("a consumer is purged 30 days after it lost its last key or limit, with its counter and version", async () => {
-  const keyspaceId = await addKeyspace();
+  const keyspaceId = await addKeyspace(database.db, scope);
   const [unused, moved, kept, limited] = [
-    await addKey(keyspaceId, "unused"),
-    await addKey(keyspaceId, "moved away"),
-    await addKey(keyspaceId, "has another key"),
-    await addKey(keyspaceId, "has limits"),
+    await addKeyOf("unused", keyspaceId),
+    await addKeyOf("moved away", keyspaceId),
+    await addKeyOf("has another key", keyspaceId),
+    await addKeyOf("has limits", keyspaceId),
   ];
-  await addKey(keyspaceId, "has another key");
-  await addKey(keyspaceId, "never lost a key");
+  await addKeyOf("has another key", keyspaceId);
+  await addKeyOf("never lost a key", keyspaceId);
   await sql`insert into owner_versions (owner_id, version) values (${unused.consumerId}, 1)`.execute(
     database.owner,
   );
@@ -136,41 +90,27 @@ test("a consumer is purged 30 days after it lost its last key or limit, with its
 });
 
 test("a consumer that gets a key again is kept, also while the purge runs", async () => {
-  const keyspaceId = await addKeyspace();
-  await removeKey(await addKey(keyspaceId, "acme"));
+  const keyspaceId = await addKeyspace(database.db, scope);
+  await removeKey(await addKeyOf("acme", keyspaceId));
   await age(keyspaceId, 30);
   await work(async (trx) => {
     const consumerId = await findOrCreateConsumer(trx, scope, { keyspaceId, externalId: "acme" });
     // The row is locked, so the purge leaves it for a later round.
     expect(await createConsumerPurge()(database.db, 100)).toBe(0);
-    const key = {
-      keyspaceId,
-      consumerId,
-      start: "",
-      hash: randomBytes(32),
-      settings,
-      remainingCredits: null,
-    };
-    await insertIssuedKey(trx, scope, key);
+    await addKey(trx, scope, { keyspaceId, consumerId });
   });
   expect(await createConsumerPurge()(database.db, 100)).toBe(0);
   expect(await list(keyspaceId)).toEqual(["acme"]);
 });
 
 test("a key whose consumer is being purged gets a new one", async () => {
-  const keyspaceId = await addKeyspace();
-  const { consumerId } = await addKey(keyspaceId, "acme");
+  const keyspaceId = await addKeyspace(database.db, scope);
+  const { consumerId } = await addKeyOf("acme", keyspaceId);
   let found: Promise<ConsumerId> | undefined;
   await database.owner.transaction().execute(async (trx) => {
     await sql`delete from consumers where id = ${consumerId}`.execute(trx);
     found = work((other) => findOrCreateConsumer(other, scope, { keyspaceId, externalId: "acme" }));
-    const isWaiting = async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0
-      `.execute(database.owner);
-      return rows.length > 0;
-    };
-    await expect.poll(isWaiting).toBe(true);
+    await expect.poll(() => isAnyoneWaiting(database.owner)).toBe(true);
   });
   expect(await found).not.toBe(consumerId);
   expect(await list(keyspaceId)).toEqual(["acme"]);

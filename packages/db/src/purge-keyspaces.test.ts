@@ -1,14 +1,13 @@
-import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { createId, type KeyspaceId } from "./ids.ts";
-import { deleteKeyspace, insertKeyspace } from "./keyspaces.ts";
+import type { KeyspaceId } from "./ids.ts";
+import { addKeyspace, addWorkspace } from "./issued-keys.test-kit.ts";
+import { deleteKeyspace } from "./keyspaces.ts";
 import { createKeyspacePurge } from "./purge-keyspaces.ts";
 import { Purger } from "./purger.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
-import { deleteWorkspace, insertWorkspace } from "./workspaces.ts";
+import { deleteWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -16,29 +15,10 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-async function addWorkspace(): Promise<WorkspaceScope> {
-  return await database.db.transaction().execute(async (trx) => {
-    const user = { email: `${randomUUID()}@example.com`, name: "Ada", passwordHash: "hash" };
-    const ownerId = (await insertUserWithPassword(trx, user)) as never; // No account has this email address.
-    const made = await insertWorkspace(trx, { name: "Workspace", slug: randomUUID(), ownerId });
-    return made?.scope as WorkspaceScope; // No workspace has this slug.
-  });
-}
-
 /** Adds a keyspace with keys that each have a consumer and an old secret. */
-async function addKeyspace(scope: WorkspaceScope, keyCount: number): Promise<KeyspaceId> {
-  const id = createId("keyspace");
+async function addFullKeyspace(scope: WorkspaceScope, keyCount: number): Promise<KeyspaceId> {
+  const id = await addKeyspace(database.db, scope);
   await inWorkspace(database.db, scope, async (trx) => {
-    await insertKeyspace(trx, scope, {
-      id,
-      name: "Production",
-      prefix: "sk_live",
-      environment: "",
-      defaultLifetimeDays: null,
-      defaultPermissions: [],
-      defaultLimits: [],
-      defaultCredits: null,
-    });
     const { workspaceId } = scope;
     await sql`
       insert into consumers (workspace_id, keyspace_id, id, external_id)
@@ -95,8 +75,8 @@ async function purge(): Promise<readonly unknown[]> {
 }
 
 test("everything of a deleted keyspace is purged in one round of small steps, and nothing of another one", async () => {
-  const scope = await addWorkspace();
-  const [deleted, kept] = [await addKeyspace(scope, 1_100), await addKeyspace(scope, 2)];
+  const scope = await addWorkspace(database.db);
+  const [deleted, kept] = [await addFullKeyspace(scope, 1_100), await addFullKeyspace(scope, 2)];
   await remove(scope, deleted);
   // Its consumers have versions as owners, and so does the deleted keyspace.
   expect(await countRows(deleted)).toEqual([1_100, 1_100, 1_100, 1, 1, 2_204, 1_103]);
@@ -106,8 +86,8 @@ test("everything of a deleted keyspace is purged in one round of small steps, an
 });
 
 test("a step deletes at most its limit, and the record goes last", async () => {
-  const scope = await addWorkspace();
-  const id = await addKeyspace(scope, 3);
+  const scope = await addWorkspace(database.db);
+  const id = await addFullKeyspace(scope, 3);
   await remove(scope, id);
   const steps: number[] = [];
   const purgeStep = createKeyspacePurge();
@@ -120,8 +100,8 @@ test("a step deletes at most its limit, and the record goes last", async () => {
 });
 
 test("the keyspaces of a deleted workspace are purged too", async () => {
-  const scope = await addWorkspace();
-  const id = await addKeyspace(scope, 2);
+  const scope = await addWorkspace(database.db);
+  const id = await addFullKeyspace(scope, 2);
   await inWorkspace(database.db, scope, (trx) => deleteWorkspace(trx, scope, { memberIds: [] }));
   expect((await countRows(id)).slice(0, 5)).toEqual([2, 2, 2, 1, 1]);
   expect(await purge()).toEqual([]);
@@ -139,8 +119,8 @@ test.each([
 ])(
   "a %s that another transaction has locked is left for a later round, without waiting",
   async (_what, lock) => {
-    const scope = await addWorkspace();
-    const [id, other] = [await addKeyspace(scope, 2), await addKeyspace(scope, 1)];
+    const scope = await addWorkspace(database.db);
+    const [id, other] = [await addFullKeyspace(scope, 2), await addFullKeyspace(scope, 1)];
     await remove(scope, id);
     await remove(scope, other);
     await database.owner.transaction().execute(async (trx) => {
@@ -156,8 +136,8 @@ test.each([
 );
 
 test("several nodes can purge at the same time", async () => {
-  const scope = await addWorkspace();
-  const ids = [await addKeyspace(scope, 300), await addKeyspace(scope, 300)];
+  const scope = await addWorkspace(database.db);
+  const ids = [await addFullKeyspace(scope, 300), await addFullKeyspace(scope, 300)];
   for (const id of ids) await remove(scope, id);
   expect((await Promise.all([purge(), purge(), purge()])).flat()).toEqual([]);
   await purge();
@@ -165,11 +145,11 @@ test("several nodes can purge at the same time", async () => {
 });
 
 test("a workspace with many rows doesn't delay another one, and takes what the other one leaves", async () => {
-  const [large, small] = [await addWorkspace(), await addWorkspace()];
-  const [first, second] = [await addKeyspace(large, 200), await addKeyspace(large, 200)];
+  const [large, small] = [await addWorkspace(database.db), await addWorkspace(database.db)];
+  const [first, second] = [await addFullKeyspace(large, 200), await addFullKeyspace(large, 200)];
   await remove(large, first);
   await remove(large, second);
-  const late = await addKeyspace(small, 3);
+  const late = await addFullKeyspace(small, 3);
   await remove(small, late);
   const purgeStep = createKeyspacePurge();
   expect(await purgeStep(database.db, 100)).toBe(100);

@@ -47,9 +47,9 @@ test.each([
   ["28000", "invalid_authorization_specification", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["28P01", "invalid_password", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["3D000", "invalid_catalog_name", []],
-  ["40001", "serialization_failure", ["isDefiniteAbort"]],
+  ["40001", "serialization_failure", ["isDatabaseUnavailable", "isDefiniteAbort"]],
   ["40003", "statement_completion_unknown", []],
-  ["40P01", "deadlock_detected", ["isDefiniteAbort"]],
+  ["40P01", "deadlock_detected", ["isDatabaseUnavailable", "isDefiniteAbort"]],
   ["42501", "insufficient_privilege", ["isMissingRoleOrPrivilege"]],
   ["42601", "syntax_error", []],
   ["42P01", "undefined_table", []],
@@ -105,7 +105,7 @@ test("a deadlock that Postgres detects is a definite abort", async () => {
   ]);
   const victims = outcomes.filter((outcome) => outcome.status === "rejected");
   expect(victims).toMatchObject([{ reason: { code: "40P01" } }]);
-  expect(classify(victims[0]?.reason)).toEqual(["isDefiniteAbort"]);
+  expect(classify(victims[0]?.reason)).toEqual(["isDatabaseUnavailable", "isDefiniteAbort"]);
 });
 
 test("a serialization failure is a definite abort", async () => {
@@ -121,5 +121,5 @@ test("a serialization failure is a definite abort", async () => {
   const error = await first.query(`update ${table} set n = 3`).catch((thrown: unknown) => thrown);
   await first.query("rollback");
   expect(error).toMatchObject({ code: "40001" });
-  expect(classify(error)).toEqual(["isDefiniteAbort"]);
+  expect(classify(error)).toEqual(["isDatabaseUnavailable", "isDefiniteAbort"]);
 });

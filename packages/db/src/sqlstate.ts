@@ -40,12 +40,16 @@ const unavailable: ReadonlySet<string> = new Set([
   state.objectNotInPrerequisiteState,
   state.readOnlySqlTransaction,
   state.idleInTransactionSessionTimeout,
+  state.deadlockDetected,
+  state.serializationFailure,
 ]);
 
-/** These are caused by one slow statement, one lock or one idle transaction. */
+/** These are caused by one slow statement, one lock, one idle transaction, or two transactions that conflict. */
 const limitedToStatement: ReadonlySet<string> = new Set([
   state.queryCanceled,
   state.lockNotAvailable,
+  state.deadlockDetected,
+  state.serializationFailure,
   state.idleInTransactionSessionTimeout,
 ]);
 
@@ -84,8 +88,9 @@ function hasSqlState(states: ReadonlySet<string>, error: unknown): boolean {
 /**
  * Whether Postgres can't serve the statement at the moment, through no fault of the statement: the connection broke,
  * resources (disk, memory, connections) ran out, the operator intervened (shutdown, crash, statement timeout), a lock
- * was not acquired in time, the server is a read-only standby, the database accepts no connections, or the login
- * was rejected.
+ * was not acquired in time, the transaction was rolled back because it conflicted with another one (deadlock,
+ * serialization failure), the server is a read-only standby, the database accepts no connections, or the login was
+ * rejected.
  */
 export function isDatabaseUnavailable(error: unknown): boolean {
   return hasSqlState(unavailable, error);

@@ -6,6 +6,7 @@ import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";
+import { previewSecondFactor } from "./preview-second-factor.ts";
 import { presentSummary, workspaceView } from "./workspace-view.ts";
 
 const days = z
@@ -15,14 +16,26 @@ const days = z
   .pipe(retention)
   .optional();
 
+/** Changes a workspace, or with `--preview`, lists what a required second factor would stop. */
 export const editWorkspaceTask = defineTask({
   input: z
-    .strictObject({ id: workspaceId, ...workspaceFieldChanges, auditRetentionDays: days })
+    .strictObject({
+      id: workspaceId,
+      ...workspaceFieldChanges,
+      auditRetentionDays: days,
+      preview: z.boolean().optional(),
+    })
     .refine(
-      ({ id: _id, ...fields }) => Object.keys(fields).length > 0,
+      ({ id: _id, preview: _preview, ...fields }) => Object.keys(fields).length > 0,
       "Nothing to change. Give at least one option that changes the workspace.",
+    )
+    .refine(
+      ({ id: _id, preview, ...fields }) =>
+        !preview || (fields.requiresSecondFactor === true && Object.keys(fields).length === 1),
+      "--preview lists what a required second factor would stop. Give it with --requires-second-factor alone.",
     ),
-  perform: async ({ db }, { id, ...fields }) => {
+  perform: async ({ db }, { id, preview, ...fields }) => {
+    if (preview) return await previewSecondFactor(db, id);
     const edit = { scope: openAsOperator(id), origin: commandOrigin };
     const edited = await db.transaction().execute(async (trx) => {
       await update(trx, edit, { fields, versions: undefined });

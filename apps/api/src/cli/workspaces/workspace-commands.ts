@@ -26,6 +26,10 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     )
     .option("--no-requires-second-factor", "members don't need a second factor")
     .option("--audit-retention-days <days>", "delete events of the audit log after this many days, or none")
+    .option(
+      "--preview",
+      "with --requires-second-factor: change nothing, and list the members without one and the keys that would stop working",
+    )
     .action(createAction(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));
   workspace
     .command("transfer <id>")
