@@ -166,8 +166,7 @@ test("a key that may verify in one workspace can do nothing else", async () => {
 test.each([
   [{}, "key"],
   [{ key: "a", unknown: 1 }, "unknown"],
-  [{ key: "" }, "key"],
-  [{ key: "a".repeat(513) }, "key"],
+  [{ key: 1 }, "key"],
   [{ key: "a", cost: -1 }, "cost"],
   [{ key: "a", cost: 1.5 }, "cost"],
   [{ key: "a", clientIp: "localhost" }, "clientIp"],

@@ -289,7 +289,7 @@ function verify(
 }
 
 /** The use of an API key by its owner, as if the owner had sent a request. */
-function describeUse({ keyId, keyspaceId, owner, overlapEndsAt }: VerifiableKey, digest: string) {
+function describeUse({ keyId, keyspaceId, owner, overlapEndsAt }: VerifiableKey, digest: string | undefined) {
   if (keyspaceId !== null) return undefined;
   return {
     keyId: keyId as KeyId, // A key without a keyspace is an API key, whose owner is a user.
