@@ -4,7 +4,12 @@ import {
   parseServiceAccountsSearch,
 } from "../../features/api-keys/service-accounts/service-accounts-search.ts";
 import { parseAuditLogSearch } from "../../features/audit-log/audit-log-search.ts";
-import { parseIssuedKeysSearch, parseKeyspacesSearch } from "../../features/keyspaces/keyspaces-search.ts";
+import {
+  parseConsumerSearch,
+  parseConsumersSearch,
+  parseIssuedKeysSearch,
+  parseKeyspacesSearch,
+} from "../../features/keyspaces/keyspaces-search.ts";
 import { parseInvitationsSearch } from "../../features/members/invitations-search.ts";
 import { parseMembersSearch } from "../../features/members/members-search.ts";
 import { membersQuery } from "../../features/members/use-members.ts";
@@ -64,6 +69,20 @@ const keyspaceRoute = createRoute({
   path: "/keyspaces/$keyspaceId",
   validateSearch: parseIssuedKeysSearch,
   component: lazyRouteComponent(() => import("../../features/keyspaces/keyspace-page.tsx"), "KeyspacePage"),
+});
+
+const consumersRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/consumers",
+  validateSearch: parseConsumersSearch,
+  component: lazyRouteComponent(() => import("../../features/keyspaces/consumers-page.tsx"), "ConsumersPage"),
+});
+
+const consumerRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/consumers/$externalId",
+  validateSearch: parseConsumerSearch,
+  component: lazyRouteComponent(() => import("../../features/keyspaces/consumer-page.tsx"), "ConsumerPage"),
 });
 
 const issuedKeyRoute = createRoute({
@@ -150,6 +169,8 @@ export const workspaceRoutes = workspaceRoute.addChildren([
   workspaceKeysRoute,
   keyspacesRoute,
   keyspaceRoute,
+  consumersRoute,
+  consumerRoute,
   issuedKeyRoute,
   membersRoute,
   invitationsRoute,

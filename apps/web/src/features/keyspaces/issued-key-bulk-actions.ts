@@ -56,6 +56,7 @@ export const bulkKeys: Omit<BulkItems<IssuedKey>, "items"> = {
   refresh: async () => {
     await queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
     await queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
+    await queryClient.invalidateQueries({ queryKey: trpc.consumers.pathKey() });
   },
 };
 

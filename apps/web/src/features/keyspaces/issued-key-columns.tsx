@@ -8,6 +8,7 @@ import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
+import { ConsumerLink } from "./consumer-link.tsx";
 import { describeIssuedStatus, describeSecret, titleOfKey } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
 
@@ -36,8 +37,8 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       label: "Consumer",
       minWidth: 136,
       rank: 2,
-      cell: ({ externalId }) =>
-        externalId === null ? <EmptyCell /> : <span title={externalId}>{externalId}</span>,
+      cell: ({ keyspaceId, externalId }) =>
+        externalId === null ? <EmptyCell /> : <ConsumerLink {...{ slug, keyspaceId, externalId }} />,
     },
     {
       id: "permissions",

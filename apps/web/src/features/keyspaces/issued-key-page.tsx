@@ -9,6 +9,7 @@ import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
+import { ConsumerLink } from "./consumer-link.tsx";
 import { DisabledBanner } from "./disabled-banner.tsx";
 import { IssuedKeyStatus } from "./issued-key-columns.tsx";
 import { IssuedKeyDangerSection } from "./issued-key-danger-section.tsx";
@@ -94,7 +95,9 @@ function Loaded({ workspace, keyspace, issuedKey, canManage, canVerify }: Loaded
             "A key of your API that belongs to no consumer."
           ) : (
             <>
-              A key that you issued to <bdi>{issuedKey.externalId}</bdi>.
+              A key that you issued to{" "}
+              <ConsumerLink slug={workspace.slug} keyspaceId={keyspaceId} externalId={issuedKey.externalId} />
+              .
             </>
           )
         }
