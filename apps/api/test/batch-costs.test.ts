@@ -50,6 +50,7 @@ test("every procedure in the cost table exists", () => {
     "keyHistory.usage",
     "keyHistory.usageInBuckets",
     "keyspaceUsage.busiest",
+    "keyspaceUsage.consumerUsage",
     "keyspaceUsage.keyUsage",
     "keyspaceUsage.usage",
     "keyspaces.list",

@@ -36,6 +36,7 @@ test("a consumer has the number of its keys, their uses and their last use", asy
     keyspaceId: space.id,
     limits: [],
     keyCount: 2,
+    activeKeyCount: 1,
     lastUsedAt: null,
     usageCount: 0,
     createdAt: expect.any(String),
@@ -51,6 +52,25 @@ test("a consumer has the number of its keys, their uses and their last use", asy
   expect(used.body).toMatchObject({ keyCount: 2, usageCount: 7 });
   expect(Date.parse(String(used.body.lastUsedAt))).toBeGreaterThan(Date.now() - 60_000);
   expect(used.etag).toBe(etag);
+});
+
+test("disabled and expired keys and keys without credits are not active", async () => {
+  const space = await addSpace();
+  const credits = { remaining: 1, refill: null };
+  const [first, second] = [
+    await addKey(space, { externalId: "acme", credits }),
+    await addKey(space, { externalId: "acme", expiresAt: new Date(Date.now() + 86_400_000).toISOString() }),
+  ];
+  await addKey(space, { externalId: "acme", isDisabled: true });
+  const countOfActive = async () => (await space.send(["GET", pathOf("acme")])).body.activeKeyCount;
+  const { etag } = await space.send(["GET", pathOf("acme")]);
+  expect(await countOfActive()).toBe(2);
+  expect((await verify(space, first.secret)).code).toBe("VALID");
+  expect(await countOfActive()).toBe(1);
+  await sql`update issued_keys set expires_at = '2020-01-01' where id = ${second.uuid}`.execute(app.owner);
+  const { body } = await space.send(["GET", "/consumers"]);
+  expect(body.data).toMatchObject([{ externalId: "acme", keyCount: 3, activeKeyCount: 0 }]);
+  expect((await space.send(["GET", pathOf("acme")])).etag).toBe(etag);
 });
 
 test("an external ID in a path can have any printable character", async () => {

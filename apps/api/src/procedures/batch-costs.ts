@@ -30,6 +30,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["keyspaces.list", 5],
   ["keyspaces.previewDeletion", 5],
   ["keyspaceUsage.busiest", 5],
+  ["keyspaceUsage.consumerUsage", 5],
   ["keyspaceUsage.keyUsage", 5],
   ["keyspaceUsage.usage", 5],
   ["members.list", 5],

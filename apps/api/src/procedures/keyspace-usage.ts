@@ -6,9 +6,10 @@ import {
   readSubjectUsage,
 } from "@latchkey/db/keyspace-usage";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
-import { listRejections, readIssuedKeyUsage } from "../domain/keyspace-usage.ts";
+import { listRejections, readConsumerUsage, readIssuedKeyUsage } from "../domain/keyspace-usage.ts";
 import { getKeyspace } from "../domain/keyspaces.ts";
 import { issuedKeyId, keyspaceId } from "../fields.ts";
+import { externalId } from "../issued-key-fields.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
 import { presentIssuedKeyRejection } from "../presenters/keyspace-usage.ts";
 import { presentUsage } from "../presenters/usage-bucket.ts";
@@ -74,6 +75,18 @@ export const keyspaceUsageRouter = createRouter({
       const { scope } = access;
       const usage = { keyspaceId, id, buckets: { starts, to } };
       const rows = await read((db) => inWorkspace(db, scope, (trx) => readIssuedKeyUsage(trx, scope, usage)));
+      return rows.map(presentUsage);
+    }),
+
+  /** The number of verifications of a consumer's keys per outcome and bucket. */
+  consumerUsage: reading
+    .input(
+      workspaceInput({ keyspaceId, externalId, ...usageBuckets }).refine(areValidBuckets, invalidBuckets),
+    )
+    .query(async ({ ctx: { read, access }, input: { keyspaceId, externalId, starts, to } }) => {
+      const { scope } = access;
+      const usage = { keyspaceId, externalId, buckets: { starts, to } };
+      const rows = await read((db) => inWorkspace(db, scope, (trx) => readConsumerUsage(trx, scope, usage)));
       return rows.map(presentUsage);
     }),
 

@@ -167,6 +167,8 @@ const table = readTable(`
   keyspaceUsage.busiest, a foreign one    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.keyUsage                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.keyUsage, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.consumerUsage             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.consumerUsage, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.rejections                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.rejections, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   workspaceKeys.list                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -926,6 +928,11 @@ const plans: Readonly<Record<string, Plan>> = {
   ...createUsagePlans(
     "keyUsage",
     ({ issuedKeys }, of) => ({ ...dayOfUse, id: issuedKeys[of].id }),
+    () => ['"outcome":"VALID","count":9'],
+  ),
+  ...createUsagePlans(
+    "consumerUsage",
+    ({ issuedKeys }, of) => ({ ...dayOfUse, externalId: issuedKeys[of].externalId }),
     () => ['"outcome":"VALID","count":9'],
   ),
   ...createUsagePlans(

@@ -17,6 +17,7 @@ export const pagePaths = [
   "/w/$slug/api-keys",
   "/w/$slug/keyspaces",
   "/w/$slug/keyspaces/$keyspaceId",
+  "/w/$slug/keyspaces/$keyspaceId/consumers",
   "/w/$slug/keyspaces/$keyspaceId/keys/$keyId",
   "/w/$slug/members",
   "/w/$slug/members/invitations",

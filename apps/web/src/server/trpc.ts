@@ -51,6 +51,8 @@ export type Keyspace = Outputs["keyspaces"]["get"];
 /** The fields of a keyspace, as a call sends them. */
 export type KeyspaceFields = Required<Omit<Inputs["keyspaces"]["update"]["changes"], "isDisabled">>;
 export type IssuedKey = Outputs["issuedKeys"]["get"];
+/** A consumer of the keys of a keyspace. */
+export type Consumer = Outputs["consumers"]["get"];
 /** The settings of an issued key, as a call sends them. */
 export type IssuedKeyFields = Inputs["issuedKeys"]["update"]["changes"];
 export type VerificationResult = Outputs["issuedKeys"]["verify"];

@@ -4,7 +4,11 @@ import {
   parseServiceAccountsSearch,
 } from "../../features/api-keys/service-accounts/service-accounts-search.ts";
 import { parseAuditLogSearch } from "../../features/audit-log/audit-log-search.ts";
-import { parseIssuedKeysSearch, parseKeyspacesSearch } from "../../features/keyspaces/keyspaces-search.ts";
+import {
+  parseConsumersSearch,
+  parseIssuedKeysSearch,
+  parseKeyspacesSearch,
+} from "../../features/keyspaces/keyspaces-search.ts";
 import { parseInvitationsSearch } from "../../features/members/invitations-search.ts";
 import { parseMembersSearch } from "../../features/members/members-search.ts";
 import { membersQuery } from "../../features/members/use-members.ts";
@@ -64,6 +68,13 @@ const keyspaceRoute = createRoute({
   path: "/keyspaces/$keyspaceId",
   validateSearch: parseIssuedKeysSearch,
   component: lazyRouteComponent(() => import("../../features/keyspaces/keyspace-page.tsx"), "KeyspacePage"),
+});
+
+const consumersRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/consumers",
+  validateSearch: parseConsumersSearch,
+  component: lazyRouteComponent(() => import("../../features/keyspaces/consumers-page.tsx"), "ConsumersPage"),
 });
 
 const issuedKeyRoute = createRoute({
@@ -150,6 +161,7 @@ export const workspaceRoutes = workspaceRoute.addChildren([
   workspaceKeysRoute,
   keyspacesRoute,
   keyspaceRoute,
+  consumersRoute,
   issuedKeyRoute,
   membersRoute,
   invitationsRoute,

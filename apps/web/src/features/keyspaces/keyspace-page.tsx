@@ -1,22 +1,18 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPencil, IconPlus, IconUpload } from "@tabler/icons-react";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
-import { StatusBadge } from "../../ui/status-badge.tsx";
-import { Tag } from "../../ui/tag.tsx";
-import { DisabledBanner } from "./disabled-banner.tsx";
 import { IssuedKeys } from "./issued-keys-section.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
+import { KeyspaceHeader } from "./keyspace-header.tsx";
 import { KeyspaceDangerSection, KeyspaceDetails } from "./keyspace-sections.tsx";
-import { describeKeyspaceStatus } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
 import { TryButton } from "./try-button.tsx";
 import { useKeyspace } from "./use-keyspaces.ts";
@@ -74,22 +70,12 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
   const [isEditOpen, edit] = useDisclosure(false);
   const [isIssueOpen, issuance] = useDisclosure(false);
   const [isImportOpen, importing] = useDisclosure(false);
-  const { prefix, environment, isDisabled } = keyspace;
+  const { prefix } = keyspace;
   return (
     <>
-      <PageHeader
-        title={keyspace.name}
-        parent={
-          <Link to="/w/$slug/keyspaces" params={{ slug: workspace.slug }}>
-            Keyspaces
-          </Link>
-        }
-        tags={
-          <>
-            <StatusBadge {...describeKeyspaceStatus(keyspace)} />
-            {environment !== "" && <Tag>{environment}</Tag>}
-          </>
-        }
+      <KeyspaceHeader
+        workspace={workspace}
+        keyspace={keyspace}
         explanation={
           <>
             Its keys start with <code className={classes.mono}>{prefix}_</code>
@@ -116,11 +102,6 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
           </Group>
         }
       />
-      {isDisabled && (
-        <DisabledBanner>
-          <strong>This keyspace is disabled.</strong> None of its keys is valid until it is enabled.
-        </DisabledBanner>
-      )}
       <Section title="Keys" isWide>
         <IssuedKeys workspace={workspace} keyspace={keyspace} canManage={canIssue} onIssue={issuance.open} />
       </Section>

@@ -4,6 +4,9 @@ import { trpc, trpcClient } from "../../server/trpc.ts";
 import { isLoadingFailed } from "../../server/use-loading-failure.ts";
 import { readKeySearch } from "./key-search.ts";
 import {
+  type ConsumerSort,
+  type ConsumersSearch,
+  defaultConsumerSort,
   defaultKeySort,
   type IssuedKeySort,
   type IssuedKeysSearch,
@@ -62,6 +65,24 @@ export function useIssuedKeys(
     queryKey: trpc.issuedKeys.list.infiniteQueryKey(input),
     queryFn: ({ pageParam: cursor }) =>
       trpcClient.issuedKeys.list.query({ ...input, ...(cursor !== null && { cursor }) }),
+    initialPageParam: null as string | null, // The first page has no cursor.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+  return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
+}
+
+/** The consumers of a keyspace, in pages. */
+export function useConsumers(path: KeyspacePath, { q, sort, size }: ConsumersSearch) {
+  const input = {
+    ...path,
+    ...(q && { search: q }),
+    sort: (sort as ConsumerSort | undefined) ?? defaultConsumerSort, // parseTableSearch accepts no other.
+    ...(size && { pageSize: size }),
+  };
+  const query = infiniteQueryOptions({
+    queryKey: trpc.consumers.list.infiniteQueryKey(input),
+    queryFn: ({ pageParam: cursor }) =>
+      trpcClient.consumers.list.query({ ...input, ...(cursor !== null && { cursor }) }),
     initialPageParam: null as string | null, // The first page has no cursor.
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });

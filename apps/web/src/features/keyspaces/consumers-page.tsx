@@ -1,0 +1,101 @@
+import { getRouteApi } from "@tanstack/react-router";
+import { type ReactElement, useMemo } from "react";
+import type { Consumer, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
+import { useGrowingList } from "../../server/use-growing-list.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
+import { LostAccess } from "../../ui/lost-access.tsx";
+import { NoMatch } from "../../ui/no-match.tsx";
+import { Section } from "../../ui/section.tsx";
+import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { consumerColumns } from "./consumer-columns.tsx";
+import { KeyspaceFrame } from "./keyspace-frame.tsx";
+import { KeyspaceHeader } from "./keyspace-header.tsx";
+import { type ConsumersSearch, defaultConsumerSort } from "./keyspaces-search.ts";
+import { useConsumers, useKeyspace } from "./use-keyspaces.ts";
+
+const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/consumers");
+const nouns = ["consumer", "consumers"] as const;
+
+/** The consumers that the keys of a keyspace belong to. */
+export function ConsumersPage(): ReactElement {
+  const { workspace } = route.useRouteContext();
+  const { keyspaceId } = route.useParams();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  const query = useKeyspace({ workspaceId: workspace.id, keyspaceId });
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
+  }
+  return (
+    <KeyspaceFrame key={keyspaceId} workspace={workspace} noun="Keyspace" query={query}>
+      {(keyspace) => (
+        <>
+          <KeyspaceHeader
+            workspace={workspace}
+            keyspace={keyspace}
+            page="Consumers"
+            explanation="The customers or users of your API that you issue keys to, identified by their external IDs."
+          />
+          <Section title="Consumers" isWide>
+            <Consumers workspace={workspace} keyspace={keyspace} />
+          </Section>
+        </>
+      )}
+    </KeyspaceFrame>
+  );
+}
+
+interface ConsumersProps {
+  readonly workspace: SessionWorkspace;
+  readonly keyspace: Keyspace;
+}
+
+function Consumers({ workspace, keyspace }: ConsumersProps): ReactElement {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const list = useGrowingList(useConsumers({ workspaceId: workspace.id, keyspaceId: keyspace.id }, search));
+  const table = useTableNavigation<ConsumersSearch>({ navigate, isSection: true });
+  const columns = useMemo(() => consumerColumns(), []);
+  const isFiltered = search.q !== undefined;
+  return (
+    <GrowingTable
+      label="Consumers"
+      searchField={{ label: "Search consumers", placeholder: "Search by the start of external IDs" }}
+      list={list}
+      nouns={nouns}
+      total="uncounted"
+      isFiltered={isFiltered}
+      failureTitle="Couldn’t load consumers"
+      columns={columns}
+      idOf={idOf}
+      search={search}
+      navigation={table}
+      defaultSort={defaultConsumerSort}
+      empty={
+        isFiltered ? (
+          <NoMatch
+            noun="consumer"
+            search={search.q}
+            hasFilters={false}
+            level={3}
+            onClear={() => table.change({ q: undefined })}
+          >
+            Search covers the start of external IDs.
+          </NoMatch>
+        ) : (
+          <EmptyPanel title="No consumers yet" level={3}>
+            A consumer is created with the first key that has its external ID. Use the ID by which your own
+            system knows the customer or user, such as customer_42.
+          </EmptyPanel>
+        )
+      }
+    />
+  );
+}
+
+function idOf({ externalId }: Consumer): string {
+  return externalId;
+}
