@@ -61,6 +61,8 @@ export interface BusyIssuedKey extends VerificationCount {
   readonly keyspaceId: KeyspaceId;
   /** Null for a key that was deleted. */
   readonly name: string | null;
+  /** The first characters of the secret; empty if unknown, null for a key that was deleted. */
+  readonly start: string | null;
 }
 
 /** The keys of keyspaces with the most verifications, busiest first. See {@link selectBusiest} for how they are chosen. */
@@ -70,8 +72,8 @@ export async function listBusiestIssuedKeys(
   { limit, ...period }: KeyspacesPeriod & { readonly limit: number },
 ): Promise<BusyIssuedKey[]> {
   const { rows } = await sql<BusyIssuedKey>`
-    select busiest.subject_id as id, busiest.keyspace_id as "keyspaceId", issued_keys.name, busiest.count,
-      busiest.use_count as "useCount"
+    select busiest.subject_id as id, busiest.keyspace_id as "keyspaceId", issued_keys.name,
+      issued_keys.start, busiest.count, busiest.use_count as "useCount"
     from (${selectBusiest(scope, period, { isConsumer: false })} order by count desc, 1 limit ${limit}) busiest
     left join issued_keys on issued_keys.id = busiest.subject_id
     order by busiest.count desc, busiest.subject_id`.execute(trx);

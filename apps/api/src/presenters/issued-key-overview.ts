@@ -5,9 +5,10 @@ import type { AttentionOverview, IssuedKeyOverview } from "../domain/workspace-v
 /** The busiest issued keys and consumers of a workspace, and the keys that need attention, for the web app. */
 export function presentIssuedKeyOverview({ keys, consumers, expiring, unused }: IssuedKeyOverview) {
   return {
-    keys: keys.map(({ id, name, keyspace, count, useCount }) => ({
+    keys: keys.map(({ id, name, start, keyspace, count, useCount }) => ({
       id: encodeId("issuedKey", id),
       name,
+      start,
       keyspace: presentKeyspace(keyspace),
       count,
       useCount,

@@ -50,9 +50,10 @@ export const keyspaceUsageRouter = createRouter({
         const consumers = await listBusiestConsumers(trx, scope, busiest);
         const tags = await listBusiestTags(trx, scope, { ...period, keyspaceId, limit: shownTags });
         return {
-          keys: keys.map(({ id, name, count, useCount }) => ({
+          keys: keys.map(({ id, name, start, count, useCount }) => ({
             id: encodeId("issuedKey", id),
             name,
+            start,
             count,
             useCount,
           })),

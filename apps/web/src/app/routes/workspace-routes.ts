@@ -77,6 +77,16 @@ const consumersRoute = createRoute({
   component: lazyRouteComponent(() => import("../../features/keyspaces/consumers-page.tsx"), "ConsumersPage"),
 });
 
+const keyspaceUsageRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/usage",
+  validateSearch: parseUsageRange,
+  component: lazyRouteComponent(
+    () => import("../../features/keyspaces/keyspace-usage-page.tsx"),
+    "KeyspaceUsagePage",
+  ),
+});
+
 const issuedKeyRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/keyspaces/$keyspaceId/keys/$keyId",
@@ -162,6 +172,7 @@ export const workspaceRoutes = workspaceRoute.addChildren([
   keyspacesRoute,
   keyspaceRoute,
   consumersRoute,
+  keyspaceUsageRoute,
   issuedKeyRoute,
   membersRoute,
   invitationsRoute,
