@@ -89,7 +89,7 @@ async function readKeys(
   scope: WorkspaceScope,
   period: GroupedPeriod,
 ): Promise<UsageGroup[]> {
-  const keys = await listBusiestIssuedKeys(trx, scope, period);
+  const keys = await listBusiestIssuedKeys(trx, scope, { ...period, keyspaceIds: [period.keyspaceId] });
   const subjectIds = keys.map(({ id }) => id);
   const counts = await readUsageOfSubjects(trx, scope, { ...period, subjectIds });
   return addBuckets(
@@ -104,7 +104,7 @@ async function readConsumers(
   scope: WorkspaceScope,
   period: GroupedPeriod,
 ): Promise<UsageGroup[]> {
-  const consumers = await listBusiestConsumers(trx, scope, period);
+  const consumers = await listBusiestConsumers(trx, scope, { ...period, keyspaceIds: [period.keyspaceId] });
   const subjectIds = consumers.map(({ id }) => id);
   const counts = await readUsageOfSubjects(trx, scope, { ...period, subjectIds });
   return addBuckets(

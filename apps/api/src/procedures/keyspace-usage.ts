@@ -1,5 +1,10 @@
 import { encodeId } from "@latchkey/db/ids";
-import { listBusiestConsumers, listBusiestIssuedKeys, readSubjectUsage } from "@latchkey/db/keyspace-usage";
+import {
+  listBusiestConsumers,
+  listBusiestIssuedKeys,
+  listBusiestTags,
+  readSubjectUsage,
+} from "@latchkey/db/keyspace-usage";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { listRejections, readConsumerUsage, readIssuedKeyUsage } from "../domain/keyspace-usage.ts";
 import { getKeyspace } from "../domain/keyspaces.ts";
@@ -13,8 +18,9 @@ import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 const reading = workspaceProcedure("keys:read");
 const keyspaceInput = workspaceInput({ keyspaceId, ...usageBuckets }).refine(areValidBuckets, invalidBuckets);
 
-/** The maximum number of keys and consumers in a list of the busiest ones. */
-const shown = 5;
+/** The maximum number of keys, consumers and tags in a list of the busiest ones. */
+const shown = 10;
+const shownTags = 20;
 
 /** The verifications of the keys of a keyspace. */
 export const keyspaceUsageRouter = createRouter({
@@ -31,24 +37,28 @@ export const keyspaceUsageRouter = createRouter({
     return rows.map(presentUsage);
   }),
 
-  /** The keys and consumers with the most verifications in a period. */
+  /** The keys, consumers and tags with the most verifications in a period. */
   busiest: reading.input(keyspaceInput).query(async ({ ctx: { read, access }, input }) => {
     const { scope } = access;
     const { keyspaceId, starts, to } = input;
-    const period = { keyspaceId, from: starts[0] ?? to, to, limit: shown };
+    const period = { from: starts[0] ?? to, to };
     return await read((db) =>
       inWorkspace(db, scope, async (trx) => {
         await getKeyspace(trx, scope, keyspaceId);
-        const keys = await listBusiestIssuedKeys(trx, scope, period);
-        const consumers = await listBusiestConsumers(trx, scope, period);
+        const busiest = { ...period, keyspaceIds: [keyspaceId], limit: shown };
+        const keys = await listBusiestIssuedKeys(trx, scope, busiest);
+        const consumers = await listBusiestConsumers(trx, scope, busiest);
+        const tags = await listBusiestTags(trx, scope, { ...period, keyspaceId, limit: shownTags });
         return {
-          keys: keys.map(({ id, name, count, useCount }) => ({
+          keys: keys.map(({ id, name, start, count, useCount }) => ({
             id: encodeId("issuedKey", id),
             name,
+            start,
             count,
             useCount,
           })),
           consumers: consumers.map(({ externalId, count, useCount }) => ({ externalId, count, useCount })),
+          tags,
         };
       }),
     );

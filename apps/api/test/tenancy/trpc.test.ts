@@ -159,6 +159,8 @@ const table = readTable(`
   audit.previewRetention                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   overview.usage                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   overview.keys                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  overview.verifications                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  overview.issuedKeys                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.usage                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.usage, a foreign one      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.busiest                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -904,6 +906,14 @@ const plans: Readonly<Record<string, Plan>> = {
         ? ['"isOwn":false,"total":2', ownersKey.id, '"count":7']
         : ['"isOwn":true,"total":0,"busiest":[]'],
     showsKeys: true,
+  },
+  "overview.verifications": {
+    input: createWorkspaceInput(() => dayOfUse),
+    shows: () => ['"hasKeyspaces":true', '"outcome":"VALID","count":9'],
+  },
+  "overview.issuedKeys": {
+    input: createWorkspaceInput(() => dayOfUse),
+    shows: ({ issuedKeys: { tenant }, keyspaces }) => [tenant.id, tenant.externalId, keyspaces.tenant.id],
   },
   ...createUsagePlans(
     "usage",

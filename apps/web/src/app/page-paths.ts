@@ -19,6 +19,7 @@ export const pagePaths = [
   "/w/$slug/keyspaces/$keyspaceId",
   "/w/$slug/keyspaces/$keyspaceId/consumers",
   "/w/$slug/keyspaces/$keyspaceId/consumers/$externalId",
+  "/w/$slug/keyspaces/$keyspaceId/usage",
   "/w/$slug/keyspaces/$keyspaceId/keys/$keyId",
   "/w/$slug/members",
   "/w/$slug/members/invitations",

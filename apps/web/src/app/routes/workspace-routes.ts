@@ -85,6 +85,16 @@ const consumerRoute = createRoute({
   component: lazyRouteComponent(() => import("../../features/keyspaces/consumer-page.tsx"), "ConsumerPage"),
 });
 
+const keyspaceUsageRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/usage",
+  validateSearch: parseUsageRange,
+  component: lazyRouteComponent(
+    () => import("../../features/keyspaces/keyspace-usage-page.tsx"),
+    "KeyspaceUsagePage",
+  ),
+});
+
 const issuedKeyRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/keyspaces/$keyspaceId/keys/$keyId",
@@ -171,6 +181,7 @@ export const workspaceRoutes = workspaceRoute.addChildren([
   keyspaceRoute,
   consumersRoute,
   consumerRoute,
+  keyspaceUsageRoute,
   issuedKeyRoute,
   membersRoute,
   invitationsRoute,

@@ -12,6 +12,7 @@ function keyspacePages(params: KeyspaceTabsProps) {
   return [
     { label: "Keys", link: linkOptions({ to: "/w/$slug/keyspaces/$keyspaceId", params }) },
     { label: "Consumers", link: linkOptions({ to: "/w/$slug/keyspaces/$keyspaceId/consumers", params }) },
+    { label: "Usage", link: linkOptions({ to: "/w/$slug/keyspaces/$keyspaceId/usage", params }) },
   ] as const;
 }
 
