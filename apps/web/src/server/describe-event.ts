@@ -293,7 +293,8 @@ function listTexts(
   return texts.length === 0 ? [] : [`: ${texts.join("; ")}`];
 }
 
-function describeOverlap(seconds: Detail): string {
+/** What happens to the old secret after a rotation, as the end of a sentence. */
+export function describeOverlap(seconds: Detail): string {
   if (typeof seconds !== "number") return "";
   return seconds === 0
     ? "; the old secret was revoked"
@@ -319,7 +320,13 @@ function quote(detail: Detail): Piece {
 }
 
 /** Who made a change: a user, the `latchkey` command, or Latchkey itself. */
-export function describeActor({ actor }: AuditEvent): NamedUser {
+export function describeActor({
+  actor,
+}: {
+  readonly actor: Pick<AuditEvent["actor"], "kind" | "name" | "userKind"> & {
+    readonly userId?: AuditEvent["actor"]["userId"];
+  };
+}): NamedUser {
   if (actor.kind === "command") return { name: "The latchkey command", kind: null };
   if (actor.kind === "system") return { name: "Latchkey", kind: null };
   return { name: actor.name ?? actor.userId ?? "Someone", kind: actor.userKind };

@@ -87,7 +87,8 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         target={{
           label: "Target",
           isId: isTarget,
-          error: "Enter the ID of a member, API key, invitation, webhook or workspace.",
+          error:
+            "Enter the ID of a member, API key, invitation, webhook, keyspace, issued key, consumer or workspace.",
         }}
       />
       <GrowingTable
