@@ -86,14 +86,10 @@ async function findNotices(): Promise<void> {
 }
 
 async function waitForJobs(): Promise<void> {
-  await eventually(
-    "all jobs have ended",
-    async () => {
-      const { rows } = await database.query("select from graphile_worker.jobs");
-      return rows.length === 0;
-    },
-    30_000,
-  );
+  await eventually("all jobs have ended", async () => {
+    const { rows } = await database.query("select from graphile_worker.jobs");
+    return rows.length === 0;
+  });
 }
 
 const mailsAbout = (subject: string) => mailbox.mails.filter((mail) => mail.subject === subject);
@@ -182,14 +178,10 @@ test("an old secret that is used after its overlap creates a notice", async () =
   await call(ada, "apiKeys.rotate", { id, overlapSeconds: 0 });
   expect((await callOpen(node.baseUrl, key)).status).toBe(403);
   expect((await callOpen(node.baseUrl, key)).status).toBe(403);
-  await eventually(
-    "the rejection is recorded",
-    async () => {
-      const { rows } = await database.query("select from retired_secrets where refused_at is not null");
-      return rows.length === 1;
-    },
-    10_000,
-  );
+  await eventually("the rejection is recorded", async () => {
+    const { rows } = await database.query("select from retired_secrets where refused_at is not null");
+    return rows.length === 1;
+  });
   await expectOneNotice(ada, "former-secret-used", "Old secret of “Rotated” used");
 });
 
@@ -198,18 +190,14 @@ test("a key that is used from a second network creates a notice; another IP addr
   const use = async (address: string, networks: number) => {
     const headers = { Authorization: `Bearer ${key}`, "X-Forwarded-For": address };
     expect((await fetch(`${node.baseUrl}/open/global/config`, { headers })).status).toBe(200);
-    await eventually(
-      "the address is recorded",
-      async () => {
-        const { rows } = await database.query(
-          `select from key_networks join key_addresses using (key_id) join api_keys on id = key_id
+    await eventually("the address is recorded", async () => {
+      const { rows } = await database.query(
+        `select from key_networks join key_addresses using (key_id) join api_keys on id = key_id
         where name = 'Traveling' and address = $1`,
-          [address],
-        );
-        return rows.length === networks;
-      },
-      10_000,
-    );
+        [address],
+      );
+      return rows.length === networks;
+    });
     await findNotices();
   };
   const kind = "new-network";
@@ -265,14 +253,10 @@ test("an email that a user turned off while it was due is not sent", async () =>
   const before = mailsAbout(known?.title ?? "").length;
   mailbox.rejectNext(1_000);
   await changeRole(userId, "viewer");
-  await eventually(
-    "an attempt has failed",
-    async () => {
-      const { rows } = await database.query("select from graphile_worker.jobs where last_error is not null");
-      return rows.length === 1;
-    },
-    10_000,
-  );
+  await eventually("an attempt has failed", async () => {
+    const { rows } = await database.query("select from graphile_worker.jobs where last_error is not null");
+    return rows.length === 1;
+  });
   await call(grace, "notices.changeSetting", { kind: "role-changed", byEmail: false });
   mailbox.rejectNext(0);
   await waitForJobs();

@@ -80,7 +80,7 @@ function startLoad(): { readonly stop: () => Promise<void> } {
 
 test("backs up an instance under load, to a file that only its owner can read", async () => {
   const load = startLoad();
-  await eventually("each key was used", async () => keys.every(({ answered }) => answered > 20), 20_000);
+  await eventually("each key was used", async () => keys.every(({ answered }) => answered > 20));
   for (const key of keys) key.answeredBefore = key.answered;
   const result = expectResult(await instance.command(["backup", file, "--json"]));
   for (const key of keys) key.sentAfter = key.sent;
@@ -254,7 +254,7 @@ test("an interrupted backup leaves no file, and exits by the signal", async () =
       () => true,
       () => false,
     );
-  await eventually("the backup is written", isWriting, 20_000);
+  await eventually("the backup is written", isWriting);
   child.kill("SIGTERM");
   expect(await closed).toEqual([null, "SIGTERM"]);
   await client.query("rollback");

@@ -134,7 +134,7 @@ test("an interrupted command stops the Postgres that it started, and exits by th
   const closed = once(child, "close");
   const printed = text(child.stderr);
   const isRunning = async () => (await findPostmaster(instance.cluster)) !== undefined;
-  await eventually("Postgres starts", isRunning, 20_000);
+  await eventually("Postgres starts", isRunning);
   child.kill("SIGTERM");
   expect(await closed, await printed).toEqual([null, "SIGTERM"]);
   expect(await findPostmaster(instance.cluster)).toBeUndefined();

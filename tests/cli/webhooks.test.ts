@@ -77,11 +77,7 @@ test("creates, tests, rotates and edits a webhook, and delivers a message again"
   });
   const readDeliveries = async (status: string) =>
     expectResult(await run(["deliveries", hook, "--status", status])).data as { attempts: object[] }[]; // The presenter's shape.
-  await eventually(
-    "the message is delivered",
-    async () => (await readDeliveries("succeeded")).length > 0,
-    30_000,
-  );
+  await eventually("the message is delivered", async () => (await readDeliveries("succeeded")).length > 0);
   expect(receiver.messages.map((message) => verify(message, created.secret))).toMatchObject([
     { type: "webhook.test" },
   ]);
@@ -92,7 +88,7 @@ test("creates, tests, rotates and edits a webhook, and delivers a message again"
   expect(rotated.secret).not.toBe(created.secret);
   expectResult(await run(["redeliver", hook, "--delivery", String(sent.id)]));
   const isRepeated = async () => (await readDeliveries("succeeded"))[0]?.attempts.length === 2;
-  await eventually("the message is delivered again", isRepeated, 30_000);
+  await eventually("the message is delivered again", isRepeated);
   const [, again] = receiver.messages;
   if (!again) throw new Error("There is no second message.");
   expect(verify(again, rotated.secret)).toMatchObject({ type: "webhook.test" });

@@ -73,7 +73,7 @@ test("a node killed repeatedly under load loses no count, and its clients reconn
         ({ baseUrl, sentAt, status }) =>
           baseUrl === nodes.right.baseUrl && sentAt > startedAt && status === 200,
       );
-    await eventually("the restarted node serves requests", async () => isServed(), 30_000);
+    await eventually("the restarted node serves requests", async () => isServed());
   }
   const outcomes = await load.stop();
   const broken = outcomes.filter(({ status }) => status !== 200);

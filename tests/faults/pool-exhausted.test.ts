@@ -153,7 +153,7 @@ async function takeAllConnections(): Promise<readonly pg.Client[]> {
     );
     return counted?.rows[0]?.isFull === true;
   };
-  await eventually("the server has no connection left", isFull, 30_000);
+  await eventually("the server has no connection left", isFull);
   return taken;
 }
 

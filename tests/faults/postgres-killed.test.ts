@@ -76,14 +76,14 @@ test("survives repeated kills of Postgres under load, and loses nothing that was
   try {
     for (let round = 0; round < 4; round += 1) {
       const [before, written] = [countVisits(), acknowledged.length];
-      await eventually("calls are made", async () => countVisits() > before + 30, 10_000);
-      await eventually("keys are created", async () => acknowledged.length > written, 10_000);
+      await eventually("calls are made", async () => countVisits() > before + 30);
+      await eventually("keys are created", async () => acknowledged.length > written);
       // Alternates between killing all processes of Postgres and killing only the postmaster.
       if (round % 2 === 0) await killPostgres(instance.cluster);
       else process.kill(await getPostmaster(instance.cluster), "SIGKILL");
       const isReady = async (): Promise<boolean> => (await statusOf(node.baseUrl, "/readyz")) === 200;
-      await eventually("Postgres is unavailable", async () => !(await isReady()), 10_000);
-      backMs.push(await eventually("it is ready again", isReady, 10_000));
+      await eventually("Postgres is unavailable", async () => !(await isReady()));
+      backMs.push(await eventually("it is ready again", isReady));
       const served = load.outcomes.length;
       await load.reached(served + 100);
       afterwards.push(...load.outcomes.slice(served + 32));

@@ -98,7 +98,7 @@ async function expectOneOutageInLog(fromLine: number, rejected: number): Promise
       .filter((line) => line.startsWith("{"))
       .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
   const ended = "the database is available again";
-  await eventually("the outage has ended", async () => readLines().some(({ msg }) => msg === ended), 10_000);
+  await eventually("the outage has ended", async () => readLines().some(({ msg }) => msg === ended));
   const lines = readLines();
   expect(lines.length).toBeLessThan(20);
   expect(lines.filter(({ msg }) => msg === "the database is unavailable")).toHaveLength(1);

@@ -70,14 +70,14 @@ test("a Postgres that is killed loses no credits that were acknowledged as spent
     await killPostgres(nodes.instance.cluster);
     const { baseUrl } = nodes.left;
     const isReady = async (): Promise<boolean> => (await statusOf(baseUrl, "/readyz")) === 200;
-    await eventually("Postgres is unavailable", async () => !(await isReady()), 10_000);
-    await eventually("it is ready again", isReady, 10_000);
+    await eventually("Postgres is unavailable", async () => !(await isReady()));
+    await eventually("it is ready again", isReady);
     const isServed = async () => {
       const from = load.outcomes.length;
       await load.reached(from + 64);
       return load.outcomes.slice(from).every(({ code }) => code === "VALID");
     };
-    await eventually("keys are verified again", isServed, 10_000);
+    await eventually("keys are verified again", isServed);
   }
   const outcomes = await load.stop();
   const { uses, credits } = await readCounter(await connectionTo(nodes.instance.cluster), issued);

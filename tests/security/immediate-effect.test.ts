@@ -11,6 +11,7 @@ import {
 } from "../support/membership.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { untilAnswered, untilChanged } from "../support/until-answered.ts";
 
 let nodes: TwoNodes;
 let memberships: MembershipTable;
@@ -48,6 +49,15 @@ afterAll(async () => {
   await nodes?.close();
 });
 
+/** Sends a request until it is answered: 503 says nothing about permissions, and the next request must get the new ones too. */
+async function ask(connection: KeepAliveConnection, path: string, headers: Record<string, string>) {
+  return await untilAnswered(async () => {
+    const answer = await connection.ask(path, { headers });
+    reused.push(answer.isReused);
+    return answer;
+  });
+}
+
 /** Sends Bob's next requests to both nodes at the same time. Returns the statuses by node. */
 async function probe(): Promise<readonly (readonly number[])[]> {
   const { workspaceId } = belonging;
@@ -58,17 +68,14 @@ async function probe(): Promise<readonly (readonly number[])[]> {
       const byKey = async () => {
         for (const path of ["/audit-events", "/members"]) {
           const headers = { Authorization: `Bearer ${bob.key}` };
-          const answer = await open.ask(`/open/workspaces/${workspaceId}${path}`, { headers });
-          statuses.push(answer.status);
-          reused.push(answer.isReused);
+          statuses.push((await ask(open, `/open/workspaces/${workspaceId}${path}`, headers)).status);
         }
       };
       const bySession = async () => {
         const found: number[] = [];
         for (const path of ["audit.list", "members.list"]) {
-          const answer = await web.ask(`/trpc/${path}?input=${input}`, { headers: { Cookie: bob.cookie } });
-          found.push(answer.status);
-          reused.push(answer.isReused);
+          const headers = { Cookie: bob.cookie };
+          found.push((await ask(web, `/trpc/${path}?input=${input}`, headers)).status);
         }
         return found;
       };
@@ -92,16 +99,19 @@ async function expectOnBothNodes(expected: readonly number[]): Promise<void> {
 
 /** Changes something about Bob with the owner's key. */
 async function change(baseUrl: string, method: "PATCH" | "DELETE", body?: object): Promise<number> {
-  const response = await fetch(
-    `${baseUrl}/open/workspaces/${belonging.workspaceId}/members/${belonging.userId}`,
-    {
-      method,
-      headers: { Authorization: `Bearer ${owner.key}`, "Content-Type": "application/json" },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    },
-  );
-  await response.arrayBuffer();
-  return response.status;
+  const send = async () => {
+    const response = await fetch(
+      `${baseUrl}/open/workspaces/${belonging.workspaceId}/members/${belonging.userId}`,
+      {
+        method,
+        headers: { Authorization: `Bearer ${owner.key}`, "Content-Type": "application/json" },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+      },
+    );
+    await response.arrayBuffer();
+    return response.status;
+  };
+  return await untilChanged(send, method === "DELETE" ? [204, 404] : [200, 200]);
 }
 
 test("an added role, a reduced role and a removal apply to the next request, round after round", async () => {
@@ -132,7 +142,8 @@ test("changes by the web app apply to the next request", async () => {
       input: belonging,
       cookie: owner.cookie,
     } as const;
-    expect((await callProcedure(baseUrl, call)).status).toBe(200);
+    const send = async () => (await callProcedure(baseUrl, call)).status;
+    expect(await untilChanged(send, [200, 404])).toBe(200);
     await expectOnBothNodes(asNobody);
   }
 });
@@ -141,10 +152,8 @@ test("a status and the deletion of a service account apply to its keys on the ne
   const { workspaceId } = belonging;
   const call = async (path: string, input: object) => {
     const mutation = { path: `serviceAccounts.${path}`, kind: "mutation", cookie: owner.cookie } as const;
-    const { status, data } = await callProcedure(nodes.left.baseUrl, {
-      ...mutation,
-      input: { workspaceId, ...input },
-    });
+    const request = { ...mutation, input: { workspaceId, ...input } };
+    const { status, data } = await untilAnswered(() => callProcedure(nodes.left.baseUrl, request));
     expect(status).toBe(200);
     return data as { readonly userId: string; readonly key: string }; // Of `create` and `createKey`.
   };
@@ -155,7 +164,7 @@ test("a status and the deletion of a service account apply to its keys on the ne
       const statuses = await Promise.all(
         connections.map(async ({ open }) => {
           const headers = { Authorization: `Bearer ${key}` };
-          return (await open.ask(`/open/workspaces/${workspaceId}/members`, { headers })).status;
+          return (await ask(open, `/open/workspaces/${workspaceId}/members`, headers)).status;
         }),
       );
       expect(statuses).toEqual([expected, expected]);
@@ -173,17 +182,18 @@ test("a status and the deletion of a service account apply to its keys on the ne
 test("the deletion of a workspace applies to the next request", async () => {
   const { baseUrl } = nodes.right;
   const headers = { Authorization: `Bearer ${owner.key}`, "Content-Type": "application/json" };
-  const made = await fetch(`${baseUrl}/open/workspaces`, {
-    method: "POST",
-    headers,
-    body: '{"name":"Doomed"}',
-  });
+  const body = '{"name":"Doomed"}';
+  const made = await untilAnswered(() =>
+    fetch(`${baseUrl}/open/workspaces`, { method: "POST", headers, body }),
+  );
   const { id } = (await made.json()) as { readonly id: string };
   const before = belonging;
   belonging = { ...belonging, workspaceId: id };
   await memberships.write(belonging, "admin");
   await expectOnBothNodes(asAdmin);
-  expect((await fetch(`${baseUrl}/open/workspaces/${id}`, { method: "DELETE", headers })).status).toBe(204);
+  const deletion = async () =>
+    (await fetch(`${baseUrl}/open/workspaces/${id}`, { method: "DELETE", headers })).status;
+  expect(await untilChanged(deletion, [204, 403])).toBe(204);
   await expectOnBothNodes(asNobody);
   belonging = before;
 });

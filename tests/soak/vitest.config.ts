@@ -7,7 +7,7 @@ export default defineConfig({
     include: [
       "soak/**/*.test.ts",
       // The tests that repeat their rounds, `effort` times as often.
-      "faults/node-killed.test.ts",
+      "faults/{node-killed,verification}.test.ts",
       "security/{mutual-changes,immediate-effect,last-owners,one-connection}.test.ts",
     ],
     provide: { effort: 5 },

@@ -109,7 +109,7 @@ test.each([
       for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => output.push(chunk));
       const readLog = () => readFile(join(cluster, "postgres.log"), "utf8");
       const isRecovering = async () => (await readLog()).includes("entering standby mode");
-      await eventually("Postgres recovers", isRecovering, 60_000);
+      await eventually("Postgres recovers", isRecovering);
       const signaledAt = performance.now();
       child.kill("SIGTERM");
       expect(await closed).toEqual(ending);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFailed, test } from "vitest";
 import {
   type Account,
   type CreatedKey,
@@ -15,6 +15,7 @@ import { callOpen, type OpenAnswer, statusOf } from "../support/open-call.ts";
 import { eventually, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
 import { type ProductNode, readyAgainWithinMs, spawnNode } from "../support/product.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 
 // One data directory from its first start, in steps: each test continues where the previous one ended.
 
@@ -34,14 +35,24 @@ afterAll(async () => {
   await instance?.close();
 });
 
-async function expectAllKept(uses: number): Promise<void> {
+/** How often the key was used. A request that got 503 on a busy machine may be counted. */
+const uses = { allowed: 0, sent: 0 };
+
+async function expectAllKept(): Promise<void> {
   expect(await findSignedIn(node.baseUrl, account)).toBe(account.email);
-  expect((await signIn(node.baseUrl, account)).status).toBe(200);
-  expect(await readUsageCount(node.baseUrl, account, created.id)).toBe(uses);
+  expect((await untilAnswered(() => signIn(node.baseUrl, account))).status).toBe(200);
+  const count = await readUsageCount(node.baseUrl, account, created.id);
+  expect(count).toBeGreaterThanOrEqual(uses.allowed);
+  expect(count).toBeLessThanOrEqual(uses.sent);
 }
 
 async function use(): Promise<void> {
-  expect((await callOpen(node.baseUrl, created.key)).status).toBe(200);
+  const { status } = await untilAnswered(() => {
+    uses.sent += 1;
+    return callOpen(node.baseUrl, created.key);
+  });
+  expect(status).toBe(200);
+  uses.allowed += 1;
 }
 
 /** Stops the node with a function of the test, and expects that no process is left. */
@@ -82,9 +93,9 @@ test("after a restart, it is ready soon and keeps user, session, key and count",
   node = await instance.start();
   console.info(`started again: ready within ${Math.round(node.readyWithinMs)} ms`);
   expect(node.readyWithinMs).toBeLessThan(readyAgainWithinMs);
-  await expectAllKept(1);
+  await expectAllKept();
   await use();
-  await expectAllKept(2);
+  await expectAllKept();
 });
 
 test("SIGTERM stops everything, including Postgres", async () => {
@@ -102,14 +113,13 @@ test("a Ctrl-C that reaches the whole process group twice stops it cleanly", asy
 
 test("a signal before it is ready also stops it cleanly", async () => {
   const child = spawnNode({ DATA_DIR: instance.dataDirectory });
+  onTestFailed(() => {
+    child.kill("SIGKILL"); // It must not serve in the next tests.
+  });
   const closed = once(child, "close");
   child.stdout?.resume();
   // Postgres runs, so the start is in progress.
-  await eventually(
-    "Postgres starts",
-    async () => (await findPostmaster(instance.cluster)) !== undefined,
-    20_000,
-  );
+  await eventually("Postgres starts", async () => (await findPostmaster(instance.cluster)) !== undefined);
   child.kill("SIGINT");
   const [status] = await closed;
   expect(status).toBe(0);
@@ -123,7 +133,7 @@ test("the start after kill -9 adopts the Postgres that was left running, and sto
   expect(await isAlive(postmaster)).toBe(true);
   node = await instance.start();
   expect(await getPostmaster(instance.cluster)).toBe(postmaster);
-  await expectAllKept(2);
+  await expectAllKept();
   await expectCleanEnd(() => node.stop());
 });
 
@@ -159,16 +169,15 @@ test("a killed Postgres means 503 within 2 s and never 200 while it is unavailab
 
   await rename(`${settings}.away`, settings);
   const isReady = async (): Promise<boolean> => (await statusOf(node.baseUrl, "/readyz")) === 200;
-  const back = await eventually("it is ready again", isReady, 20_000);
+  const back = await eventually("it is ready again", isReady);
   console.info(
     `Postgres killed: slowest 503 ${Math.round(slowest)} ms; ready ${Math.round(back)} ms after it could start`,
   );
   await use();
   expect(await getPostmaster(instance.cluster)).not.toBe(postmaster);
-  expect(await findSignedIn(node.baseUrl, account)).toBe(account.email);
-  // All answered uses are counted. Uses in statements of the killed session may be counted.
-  const count = await readUsageCount(node.baseUrl, account, created.id);
-  expect(count).toBeGreaterThanOrEqual(4 + lastUse);
-  expect(count).toBeLessThanOrEqual(4 + lastUse + 1);
+  // All answered uses are counted. A use in a statement of the killed session may be counted.
+  uses.allowed += lastUse;
+  uses.sent += lastUse + 1;
+  await expectAllKept();
   await expectCleanEnd(() => node.stop());
 });

@@ -75,7 +75,7 @@ test("a node purges expired rows as soon as it has started", async () => {
       AUTH_SECRET: authSecret,
     });
     const isPurged = async () => (await db.selectFrom("verifications").select("id").execute()).length === 0;
-    await eventually("the verification is purged", isPurged, 10_000);
+    await eventually("the verification is purged", isPurged);
     expect(await node.stop()).toBe(0);
   } finally {
     await db.destroy();

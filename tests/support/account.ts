@@ -1,3 +1,5 @@
+import { untilAnswered } from "./until-answered.ts";
+
 /** Performs actions of a web app user without a browser, by the calls that the web app makes. */
 
 export interface Account {
@@ -61,16 +63,12 @@ interface Envelope {
 export async function signUp(baseUrl: string, email = "ada@example.com"): Promise<Account> {
   const password = "a horse that counts to ten";
   const input = { name: "Ada Lovelace", email, password };
-  for (let attempt = 1; ; attempt += 1) {
-    const { cookie, code } = await callProcedure(baseUrl, {
-      path: "session.signUp",
-      kind: "mutation",
-      input,
-    });
-    if (cookie) return { email, password, cookie };
-    // On a busy machine, hashing the password can take longer than the server lets a request wait.
-    if (code !== "SERVICE_UNAVAILABLE" || attempt === 10) throw new Error(`The sign-up failed: ${code}`);
-  }
+  // On a busy machine, hashing the password can take longer than the server lets a request wait.
+  const { cookie, code } = await untilAnswered(() =>
+    callProcedure(baseUrl, { path: "session.signUp", kind: "mutation", input }),
+  );
+  if (!cookie) throw new Error(`The sign-up failed: ${code}`);
+  return { email, password, cookie };
 }
 
 /** Signs in. Returns the status, and the cookie if the sign-in succeeded. */
@@ -87,13 +85,14 @@ export async function signIn(
 
 /** Returns the email address of the session's user; undefined without a session. */
 export async function findSignedIn(baseUrl: string, { cookie }: Account): Promise<string | undefined> {
-  const { data } = await callProcedure(baseUrl, { path: "session.current", kind: "query", cookie });
+  const call = { path: "session.current", kind: "query", cookie } as const;
+  const { data } = await untilAnswered(() => callProcedure(baseUrl, call));
   return (data as { user: { email: string } } | null)?.user.email; // The router's type for this procedure.
 }
 
 export async function createKey(baseUrl: string, { cookie }: Account, name: string): Promise<CreatedKey> {
   const call = { path: "apiKeys.create", kind: "mutation", input: { name }, cookie } as const;
-  const { data, code } = await callProcedure(baseUrl, call);
+  const { data, code } = await untilAnswered(() => callProcedure(baseUrl, call));
   if (!data) throw new Error(`No key was created: ${code}`);
   return data as CreatedKey; // The router's type for this procedure.
 }
@@ -107,7 +106,7 @@ export async function deleteKey(baseUrl: string, { cookie }: Account, id: string
 /** Returns the number of uses of a key, as the API keys page shows it. */
 export async function readUsageCount(baseUrl: string, { cookie }: Account, id: string): Promise<number> {
   const call = { path: "apiKeys.list", kind: "query", input: { pageSize: 100 }, cookie } as const;
-  const { data, code } = await callProcedure(baseUrl, call);
+  const { data, code } = await untilAnswered(() => callProcedure(baseUrl, call));
   const { items } = (data ?? { items: [] }) as { items: readonly ListedKey[] }; // The router's type for this procedure.
   const found = items.find((item) => item.id === id);
   if (!found) throw new Error(`The key is not listed (${code}).`);

@@ -27,7 +27,7 @@ export async function watchDeadlocks(cluster: string): Promise<DeadlockWatch> {
   await client.query("select pg_reload_conf()");
   const hasNewTimeout = async (): Promise<boolean> =>
     (await read("select current_setting('deadlock_timeout') as answer")) === "20ms";
-  await eventually("Postgres looks for deadlocks after 20 ms", hasNewTimeout, 5_000);
+  await eventually("Postgres looks for deadlocks after 20 ms", hasNewTimeout);
   const before = await readDeadlocks();
   return {
     async finish() {
@@ -38,11 +38,7 @@ export async function watchDeadlocks(cluster: string): Promise<DeadlockWatch> {
         `select pid, pg_terminate_backend(pid) from pg_stat_activity where ${others}`,
       );
       const haveEnded = `select count(*) = 0 as answer from pg_stat_activity where pid in (${rows.map(({ pid }) => pid).join() || "0"})`;
-      await eventually(
-        "the nodes' connections have ended",
-        async () => (await read(haveEnded)) === true,
-        5_000,
-      );
+      await eventually("the nodes' connections have ended", async () => (await read(haveEnded)) === true);
       return (await readDeadlocks()) - before;
     },
     close: () => client.end(),

@@ -62,11 +62,7 @@ export async function createFaultEnvironment(): Promise<FaultEnvironment> {
       return created;
     },
     recovered: () =>
-      eventually(
-        "the node is ready again",
-        async () => (await statusOf(node.baseUrl, "/readyz")) === 200,
-        10_000,
-      ),
+      eventually("the node is ready again", async () => (await statusOf(node.baseUrl, "/readyz")) === 200),
     close: () => parts.disposeAsync(),
   };
 }

@@ -1,6 +1,7 @@
 import { decodeId } from "@latchkey/db/ids";
 import { type Account, callProcedure } from "./account.ts";
 import { type Connection, open } from "./inspection.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 /** A user and their workspaces, as the web app shows them. */
 export interface Membership {
@@ -10,7 +11,8 @@ export interface Membership {
 
 /** Returns the ID of a user, and the ID of their first workspace. */
 export async function getMembership(baseUrl: string, { cookie }: Account): Promise<Membership> {
-  const { data } = await callProcedure(baseUrl, { path: "session.current", kind: "query", cookie });
+  const call = { path: "session.current", kind: "query", cookie } as const;
+  const { data } = await untilAnswered(() => callProcedure(baseUrl, call));
   const { user, workspaces } = data as {
     readonly user: { readonly id: string };
     readonly workspaces: readonly { readonly id: string }[];

@@ -72,11 +72,18 @@ export async function isPostmasterOf(pid: number, cluster: string): Promise<bool
   return (command === undefined || command.split("\0").includes(cluster)) && (await isAlive(pid));
 }
 
-/** Polls every 20 ms until the result is true. @throws an Error after `withinMs`. */
+/** Only ends what hangs, on a busy machine too. In milliseconds. */
+const hangsAfterMs = 90_000;
+
+/**
+ * Polls every 20 ms until the result is true. Returns how long that took, in milliseconds.
+ * @param withinMs a deadline of the product, if it promises one.
+ * @throws {Error} after `withinMs`
+ */
 export async function eventually(
   what: string,
   condition: () => Promise<boolean>,
-  withinMs: number,
+  withinMs = hangsAfterMs,
 ): Promise<number> {
   const startedAt = performance.now();
   while (performance.now() - startedAt < withinMs) {

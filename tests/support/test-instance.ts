@@ -74,5 +74,5 @@ async function endPostgres(cluster: string): Promise<void> {
   const pid = await findPostmaster(cluster);
   if (pid === undefined || !(await isPostmasterOf(pid, cluster))) return;
   process.kill(pid, "SIGINT");
-  await eventually("Postgres ends", async () => !(await isAlive(pid)), 20_000);
+  await eventually("Postgres ends", async () => !(await isAlive(pid)));
 }

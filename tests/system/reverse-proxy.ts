@@ -45,7 +45,7 @@ export async function startReverseProxy(
   const refusal = text(child.stderr);
   refusal.catch(() => undefined);
   try {
-    await eventually(`${program} listens`, () => isListening(child, port), 5_000);
+    await eventually(`${program} listens`, () => isListening(child, port));
   } catch (error) {
     child.kill("SIGKILL");
     throw new Error(`${program} does not run: ${await refusal}`, { cause: error });

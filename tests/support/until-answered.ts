@@ -1,0 +1,39 @@
+import { setTimeout as delay } from "node:timers/promises";
+
+/** Each attempt ends within two seconds, and then waits for this time, in milliseconds. */
+const pauseMs = 100;
+const maxAttempts = 60;
+
+/**
+ * Sends a request again while the server responds with 503, which it does on a busy machine at the deadline of a request. For
+ * tests that don't assert deadlines.
+ */
+export async function untilAnswered<Answer extends { readonly status: number }>(
+  send: () => Promise<Answer>,
+): Promise<Answer> {
+  let answer = await send();
+  for (let attempt = 1; answer.status === 503 && attempt < maxAttempts; attempt += 1) {
+    await delay(pauseMs);
+    answer = await send();
+  }
+  return answer;
+}
+
+/** The statuses of a change that succeeds, and of one that was already made. */
+export type ChangeStatuses = readonly [success: number, alreadyMade: number];
+
+/**
+ * Sends a change like {@link untilAnswered}. A change that got 503 at its deadline may still have been made, so a later attempt that
+ * finds it made counts as a success.
+ */
+export async function untilChanged(
+  send: () => Promise<number>,
+  [success, alreadyMade]: ChangeStatuses,
+): Promise<number> {
+  let attempts = 0;
+  const { status } = await untilAnswered(async () => {
+    attempts += 1;
+    return { status: await send() };
+  });
+  return attempts > 1 && status === alreadyMade ? success : status;
+}
