@@ -41,6 +41,8 @@ const issued: VerifiableKey = {
   grantedPermissions: new Set(["documents.read"]),
   limits: [],
   refill: null,
+  // Tests with a balance need it, and the others don't.
+  hasCredits: true,
   idleAt: null,
   allowsAddress: undefined,
   consumer: null,
@@ -68,6 +70,7 @@ function lock(counters: readonly Counter[], isOwnerCurrent: LockedState["isOwner
     counters: new Map(counters.map((counter) => [counter.id, counter])),
     isOwnerCurrent,
     now,
+    hasPassed: (time: number) => time <= now,
     maxNamedPerHour: 100,
   };
 }
@@ -388,6 +391,11 @@ describe("facts that have changed decide nothing", () => {
       lock([counterOf(caller.keyId), { ...counterOf(issued.keyId), version: 2 }]),
     ],
     ["the key's row", request, lock([counterOf(caller.keyId)])],
+    [
+      "the key's lack of a balance",
+      { ...request, targets: [{ ...issued, hasCredits: false }] },
+      lock([counterOf(caller.keyId), counterOf(issued.keyId, balanceOf(5))]),
+    ],
     [
       "the keyspace",
       request,
