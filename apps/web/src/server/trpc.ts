@@ -49,10 +49,25 @@ export type InvitationPreview = Outputs["invitations"]["preview"];
 export type Webhook = Outputs["webhooks"]["get"];
 export type Keyspace = Outputs["keyspaces"]["get"];
 /** The fields of a keyspace, as a call sends them. */
-export type KeyspaceFields = Required<Omit<Inputs["keyspaces"]["update"]["changes"], "isDisabled">>;
+export type KeyspaceFields = Pick<
+  Keyspace,
+  | "name"
+  | "prefix"
+  | "environment"
+  | "defaultLifetimeDays"
+  | "defaultPermissions"
+  | "defaultLimits"
+  | "defaultCredits"
+>;
 export type IssuedKey = Outputs["issuedKeys"]["get"];
 /** The settings of an issued key, as a call sends them. */
-export type IssuedKeyFields = Inputs["issuedKeys"]["update"]["changes"];
+export type IssuedKeyFields = Pick<
+  IssuedKey,
+  "name" | "externalId" | "meta" | "permissions" | "limits" | "credits" | "ipRanges"
+> &
+  Partial<Pick<IssuedKey, "expiresAt">>;
+/** An edit of an issued key, as a call sends it. */
+export type IssuedKeyChanges = Inputs["issuedKeys"]["update"]["changes"];
 export type VerificationResult = Outputs["issuedKeys"]["verify"];
 export type Delivery = Outputs["webhooks"]["deliveries"]["items"][number];
 export type OwnershipTransfer = NonNullable<Outputs["ownership"]["get"]>;
