@@ -241,7 +241,7 @@ function findUnknownLimit(
   for (const [verification, { limits }] of verifications.entries()) {
     const facts = keys[verification];
     if (!facts || limits.length === 0) continue;
-    const known = new Set([...facts.limits, ...(facts.consumer?.limits ?? [])].map(({ name }) => name));
+    const known = new Set([...facts.limits, ...(facts.consumer?.limits ?? [])].map(publicNameOf));
     const limit = limits.findIndex(({ name }) => !known.has(name));
     if (limit >= 0) return { kind: "unknown-limit", verification, limit };
   }
@@ -264,7 +264,8 @@ function verify(
   const counters = consumerCounter ? [counter, consumerCounter] : [counter];
   const { cost } = verification;
   // Most keys have neither limits nor credits: without this condition, they take 0.5 µs more.
-  const isMetered = facts.limits.length > 0 || counter.meters.balance !== null || consumerCounter !== undefined;
+  const isMetered =
+    facts.limits.length > 0 || counter.meters.balance !== null || consumerCounter !== undefined;
   const spending = isMetered
     ? // A rejected verification spends nothing, but its result has the state of the meters.
       spend(listCharges(facts, rejection ? withoutCost(verification) : verification, counters), state.now)
@@ -318,7 +319,7 @@ function listCharges(
 ): Charge[] {
   const chosen = (all: readonly NamedLimit[]) =>
     all.flatMap((limit) => {
-      const named = limits.find(({ name }) => name === limit.name);
+      const named = limits.find(({ name }) => name === publicNameOf(limit));
       return limit.appliesAlways || named ? [{ limit, cost: named?.cost ?? cost }] : [];
     });
   const charges: Charge[] = [];
@@ -343,7 +344,12 @@ function applySpending(counters: readonly Counter[], { states }: Spending): void
 }
 
 function describeLimit(limit: LimitResult): LimitResult {
-  return limit.name === apiKeyLimitName ? { ...limit, name: "key" } : limit;
+  return { ...limit, name: publicNameOf(limit) };
+}
+
+/** The name of a limit in requests and results: `key` for the only limit of an API key. */
+function publicNameOf({ name }: Pick<NamedLimit, "name">): string {
+  return name === apiKeyLimitName ? "key" : name;
 }
 
 function describeKey(facts: VerifiableKey): VerifiedKey {
