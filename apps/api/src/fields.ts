@@ -83,6 +83,14 @@ export const label = (length: number) =>
     .max(...maxLengthOf(length))
     .meta({ pattern: noControlsPattern });
 
+/** A field of an edit that may be left out, to keep its value, or null, to clear it: it then gets its empty value. */
+export function clearable<Schema extends z.ZodType>(schema: Schema, empty: z.output<Schema>) {
+  return schema
+    .nullable()
+    .transform((value): z.output<Schema> => value ?? empty)
+    .exactOptional();
+}
+
 /** The name of a passkey. */
 export const passkeyName = name("Enter a name.", maxLength.passkeyName);
 

@@ -158,7 +158,7 @@ test("rejects unknown consumers and keyspaces, and invalid limits", async () => 
   for (const [body, path] of [
     [{}, ""],
     [{ limits: [limit, limit] }, "limits"],
-    [{ limits: null }, "limits"],
+    [{ limits: {} }, "limits"],
     [{ externalId: "x" }, "externalId"],
   ] as const) {
     const reply = await change(other, "acme", body);

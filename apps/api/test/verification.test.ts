@@ -304,6 +304,15 @@ test("an API key is verified with its workspace, and has there the permissions o
     workspaceId: team.id,
     permissions: expect.arrayContaining(["workspace:read", "members:read"]),
   });
+  const { key } = await viewer.client.apiKeys.create.mutate({
+    name: "Limited",
+    settings: { limit: { quota: 10, windowSeconds: 60 } },
+  });
+  const named = { key, workspaceId: team.id, limits: [{ name: "key", cost: 4 }] };
+  expect((await verify(team.owner.secret, named)).body).toMatchObject({
+    valid: true,
+    limits: [{ name: "key", quota: 10, remaining: 6 }],
+  });
   expect((await verify(team.owner.secret, { key: viewer.secret })).body).toEqual(notFound);
   expect((await verify(other.owner.secret, { key: viewer.secret, workspaceId: team.id })).body).toEqual(
     notFound,

@@ -246,7 +246,7 @@ function findUnknownLimit(
   for (const [verification, { limits }] of verifications.entries()) {
     const facts = keys[verification];
     if (!facts || limits.length === 0) continue;
-    const known = new Set([...facts.limits, ...(facts.consumer?.limits ?? [])].map(({ name }) => name));
+    const known = new Set([...facts.limits, ...(facts.consumer?.limits ?? [])].map(publicNameOf));
     const limit = limits.findIndex(({ name }) => !known.has(name));
     if (limit >= 0) return { kind: "unknown-limit", verification, limit };
   }
@@ -328,7 +328,7 @@ function listCharges(
 ): Charge[] {
   const chosen = (all: readonly NamedLimit[]) =>
     all.flatMap((limit) => {
-      const named = limits.find(({ name }) => name === limit.name);
+      const named = limits.find(({ name }) => name === publicNameOf(limit));
       return limit.appliesAlways || named ? [{ limit, cost: named?.cost ?? cost }] : [];
     });
   const charges: Charge[] = [];
@@ -353,7 +353,12 @@ function applySpending(counters: readonly Counter[], { states }: Spending): void
 }
 
 function describeLimit(limit: LimitResult): LimitResult {
-  return limit.name === apiKeyLimitName ? { ...limit, name: "key" } : limit;
+  return { ...limit, name: publicNameOf(limit) };
+}
+
+/** The name of a limit in requests and results: `key` for the only limit of an API key. */
+function publicNameOf({ name }: Pick<NamedLimit, "name">): string {
+  return name === apiKeyLimitName ? "key" : name;
 }
 
 function describeKey(facts: VerifiableKey): VerifiedKey {
