@@ -5,6 +5,7 @@ import {
   listBusiestTags,
   readSubjectUsage,
 } from "@latchkey/db/keyspace-usage";
+import { findLatestOutcome } from "@latchkey/db/latest-outcome";
 import { listRecentUsage } from "@latchkey/db/recent-key-usage";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { listRejections, readConsumerUsage, readIssuedKeyUsage } from "../domain/keyspace-usage.ts";
@@ -109,6 +110,20 @@ export const keyspaceUsageRouter = createRouter({
       const usage = { keyspaceId, externalId, buckets: { starts, to } };
       const rows = await read((db) => inWorkspace(db, scope, (trx) => readConsumerUsage(trx, scope, usage)));
       return rows.map(presentUsage);
+    }),
+
+  /** The outcome of the latest verifications with all keys; null if there are none. */
+  latestOutcome: reading
+    .input(workspaceInput({ keyspaceId }))
+    .query(async ({ ctx, input: { keyspaceId } }) => {
+      const { scope } = ctx.access;
+      const outcome = await ctx.read((db) =>
+        inWorkspace(db, scope, async (trx) => {
+          await getKeyspace(trx, scope, keyspaceId);
+          return await findLatestOutcome(trx, scope, keyspaceId);
+        }),
+      );
+      return { outcome: outcome ?? null };
     }),
 
   /** The latest 100 rejected verifications of a key, newest first. */

@@ -169,6 +169,8 @@ const table = readTable(`
   keyspaceUsage.keyUsage, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.consumerUsage             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.consumerUsage, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.latestOutcome             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.latestOutcome, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.rejections                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.rejections, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.recent                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -940,6 +942,11 @@ const plans: Readonly<Record<string, Plan>> = {
     "consumerUsage",
     ({ issuedKeys }, of) => ({ ...dayOfUse, externalId: issuedKeys[of].externalId }),
     () => ['"outcome":"VALID","count":9'],
+  ),
+  ...createUsagePlans(
+    "latestOutcome",
+    () => ({}),
+    () => ['"outcome":"VALID"'],
   ),
   ...createUsagePlans(
     "rejections",

@@ -1,3 +1,6 @@
+import { Button } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
+import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
 import type { Consumer, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
@@ -6,6 +9,7 @@ import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { Section } from "../../ui/section.tsx";
@@ -18,6 +22,10 @@ import { useExaminedList } from "./use-examined-list.ts";
 import { useConsumers, useKeyspace } from "./use-keyspaces.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/consumers");
+const issueDialog = {
+  load: () => import("./issue-key-dialog.tsx").then((module) => module.IssueKeyDialog),
+  closed: { isOpen: false },
+};
 const nouns = ["consumer", "consumers"] as const;
 
 /** The consumers that the keys of a keyspace belong to. */
@@ -33,28 +41,52 @@ export function ConsumersPage(): ReactElement {
   return (
     <KeyspaceFrame key={keyspaceId} workspace={workspace} noun="Keyspace" query={query}>
       {(keyspace) => (
-        <>
-          <KeyspaceHeader
-            workspace={workspace}
-            keyspace={keyspace}
-            page="Consumers"
-            explanation="The customers or users of your API that you issue keys to, identified by their external IDs."
-          />
-          <Section title="Consumers" isWide>
-            <Consumers workspace={workspace} keyspace={keyspace} />
-          </Section>
-        </>
+        <Loaded workspace={workspace} keyspace={keyspace} canIssue={access.can("keys:manage")} />
       )}
     </KeyspaceFrame>
   );
 }
 
-interface ConsumersProps {
+interface LoadedProps {
   readonly workspace: SessionWorkspace;
   readonly keyspace: Keyspace;
+  readonly canIssue: boolean;
 }
 
-function Consumers({ workspace, keyspace }: ConsumersProps): ReactElement {
+function Loaded({ workspace, keyspace, canIssue }: LoadedProps): ReactElement {
+  const [isIssueOpen, issuance] = useDisclosure(false);
+  return (
+    <>
+      <KeyspaceHeader
+        workspace={workspace}
+        keyspace={keyspace}
+        page="Consumers"
+        explanation="The customers or users of your API that you issue keys to, identified by their external IDs."
+        action={
+          canIssue && (
+            <Button leftSection={<IconPlus size={16} />} onClick={issuance.open}>
+              Issue key
+            </Button>
+          )
+        }
+      />
+      <Section title="Consumers" isWide>
+        <Consumers workspace={workspace} keyspace={keyspace} onIssue={canIssue ? issuance.open : undefined} />
+      </Section>
+      <LazyDialog
+        source={issueDialog}
+        props={{ workspaceId: workspace.id, keyspace, isOpen: isIssueOpen, onClose: issuance.close }}
+      />
+    </>
+  );
+}
+
+interface ConsumersProps extends Omit<LoadedProps, "canIssue"> {
+  /** Absent if the user may not issue keys. */
+  readonly onIssue: (() => void) | undefined;
+}
+
+function Consumers({ workspace, keyspace, onIssue }: ConsumersProps): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
@@ -94,9 +126,19 @@ function Consumers({ workspace, keyspace }: ConsumersProps): ReactElement {
             Search covers the start of external IDs.
           </NoMatch>
         ) : (
-          <EmptyPanel title="No consumers yet" level={3}>
-            A consumer is created with the first key that has its external ID. Use the ID by which your own
-            system knows the customer or user, such as customer_42.
+          <EmptyPanel
+            title="No consumers yet"
+            level={3}
+            action={
+              onIssue && (
+                <Button leftSection={<IconPlus size={16} />} onClick={onIssue}>
+                  Issue a key to a consumer
+                </Button>
+              )
+            }
+          >
+            A consumer is created with the first key that has its external ID, the ID by which your own system
+            knows the customer or user.
           </EmptyPanel>
         )
       }

@@ -1,5 +1,5 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 import { type Keyspace, trpc } from "../../server/trpc.ts";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { IssuedKeyForm } from "./issued-key-form.tsx";
@@ -11,19 +11,22 @@ interface IssueKeyDialogProps {
   readonly keyspace: Keyspace;
   /** The external ID of the consumer that the key is for; empty by default. */
   readonly externalId?: string;
+  /** Whether the key has been verified, shown with its secret. */
+  readonly status?: ReactNode;
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
 /** Issues a key, then shows its secret once. */
 export function IssueKeyDialog(props: IssueKeyDialogProps): ReactElement {
-  const { isOpen, onClose } = props;
+  const { status, isOpen, onClose } = props;
   const isIssuing = useIsMutating({ mutationKey: trpc.issuedKeys.create.mutationKey() }) > 0;
   return (
     <IssuedSecretDialog
       isOpen={isOpen}
       isBusy={isIssuing}
       title="Issue a key"
+      status={status}
       onClose={onClose}
       form={(formProps) => <Form {...props} {...formProps} />}
     />

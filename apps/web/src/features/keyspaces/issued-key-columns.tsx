@@ -39,7 +39,11 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       minWidth: 136,
       rank: 2,
       cell: ({ keyspaceId, externalId }) =>
-        externalId === null ? <EmptyCell /> : <ConsumerLink {...{ slug, keyspaceId, externalId }} />,
+        externalId === null ? (
+          <EmptyCell />
+        ) : (
+          <ConsumerLink className={classes.quiet} {...{ slug, keyspaceId, externalId }} />
+        ),
     },
     {
       id: "permissions",

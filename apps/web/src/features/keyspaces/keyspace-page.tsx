@@ -9,6 +9,7 @@ import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { Section } from "../../ui/section.tsx";
+import { FirstVerification, FirstVerificationStatus, useFirstVerification } from "./first-verification.tsx";
 import { IssuedKeys } from "./issued-keys-section.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
 import { KeyspaceHeader } from "./keyspace-header.tsx";
@@ -71,6 +72,8 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
   const [isIssueOpen, issuance] = useDisclosure(false);
   const [isImportOpen, importing] = useDisclosure(false);
   const { prefix } = keyspace;
+  const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
+  const isGuided = useFirstVerification(path);
   return (
     <>
       <KeyspaceHeader
@@ -112,6 +115,9 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
           onIssue={issuance.open}
         />
       </Section>
+      {isGuided && canIssue && keyspace.keyCount > 0 && (
+        <FirstVerification workspaceId={workspace.id} keyspace={keyspace} />
+      )}
       <KeyspaceDetails keyspace={keyspace} />
       {canManage && <KeyspaceDangerSection workspace={workspace} keyspace={keyspace} />}
       <LazyDialog
@@ -129,7 +135,13 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
       />
       <LazyDialog
         source={issueDialog}
-        props={{ workspaceId: workspace.id, keyspace, isOpen: isIssueOpen, onClose: issuance.close }}
+        props={{
+          workspaceId: workspace.id,
+          keyspace,
+          status: isGuided && <FirstVerificationStatus path={path} />,
+          isOpen: isIssueOpen,
+          onClose: issuance.close,
+        }}
       />
     </>
   );

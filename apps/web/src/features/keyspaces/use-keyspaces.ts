@@ -48,6 +48,15 @@ export function useKeyspace(path: KeyspacePath) {
   return useQuery(trpc.keyspaces.get.queryOptions(path));
 }
 
+/** The outcome of the latest verifications of a keyspace, which is read again until there is one. */
+export function useLatestOutcome(path: KeyspacePath) {
+  return useQuery({
+    ...trpc.keyspaceUsage.latestOutcome.queryOptions(path),
+    refetchInterval: ({ state }) =>
+      state.status !== "error" && (state.data?.outcome ?? null) === null && refreshEveryMs,
+  });
+}
+
 /** The keys of a keyspace, in pages. @param prefix the prefix of its keys. */
 export function useIssuedKeys(
   path: KeyspacePath,
