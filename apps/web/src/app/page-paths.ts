@@ -18,6 +18,7 @@ export const pagePaths = [
   "/w/$slug/keyspaces",
   "/w/$slug/keyspaces/$keyspaceId",
   "/w/$slug/keyspaces/$keyspaceId/consumers",
+  "/w/$slug/keyspaces/$keyspaceId/consumers/$externalId",
   "/w/$slug/keyspaces/$keyspaceId/usage",
   "/w/$slug/keyspaces/$keyspaceId/keys/$keyId",
   "/w/$slug/members",

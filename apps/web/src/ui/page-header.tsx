@@ -36,7 +36,7 @@ export function PageHeader(props: PageHeaderProps): ReactElement {
         <div className={classes.text}>
           <div className={classes.head}>
             <h1 className={classes.title} {...(titleRef && { ref: titleRef, tabIndex: -1 })}>
-              {title}
+              <bdi>{title}</bdi>
             </h1>
             {tags}
           </div>

@@ -5,6 +5,7 @@ import {
 } from "../../features/api-keys/service-accounts/service-accounts-search.ts";
 import { parseAuditLogSearch } from "../../features/audit-log/audit-log-search.ts";
 import {
+  parseConsumerSearch,
   parseConsumersSearch,
   parseIssuedKeysSearch,
   parseKeyspacesSearch,
@@ -75,6 +76,13 @@ const consumersRoute = createRoute({
   path: "/keyspaces/$keyspaceId/consumers",
   validateSearch: parseConsumersSearch,
   component: lazyRouteComponent(() => import("../../features/keyspaces/consumers-page.tsx"), "ConsumersPage"),
+});
+
+const consumerRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/consumers/$externalId",
+  validateSearch: parseConsumerSearch,
+  component: lazyRouteComponent(() => import("../../features/keyspaces/consumer-page.tsx"), "ConsumerPage"),
 });
 
 const keyspaceUsageRoute = createRoute({
@@ -172,6 +180,7 @@ export const workspaceRoutes = workspaceRoute.addChildren([
   keyspacesRoute,
   keyspaceRoute,
   consumersRoute,
+  consumerRoute,
   keyspaceUsageRoute,
   issuedKeyRoute,
   membersRoute,

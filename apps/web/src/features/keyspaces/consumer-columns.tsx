@@ -3,11 +3,12 @@ import { formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import { ConsumerLink } from "./consumer-link.tsx";
 import classes from "./keyspaces.module.css";
 import { describeNamedLimit } from "./limit-values.ts";
 
 /** The columns of the consumers of a keyspace. */
-export function consumerColumns(): readonly [DataColumn<Consumer>, ...DataColumn<Consumer>[]] {
+export function consumerColumns(slug: string): readonly [DataColumn<Consumer>, ...DataColumn<Consumer>[]] {
   return [
     {
       id: "externalId",
@@ -16,10 +17,8 @@ export function consumerColumns(): readonly [DataColumn<Consumer>, ...DataColumn
       minWidth: 200,
       grow: 2,
       rank: 0,
-      cell: ({ externalId }) => (
-        <bdi className={classes.name} title={externalId}>
-          {externalId}
-        </bdi>
+      cell: ({ keyspaceId, externalId }) => (
+        <ConsumerLink className={classes.name} {...{ slug, keyspaceId, externalId }} />
       ),
     },
     {
@@ -32,11 +31,20 @@ export function consumerColumns(): readonly [DataColumn<Consumer>, ...DataColumn
       cell: ({ keyCount }) => formatCount(keyCount),
     },
     {
+      id: "activeKeys",
+      label: "Active keys",
+      minWidth: 112,
+      grow: 0,
+      isNumeric: true,
+      rank: 2,
+      cell: ({ activeKeyCount }) => formatCount(activeKeyCount),
+    },
+    {
       id: "limits",
       label: "Shared rate limits",
       minWidth: 184,
       isWide: true,
-      rank: 4,
+      rank: 5,
       cell: ({ limits }) => {
         const text = limits.map(describeNamedLimit).join(", ");
         return text === "" ? <EmptyCell /> : <span title={text}>{text}</span>;
@@ -48,7 +56,7 @@ export function consumerColumns(): readonly [DataColumn<Consumer>, ...DataColumn
       minWidth: 92,
       grow: 0,
       isNumeric: true,
-      rank: 2,
+      rank: 3,
       cell: ({ usageCount }) => formatCount(usageCount),
     },
     {
@@ -57,7 +65,7 @@ export function consumerColumns(): readonly [DataColumn<Consumer>, ...DataColumn
       isTime: true,
       minWidth: 112,
       grow: 0,
-      rank: 3,
+      rank: 4,
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? "Never" : <RelativeTime at={lastUsedAt} />),
     },
     {
@@ -67,7 +75,7 @@ export function consumerColumns(): readonly [DataColumn<Consumer>, ...DataColumn
       order: "createdAt",
       minWidth: 112,
       grow: 0,
-      rank: 5,
+      rank: 6,
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
   ];

@@ -14,6 +14,7 @@ import { consumerColumns } from "./consumer-columns.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
 import { KeyspaceHeader } from "./keyspace-header.tsx";
 import { type ConsumersSearch, defaultConsumerSort } from "./keyspaces-search.ts";
+import { useExaminedList } from "./use-examined-list.ts";
 import { useConsumers, useKeyspace } from "./use-keyspaces.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/consumers");
@@ -56,9 +57,10 @@ interface ConsumersProps {
 function Consumers({ workspace, keyspace }: ConsumersProps): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const list = useGrowingList(useConsumers({ workspaceId: workspace.id, keyspaceId: keyspace.id }, search));
+  const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
+  const list = useExaminedList(useGrowingList(useConsumers(path, search)));
   const table = useTableNavigation<ConsumersSearch>({ navigate, isSection: true });
-  const columns = useMemo(() => consumerColumns(), []);
+  const columns = useMemo(() => consumerColumns(workspace.slug), [workspace.slug]);
   const isFiltered = search.q !== undefined;
   return (
     <GrowingTable
@@ -74,6 +76,12 @@ function Consumers({ workspace, keyspace }: ConsumersProps): ReactElement {
       search={search}
       navigation={table}
       defaultSort={defaultConsumerSort}
+      onOpen={({ externalId }) =>
+        void navigate({
+          to: "/w/$slug/keyspaces/$keyspaceId/consumers/$externalId",
+          params: { slug: workspace.slug, keyspaceId: keyspace.id, externalId },
+        })
+      }
       empty={
         isFiltered ? (
           <NoMatch

@@ -9,6 +9,8 @@ import { IssuedSecretDialog } from "./issued-secret-dialog.tsx";
 interface IssueKeyDialogProps {
   readonly workspaceId: string;
   readonly keyspace: Keyspace;
+  /** The external ID of the consumer that the key is for; empty by default. */
+  readonly externalId?: string;
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
@@ -32,6 +34,7 @@ export function IssueKeyDialog(props: IssueKeyDialogProps): ReactElement {
 function Form({
   workspaceId,
   keyspace,
+  externalId = "",
   onCreated,
   onCancel,
 }: IssueKeyDialogProps & SecretFormProps): ReactElement {
@@ -44,12 +47,13 @@ function Form({
         onCreated({ name, secret: key });
         void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
         void queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
+        void queryClient.invalidateQueries({ queryKey: trpc.consumers.pathKey() });
       },
     }),
   );
   return (
     <IssuedKeyForm
-      initialValues={valuesOfNewKey(keyspace)}
+      initialValues={{ ...valuesOfNewKey(keyspace), externalId }}
       defaultLifetimeDays={keyspace.defaultLifetimeDays}
       action="Issue key"
       error={create.error}

@@ -5,10 +5,12 @@ import { formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
+import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
-import { describeIssuedStatus, describeSecret, titleOfKey } from "./keyspace-status.ts";
+import { ConsumerLink } from "./consumer-link.tsx";
+import { describeIssuedStatus, describeSecret } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
 
 /** The columns of the keys of a keyspace. */
@@ -36,8 +38,8 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       label: "Consumer",
       minWidth: 136,
       rank: 2,
-      cell: ({ externalId }) =>
-        externalId === null ? <EmptyCell /> : <span title={externalId}>{externalId}</span>,
+      cell: ({ keyspaceId, externalId }) =>
+        externalId === null ? <EmptyCell /> : <ConsumerLink {...{ slug, keyspaceId, externalId }} />,
     },
     {
       id: "permissions",

@@ -6,15 +6,16 @@ import type { ReactElement } from "react";
 import type { IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
+import { ConsumerLink } from "./consumer-link.tsx";
 import { DisabledBanner } from "./disabled-banner.tsx";
 import { IssuedKeyStatus } from "./issued-key-columns.tsx";
 import { IssuedKeyDangerSection } from "./issued-key-danger-section.tsx";
 import { DetailsSection, SecretsSection, SettingsSection } from "./issued-key-sections.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
-import { titleOfKey } from "./keyspace-status.ts";
 import { TryButton } from "./try-button.tsx";
 import { useIssuedKey, useKeyspace } from "./use-keyspaces.ts";
 
@@ -94,7 +95,9 @@ function Loaded({ workspace, keyspace, issuedKey, canManage, canVerify }: Loaded
             "A key of your API that belongs to no consumer."
           ) : (
             <>
-              A key that you issued to <bdi>{issuedKey.externalId}</bdi>.
+              A key that you issued to{" "}
+              <ConsumerLink slug={workspace.slug} keyspaceId={keyspaceId} externalId={issuedKey.externalId} />
+              .
             </>
           )
         }

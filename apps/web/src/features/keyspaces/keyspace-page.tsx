@@ -103,7 +103,14 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
         }
       />
       <Section title="Keys" isWide>
-        <IssuedKeys workspace={workspace} keyspace={keyspace} canManage={canIssue} onIssue={issuance.open} />
+        <IssuedKeys
+          workspace={workspace}
+          keyspace={keyspace}
+          search={route.useSearch()}
+          onSearch={route.useNavigate()}
+          canManage={canIssue}
+          onIssue={issuance.open}
+        />
       </Section>
       <KeyspaceDetails keyspace={keyspace} />
       {canManage && <KeyspaceDangerSection workspace={workspace} keyspace={keyspace} />}

@@ -1,4 +1,5 @@
 import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { parseUsageRange, type UsageRangeSearch } from "../../ui/usage-ranges.ts";
 
 const keyspaceOrders = ["createdAt", "name"] as const;
 const keyOrders = ["createdAt", "name", "expiresAt"] as const;
@@ -70,6 +71,15 @@ export function parseConsumersSearch(search: Record<string, unknown>): Consumers
     defaultSize: listPageSize,
   });
   return table;
+}
+
+/** The search part of the URL of a consumer: of its keys, and the period of its chart. */
+export type ConsumerSearch = Omit<IssuedKeysSearch, "consumer"> & UsageRangeSearch;
+
+/** Reads the search part of a URL, and drops what isn't valid. */
+export function parseConsumerSearch(search: Record<string, unknown>): ConsumerSearch {
+  const { consumer: _consumer, ...keys } = parseIssuedKeysSearch(search);
+  return { ...keys, ...parseUsageRange(search) };
 }
 
 /** Reads the search part of a URL, and drops what isn't valid. */
