@@ -35,7 +35,7 @@ interface AttentionQuery {
  * How many keys a list examines at most, of all keyspaces together. Many keys can be in the way of those that need attention:
  * disabled ones of those that expire, used ones of those that are unused.
  */
-export const maxExaminedKeys = { expiring: 10_000, unused: 5_000 } as const;
+export const maxExaminedKeys = { expiring: 5_000, unused: 1_000 } as const;
 
 /** The enabled keys that expire within 30 days, the next one first. */
 export async function listExpiringIssuedKeys(

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { openDatabase } from "./connection.ts";
 import { createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
-import { listBusiestIssuedKeys } from "./keyspace-usage.ts";
+import { type Candidates, listBusiestIssuedKeys } from "./keyspace-usage.ts";
 import {
   readCountsOfSubjects,
   readCountsOfTags,
@@ -124,6 +124,16 @@ test("chooses the busiest keys among all keyspaces", async () => {
   ]);
   expect(await list([production])).toMatchObject([{ id: acme }]);
   expect(await list([])).toEqual([]);
+});
+
+test("adds up only as many candidates as the caller wants, those with the most verifications", async () => {
+  const [from, to] = [days[0], buckets.to];
+  const query = { keyspaceIds: [production, staging], from, to, limit: 5 };
+  const list = (candidates: Candidates) =>
+    read((trx) => listBusiestIssuedKeys(trx, scope, { ...query, candidates }));
+  // On the whole days, it has more than the other one.
+  expect(await list({ rows: 100, subjects: 1 })).toMatchObject([{ id: acme }]);
+  expect(await list({ rows: 100, subjects: 2 })).toMatchObject([{ id: globex }, { id: acme }]);
 });
 
 test("reads only the hours of the subjects, by an index", async () => {

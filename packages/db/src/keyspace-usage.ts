@@ -33,6 +33,24 @@ export async function readSubjectUsage(
   return rows;
 }
 
+/** How many subjects are read to find the busiest ones. */
+export interface Candidates {
+  /** The most rows of a day, of all days and keyspaces together. */
+  readonly rows: number;
+  /** The most subjects whose verifications are added up exactly. */
+  readonly subjects: number;
+}
+
+/** For a short list on a page, which is read again and again. */
+export const fewCandidates = { rows: 10_000, subjects: 100 } as const satisfies Candidates;
+const manyCandidates = { rows: 100_000, subjects: 1_000 } as const satisfies Candidates;
+
+/** Which of the busiest keys or consumers of a period are listed. */
+export interface BusiestQuery extends KeyspacesPeriod {
+  readonly limit: number;
+  readonly candidates?: Candidates;
+}
+
 /** The hours that start at or after `from`, and before `to`. */
 interface Period {
   readonly from: Date;
@@ -69,7 +87,7 @@ export interface BusyIssuedKey extends VerificationCount {
 export async function listBusiestIssuedKeys(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { limit, ...period }: KeyspacesPeriod & { readonly limit: number },
+  { limit, ...period }: BusiestQuery,
 ): Promise<BusyIssuedKey[]> {
   const { rows } = await sql<BusyIssuedKey>`
     select busiest.subject_id as id, busiest.keyspace_id as "keyspaceId", issued_keys.name,
@@ -94,7 +112,7 @@ export interface BusyConsumer extends VerificationCount {
 export async function listBusiestConsumers(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { limit, ...period }: KeyspacesPeriod & { readonly limit: number },
+  { limit, ...period }: BusiestQuery,
 ): Promise<BusyConsumer[]> {
   const { rows } = await sql<BusyConsumer>`
     select consumers.id, busiest.keyspace_id as "keyspaceId", consumers.external_id as "externalId", busiest.count, busiest.use_count as "useCount"
@@ -106,29 +124,26 @@ export async function listBusiestConsumers(
 }
 
 const dayMs = 86_400_000;
-/** The most subjects that are read per keyspace and day, and in all days and keyspaces together. */
+/** The most subjects that are read per keyspace and day. */
 const candidatesPerDay = 1_000;
-const candidateRows = 100_000;
-/** The most subjects whose verifications are added up exactly. */
-const maxCandidates = 1_000;
 
 /**
  * SQL for the busiest subjects of a period: rows of `subject_id`, `keyspace_id`, `count` and `use_count`.
  *
  * It reads a bounded number of rows, however many subjects there are: the busiest 1,000 of each keyspace and day that overlaps
- * the period are candidates, fewer for more than 100 days and keyspaces together, and those that had the most verifications
- * on these days remain. Their verifications in the period are then added up exactly, by day and, for the parts of days at
- * both ends, by hour.
+ * the period are candidates, fewer for many days and keyspaces, and those that had the most verifications on these days
+ * remain. Their verifications in the period are then added up exactly, by day and, for the parts of days at both ends, by
+ * hour.
  */
 function selectBusiest(
   { workspaceId }: WorkspaceScope,
-  { keyspaceIds, from, to }: KeyspacesPeriod,
+  { keyspaceIds, from, to, candidates = manyCandidates }: Omit<BusiestQuery, "limit">,
   { isConsumer }: { readonly isConsumer: boolean },
 ): RawBuilder<unknown> {
   const [first, last] = [startOfDay(from), startOfDay(new Date(to.getTime() - 1))];
   const dayCount = (last.getTime() - first.getTime()) / dayMs + 1;
   const lists = dayCount * Math.max(1, keyspaceIds.length);
-  const perDay = Math.max(1, Math.min(candidatesPerDay, Math.floor(candidateRows / lists)));
+  const perDay = Math.max(1, Math.min(candidatesPerDay, Math.floor(candidates.rows / lists)));
   const [firstWhole, endOfWhole] = [startOfDay(new Date(from.getTime() + dayMs - 1)), startOfDay(to)];
   const hasWholeDays = firstWhole < endOfWhole;
   // Aggregates of one subject each are read by the primary index, whatever the planner expects.
@@ -157,7 +172,7 @@ function selectBusiest(
       ) busiest
       group by 1, 2
       order by sum(busiest.count) desc, 1
-      limit ${maxCandidates}
+      limit ${candidates.subjects}
     )
     select candidates.subject_id, candidates.keyspace_id, sum(part.count)::bigint as count,
       coalesce(sum(part.use_count), 0)::bigint as use_count

@@ -7,6 +7,7 @@ import {
 import {
   type BusyConsumer,
   type BusyIssuedKey,
+  fewCandidates,
   listBusiestConsumers,
   listBusiestIssuedKeys,
   type SubjectUsage,
@@ -61,8 +62,9 @@ export async function readIssuedKeyOverview(
       return keyspace ? [{ ...item, keyspace }] : [];
     });
   const query = { keyspaceIds: keyspaces.map(({ id }) => id), limit };
-  const keys = await listBusiestIssuedKeys(trx, scope, { ...query, ...period });
-  const consumers = await listBusiestConsumers(trx, scope, { ...query, ...period });
+  const busiest = { ...query, ...period, candidates: fewCandidates };
+  const keys = await listBusiestIssuedKeys(trx, scope, busiest);
+  const consumers = await listBusiestConsumers(trx, scope, busiest);
   const expiring = await listExpiringIssuedKeys(trx, scope, query);
   const unused = await listUnusedIssuedKeys(trx, scope, query);
   return {

@@ -1,5 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
 import {
+  fewCandidates,
   listBusiestConsumers,
   listBusiestIssuedKeys,
   listBusiestTags,
@@ -47,7 +48,7 @@ export const keyspaceUsageRouter = createRouter({
     return await read((db) =>
       inWorkspace(db, scope, async (trx) => {
         await getKeyspace(trx, scope, keyspaceId);
-        const busiest = { ...period, keyspaceIds: [keyspaceId], limit: shown };
+        const busiest = { ...period, keyspaceIds: [keyspaceId], limit: shown, candidates: fewCandidates };
         const keys = await listBusiestIssuedKeys(trx, scope, busiest);
         const consumers = await listBusiestConsumers(trx, scope, busiest);
         const tags = await listBusiestTags(trx, scope, { ...period, keyspaceId, limit: shownTags });

@@ -6,6 +6,7 @@ import lists from "../../ui/item-list.module.css";
 import { ItemList } from "../../ui/item-list.tsx";
 import { Section } from "../../ui/section.tsx";
 import { VerificationFigure } from "../../ui/verification-figure.tsx";
+import { ConsumerLink } from "./consumer-link.tsx";
 
 interface BusiestListsProps {
   /** Undefined while they load. */
@@ -51,16 +52,7 @@ export function BusiestLists({ busiest, slug, keyspaceId, label }: BusiestListsP
             empty={`No key of a consumer was verified in the last ${label}.`}
             describe={({ externalId, ...counts }) => ({
               id: externalId,
-              name: (
-                <Link
-                  className={lists.link}
-                  to="/w/$slug/keyspaces/$keyspaceId"
-                  params={params}
-                  search={{ consumer: externalId }}
-                >
-                  {externalId}
-                </Link>
-              ),
+              name: <ConsumerLink {...params} externalId={externalId} className={lists.link} />,
               detail: "",
               figure: <VerificationFigure {...counts} />,
             })}

@@ -5,11 +5,12 @@ import { formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
+import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadges } from "../../ui/status-badge.tsx";
 import { useNow } from "../../ui/use-now.ts";
 import { ConsumerLink } from "./consumer-link.tsx";
-import { describeIssuedStatus, describeSecret, titleOfKey } from "./keyspace-status.ts";
+import { describeIssuedStatus, describeSecret } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
 import { RecentUses, RecentVerifications } from "./recent-usage.tsx";
 

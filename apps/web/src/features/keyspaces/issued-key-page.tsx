@@ -6,6 +6,7 @@ import type { ReactElement } from "react";
 import type { IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
@@ -18,7 +19,6 @@ import { IssuedKeyRejectionsSection } from "./issued-key-rejections-section.tsx"
 import { DetailsSection, SecretsSection, SettingsSection } from "./issued-key-sections.tsx";
 import { IssuedKeyUsageSection } from "./issued-key-usage-section.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
-import { titleOfKey } from "./keyspace-status.ts";
 import { TryButton } from "./try-button.tsx";
 import { useIssuedKey, useKeyspace } from "./use-keyspaces.ts";
 

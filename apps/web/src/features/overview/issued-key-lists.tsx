@@ -54,9 +54,8 @@ export function IssuedKeyLists({ issuedKeys, range, slug }: IssuedKeyListsProps)
               name: (
                 <Link
                   className={lists.link}
-                  to="/w/$slug/keyspaces/$keyspaceId"
-                  params={{ slug, keyspaceId: keyspace.id }}
-                  search={{ consumer: externalId }}
+                  to="/w/$slug/keyspaces/$keyspaceId/consumers/$externalId"
+                  params={{ slug, keyspaceId: keyspace.id, externalId }}
                 >
                   {externalId}
                 </Link>
