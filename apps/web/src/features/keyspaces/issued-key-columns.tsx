@@ -11,6 +11,7 @@ import { useNow } from "../../ui/use-now.ts";
 import { ConsumerLink } from "./consumer-link.tsx";
 import { describeIssuedStatus, describeSecret, titleOfKey } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
+import { RecentUses, RecentVerifications } from "./recent-usage.tsx";
 
 /** The columns of the keys of a keyspace. */
 export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>, ...DataColumn<IssuedKey>[]] {
@@ -45,7 +46,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       label: "Permissions",
       minWidth: 160,
       isWide: true,
-      rank: 6,
+      rank: 7,
       cell: ({ permissions }) => {
         const text = permissions.join(", ");
         return text === "" ? (
@@ -63,7 +64,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       minWidth: 100,
       grow: 0,
       isNumeric: true,
-      rank: 7,
+      rank: 8,
       isHiddenByDefault: true,
       cell: ({ credits }) => (credits ? formatCount(credits.remaining) : "Unlimited"),
     },
@@ -77,12 +78,30 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? "Never" : <RelativeTime at={lastUsedAt} />),
     },
     {
-      id: "usageCount",
-      label: "Uses",
-      minWidth: 92,
+      id: "recentUses",
+      label: "Uses (30 days)",
+      minWidth: 124,
       grow: 0,
       isNumeric: true,
       rank: 4,
+      cell: ({ id }) => <RecentUses id={id} />,
+    },
+    {
+      id: "verifications",
+      label: "Verifications",
+      minWidth: 121,
+      grow: 0,
+      rank: 5,
+      cell: ({ id }) => <RecentVerifications id={id} />,
+    },
+    {
+      id: "usageCount",
+      label: "Total uses",
+      minWidth: 100,
+      grow: 0,
+      isNumeric: true,
+      rank: 9,
+      isHiddenByDefault: true,
       cell: ({ usageCount }) => formatCount(usageCount),
     },
     {
@@ -92,7 +111,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       order: "expiresAt",
       minWidth: 128,
       grow: 0,
-      rank: 8,
+      rank: 10,
       isHiddenByDefault: true,
       cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,
     },
@@ -103,7 +122,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       order: "createdAt",
       minWidth: 112,
       grow: 0,
-      rank: 5,
+      rank: 6,
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
   ];
