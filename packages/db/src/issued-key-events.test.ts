@@ -80,6 +80,9 @@ test("reads a bounded number of the changes to a key, by an index", async () => 
   await add({ ...change, count: 2, minutesAgo: 999 });
   await add({ id, action: "issued-key.rotated", count: 999, minutesAgo: 0 });
   await add({ id, action: "issued-key.rotated", count: 9_000, minutesAgo: 2_000 });
+  // Newer events about another key.
+  const other = { id: createId("issuedKey"), action: "issued-key.rotated" };
+  await add({ ...other, count: 3_000, minutesAgo: -3_000 });
   await sql`analyze audit_events`.execute(database.owner);
   // A new connection, because the statistics of one include its earlier reads.
   const db = openDatabase(database.connection, { applicationName: "measured" });

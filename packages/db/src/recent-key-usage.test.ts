@@ -61,6 +61,24 @@ test("leaves out keys of other keyspaces and workspaces", async () => {
   expect(await list([one], mintWorkspaceScope(createId("workspace")))).toEqual([]);
 });
 
+test("reads the keys of a page with one statement", async () => {
+  const ids = Array.from({ length: 100 }, () => createId("issuedKey"));
+  await add({ ids, daysAgo: [0, 1], count: 1, useCount: 1 });
+  let statements = 0;
+  const counted = database.db.withPlugin({
+    transformQuery: ({ node }) => {
+      statements += 1;
+      return node;
+    },
+    transformResult: async ({ result }) => result,
+  });
+  const listed = await inWorkspace(counted, scope, async (trx) => {
+    statements = 0;
+    return await listRecentUsage(trx, scope, { keyspaceId, ids });
+  });
+  expect([listed.length, statements]).toEqual([100, 1]);
+});
+
 test("reads only the days of the keys, by an index", async () => {
   const shown = Array.from({ length: 100 }, () => createId("issuedKey"));
   await add({ ids: shown, daysAgo: Array.from({ length: 60 }, (_, ago) => ago), count: 1, useCount: 1 });

@@ -1,4 +1,4 @@
-import { describeOverlap } from "../../server/describe-event.ts";
+import { describeOverlap } from "../../server/describe-overlap.ts";
 import type { IssuedKeyChange } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
 import { describeExactly } from "../../ui/elapsed.ts";

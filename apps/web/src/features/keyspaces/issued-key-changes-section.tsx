@@ -1,18 +1,18 @@
+import { Button } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
-import { describeActor } from "../../server/describe-event.ts";
+import { describeActor } from "../../server/describe-actor.ts";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import type { IssuedKeyChange } from "../../server/trpc.ts";
-import { countOf, formatCount } from "../../ui/count.ts";
+import { formatCount } from "../../ui/count.ts";
 import { EventSentence } from "../../ui/event-sentence.tsx";
 import { OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { SegmentedControl } from "../../ui/segmented-control.tsx";
-import { ShowMore } from "../../ui/show-more.tsx";
 import { describeKeyChange } from "./describe-key-change.ts";
-import classes from "./issued-key-changes.module.css";
+import classes from "./keyspaces.module.css";
 import { type IssuedKeyPath, useIssuedKeyChanges } from "./use-issued-key-history.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/keys/$keyId");
@@ -42,9 +42,14 @@ export function IssuedKeyChangesSection({ path, slug, canReadLog }: ChangesSecti
       title="Changes to this key"
       isBusy={query.isPlaceholderData}
       action={
-        <div className={classes.controls}>
+        <div className={classes.changeControls}>
           {canReadLog && (
-            <Link className={classes.log} to="/w/$slug/audit" params={{ slug }} search={{ target: path.id }}>
+            <Link
+              className={classes.auditLog}
+              to="/w/$slug/audit"
+              params={{ slug }}
+              search={{ target: path.id }}
+            >
               Show in the audit log
             </Link>
           )}
@@ -92,20 +97,21 @@ function Changes({
   readonly changes: readonly IssuedKeyChange[];
   readonly areCredits: boolean;
 }): ReactElement {
-  const [shownCount, setShownCount] = useState(shownAtFirst);
-  const shown = changes.slice(0, shownCount);
+  const [isAllShown, setIsAllShown] = useState(false);
+  const shown = isAllShown ? changes : changes.slice(0, shownAtFirst);
+  const hidden = changes.length - shown.length;
   return (
     <>
-      <ul className={classes.list}>
+      <ul className={classes.changes}>
         {shown.map((change) => (
-          <li key={change.id} className={classes.item}>
-            <span className={classes.sentence}>
+          <li key={change.id} className={classes.change}>
+            <span className={classes.changeText}>
               <span className={classes.actor}>
                 <OwnerName {...describeActor(change)} />
               </span>{" "}
               <EventSentence pieces={describeKeyChange(change)} />
             </span>
-            <span className={classes.time}>
+            <span className={classes.changeTime}>
               <RelativeTime at={change.occurredAt} />
             </span>
           </li>
@@ -116,15 +122,10 @@ function Changes({
           Uses and refills also change the balance. They aren’t listed here.
         </p>
       )}
-      {changes.length > shownAtFirst && (
-        <ShowMore
-          hasMore={changes.length > shownCount}
-          isLoading={false}
-          failure={undefined}
-          onShowMore={() => setShownCount(changes.length)}
-        >
-          {formatCount(shown.length)} of the latest {countOf(changes.length, "change", "changes")}
-        </ShowMore>
+      {hidden > 0 && (
+        <Button className={classes.moreChanges} variant="default" onClick={() => setIsAllShown(true)}>
+          Show {formatCount(hidden)} earlier {hidden === 1 ? "change" : "changes"}
+        </Button>
       )}
     </>
   );
