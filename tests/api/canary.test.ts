@@ -1,5 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { openDatabase } from "@latchkey/db/connection";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
@@ -16,14 +17,17 @@ import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 
-// Uses an API key and an issued key in every way that could leave a trace of them, and then searches for them.
+// Uses an API key and the secrets of an issued key in every way that could leave a trace of them, and then searches for them.
 
 let instance: TestInstance;
 let node: ProductNode;
 let account: Account;
 let created: CreatedKey;
-/** The secret parts of both keys: everything after the first characters, which lists show. */
+/** The secret parts of all secrets: everything after the first characters, which lists show. */
 let hidden: readonly string[];
+/** Responses that must not contain a secret, and the results of commands. */
+const shown: string[] = [];
+let backup: string;
 
 beforeAll(async () => {
   instance = await createPreparedInstance({ LOG_LEVEL: "debug" });
@@ -31,8 +35,16 @@ beforeAll(async () => {
   account = await signUp(node.baseUrl);
   created = await createKey(node.baseUrl, account, "canary");
   const issued = await issueKey();
-  hidden = [created.key.slice(12), issued.slice(14)];
-  await useIssuedKeyEverywhere(issued);
+  await useIssuedKeyEverywhere(issued.key);
+  const { key: rotated } = await send(`${keysPath}/${issued.id}/rotate`, { overlapSeconds: 3_600 });
+  if (typeof rotated !== "string") throw new Error("The key was not rotated.");
+  await useIssuedKeyEverywhere(rotated);
+  // The former secret is valid for an hour.
+  await useIssuedKeyEverywhere(issued.key);
+  hidden = [created.key.slice(12), issued.key.slice(14), rotated.slice(14)];
+  await readLists(issued.id);
+  backup = join(instance.directory, "latchkey.backup");
+  shown.push((await instance.command(["backup", backup])).stdout);
   await useKeyEverywhere();
 });
 
@@ -53,20 +65,41 @@ async function send(
   return (await response.json()) as Record<string, unknown>; // The open API's format.
 }
 
+let workspaceId: string;
+let keyspacePath: string;
 let keysPath: string;
 
-async function issueKey(): Promise<string> {
+async function issueKey(): Promise<CreatedKey> {
   const workspace = await send("/workspaces", { name: "Canaries" });
-  const keyspaces = `/workspaces/${workspace.id}/keyspaces`;
+  workspaceId = String(workspace.id);
+  const keyspaces = `/workspaces/${workspaceId}/keyspaces`;
   const keyspace = await send(keyspaces, { name: "Production", prefix: "acme" });
-  keysPath = `${keyspaces}/${keyspace.id}/keys`;
-  const { key } = await send(keysPath, { name: "canary" });
-  if (typeof key !== "string") throw new Error("No key was issued.");
-  return key;
+  keyspacePath = `${keyspaces}/${keyspace.id}`;
+  keysPath = `${keyspacePath}/keys`;
+  const { id, key } = await send(keysPath, { name: "canary", externalId: "canary" });
+  if (typeof id !== "string" || typeof key !== "string") throw new Error("No key was issued.");
+  return { id, key };
 }
 
 async function useIssuedKeyEverywhere(key: string): Promise<void> {
-  expect(await send("/keys/verify", { key })).toMatchObject({ code: "VALID" });
+  const verified = await send("/keys/verify", { key });
+  expect(verified).toMatchObject({ code: "VALID" });
+  const batch = {
+    verifications: [{ key }, { key, cost: 0 }, { key, permissions: "admin" }, { key: `${key}~` }],
+  };
+  const verifiedBatch = await send("/keys/verify-batch", batch);
+  expect(verifiedBatch).toMatchObject({ data: [{ code: "VALID" }, { code: "VALID" }, {}, {}] });
+  shown.push(JSON.stringify(verified), JSON.stringify(verifiedBatch));
+  // Rejected requests, also with the key in the wrong place.
+  for (const verifications of [
+    [{ key, limits: [{ name: "unknown" }] }],
+    [{ key, permissions: `${key} AND` }],
+    [{ key, tags: [key] }],
+    [{ key, keyspaceId: key }],
+    [{ [key]: key }],
+  ])
+    expect(await send("/keys/verify-batch", { verifications })).toHaveProperty("error");
+  await send("/keys/verify-batch", { verifications: [{ key }] }, { "Idempotency-Key": key });
   for (const body of [
     { name: key },
     { externalId: key },
@@ -78,6 +111,44 @@ async function useIssuedKeyEverywhere(key: string): Promise<void> {
   await send(`/${key}?key=${key}`, { key }, { "User-Agent": key, Authorization: `Bearer ${key}` });
   await callOpen(node.baseUrl, created.key, `${keysPath}/${key}?search=${key}`);
   await callOpen(node.baseUrl, created.key, `${keysPath}?search=${key}`);
+  for (const body of [
+    { action: "disable", keyIds: [key] },
+    { action: "disable", externalId: key },
+    { action: key, externalId: "none" },
+  ])
+    await send(`${keysPath}/bulk`, body);
+  await send(`${keysPath}/${key}/rotate`, { overlapSeconds: 0 });
+  await send(`${keysPath}/${key}/credits`, { set: 1 });
+  for (const options of [[], ["--permissions", "admin"], ["--permissions", "AND"], ["--keyspace", key]]) {
+    const command = ["verify", "--key-stdin", "--workspace", workspaceId, ...options];
+    for (const form of [[], ["--json"]]) {
+      const { stdout, stderr } = await instance.command([...form, ...command], `${key}\n`);
+      // The error of a wrong option quotes it.
+      shown.push(stdout, options.includes(key) ? "" : stderr);
+    }
+  }
+}
+
+/** Reads every list that shows keys or what was done with them. */
+async function readLists(issuedKeyId: string): Promise<void> {
+  const { baseUrl } = node;
+  const from = new Date(Date.now() - 86_400_000).toISOString();
+  const to = new Date(Date.now() + 86_400_000).toISOString();
+  const usage = `usage?from=${from}&to=${to}&bucket=day`;
+  for (const path of [
+    keysPath,
+    `${keysPath}/${issuedKeyId}`,
+    `${keysPath}/${issuedKeyId}/rejections`,
+    `${keyspacePath}/consumers`,
+    `${keyspacePath}/${usage}&groupBy=key`,
+    `${keyspacePath}/${usage}&groupBy=tag`,
+    `/workspaces/${workspaceId}/audit-events?limit=100`,
+    "/me/notices",
+  ]) {
+    const { status, body } = await callOpen(baseUrl, created.key, `/open${path}`);
+    expect([path, status]).toEqual([path, 200]);
+    shown.push(body);
+  }
 }
 
 async function useKeyEverywhere(): Promise<void> {
@@ -155,6 +226,19 @@ function toText(value: unknown): string {
   if (Buffer.isBuffer(value)) return value.toString("latin1");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+
+test("no response, list or output of a command contains them", () => {
+  const text = shown.join("\n");
+  expect(text).toContain("issued-key.rotated");
+  expect(text).toContain("VALID");
+  for (const secret of hidden) expect(text).not.toContain(secret);
+});
+
+test("a backup doesn't contain them", async () => {
+  const text = gunzipSync(await readFile(backup)).toString("latin1");
+  expect(text).toContain(created.key.slice(0, 9));
+  for (const secret of hidden) expect(text).not.toContain(secret);
+});
 
 test("the node's output doesn't contain them, with all logs enabled and in its errors", () => {
   expect(node.output()).toContain('"level":50');

@@ -1,14 +1,16 @@
 import { clientConfig } from "@latchkey/db/connection";
-import { createId, encodeId, type KeyspaceId, type WorkspaceId } from "@latchkey/db/ids";
+import { createId, encodeId, type WorkspaceId } from "@latchkey/db/ids";
 import pg from "pg";
-import { createKey, signUp } from "../support/account.ts";
+import { type Account, callProcedure, createKey, signUp } from "../support/account.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { createTestInstance } from "../support/test-instance.ts";
 import { median } from "./measure/statistics.ts";
 import { renderTable } from "./report/tables.ts";
+import { seedKeys, seedUsage } from "./seed-issued-keys.ts";
 
 // `pnpm bench:issued-keys`: measures requests for lists of issued keys and consumers of one keyspace with 100,000 and with
-// 1,000,000 keys, through the open API. Fails if a median takes more than 50 ms. Use an idle machine.
+// 1,000,000 keys, through the open API, then the calls of the pages that show their usage. Fails if a median takes more than
+// 50 ms. Use an idle machine.
 
 const keyCounts = [100_000, 1_000_000];
 const repetitions = 15;
@@ -49,40 +51,6 @@ const requests: readonly (readonly [what: string, query: string])[] = [
   ["consumers, none", "consumers?search=nobody"],
 ];
 
-/**
- * Adds keys to a keyspace with SQL until there are `count`, with a consumer for every three of them. The newest half has a
- * permission that the oldest half lacks.
- */
-async function seedKeys(client: pg.Client, keyspaceId: KeyspaceId, count: number): Promise<void> {
-  await client.query(
-    `insert into consumers (workspace_id, keyspace_id, id, external_id, created_at)
-    select workspace_id, id, uuidv7(), 'customer_' || n, now() - ($2 - n) * interval '1 second'
-    from keyspaces, generate_series(0, $2::int / 3) n where id = $1
-    on conflict do nothing`,
-    [keyspaceId, count],
-  );
-  await client.query(
-    `insert into issued_keys
-      (workspace_id, keyspace_id, id, consumer_id, hash, start, name, permissions, expires_at, disabled_at, created_at)
-    select consumers.workspace_id, keyspace_id, uuidv7(), consumers.id, sha256(n::text::bytea),
-      'sk_live_' || substr(md5(n::text), 1, 6), 'Key ' || n,
-      array['documents.read'] || case when n > $2 / 2 then array['documents.write'] else '{}' end
-        || case when n % ($2 / 10) = 0 then array['admin'] else '{}' end,
-      case when n % 100 = 1 then now() - interval '1 day' when n % 3 = 0 then now() + n * interval '1 minute' end,
-      case when n % 100 = 2 then now() end,
-      now() - ($2 - n) * interval '1 second'
-    from generate_series((select count(*) + 1 from issued_keys), $2::int) n
-    join consumers on keyspace_id = $1 and external_id = 'customer_' || n / 3`,
-    [keyspaceId, count],
-  );
-  await client.query(`
-    insert into key_counters (key_id, credits, credits_refilled_at, use_count)
-    select id, case when right(name, 3) = '000' then 0 end, now(), 1 from issued_keys
-    union all select id, null, null, 0 from consumers
-    on conflict do nothing`);
-  await client.query("vacuum (analyze)");
-}
-
 /** Measures a request. The first one may plan the statements and is left out. */
 async function measure(url: string, secret: string): Promise<readonly number[]> {
   const times: number[] = [];
@@ -96,6 +64,27 @@ async function measure(url: string, secret: string): Promise<readonly number[]> 
   return times.slice(1);
 }
 
+const daySeconds = 86_400;
+
+/** The daily buckets of a chart, in a time zone whose days don't begin at midnight in UTC. */
+function bucketsOf(count: number) {
+  const today = Math.floor(Date.now() / 1_000 / daySeconds) * daySeconds - 2 * 3_600;
+  const starts = Array.from({ length: count }, (_, index) => today - (count - 1 - index) * daySeconds);
+  return { starts, to: today + daySeconds };
+}
+
+/** Measures a call of the web app. */
+async function measureCall(account: Account, path: string, input: object): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let time = 0; time <= repetitions; time += 1) {
+    const startedAt = performance.now();
+    const { status } = await callProcedure(baseUrl, { path, kind: "query", input, cookie: account.cookie });
+    if (status !== 200) throw new Error(`${path} returned ${status}.`);
+    times.push(performance.now() - startedAt);
+  }
+  return times.slice(1);
+}
+
 function percentile95(times: readonly number[]): number {
   return times.toSorted((one, other) => one - other)[Math.ceil(times.length * 0.95) - 1] ?? Number.NaN;
 }
@@ -104,7 +93,8 @@ await using stack = new AsyncDisposableStack();
 const instance = await createTestInstance();
 stack.defer(() => instance.close());
 const { baseUrl } = await instance.start();
-const { key: secret } = await createKey(baseUrl, await signUp(baseUrl), "Bench");
+const account = await signUp(baseUrl);
+const { key: secret } = await createKey(baseUrl, account, "Bench");
 const client = new pg.Client(clientConfig(await connectionTo(instance.cluster), "seed"));
 await client.connect();
 stack.defer(() => client.end());
@@ -125,6 +115,22 @@ for (const count of keyCounts) {
     const times = await measure(`${path}/${query.replace(/^\?/, "keys?")}`, secret);
     if (median(times) > maxMedianMs) slow.push(`${what}, ${count} keys`);
     table.push([what, median(times).toFixed(1), percentile95(times).toFixed(1)]);
+  }
+  await seedUsage(client, keyspaceId);
+  const ids = { workspaceId: encodeId("workspace", workspace.id) };
+  const ofKeyspace = { ...ids, keyspaceId: encodeId("keyspace", keyspaceId) };
+  for (const days of [1, 30, 90]) {
+    const buckets = bucketsOf(days);
+    for (const [path, input] of [
+      ["overview.verifications", { ...ids, ...buckets }],
+      ["overview.issuedKeys", { ...ids, ...buckets }],
+      ["keyspaceUsage.usage", { ...ofKeyspace, ...buckets }],
+      ["keyspaceUsage.busiest", { ...ofKeyspace, ...buckets }],
+    ] as const) {
+      const times = await measureCall(account, path, input);
+      if (median(times) > maxMedianMs) slow.push(`${path}, ${days} days, ${count} keys`);
+      table.push([`${path}, ${days} days`, median(times).toFixed(1), percentile95(times).toFixed(1)]);
+    }
   }
   console.info(`${count.toLocaleString("en")} keys of one keyspace; ${repetitions} requests each, in ms.\n`);
   console.info(renderTable(["", "median", "95th percentile"], table));

@@ -36,7 +36,7 @@ beforeAll(async () => {
   });
   const keyspace = { workspaceId, fields: { name: "Production", prefix: "sk_live" } };
   const { id: keyspaceId } = await proceduresOf(visitor).keyspaces.create.mutate(keyspace);
-  const issued = { workspaceId, keyspaceId, fields: { name: "Acme" } };
+  const issued = { workspaceId, keyspaceId, fields: { name: "Acme", externalId: "acme" } };
   const { id: issuedKeyId } = await proceduresOf(visitor).issuedKeys.create.mutate(issued);
   const settings = { limit: { quota: 1, windowSeconds: 86_400 } };
   const { id: rejectedKeyId, key } = await proceduresOf(visitor).apiKeys.create.mutate({
@@ -72,6 +72,8 @@ const pages = [
   "/w/{slug}/keyspaces",
   "/w/{slug}/keyspaces/{keyspaceId}",
   "/w/{slug}/keyspaces/{keyspaceId}/keys/{issuedKeyId}",
+  "/w/{slug}/keyspaces/{keyspaceId}/consumers",
+  "/w/{slug}/keyspaces/{keyspaceId}/consumers/acme",
   "/w/{slug}/members",
   "/w/{slug}/members/invitations",
   "/w/{slug}/members/service-accounts",

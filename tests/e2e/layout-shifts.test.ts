@@ -61,9 +61,28 @@ test("shifts nothing while pages of a signed-in user load, empty and full", asyn
   expect(await measureShift(page, "/account/api-keys", "1–25 of 30 keys")).toBeLessThan(shiftAtMost);
   expect(await measureShift(page, "/account/api-keys?page=2", "26–30 of 30 keys")).toBeLessThan(shiftAtMost);
   expect(await measureShift(page, "/", "You have 30 keys.")).toBeLessThan(shiftAtMost);
+  await measureKeyspace(page);
   expect(complaints).toEqual([]);
   expect(await measureShift(page, "/nowhere", "Page not found")).toBeLessThan(shiftAtMost);
 });
+
+/** Measures the pages of a keyspace: without keys, with a key that waits for its first verification, and of its consumer. */
+async function measureKeyspace(page: Page): Promise<void> {
+  const { id: workspaceId, slug } = await getWorkspace(page);
+  const { keyspaces, issuedKeys } = proceduresOf(page);
+  const fields = { name: "Production", prefix: "sk_live" };
+  const { id: keyspaceId } = await keyspaces.create.mutate({ workspaceId, fields });
+  const path = `/w/${slug}/keyspaces/${keyspaceId}`;
+  expect(await measureShift(page, path, "No keys yet")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, `${path}/consumers`, "No consumers yet")).toBeLessThan(shiftAtMost);
+  const issued = { name: "Acme", externalId: "acme" };
+  await issuedKeys.create.mutate({ workspaceId, keyspaceId, fields: issued });
+  expect(await measureShift(page, path, "Waiting for the first verification")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, `${path}/consumers`, "1 consumer")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, `${path}/consumers/acme`, "No verifications yet")).toBeLessThan(
+    shiftAtMost,
+  );
+}
 
 /** Records the content of the navigation on each change. */
 const watchNavigation = `

@@ -7,6 +7,8 @@ import Koa from "koa";
 import type { Logger } from "pino";
 import type { Services } from "./domain/services.ts";
 import type { EventLog } from "./event-log/event-log.ts";
+import { auditLogExport } from "./exports/audit-log-export.ts";
+import { usageExport } from "./exports/usage-export.ts";
 import { withCors } from "./http/cors.ts";
 import { documentation } from "./http/documentation.ts";
 import { edgeRules } from "./http/edge-rules.ts";
@@ -76,7 +78,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const reads = createReadSemaphore(services.readConnections);
   const explain = createExplainer(admissionDb, gate.findRoute);
   app.use(trpcMount({ services, reads, inspectionDb: admissionDb, explain, verifier, recorder, events }));
-  app.use(exportMount({ services, reads }));
+  app.use(exportMount([auditLogExport, usageExport], { services, reads }));
   const files = await readStaticFiles(webDirectory);
   const openApiDocument = createOpenApiDocument(endpoints, services.configuration);
   app.use(await documentation(files, { openApiDocument, errorReference: renderErrorReference() }));

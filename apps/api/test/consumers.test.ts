@@ -36,6 +36,7 @@ test("a consumer has the number of its keys, their uses and their last use", asy
     keyspaceId: space.id,
     limits: [],
     keyCount: 2,
+    activeKeyCount: 1,
     lastUsedAt: null,
     usageCount: 0,
     createdAt: expect.any(String),
@@ -51,6 +52,25 @@ test("a consumer has the number of its keys, their uses and their last use", asy
   expect(used.body).toMatchObject({ keyCount: 2, usageCount: 7 });
   expect(Date.parse(String(used.body.lastUsedAt))).toBeGreaterThan(Date.now() - 60_000);
   expect(used.etag).toBe(etag);
+});
+
+test("disabled and expired keys and keys without credits are not active", async () => {
+  const space = await addSpace();
+  const credits = { remaining: 1, refill: null };
+  const [first, second] = [
+    await addKey(space, { externalId: "acme", credits }),
+    await addKey(space, { externalId: "acme", expiresAt: new Date(Date.now() + 86_400_000).toISOString() }),
+  ];
+  await addKey(space, { externalId: "acme", isDisabled: true });
+  const countOfActive = async () => (await space.send(["GET", pathOf("acme")])).body.activeKeyCount;
+  const { etag } = await space.send(["GET", pathOf("acme")]);
+  expect(await countOfActive()).toBe(2);
+  expect((await verify(space, first.secret)).code).toBe("VALID");
+  expect(await countOfActive()).toBe(1);
+  await sql`update issued_keys set expires_at = '2020-01-01' where id = ${second.uuid}`.execute(app.owner);
+  const { body } = await space.send(["GET", "/consumers"]);
+  expect(body.data).toMatchObject([{ externalId: "acme", keyCount: 3, activeKeyCount: 0 }]);
+  expect((await space.send(["GET", pathOf("acme")])).etag).toBe(etag);
 });
 
 test("an external ID in a path can have any printable character", async () => {
@@ -74,6 +94,16 @@ test("an external ID in a path can have any printable character", async () => {
       path === "%" ? 200 : 404,
     ]);
 });
+
+/** Changes limits again while the server has too much to do. Whether an attempt before the last one took effect is unknown. */
+async function changeUntilAnswered(space: Space, externalId: string, limits: readonly object[]) {
+  let attempts = 0;
+  const reply = await untilAnswered(() => {
+    attempts += 1;
+    return change(space, externalId, { limits });
+  });
+  return { reply, attempts };
+}
 
 test("all keys of a consumer share its limits, which apply to the next verification", async () => {
   const space = await addSpace();
@@ -128,7 +158,7 @@ test("rejects unknown consumers and keyspaces, and invalid limits", async () => 
   for (const [body, path] of [
     [{}, ""],
     [{ limits: [limit, limit] }, "limits"],
-    [{ limits: null }, "limits"],
+    [{ limits: {} }, "limits"],
     [{ externalId: "x" }, "externalId"],
   ] as const) {
     const reply = await change(other, "acme", body);
@@ -167,22 +197,56 @@ test("keys are added to a consumer and its limits are changed at the same time",
   const space = await addSpace();
   await addKey(space, { externalId: "acme" });
   const rounds = Array.from({ length: 5 }, (_, round) => round);
+  let unknown = 0;
   await Promise.all([
     ...rounds.map(() => addKey(space, { externalId: "acme" })),
     ...rounds.map(async (round) => {
-      const limits = [{ ...limit, quota: round + 100 }];
-      const reply = await untilAnswered(() => change(space, "acme", { limits }));
+      const { reply, attempts } = await changeUntilAnswered(space, "acme", [
+        { ...limit, quota: round + 100 },
+      ]);
       expect(reply.status).toBe(200);
+      unknown += attempts - 1;
     }),
   ]);
   const { body } = await space.send(["GET", pathOf("acme")]);
-  expect(body).toMatchObject({ keyCount: 6 });
-  // A change that got 503 at its deadline may have been made.
-  expect(body.version).toBeGreaterThanOrEqual(6);
+  expect(body.keyCount).toBe(6);
+  const version = Number(body.version);
+  expect(version).toBeGreaterThanOrEqual(6);
+  expect(version).toBeLessThanOrEqual(6 + unknown);
   const { rows } = await sql<{ version: number }>`
     select owner.version from owner_versions owner join consumers on consumers.id = owner_id
     where keyspace_id = ${decodeId("keyspace", space.id)}`.execute(app.owner);
-  expect(rows).toEqual([{ version: Number(body.version) - 1 }]);
+  expect(rows).toEqual([{ version: version - 1 }]);
+});
+
+test("the first keys of a consumer are created while its limits are changed", async () => {
+  const space = await addSpace();
+  for (let round = 0; round < 5; round += 1) {
+    const externalId = `first ${round}`;
+    const quotas = [2, 3, 4];
+    const [keys, changed] = await Promise.all([
+      Promise.all([addKey(space, { externalId }), addKey(space, { externalId })]),
+      Promise.all(quotas.map((quota) => changeUntilAnswered(space, externalId, [{ ...limit, quota }]))),
+    ]);
+    const replies = changed.map(({ reply }) => reply);
+    const unknown = changed.reduce((sum, { attempts }) => sum + attempts - 1, 0);
+    const changes = replies.filter(({ status }) => status === 200);
+    // A consumer exists from its first key.
+    expect(replies.filter(({ status }) => status === 404)).toHaveLength(quotas.length - changes.length);
+    const before = (await space.send(["GET", pathOf(externalId)])).body;
+    expect(before.keyCount).toBe(2);
+    expect(Number(before.version)).toBeGreaterThanOrEqual(1 + changes.length);
+    expect(Number(before.version)).toBeLessThanOrEqual(1 + changes.length + unknown);
+    const sent = changes.map(({ body }) => body.limits);
+    if (changes.length > 0) expect(sent).toContainEqual(before.limits);
+    else expect(before.limits).toEqual([]);
+    // Both keys belong to the one consumer, whose limits they share.
+    const last = await changeUntilAnswered(space, externalId, [{ ...limit, quota: 1 }]);
+    expect(last.reply.status).toBe(200);
+    const codes: unknown[] = [];
+    for (const { secret } of keys) codes.push((await verify(space, secret)).code);
+    expect(codes).toEqual(["VALID", "RATE_LIMITED"]);
+  }
 });
 
 test("an edit locks the former consumer of a key before the counts of the keyspace, like the purge", async () => {

@@ -129,6 +129,32 @@ test("a member who tries a key is counted like a service", async () => {
   await expect.poll(async () => countsOf(await readUsage("groupBy=outcome")).toSorted()).toEqual(counts);
 });
 
+test("the verifications of all keys of a consumer are counted together by outcome", async () => {
+  const { team, path, issue, verify } = await addSpace();
+  const keys = [
+    await issue({ externalId: "a/b %2F" }),
+    await issue({ externalId: "a/b %2F", isDisabled: true }),
+    await issue({ externalId: "globex" }),
+  ];
+  for (const { secret } of [...keys, ...keys]) await verify({ key: secret });
+  const hour = Math.floor(Date.now() / hourMs) * 3_600;
+  const read = async (externalId: string) =>
+    await team.owner.client.keyspaceUsage.consumerUsage.query({
+      workspaceId: team.id,
+      keyspaceId: path.split("/").at(-1) ?? "",
+      externalId,
+      starts: [hour - 3_600],
+      to: hour + 7_200,
+    });
+  await expect
+    .poll(async () => (await read("a/b %2F")).map(({ outcome, count }) => [outcome, count]))
+    .toEqual([
+      ["DISABLED", 2],
+      ["VALID", 2],
+    ]);
+  await expect(read("unknown")).rejects.toMatchObject({ data: { code: "NOT_FOUND" } });
+});
+
 test("days are whole days in UTC that begin in the period", async () => {
   const { team, issue, verify, readUsage, path } = await addSpace();
   const { secret } = await issue({});

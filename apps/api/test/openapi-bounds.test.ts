@@ -149,7 +149,12 @@ test("Ajv in strict mode accepts every schema of the document", () => {
 
 test("request headers have no examples, because the reference page would send them", () => {
   const headers = Object.entries(document.components.parameters);
-  expect(headers.map(([name]) => name)).toEqual(["IdempotencyKey", "IfMatch", "IfNoneMatch"]);
+  expect(headers.map(([name]) => name)).toEqual([
+    "IdempotencyKey",
+    "IdempotencyKeyOfVerification",
+    "IfMatch",
+    "IfNoneMatch",
+  ]);
   for (const [, parameter] of headers) {
     expect(parameter.example).toBeUndefined();
     expect(parameter.schema.example).toBeUndefined();

@@ -134,15 +134,36 @@ test("operations declare the request headers that they support", () => {
   const named = operationsOf(describe()).flatMap(({ operationId, parameters }) =>
     parameters.flatMap(({ $ref }) => ($ref ? [`${operationId} ${$ref.split("/").at(-1)}`] : [])),
   );
-  const declared = endpoints.flatMap(({ operationId, method, request, response }) => {
+  const declared = endpoints.flatMap(({ operationId, method, request, response, verifies }) => {
     const isTagged = method === "GET" && "hasEtag" in response;
     return [
-      ...(method === "POST" ? [`${operationId} IdempotencyKey`] : []),
+      ...(method === "POST" ? [`${operationId} IdempotencyKey${verifies ? "OfVerification" : ""}`] : []),
       ...(request.ifMatch || isTagged ? [`${operationId} IfMatch`] : []),
       ...(isTagged ? [`${operationId} IfNoneMatch`] : []),
     ];
   });
   expect(named).toEqual(declared);
+});
+
+test("a repeated verification is not a replay, and its example is consistent", () => {
+  const verifications = operationsOf(describe()).filter(({ operationId }) =>
+    /^verifyKeys?$/.test(operationId),
+  );
+  expect(verifications).toHaveLength(2);
+  for (const { responses } of verifications) {
+    expect(Object.keys(responses["200"]?.headers ?? {})).not.toContain("Idempotent-Replayed");
+    expect(Object.keys(responses)).not.toContain("409");
+    const example = responses["200"]?.content?.["application/json"]?.example as { data?: object[] };
+    for (const result of example.data ?? [example]) {
+      const { valid, code, keyId, keyspaceId } = result as Record<string, unknown>; // A result is an object.
+      expect(valid).toBe(code === "VALID");
+      if (valid) expect([keyId, keyspaceId]).toEqual([expect.stringMatching(/^ikey_/), expect.any(String)]);
+    }
+  }
+  const batch = verifications.find(({ operationId }) => operationId === "verifyKeys");
+  const exampleOf = (part: Part | undefined) => part?.content?.["application/json"]?.example;
+  expect(exampleOf(batch?.requestBody)).toMatchObject({ verifications: { length: 2 } });
+  expect(exampleOf(batch?.responses["200"])).toMatchObject({ data: { length: 2 } });
 });
 
 test("errors with the same status share a response, and a header is required only if all have it", () => {

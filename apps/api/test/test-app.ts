@@ -231,7 +231,10 @@ async function createWebDirectory(): Promise<string> {
   await writeFile(join(directory, "index.html"), "<!doctype html><title>Latchkey</title>");
   await writeFile(
     join(directory, "page-paths.json"),
-    JSON.stringify(["/", "/sign-in", "/w/$slug", "/w/$slug/members"]),
+    JSON.stringify([
+      ...["/", "/sign-in", "/w/$slug", "/w/$slug/members"],
+      ...["", "/$externalId"].map((end) => `/w/$slug/keyspaces/$keyspaceId/consumers${end}`),
+    ]),
   );
   await writeFile(join(directory, "docs.html"), "<!doctype html><title>Open API</title>");
   await writeFile(

@@ -29,17 +29,20 @@ async function sendTo(
   return await sendRaw(baseUrl, `${line} HTTP/1.1\r\n${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
-test.each(["/", "/sign-in", "/w/some-workspace", "/w/some.name", "/w/a%2Fb/members"])(
-  "serves the app at %s",
-  async (path) => {
-    const response = await fetch(app.baseUrl + path);
-    expect([response.status, response.headers.get("content-type")]).toEqual([
-      200,
-      "text/html; charset=utf-8",
-    ]);
-    expect(response.headers.get("cache-control")).toBe("no-cache");
-  },
-);
+const consumers = "/w/some-workspace/keyspaces/ks_1/consumers";
+
+test.each([
+  ...["/", "/sign-in", "/w/some-workspace", "/w/some.name", "/w/a%2Fb/members"],
+  // An external ID can have any printable character.
+  ...[
+    consumers,
+    ...["acme", "..%2Fa", "a%2F%2Fb", ".a", "a%5Cb", "%25", "%252F"].map((id) => `${consumers}/${id}`),
+  ],
+])("serves the app at %s", async (path) => {
+  const response = await fetch(app.baseUrl + path);
+  expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+  expect(response.headers.get("cache-control")).toBe("no-cache");
+});
 
 test("files with a hash in their name are immutable for caches", async () => {
   const response = await fetch(`${app.baseUrl}/assets/app-1a2b3c.js`);
@@ -157,6 +160,8 @@ test.each([
   "/%zz",
   "/assets/..%5c..%5cpackage.json",
   "//elsewhere.example/",
+  ...["%00", "%0A", "%zz", "%2e", "..", "a/b", ""].map((id) => `${consumers}/${id}`),
+  `/w/..%2Fa/keyspaces/ks_1/consumers/acme`,
 ])("responds with 404 to %s", async (path) => {
   const { status, body } = await sendRaw(
     app.baseUrl,

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { apiKeyLength, createApiKey, createIssuedKey, digestKey, isWellFormedApiKey } from "./key-format.ts";
+import {
+  apiKeyLength,
+  createApiKey,
+  createIssuedKey,
+  digestKey,
+  digestPresented,
+  isWellFormedApiKey,
+} from "./key-format.ts";
 
 test("a new key has the prefix, 30 random characters and a checksum, and is well-formed", () => {
   for (let count = 0; count < 1_000; count += 1) {
@@ -100,4 +107,10 @@ test("other text isn't well-formed", () => {
     expect(isWellFormedApiKey(token)).toBe(false);
   }
   fc.assert(fc.property(fc.string(), (token) => !isWellFormedApiKey(token)));
+});
+
+test("only a text that can be a key has a digest: the replacement of an unpaired surrogate is another key", () => {
+  for (const text of ["a", "\t", "\0", "\ufffd", "x".repeat(512)])
+    expect(digestPresented(text)).toBe(digestKey(text));
+  for (const text of ["", "\ud800", "x".repeat(513)]) expect(digestPresented(text)).toBeUndefined();
 });

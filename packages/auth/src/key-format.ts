@@ -1,5 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { verificationLimits } from "@latchkey/limits";
 
 /** The prefix of API keys. Nothing else has it. */
 export const apiKeyPrefix = "lk_";
@@ -69,6 +70,15 @@ export function hasValidChecksum(token: string): boolean {
  */
 export function digestKey(secret: string): string {
   return hash("sha256", secret, "base64");
+}
+
+/**
+ * The digest of a text that a consumer presented as a key; undefined if no key can be this text: it is empty, longer than an
+ * imported key can be, or not valid Unicode, which has the digest of another text.
+ */
+export function digestPresented(text: string): string | undefined {
+  const isPossible = text !== "" && text.length <= verificationLimits.maxKeyLength && text.isWellFormed();
+  return isPossible ? digestKey(text) : undefined;
 }
 
 function checksum(body: string): string {

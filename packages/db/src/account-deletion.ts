@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { InvitationId, UserId } from "./ids.ts";
+import { lockCountersOf } from "./key-counters.ts";
 import type { Db, Role, Trx } from "./schema.ts";
 import { isPerson } from "./user-kind.ts";
 import type { User } from "./users.ts";
@@ -89,10 +90,7 @@ export async function deleteUser(trx: Trx, { id, name }: Pick<User, "id" | "name
   // No statement of admission waits for the counters of deleted keys, because their versions have changed. There can be
   // very many, so they are deleted before the counters of usable keys are locked.
   await trx.deleteFrom("api_keys").where("user_id", "=", id).where("deleted_at", "is not", null).execute();
-  // In the order in which admission locks them, so that the two can't deadlock.
-  await sql`
-    select from key_counters where key_id in (select id from api_keys where user_id = ${id})
-    order by key_id for update`.execute(trx);
+  await lockCountersOf(trx, trx.selectFrom("users").select("id").where("id", "=", id));
   await trx.deleteFrom("owner_versions").where("owner_id", "=", id).execute();
   await trx.deleteFrom("users").where("id", "=", id).execute();
 }

@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { attachRows, type FoundPage, findBoundedPage } from "./bounded-page.ts";
 import { type ConsumerId, createId, type KeyspaceId } from "./ids.ts";
 import type { NamedLimit } from "./issued-key-settings.ts";
+import { statusOf } from "./issued-key-status.ts";
 import { insertKeyCounter } from "./key-counters.ts";
 import type { ExaminedRows, Order, Page } from "./page.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
@@ -17,6 +18,8 @@ export interface Consumer {
   readonly limits: readonly NamedLimit[];
   /** The number of keys, whatever their status. */
   readonly keyCount: number;
+  /** The number of keys that are neither disabled, expired nor out of credits. */
+  readonly activeKeyCount: number;
   /** The exact number of valid verifications of these keys. */
   readonly usageCount: number;
   /** When one of these keys was last valid in a verification; null for never. */
@@ -98,8 +101,15 @@ export async function countConsumers(trx: WorkspaceTrx, { workspaceId }: Workspa
 
 /** The uses of a consumer's keys are added up. A consumer has at most 1,000 keys, and most have a few. */
 function selectConsumers(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope, keyspaceId: KeyspaceId) {
-  const uses = sql<{ keyCount: number; usageCount: number; lastUsedAt: Date | null }>`(
-    select count(*) as "keyCount", coalesce(sum(use_count), 0)::bigint as "usageCount",
+  const uses = sql<{
+    keyCount: number;
+    activeKeyCount: number;
+    usageCount: number;
+    lastUsedAt: Date | null;
+  }>`(
+    select count(*) as "keyCount",
+      count(*) filter (where ${statusOf("key", "key_counters")} = 'active') as "activeKeyCount",
+      coalesce(sum(use_count), 0)::bigint as "usageCount",
       max(last_used_at) as "lastUsedAt"
     from issued_keys key join key_counters on key_counters.key_id = key.id
     where key.consumer_id = consumers.id
@@ -113,6 +123,7 @@ function selectConsumers(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope, key
       "consumers.external_id as externalId",
       "consumers.limits",
       "uses.keyCount",
+      "uses.activeKeyCount",
       "uses.usageCount",
       "uses.lastUsedAt",
       "consumers.created_at as createdAt",

@@ -1,6 +1,37 @@
 import { sql } from "kysely";
 import type { IssuedKeyId } from "./ids.ts";
+import type { Refill } from "./issued-key-settings.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/**
+ * Applies a refill that is due, before the refill of a key is changed, so that the key keeps its balance. The new refill is due from
+ * now. Does nothing for a key without credits. Call it with `finishKeyChange`, last in the transaction, because admission waits for the
+ * counter.
+ */
+export async function settleRefill(
+  trx: WorkspaceTrx,
+  id: IssuedKeyId,
+  formerRefill: Refill | null,
+): Promise<void> {
+  const refill = sql`${formerRefill && JSON.stringify(formerRefill)}::jsonb`;
+  await sql`
+    with locked as materialized (
+      select key_id, credits, credits_refilled_at from key_counters where key_id = ${id} for no key update
+    ),
+    clock as materialized (
+      -- Read after the lock, and once, so that a refill can't become due between two readings.
+      select locked.*, clock_timestamp() as now from locked
+    )
+    update key_counters counter
+    set credits = case
+        when latest_refill(${refill}, now) > clock.credits_refilled_at
+        then greatest(clock.credits, (${refill} ->> 'amount')::bigint)
+        else clock.credits end,
+      -- Not earlier than before: after the clock was set back, the same refill must not be applied twice.
+      credits_refilled_at = greatest(now, clock.credits_refilled_at)
+    from clock
+    where counter.key_id = clock.key_id and clock.credits is not null`.execute(trx);
+}
 
 /** A change to a balance of credits, in whole credits: to a value, or by a positive or negative amount. */
 export type CreditChange = { readonly set: number } | { readonly add: number };

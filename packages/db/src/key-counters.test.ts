@@ -3,9 +3,10 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
 import { clientConfig } from "./connection.ts";
-import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
-import { bumpKeyVersions, insertKeyCounter } from "./key-counters.ts";
+import type { KeyId, UserId } from "./ids.ts";
+import { bumpKeyVersions, insertKeyCounter, lockCountersOf } from "./key-counters.ts";
 import { defaultSettings } from "./key-settings.ts";
+import type { Trx } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 
@@ -20,9 +21,15 @@ async function addUser(): Promise<UserId> {
   return (await database.db.transaction().execute((trx) => insertUserWithPassword(trx, user))) as UserId; // No account has this email address.
 }
 
-async function addKey(userId: UserId, workspaceIds: readonly WorkspaceId[] | null = null): Promise<KeyId> {
-  const settings = { ...defaultSettings, workspaceIds };
-  const key = { userId, name: "key", description: "", start: "lk_abcdef", hash: randomBytes(32), settings };
+async function addKey(userId: UserId): Promise<KeyId> {
+  const key = {
+    userId,
+    name: "key",
+    description: "",
+    start: "lk_abcdef",
+    hash: randomBytes(32),
+    settings: defaultSettings,
+  };
   return (await database.db.transaction().execute((trx) => insertApiKey(trx, key))) as KeyId; // The user is not disabled.
 }
 
@@ -43,45 +50,34 @@ async function countBlocked(client: pg.Client): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-test("the rows of a user's keys are locked in the order of their keys, as admission locks them", async () => {
-  const userId = await addUser();
-  const keyIds = (await Promise.all(Array.from({ length: 20 }, () => addKey(userId)))).sort();
-  const middle = 10;
-  // Without a sort, a table scan then finds the rows in the opposite order.
-  await database.owner.deleteFrom("key_counters").where("key_id", "in", keyIds).execute();
-  for (const id of keyIds.toReversed())
-    await database.db.transaction().execute((trx) => insertKeyCounter(trx, id));
-  const blocker = await begin();
-  await blocker.query("select from key_counters where key_id = $1 for update", [keyIds[middle]]);
-  const bumping = database.db.transaction().execute((trx) => bumpKeyVersions(trx, { userIds: [userId] }));
-  await expect.poll(() => countBlocked(blocker)).toBe(1);
-  const { rows } = await blocker.query<{ key_id: KeyId }>(
-    `
-    select key_id from key_counters where key_id = any($1::uuid[]) for update skip locked`,
-    [keyIds],
-  );
-  expect(rows.map(({ key_id }) => key_id).sort()).toEqual(keyIds.slice(middle));
-  await blocker.query("commit");
-  await bumping;
-  const counters = await database.owner
-    .selectFrom("key_counters")
-    .select("version")
-    .where("key_id", "in", keyIds)
-    .execute();
-  expect(counters.map(({ version }) => version)).toEqual(keyIds.map(() => 2));
-});
+const orders: [string, (trx: Trx, keys: { userId: UserId; keyIds: readonly KeyId[] }) => Promise<void>][] = [
+  ["change", (trx, { keyIds }) => bumpKeyVersions(trx, { keyIds: keyIds.toReversed() })],
+  [
+    "deletion",
+    (trx, { userId }) => lockCountersOf(trx, trx.selectFrom("users").select("id").where("id", "=", userId)),
+  ],
+];
 
-test("a change in a workspace increments the versions of only the keys that can reach it", async () => {
-  const [workspaceId, otherId] = [createId("workspace"), createId("workspace")];
-  const userId = await addUser();
-  const reaching = [await addKey(userId), await addKey(userId, [otherId, workspaceId])];
-  const restricted = [await addKey(userId, [otherId]), await addKey(userId, [])];
-  await database.db.transaction().execute((trx) => bumpKeyVersions(trx, { userIds: [userId], workspaceId }));
-  const counters = await database.owner
-    .selectFrom("key_counters")
-    .select(["key_id", "version"])
-    .where("key_id", "in", [...reaching, ...restricted])
-    .execute();
-  const versions = new Map(counters.map(({ key_id, version }) => [key_id, version]));
-  expect([...reaching, ...restricted].map((id) => versions.get(id))).toEqual([2, 2, 1, 1]);
-});
+test.each(orders)(
+  "a %s locks the rows of keys in the order of their keys, as admission locks them",
+  async (_, lock) => {
+    const userId = await addUser();
+    const keyIds = (await Promise.all(Array.from({ length: 20 }, () => addKey(userId)))).sort();
+    const middle = 10;
+    // Without a sort, a table scan then finds the rows in the opposite order.
+    await database.owner.deleteFrom("key_counters").where("key_id", "in", keyIds).execute();
+    for (const id of keyIds.toReversed())
+      await database.db.transaction().execute((trx) => insertKeyCounter(trx, id));
+    const blocker = await begin();
+    await blocker.query("select from key_counters where key_id = $1 for update", [keyIds[middle]]);
+    const locking = database.db.transaction().execute((trx) => lock(trx, { userId, keyIds }));
+    await expect.poll(() => countBlocked(blocker)).toBe(1);
+    const { rows } = await blocker.query<{ key_id: KeyId }>(
+      "select key_id from key_counters where key_id = any($1::uuid[]) for update skip locked",
+      [keyIds],
+    );
+    expect(rows.map(({ key_id }) => key_id).sort()).toEqual(keyIds.slice(middle));
+    await blocker.query("commit");
+    await locking;
+  },
+);

@@ -1,5 +1,5 @@
-import { type RawBuilder, sql } from "kysely";
-import type { ConsumerId, IssuedKeyId, KeyId, UserId, WorkspaceId } from "./ids.ts";
+import { type Expression, sql } from "kysely";
+import type { ConsumerId, IssuedKeyId, KeyId, UserId } from "./ids.ts";
 import type { Trx } from "./schema.ts";
 
 /** Inserts the row that counts the uses of a new key or consumer, with version 1 and no uses. */
@@ -16,8 +16,6 @@ export async function insertKeyCounter(trx: Trx, keyId: KeyId | ConsumerId): Pro
  *
  * @param keys.windowSeconds the new window of the key's rate limit, in seconds. The current window then ends no later
  *   than a window that starts now, and its used quota is kept.
- * @param keys.workspaceId only keys that can reach this workspace. The users must be locked, so that no other key of
- *   theirs is given access to the workspace concurrently.
  * @param keys.hasNewSecret whether the key was given another secret in this transaction, which no request has used.
  */
 export async function bumpKeyVersions(
@@ -28,10 +26,9 @@ export async function bumpKeyVersions(
         readonly windowSeconds?: number | undefined;
         readonly hasNewSecret?: true;
       }
-    | { readonly keyIds: readonly (KeyId | IssuedKeyId)[] }
-    | { readonly userIds: readonly UserId[]; readonly workspaceId?: WorkspaceId },
+    | { readonly keyIds: readonly (KeyId | IssuedKeyId)[] },
 ): Promise<void> {
-  const chosen = chooseKeys(keys);
+  const ids = "keyId" in keys ? [keys.keyId] : keys.keyIds;
   const seconds = "keyId" in keys ? keys.windowSeconds : undefined;
   const latest = sql`clock_timestamp() + ${seconds}::integer * interval '1 second'`;
   const window = seconds
@@ -39,10 +36,9 @@ export async function bumpKeyVersions(
     : sql``;
   const secret = "keyId" in keys && keys.hasNewSecret ? sql`, has_unused_secret = true` : sql``;
   await sql`
-    with chosen as (${chosen}),
-    locked as materialized (
+    with locked as materialized (
       select key_id from key_counters
-      where key_id in (select id from chosen)
+      where key_id = any(${ids}::uuid[])
       order by key_id
       for no key update
     )
@@ -50,12 +46,12 @@ export async function bumpKeyVersions(
     where key_id in (select key_id from locked)`.execute(trx);
 }
 
-function chooseKeys(keys: Parameters<typeof bumpKeyVersions>[1]): RawBuilder<unknown> {
-  if ("keyId" in keys) return sql`select ${keys.keyId}::uuid as id`;
-  if ("keyIds" in keys) return sql`select unnest(${keys.keyIds}::uuid[]) as id`;
-  const { userIds, workspaceId } = keys;
-  const reaches = workspaceId
-    ? sql`and (workspace_ids is null or ${workspaceId} = any(workspace_ids))`
-    : sql``;
-  return sql`select id from api_keys where user_id = any(${userIds}::uuid[]) and deleted_at is null ${reaches}`;
+/**
+ * Locks the counters of all keys of users, which are about to be deleted, in the order in which admission locks them, so that
+ * the two can't deadlock.
+ */
+export async function lockCountersOf(trx: Trx, users: Expression<{ id: UserId }>): Promise<void> {
+  await sql`
+    select from key_counters where key_id in (select id from api_keys where user_id in ${users})
+    order by key_id for update`.execute(trx);
 }

@@ -206,12 +206,18 @@ test.each([
       .toSorted((one, other) => other.count - one.count || (one.id < other.id ? -1 : 1))
       .slice(0, 5);
   };
-  const period = { keyspaceId, from, to, limit: 5 };
+  const period = { keyspaceIds: [keyspaceId], from, to, limit: 5 };
   const keys = await read((trx) => listBusiestIssuedKeys(trx, scope, period));
-  expect(keys).toEqual(expected(({ keyId }) => keyId).map((row) => ({ ...row, name: null })));
+  expect(keys).toEqual(
+    expected(({ keyId }) => keyId).map((row) => ({ ...row, keyspaceId, name: null, start: null })),
+  );
   const consumers = await read((trx) => listBusiestConsumers(trx, scope, period));
   expect(consumers).toEqual(
-    expected(({ consumerId }) => consumerId).map((row) => ({ ...row, externalId: `consumer ${row.id}` })),
+    expected(({ consumerId }) => consumerId).map((row) => ({
+      ...row,
+      keyspaceId,
+      externalId: `consumer ${row.id}`,
+    })),
   );
 });
 
@@ -351,7 +357,7 @@ test("reads few rows of many, by indexes", async () => {
   const from = new Date("2026-03-18T12:00:00Z");
   const to = new Date("2026-03-20T02:00:00Z");
   const listBusiest = (trx: WorkspaceTrx) =>
-    listBusiestIssuedKeys(trx, scope, { keyspaceId, from, to, limit: 10 });
+    listBusiestIssuedKeys(trx, scope, { keyspaceIds: [keyspaceId], from, to, limit: 10 });
   // One whole day. The hours are those of other keys.
   expect((await read(listBusiest)).map(({ count }) => count)).toEqual(
     Array.from({ length: 10 }, (_, place) => 12_000 - place),

@@ -33,11 +33,38 @@ export async function readSubjectUsage(
   return rows;
 }
 
-/** The hours of a keyspace that start at or after `from`, and before `to`. */
-export interface KeyspacePeriod {
-  readonly keyspaceId: KeyspaceId;
+/** How many subjects are read to find the busiest ones. */
+export interface Candidates {
+  /** The most rows of a day, of all days and keyspaces together. */
+  readonly rows: number;
+  /** The most subjects whose verifications are added up exactly. */
+  readonly subjects: number;
+}
+
+/** For a short list on a page, which is read again and again. */
+export const fewCandidates = { rows: 10_000, subjects: 100 } as const satisfies Candidates;
+const manyCandidates = { rows: 100_000, subjects: 1_000 } as const satisfies Candidates;
+
+/** Which of the busiest keys or consumers of a period are listed. */
+export interface BusiestQuery extends KeyspacesPeriod {
+  readonly limit: number;
+  readonly candidates?: Candidates;
+}
+
+/** The hours that start at or after `from`, and before `to`. */
+interface Period {
   readonly from: Date;
   readonly to: Date;
+}
+
+/** A period of one keyspace. */
+export interface KeyspacePeriod extends Period {
+  readonly keyspaceId: KeyspaceId;
+}
+
+/** A period of several keyspaces. */
+export interface KeyspacesPeriod extends Period {
+  readonly keyspaceIds: readonly KeyspaceId[];
 }
 
 /** How often something was verified, and how many of these verifications were uses. */
@@ -49,21 +76,23 @@ export interface VerificationCount {
 /** An issued key with many verifications. */
 export interface BusyIssuedKey extends VerificationCount {
   readonly id: IssuedKeyId;
+  readonly keyspaceId: KeyspaceId;
   /** Null for a key that was deleted. */
   readonly name: string | null;
+  /** The first characters of the secret; empty if unknown, null for a key that was deleted. */
+  readonly start: string | null;
 }
 
-/**
- * The keys of a keyspace with the most verifications, busiest first. See {@link selectBusiest} for how they are chosen.
- */
+/** The keys of keyspaces with the most verifications, busiest first. See {@link selectBusiest} for how they are chosen. */
 export async function listBusiestIssuedKeys(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { limit, ...period }: KeyspacePeriod & { readonly limit: number },
+  { limit, ...period }: BusiestQuery,
 ): Promise<BusyIssuedKey[]> {
   const { rows } = await sql<BusyIssuedKey>`
-    select busiest.subject_id as id, issued_keys.name, busiest.count, busiest.use_count as "useCount"
-    from (${selectBusiest(scope, period, { isConsumer: false })} order by 2 desc, 1 limit ${limit}) busiest
+    select busiest.subject_id as id, busiest.keyspace_id as "keyspaceId", issued_keys.name,
+      issued_keys.start, busiest.count, busiest.use_count as "useCount"
+    from (${selectBusiest(scope, period, { isConsumer: false })} order by count desc, 1 limit ${limit}) busiest
     left join issued_keys on issued_keys.id = busiest.subject_id
     order by busiest.count desc, busiest.subject_id`.execute(trx);
   return rows;
@@ -72,20 +101,21 @@ export async function listBusiestIssuedKeys(
 /** A consumer with many verifications of its keys. */
 export interface BusyConsumer extends VerificationCount {
   readonly id: ConsumerId;
+  readonly keyspaceId: KeyspaceId;
   readonly externalId: string;
 }
 
 /**
- * The consumers of a keyspace with the most verifications, busiest first. Purged consumers are left out. See
+ * The consumers of keyspaces with the most verifications, busiest first. Purged consumers are left out. See
  * {@link selectBusiest} for how they are chosen.
  */
 export async function listBusiestConsumers(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { limit, ...period }: KeyspacePeriod & { readonly limit: number },
+  { limit, ...period }: BusiestQuery,
 ): Promise<BusyConsumer[]> {
   const { rows } = await sql<BusyConsumer>`
-    select consumers.id, consumers.external_id as "externalId", busiest.count, busiest.use_count as "useCount"
+    select consumers.id, busiest.keyspace_id as "keyspaceId", consumers.external_id as "externalId", busiest.count, busiest.use_count as "useCount"
     from (${selectBusiest(scope, period, { isConsumer: true })}) busiest
     join consumers on consumers.id = busiest.subject_id
     order by busiest.count desc, consumers.id
@@ -94,27 +124,26 @@ export async function listBusiestConsumers(
 }
 
 const dayMs = 86_400_000;
-/** The most subjects that are read per day, and in all days together. */
+/** The most subjects that are read per keyspace and day. */
 const candidatesPerDay = 1_000;
-const candidateRows = 100_000;
-/** The most subjects whose verifications are added up exactly. */
-const maxCandidates = 1_000;
 
 /**
- * SQL for the busiest subjects of a period: rows of `subject_id`, `count` and `use_count`.
+ * SQL for the busiest subjects of a period: rows of `subject_id`, `keyspace_id`, `count` and `use_count`.
  *
- * It reads a bounded number of rows, however many subjects there are: the busiest 1,000 of each day that overlaps the period
- * are candidates, fewer for more than 100 days, and those that had the most verifications on these days remain. Their
- * verifications in the period are then added up exactly, by day and, for the parts of days at both ends, by hour.
+ * It reads a bounded number of rows, however many subjects there are: the busiest 1,000 of each keyspace and day that overlaps
+ * the period are candidates, fewer for many days and keyspaces, and those that had the most verifications on these days
+ * remain. Their verifications in the period are then added up exactly, by day and, for the parts of days at both ends, by
+ * hour.
  */
 function selectBusiest(
   { workspaceId }: WorkspaceScope,
-  { keyspaceId, from, to }: KeyspacePeriod,
+  { keyspaceIds, from, to, candidates = manyCandidates }: Omit<BusiestQuery, "limit">,
   { isConsumer }: { readonly isConsumer: boolean },
 ): RawBuilder<unknown> {
   const [first, last] = [startOfDay(from), startOfDay(new Date(to.getTime() - 1))];
   const dayCount = (last.getTime() - first.getTime()) / dayMs + 1;
-  const perDay = Math.max(1, Math.min(candidatesPerDay, Math.floor(candidateRows / dayCount)));
+  const lists = dayCount * Math.max(1, keyspaceIds.length);
+  const perDay = Math.max(1, Math.min(candidatesPerDay, Math.floor(candidates.rows / lists)));
   const [firstWhole, endOfWhole] = [startOfDay(new Date(from.getTime() + dayMs - 1)), startOfDay(to)];
   const hasWholeDays = firstWhole < endOfWhole;
   // Aggregates of one subject each are read by the primary index, whatever the planner expects.
@@ -132,22 +161,23 @@ function selectBusiest(
     : [hours(from, to)];
   return sql`
     with candidates as materialized (
-      select busiest.subject_id
-      from generate_series(${toDate(first)}, ${toDate(last)}, interval '1 day') as days (day)
+      select busiest.subject_id, keyspaces.id as keyspace_id
+      from unnest(${keyspaceIds}::uuid[]) as keyspaces (id)
+      cross join generate_series(${toDate(first)}, ${toDate(last)}, interval '1 day') as days (day)
       cross join lateral (
         select subject_id, count from keyspace_usage_days
-        where workspace_id = ${workspaceId} and keyspace_id = ${keyspaceId} and is_consumer = ${isConsumer}
+        where workspace_id = ${workspaceId} and keyspace_id = keyspaces.id and is_consumer = ${isConsumer}
           and day = days.day::date
         order by magnitude desc limit ${perDay}
       ) busiest
-      group by 1
+      group by 1, 2
       order by sum(busiest.count) desc, 1
-      limit ${maxCandidates}
+      limit ${candidates.subjects}
     )
-    select candidates.subject_id, sum(part.count)::bigint as count,
+    select candidates.subject_id, candidates.keyspace_id, sum(part.count)::bigint as count,
       coalesce(sum(part.use_count), 0)::bigint as use_count
     from candidates cross join lateral (${sql.join(parts, sql` union all `)}) part
-    group by 1
+    group by 1, 2
     having sum(part.count) > 0`;
 }
 

@@ -112,6 +112,27 @@ function matches({ search = "", status }: KeyspaceFilter): RawBuilder<boolean> {
   return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;
 }
 
+/** A keyspace, to say where something belongs. */
+export interface NamedKeyspace {
+  readonly id: KeyspaceId;
+  readonly name: string;
+}
+
+/** The names of the keyspaces of a workspace, oldest first, at most 1,000. */
+export async function listKeyspaceNames(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<NamedKeyspace[]> {
+  return await trx
+    .selectFrom("keyspaces")
+    .select(["id", "name"])
+    .where("workspace_id", "=", scope.workspaceId)
+    .orderBy("created_at")
+    .orderBy("id")
+    .limit(maxListedKeyspaces)
+    .execute();
+}
+
+/** More than this many keyspaces, which takes a higher quota, are left out of what covers all keyspaces of a workspace. */
+const maxListedKeyspaces = 1_000;
+
 export const keyspaceOrders = {
   createdAt: { column: "keyspaces.created_at", type: "timestamptz", id: "keyspaces.id" },
   name: { column: "keyspaces.name", type: "text", id: "keyspaces.id" },

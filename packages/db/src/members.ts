@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import type { UserId, WorkspaceId } from "./ids.ts";
-import { bumpOwnerVersions } from "./owner-versions.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Role, Trx } from "./schema.ts";
 import { hasFactors } from "./second-factors.ts";
@@ -221,7 +220,7 @@ export async function insertMember(
 
 /**
  * Changes the role of a member. Returns false if the user is not a member, or the membership is at none of `versions`.
- * Call {@link lockUsers} first and {@link invalidateMemberKeys} last in the transaction.
+ * Call {@link lockUsers} first and `bumpOwnerVersions` last in the transaction.
  */
 export async function updateMemberRole(
   trx: WorkspaceTrx,
@@ -240,7 +239,7 @@ export async function updateMemberRole(
 
 /**
  * Removes a member. Returns false if the user is not a member, or the membership is at none of `versions`. Call
- * {@link lockUsers} first and {@link invalidateMemberKeys} last in the transaction.
+ * {@link lockUsers} first and `bumpOwnerVersions` last in the transaction.
  */
 export async function deleteMember(
   trx: WorkspaceTrx,
@@ -257,23 +256,8 @@ export async function deleteMember(
 }
 
 /**
- * Invalidates what every node remembers about the keys of members that can reach the workspace. No decision about another
- * key uses the role in this workspace. Call it last in the transaction. Creating a key and editing a key's workspaces
- * lock the user too, so a key that is given access to the workspace concurrently is either included here, or read by
- * nodes after this transaction.
- */
-export async function invalidateMemberKeys(
-  trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
-  ...userIds: readonly UserId[]
-): Promise<void> {
-  await bumpOwnerVersions(trx, { userIds, workspaceId });
-}
-
-/**
- * Locks users until the transaction ends. Until then, nobody can disable them or create keys for them. A new key would
- * be missing from the keys whose versions the transaction increments. A transaction must lock all of its users in one
- * call, which locks them in the order of their IDs, so that two transactions can't deadlock.
+ * Locks users until the transaction ends. Until then, nobody can disable them or create keys for them. A transaction must lock all
+ * of its users in one call, which locks them in the order of their IDs, so that two transactions can't deadlock.
  */
 export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<void> {
   if (userIds.length === 0) return;

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 async function bump(...userIds: readonly UserId[]): Promise<void> {
-  await database.db.transaction().execute((trx) => bumpOwnerVersions(trx, { userIds }));
+  await database.db.transaction().execute((trx) => bumpOwnerVersions(trx, userIds));
 }
 
 async function readVersions(ids: readonly UserId[]): Promise<(number | undefined)[]> {

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { createId, type KeyId, type UserId } from "./ids.ts";
+import { lockCountersOf } from "./key-counters.ts";
 import type { Role } from "./schema.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -89,15 +90,13 @@ export async function disableServiceAccount(
   return rows.map(({ id }) => id);
 }
 
-/**
- * Deletes all service accounts of a deleted workspace with their keys. Call it after `bumpOwnerVersions`, which locks the
- * counters that this deletes in the order in which admission locks them.
- */
+/** Deletes all service accounts of a deleted workspace with their keys. */
 export async function deleteServiceAccounts(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
 ): Promise<void> {
   const accounts = trx.selectFrom("users").select("id").where("service_workspace_id", "=", workspaceId);
+  await lockCountersOf(trx, accounts);
   await trx.deleteFrom("owner_versions").where("owner_id", "in", accounts).execute();
   await trx.deleteFrom("users").where("service_workspace_id", "=", workspaceId).execute();
 }

@@ -125,6 +125,11 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === state.lockNotAvailable;
 }
 
+/** Whether a transaction was rolled back because of a concurrent change, as `reject_outdated_batch` reports. */
+export function isSerializationFailure(error: unknown): boolean {
+  return sqlStateOf(error) === state.serializationFailure;
+}
+
 /** Whether a statement would have violated a unique index. */
 export function isUniqueViolation(error: unknown): boolean {
   return sqlStateOf(error) === state.uniqueViolation;

@@ -389,6 +389,7 @@ export const functions: Readonly<Record<string, string>> = {
   "named_user()": "ee9bf7796943630841b244a580a1eca01eb9f3643af1910fb54340c75e398766",
   "named_workspace()": "77161644bb223eaf4eb311c6958d4cc21c52826e0ed17db9c90908b94dd95b1a",
   "record_deleted_keyspace()": "507d562748f3cb62c193a2c1633b1a3e2963f83ccb55d44f0bb223dddd87a7ad",
+  "reject_outdated_batch()": "f0f2daf63ca4cad48ede5ca1bb7e310dc3cc776e5167e00175eb63de3a44ead7",
   "require_backup()": "f82b98b2342d95a42aca3bbb9834ecbaede624aa12579cd09c01f25465b6694c",
   "roll_up_added_usage()": "b79dfcd286866f47a4a133fb703b20c4bfdc907c15caf64c4582b81059ce2ac8",
   "roll_up_increased_usage()": "7f2b0eb2bb59532294c21e82a8abd9417eed965d9720854f6a753e0d772d1ab6",

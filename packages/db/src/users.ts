@@ -245,7 +245,7 @@ export async function disableUser(trx: Trx, id: UserId): Promise<boolean> {
     .where("disabled_at", "is", null)
     .executeTakeFirst();
   await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
-  await bumpOwnerVersions(trx, { userIds: [id] });
+  await bumpOwnerVersions(trx, [id]);
   return numUpdatedRows > 0n;
 }
 
@@ -263,7 +263,7 @@ export async function enableUser(trx: Trx, id: UserId): Promise<boolean> {
     .executeTakeFirst();
   // A sign-in that was in flight while the user was disabled may have added a session after the others were deleted.
   if (numUpdatedRows > 0n) await trx.deleteFrom("sessions").where("user_id", "=", id).execute();
-  await bumpOwnerVersions(trx, { userIds: [id] });
+  await bumpOwnerVersions(trx, [id]);
   return numUpdatedRows > 0n;
 }
 

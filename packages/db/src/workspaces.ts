@@ -270,7 +270,7 @@ export async function deleteWorkspace(
   // row-level security keeps from recording the deleted keyspaces. The lock above keeps others from adding a keyspace.
   await trx.deleteFrom("keyspaces").where("workspace_id", "=", scope.workspaceId).execute();
   await trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute();
-  await bumpOwnerVersions(trx, { userIds: deletion.memberIds, workspaceId: scope.workspaceId });
+  await bumpOwnerVersions(trx, deletion.memberIds);
   await deleteServiceAccounts(trx, scope);
   return true;
 }

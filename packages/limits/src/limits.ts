@@ -103,6 +103,8 @@ export const verificationLimits = {
   maxVerifications: 100,
   /** The longest key, in UTF-16 code units. Imported keys can have any form. */
   maxKeyLength: 512,
+  /** The longest text that can be presented as a key, in UTF-16 code units. A body with a longer one is too large. */
+  maxPresentedLength: 102_400,
   /** The largest cost. */
   maxCost: 1_000_000_000,
   /** The longest permission query, in UTF-16 code units: 50 of the longest permissions. */

@@ -1,19 +1,24 @@
+import { openDatabase } from "@latchkey/db/connection";
+import { decodeId } from "@latchkey/db/ids";
 import fc from "fast-check";
 import { expect } from "vitest";
-import { createKey } from "../account.ts";
-import { open } from "../inspection.ts";
+import { createKey, signUp } from "../account.ts";
+import { type Connection, open } from "../inspection.ts";
 import { callApi } from "../keyspace.ts";
+import { getMembership, openMembershipTable } from "../membership.ts";
 import { connectionTo } from "../postmaster.ts";
 import { installSteppedClock } from "../stepped-clock.ts";
 import { startTwoNodes } from "../two-nodes.ts";
 import { type CodeCounts, runScenario, type Stage } from "./run-scenario.ts";
 import { scenarios } from "./steps.ts";
 
-/** Every code that a verification can have, and 400 for an unknown limit. A key of a scenario has no IP ranges. */
+/** Every code that a verification can have, 400 for an unknown limit, and 403 for a disabled caller. */
 const codes = [
-  "BAD_REQUEST",
+  "400 BAD_REQUEST",
+  "403 FORBIDDEN",
   "DISABLED",
   "EXPIRED",
+  "FORBIDDEN",
   "INSUFFICIENT_PERMISSIONS",
   "NOT_FOUND",
   "RATE_LIMITED",
@@ -21,9 +26,12 @@ const codes = [
   "VALID",
 ];
 
+/** How often the scenarios are repeated until each code was returned. Each is returned several times in most runs. */
+const maxRepetitions = 4;
+
 /**
  * Runs random scenarios on two nodes with one database, and checks each against the model. Repeats that until `seconds` have
- * passed.
+ * passed and each code was returned.
  * @throws an Error with the seed, the path and the shortest failing scenario. Pass both to `fc.assert` to repeat it.
  */
 export async function checkScenarios({
@@ -36,26 +44,38 @@ export async function checkScenarios({
   await using stack = new AsyncDisposableStack();
   const nodes = await startTwoNodes();
   stack.defer(() => nodes.close());
-  const { key: callerKey } = await createKey(nodes.left.baseUrl, nodes.account, "gateway");
-  const caller = { baseUrl: nodes.left.baseUrl, callerKey };
-  const { id: workspaceId } = await callApi<{ id: string }>(caller, ["POST", "/workspaces"], {
-    name: "Scenarios",
-  });
+  const { baseUrl } = nodes.left;
+  const { key: ownerKey } = await createKey(baseUrl, nodes.account, "owner");
+  const { id: workspaceId } = await callApi<{ id: string }>(
+    { baseUrl, callerKey: ownerKey },
+    ["POST", "/workspaces"],
+    { name: "Scenarios" },
+  );
+  const connection = await connectionTo(nodes.instance.cluster);
+  const { callerKey, callerId } = await addCaller(baseUrl, { workspaceId, connection });
   const clock = await installSteppedClock(nodes.instance.cluster);
   stack.defer(() => clock.close());
-  const client = await open(await connectionTo(nodes.instance.cluster));
+  const client = await open(connection);
   stack.defer(() => client.end());
+  const db = openDatabase(connection, { applicationName: "model" });
+  stack.defer(() => db.destroy());
   const stage: Stage = {
     baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl],
+    ownerKey,
     callerKey,
+    callerId,
     workspaceId,
     client,
+    db,
     clock,
   };
   const until = performance.now() + seconds * 1_000;
   const total: CodeCounts = {};
   let count = 0;
+  let repetitions = 0;
+  const isMissing = (code: string): boolean => total[code] === undefined;
   do {
+    if (performance.now() >= until) repetitions += 1;
     await fc.assert(
       fc.asyncProperty(scenarios, async (steps) => {
         for (const [code, times] of Object.entries(await runScenario(stage, steps)))
@@ -64,7 +84,23 @@ export async function checkScenarios({
       { numRuns: runs, includeErrorInReport: true },
     );
     count += runs;
-  } while (performance.now() < until);
+  } while (performance.now() < until || (codes.some(isMissing) && repetitions < maxRepetitions));
   console.info(`${count} random scenarios: ${JSON.stringify(total)}`);
   expect(Object.keys(total).sort()).toEqual(codes);
+}
+
+/** Adds a member who verifies keys. */
+async function addCaller(
+  baseUrl: string,
+  { workspaceId, connection }: { readonly workspaceId: string; readonly connection: Connection },
+): Promise<Pick<Stage, "callerKey" | "callerId">> {
+  const account = await signUp(baseUrl, "gateway@example.com");
+  const { key } = await createKey(baseUrl, account, "gateway");
+  const { userId } = await getMembership(baseUrl, account);
+  const members = await openMembershipTable(connection);
+  await members.write({ userId, workspaceId }, "member");
+  await members.close();
+  const callerId = decodeId("user", userId);
+  if (!callerId) throw new Error(`Not an ID of a user: ${userId}`);
+  return { callerKey: key, callerId };
 }

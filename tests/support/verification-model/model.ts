@@ -33,6 +33,8 @@ export interface KeyModel {
   isDeleted: boolean;
   isDisabled: boolean;
   expiresAt: number | null;
+  /** Whether its only IP range is the one of the addresses that are inside. */
+  hasIpRange: boolean;
   limits: readonly LimitModel[];
   refill: RefillModel | null;
   /** By the index of the secret: until when an old one is valid. The last one is the current one. */
@@ -41,11 +43,15 @@ export interface KeyModel {
   uses: number;
 }
 
+/** The IP address of the consumer: inside or outside of the IP range of keys; undefined for none. */
+export type AddressModel = "inside" | "outside" | undefined;
+
 export interface VerificationModel {
   readonly key: KeyModel;
   readonly secret: number;
   readonly cost: number;
   readonly isPermitted: boolean;
+  readonly address: AddressModel;
   /** The named limit, with the cost of its own if it has one. */
   readonly limit: { readonly name: string; readonly cost: number | undefined } | undefined;
 }
@@ -71,6 +77,52 @@ export function createCounter(credits: number | null, now: number): CounterModel
   };
 }
 
+/** The status and the code of an error, or the result of each verification of a request. */
+export type AnswerModel = string | readonly ResultModel[];
+
+/** What all keys of the keyspace depend on. */
+export interface StateModel {
+  readonly now: number;
+  readonly isKeyspaceUsable: boolean;
+  readonly isCallerDisabled: boolean;
+}
+
+/**
+ * Answers a request, and spends what its verifications cost.
+ * @param spent the keys that requests with the same `Idempotency-Key` have spent from, by the position of the verification;
+ *   undefined for a request without one. This request is added.
+ */
+export function answer(
+  verifications: readonly VerificationModel[],
+  state: StateModel,
+  spent?: (KeyModel | undefined)[],
+): AnswerModel {
+  if (state.isCallerDisabled) return "403 FORBIDDEN";
+  if (verifications.some((verification) => hasUnknownLimit(verification, state.now)))
+    return "400 BAD_REQUEST";
+  return verifications.map((verification, position) => {
+    const { key, limit } = verification;
+    const wasSpent = spent?.[position] === key;
+    const free = { ...verification, cost: 0, limit: limit && { ...limit, cost: 0 } };
+    const result = verify(wasSpent ? free : verification, state);
+    if (spent && result.code === "VALID") spent[position] = key;
+    return result;
+  });
+}
+
+/** Whether a secret belongs to no key: the key was deleted, or the secret was replaced and its overlap has ended. */
+function isUnknown({ key, secret }: VerificationModel, now: number): boolean {
+  return key.isDeleted || (!isCurrent(key, secret) && (key.validUntil[secret] ?? 0) <= now);
+}
+
+const isCurrent = (key: KeyModel, secret: number): boolean => secret === key.validUntil.length - 1;
+
+function hasUnknownLimit(verification: VerificationModel, now: number): boolean {
+  const { key, limit } = verification;
+  if (!limit || isUnknown(verification, now)) return false;
+  return ![...key.limits, ...(key.consumer?.limits ?? [])].some(({ name }) => name === limit.name);
+}
+
 interface Charge {
   readonly counter: CounterModel;
   readonly limit: LimitModel;
@@ -79,18 +131,11 @@ interface Charge {
   readonly spent: number;
 }
 
-/** Verifies a key, and spends what it costs. @param isKeyspaceUsable false if the keyspace is disabled. */
-export function verify(
-  { key, secret, cost, isPermitted, limit }: VerificationModel,
-  { now, isKeyspaceUsable }: { readonly now: number; readonly isKeyspaceUsable: boolean },
-): ResultModel {
-  const isCurrent = secret === key.validUntil.length - 1;
-  if (key.isDeleted || (!isCurrent && (key.validUntil[secret] ?? 0) <= now))
-    return { code: "NOT_FOUND", credits: null, limits: [] };
-  const consumerLimits = key.consumer?.limits ?? [];
-  if (limit && ![...key.limits, ...consumerLimits].some(({ name }) => name === limit.name))
-    return { code: "BAD_REQUEST", credits: null, limits: [] };
-  const rejection = findRejection(key, { now, isKeyspaceUsable, isPermitted });
+/** Verifies a key, and spends what it costs. */
+function verify(verification: VerificationModel, { now, isKeyspaceUsable }: StateModel): ResultModel {
+  const { key, secret, cost, isPermitted, address, limit } = verification;
+  if (isUnknown(verification, now)) return { code: "NOT_FOUND", credits: null, limits: [] };
+  const rejection = findRejection(key, { now, isKeyspaceUsable, isPermitted, address });
   const chargeOf = (counter: CounterModel) => (one: LimitModel) => {
     const isNamed = limit?.name === one.name;
     if (!one.appliesAlways && !isNamed) return [];
@@ -107,12 +152,12 @@ export function verify(
     ];
   };
   const charges: Charge[] = key.limits.flatMap(chargeOf(key.counter));
-  if (key.consumer) charges.push(...consumerLimits.flatMap(chargeOf(key.consumer.counter)));
+  if (key.consumer) charges.push(...key.consumer.limits.flatMap(chargeOf(key.consumer.counter)));
   const credits = refilled(key, now);
   const isOverLimit = charges.some((charge) => isExceeded(charge));
   const isExhausted = !rejection && credits !== null && credits.remaining < cost;
   const code = rejection ?? (isOverLimit ? "RATE_LIMITED" : isExhausted ? "USAGE_EXCEEDED" : "VALID");
-  if (code === "VALID") spend(key, { charges, credits, cost, isCurrent, now });
+  if (code === "VALID") spend(key, { charges, credits, cost, isCurrent: isCurrent(key, secret), now });
   return {
     code,
     credits: credits && credits.remaining - (code === "VALID" ? cost : 0),
@@ -137,10 +182,11 @@ const isExceeded = ({ cost, spent, limit }: Charge): boolean => cost > 0 && spen
 
 function findRejection(
   key: KeyModel,
-  facts: { readonly now: number; readonly isKeyspaceUsable: boolean; readonly isPermitted: boolean },
+  facts: Pick<StateModel, "now" | "isKeyspaceUsable"> & Pick<VerificationModel, "isPermitted" | "address">,
 ): string | undefined {
   if (key.isDisabled || !facts.isKeyspaceUsable) return "DISABLED";
   if (key.expiresAt !== null && key.expiresAt <= facts.now) return "EXPIRED";
+  if (key.hasIpRange && facts.address !== "inside") return "FORBIDDEN";
   return facts.isPermitted ? undefined : "INSUFFICIENT_PERMISSIONS";
 }
 
@@ -177,6 +223,24 @@ function spend(
   // Windows that have ended are not stored again.
   for (const counter of isWritten)
     counter.windows = new Map([...counter.windows].filter(([, { endsAt }]) => endsAt > now));
+}
+
+/**
+ * Sets a balance, or adds to it, after a refill that is due.
+ * @returns the new balance; undefined if nothing changes, because it would be negative or there is none to add to.
+ */
+export function changeBalance(
+  key: KeyModel,
+  change: { readonly set: number } | { readonly add: number },
+  now: number,
+): number | undefined {
+  const before = refilled(key, now);
+  if ("set" in change) key.counter.credits = { remaining: change.set, refilledAt: now };
+  else {
+    if (!before || before.remaining + change.add < 0) return undefined;
+    key.counter.credits = { ...before, remaining: before.remaining + change.add };
+  }
+  return key.counter.credits.remaining;
 }
 
 function refilled({ counter: { credits }, refill }: KeyModel, now: number): CounterModel["credits"] {

@@ -1,39 +1,50 @@
 import { randomUUID } from "node:crypto";
-import { decodeId } from "@latchkey/db/ids";
+import type { UserId } from "@latchkey/db/ids";
+import type { Db } from "@latchkey/db/schema";
+import { disableUser, enableUser } from "@latchkey/db/users";
 import type pg from "pg";
 import { callApi, type IssuedKey, issuedKeyUuid, issueKey, type Keyspace, pathOf } from "../keyspace.ts";
 import type { SteppedClock } from "../stepped-clock.ts";
+import { addresses, changeKey, type ScenarioKey } from "./change-key.ts";
 import {
+  type AnswerModel,
+  answer,
   type ConsumerModel,
   createCounter,
   type KeyModel,
-  type ResultModel,
-  toFiveMinutes,
+  type StateModel,
   type VerificationModel,
-  verify,
 } from "./model.ts";
-import type { Step } from "./steps.ts";
+import { expectSame, sendVerifications, type VerificationRequest } from "./send.ts";
+import type { Step, VerificationStep } from "./steps.ts";
 
 /** The nodes under test, and their database. */
 export interface Stage {
   readonly baseUrls: readonly string[];
+  /** The API key of the owner, who changes keys. */
+  readonly ownerKey: string;
+  /** The API key of a member, who verifies keys and is sometimes disabled. */
   readonly callerKey: string;
+  readonly callerId: UserId;
   readonly workspaceId: string;
   readonly client: pg.Client;
+  readonly db: Db;
   readonly clock: SteppedClock;
 }
 
-interface Key {
-  readonly model: KeyModel;
-  readonly id: string;
-  /** In order of creation. */
-  readonly secrets: string[];
-}
+type StepOf<Kind extends Step["kind"]> = Extract<Step, { readonly kind: Kind }>;
 
-/** How often each code was returned and checked. */
+/** How often each code, or error, was returned and checked. */
 export type CodeCounts = Record<string, number>;
 
-const hourMs = 3_600_000;
+/** A request with an `Idempotency-Key`. */
+interface NamedRequest {
+  readonly request: VerificationRequest;
+  readonly verifications: readonly VerificationModel[];
+  readonly spent: (KeyModel | undefined)[];
+}
+
+const externalId = "customer";
 
 /**
  * Performs the steps, each after the one before it, and compares each response with the model.
@@ -59,10 +70,12 @@ class Scenario {
   readonly history: string[] = [];
   readonly counts: CodeCounts = {};
   readonly #stage: Stage;
-  readonly #keys: Key[] = [];
+  readonly #keys: ScenarioKey[] = [];
   readonly #consumer: ConsumerModel = { counter: createCounter(null, 0), limits: [] };
   #keyspace: Keyspace | undefined;
   #isKeyspaceDisabled = false;
+  #isCallerDisabled = false;
+  #named: NamedRequest | undefined;
 
   constructor(stage: Stage) {
     this.#stage = stage;
@@ -70,24 +83,28 @@ class Scenario {
 
   /** Creates a keyspace with two keys of a consumer, and a third one. */
   async open(): Promise<void> {
-    const { baseUrls, callerKey, workspaceId } = this.#stage;
-    const caller = { baseUrl: baseUrls[0] ?? "", callerKey };
-    const { id } = await callApi<{ id: string }>(caller, ["POST", `/workspaces/${workspaceId}/keyspaces`], {
+    const { baseUrls, ownerKey, workspaceId } = this.#stage;
+    const owner = { baseUrl: baseUrls[0] ?? "", callerKey: ownerKey };
+    const { id } = await callApi<{ id: string }>(owner, ["POST", `/workspaces/${workspaceId}/keyspaces`], {
       name: `Scenario ${randomUUID()}`,
       prefix: "acme",
     });
-    this.#keyspace = { ...caller, workspaceId, id };
-    for (const externalId of ["customer", "customer", null]) {
-      const issued: IssuedKey = await issueKey(this.#keyspace, { externalId, permissions: ["documents.*"] });
+    this.#keyspace = { ...owner, workspaceId, id };
+    for (const consumer of [externalId, externalId, null]) {
+      const issued: IssuedKey = await issueKey(this.#keyspace, {
+        externalId: consumer,
+        permissions: ["documents.*"],
+      });
       this.#keys.push({
         id: issued.id,
         secrets: [issued.key],
         model: {
           counter: createCounter(null, 0),
-          consumer: externalId === null ? undefined : this.#consumer,
+          consumer: consumer === null ? undefined : this.#consumer,
           isDeleted: false,
           isDisabled: false,
           expiresAt: null,
+          hasIpRange: false,
           limits: [],
           refill: null,
           validUntil: [Number.POSITIVE_INFINITY],
@@ -99,6 +116,7 @@ class Scenario {
   }
 
   async close(): Promise<void> {
+    await this.#switchCaller(false);
     const keyspace = this.#keyspace;
     this.#keyspace = undefined;
     if (keyspace) await callApi(keyspace, ["DELETE", pathOf(keyspace)]);
@@ -108,9 +126,15 @@ class Scenario {
   async deleteKeyspace(): Promise<void> {
     const nodes = [this.#at(0), this.#at(1)];
     await this.close();
-    for (const node of nodes)
-      for (const { secrets } of this.#keys)
-        expectSame((await send(node, { key: secrets.at(-1) })).code, "NOT_FOUND");
+    const notFound = { code: "NOT_FOUND", credits: null, limits: [] };
+    for (const node of nodes) {
+      const verifications = this.#keys.map(({ secrets }) => ({ key: secrets.at(-1) }));
+      const caller = { ...node, callerKey: this.#stage.callerKey };
+      expectSame(
+        await sendVerifications(caller, { verifications }),
+        verifications.map(() => notFound),
+      );
+    }
   }
 
   async perform(step: Step): Promise<void> {
@@ -119,6 +143,8 @@ class Scenario {
     switch (step.kind) {
       case "clock":
         return await this.#stage.clock.step(step.minutes);
+      case "caller":
+        return await this.#switchCaller(step.isDisabled);
       case "keyspace":
         await callApi(this.#at(step.node), ["PATCH", pathOf(this.#at(step.node))], {
           isDisabled: step.isDisabled,
@@ -126,12 +152,18 @@ class Scenario {
         this.#isKeyspaceDisabled = step.isDisabled;
         return;
       case "consumer":
-        return await this.#changeConsumer(step.quota);
+        return await this.#changeConsumer(step);
+      case "bulk":
+        return await this.#changeSeveral(step);
+      case "verify":
+        return await this.#verify(step, now);
+      case "retry":
+        return await this.#retry(step, now);
+      case "burst":
+        return await this.#burst(step, now);
       default: {
-        const key = this.#keys[step.key % this.#keys.length] as Key; // There are three.
-        if (step.kind === "verify") await this.#verify(key, step, now);
-        else if (step.kind === "burst") await this.#burst(key, step, now);
-        else if (!key.model.isDeleted) await this.#change(key, step, now);
+        const key = this.#key(step.key);
+        if (!key.model.isDeleted) await changeKey(key, step, { node: this.#at(step.node), now });
       }
     }
   }
@@ -148,148 +180,126 @@ class Scenario {
     }
   }
 
-  async #verify(key: Key, step: Step & { readonly kind: "verify" }, now: number): Promise<void> {
-    const secret = Math.max(0, key.secrets.length - 1 - step.secret);
-    const { cost, isPermitted, limit, node } = step;
-    const expected = this.#predict({ key: key.model, secret, cost, isPermitted, limit }, now);
-    const result = await send(this.#at(node), {
-      key: key.secrets[secret],
-      cost,
-      permissions: isPermitted ? "documents.read AND documents.write" : "documents.read AND admin",
-      ...(limit ? { limits: [limit] } : {}),
-    });
-    expectSame(result, expected);
-    this.#count(result);
+  async #verify({ node, verifications, isNamed }: StepOf<"verify">, now: number): Promise<void> {
+    const models = verifications.map((one) => this.#toModel(one));
+    const request = {
+      verifications: verifications.map((one, index) => this.#toBody(one, models[index])),
+      idempotencyKey: isNamed ? randomUUID() : undefined,
+    };
+    const spent: (KeyModel | undefined)[] = [];
+    if (isNamed) this.#named = { request, verifications: models, spent };
+    const expected = answer(models, this.#state(now), isNamed ? spent : undefined);
+    await this.#expectAnswer(node, request, expected);
+  }
+
+  /** Sends the latest request with an `Idempotency-Key` again, which spends only what it has not spent. */
+  async #retry({ node }: StepOf<"retry">, now: number): Promise<void> {
+    if (!this.#named) return;
+    const { request, verifications, spent } = this.#named;
+    await this.#expectAnswer(node, request, answer(verifications, this.#state(now), spent));
   }
 
   /** The same requests have the same results in any order. */
-  async #burst(key: Key, { cost, count }: Step & { readonly kind: "burst" }, now: number): Promise<void> {
-    const secret = key.secrets.length - 1;
-    const request = { key: key.model, secret, cost, isPermitted: true, limit: undefined };
-    const expected = Array.from({ length: count }, () => this.#predict(request, now));
-    const body = { key: key.secrets[secret], cost };
-    const results = await Promise.all(Array.from({ length: count }, (_, node) => send(this.#at(node), body)));
-    const sorted = (all: readonly ResultModel[]) => all.map((one) => JSON.stringify(one)).sort();
-    expectSame(sorted(results), sorted(expected));
-    for (const result of results) this.#count(result);
+  async #burst({ key, cost, count }: StepOf<"burst">, now: number): Promise<void> {
+    const step = { key, secret: 0, cost, isPermitted: true, address: "inside", limit: undefined } as const;
+    const model = this.#toModel(step);
+    const expected = Array.from({ length: count }, () => answer([model], this.#state(now)));
+    const request = { verifications: [this.#toBody(step, model)] };
+    const found = await Promise.all(Array.from({ length: count }, (_, node) => this.#send(node, request)));
+    const sorted = (all: readonly AnswerModel[]) => all.map((one) => JSON.stringify(one)).sort();
+    expectSame(sorted(found), sorted(expected));
+    for (const one of found) this.#count(one);
   }
 
-  #predict(request: VerificationModel, now: number): ResultModel {
-    return verify(request, { now, isKeyspaceUsable: !this.#isKeyspaceDisabled });
+  #state(now: number): StateModel {
+    return {
+      now,
+      isKeyspaceUsable: !this.#isKeyspaceDisabled,
+      isCallerDisabled: this.#isCallerDisabled,
+    };
   }
 
-  async #change(
-    { model, id, secrets }: Key,
-    step: Exclude<Step, { readonly kind: "verify" | "burst" | "clock" | "keyspace" | "consumer" }>,
-    now: number,
-  ): Promise<void> {
-    const node = this.#at(step.node);
-    const path = `${pathOf(node)}/keys/${id}`;
-    const edit = (fields: object) => callApi(node, ["PATCH", path], fields);
-    switch (step.kind) {
-      case "disable":
-        await edit({ isDisabled: step.isDisabled });
-        model.isDisabled = step.isDisabled;
-        return;
-      case "expire":
-        model.expiresAt = step.expires ? now + hourMs : null;
-        await edit({ expiresAt: model.expiresAt && new Date(model.expiresAt).toISOString() });
-        return;
-      case "limits":
-        model.limits = [
-          ...(step.requests ? [{ name: "requests", quota: step.requests, appliesAlways: true }] : []),
-          ...(step.exports ? [{ name: "exports", quota: step.exports, appliesAlways: false }] : []),
-        ];
-        await edit({ limits: model.limits.map((limit) => ({ ...limit, windowSeconds: 3_600 })) });
-        return;
-      case "credits": {
-        const { remaining, refill } = step;
-        await edit({ credits: remaining === null ? null : { remaining, refill } });
-        model.refill = remaining === null ? null : refill;
-        model.counter.credits = createCounter(remaining, now).credits;
-        return;
-      }
-      case "rotate": {
-        const { key } = await callApi<{ key: string }>(node, ["POST", `${path}/rotate`], {
-          overlapSeconds: step.overlaps ? 3_600 : 0,
-        });
-        secrets.push(key);
-        model.validUntil[secrets.length - 2] = step.overlaps ? now + hourMs : Number.NEGATIVE_INFINITY;
-        model.validUntil.push(Number.POSITIVE_INFINITY);
-        model.hasUnusedSecret = true;
-        return;
-      }
-      case "delete":
-        await callApi(node, ["DELETE", path]);
-        model.isDeleted = true;
-        return;
-      default:
-        step satisfies never;
+  #toModel({ key, secret, ...step }: VerificationStep): VerificationModel {
+    const { model, secrets } = this.#key(key);
+    return { ...step, key: model, secret: Math.max(0, secrets.length - 1 - secret) };
+  }
+
+  #toBody(step: VerificationStep, model: VerificationModel | undefined): object {
+    const { key, cost, isPermitted, address, limit } = step;
+    return {
+      key: this.#key(key).secrets[model?.secret ?? 0],
+      cost,
+      permissions: isPermitted ? "documents.read AND documents.write" : "documents.read AND admin",
+      ...(address ? { clientIp: addresses[address] } : {}),
+      ...(limit ? { limits: [limit] } : {}),
+    };
+  }
+
+  async #expectAnswer(node: number, request: VerificationRequest, expected: AnswerModel): Promise<void> {
+    const found = await this.#send(node, request);
+    expectSame(found, expected);
+    this.#count(found);
+  }
+
+  /** Sends a request as the member. */
+  async #send(node: number, request: VerificationRequest): Promise<AnswerModel> {
+    return await sendVerifications({ ...this.#at(node), callerKey: this.#stage.callerKey }, request);
+  }
+
+  async #changeSeveral({ node, action, keys: chosen }: StepOf<"bulk">): Promise<void> {
+    const keys = chosen
+      ? [...new Set(chosen.map((key) => this.#key(key)))]
+      : this.#keys.filter(({ model }) => model.consumer && !model.isDeleted);
+    const result = await callApi<Record<"changed" | "unchanged" | "notFound", string[]>>(
+      this.#at(node),
+      ["POST", `${pathOf(this.#at(node))}/keys/bulk`],
+      { action, ...(chosen ? { keyIds: keys.map(({ id }) => id) } : { externalId }) },
+    );
+    const idsOf = (matches: (model: KeyModel) => boolean) =>
+      keys.filter(({ model }) => matches(model)).map(({ id }) => id);
+    const isAffected = ({ isDeleted, isDisabled }: KeyModel) =>
+      !isDeleted && (action === "delete" || isDisabled === (action === "enable"));
+    const expected = {
+      changed: idsOf(isAffected),
+      unchanged: idsOf((model) => !model.isDeleted && !isAffected(model)),
+      notFound: idsOf(({ isDeleted }) => isDeleted),
+    };
+    for (const name of ["changed", "unchanged", "notFound"] as const)
+      expectSame(result[name].sort(), expected[name].sort());
+    for (const { model } of keys) {
+      if (action === "delete") model.isDeleted = true;
+      else model.isDisabled = action === "disable";
     }
   }
 
-  /** Changes the limits of the consumer in the database, as the product does. */
-  async #changeConsumer(quota: number | undefined): Promise<void> {
-    const { client } = this.#stage;
+  async #changeConsumer({ node, quota }: StepOf<"consumer">): Promise<void> {
     this.#consumer.limits = quota ? [{ name: "shared", quota, appliesAlways: true }] : [];
-    const stored = this.#consumer.limits.map((limit) => ({ ...limit, windowSeconds: 3_600 }));
-    const keyspaceId = decodeId("keyspace", this.#at(0).id);
-    await client.query("begin");
-    await client.query("update consumers set limits = $2, version = version + 1 where keyspace_id = $1", [
-      keyspaceId,
-      JSON.stringify(stored),
-    ]);
-    await client.query(
-      `insert into owner_versions as known (owner_id, version)
-      select id, 1 from consumers where keyspace_id = $1
-      on conflict (owner_id) do update set version = known.version + 1`,
-      [keyspaceId],
-    );
-    await client.query("commit");
+    await callApi(this.#at(node), ["PATCH", `${pathOf(this.#at(node))}/consumers/${externalId}`], {
+      limits: this.#consumer.limits.map((limit) => ({ ...limit, windowSeconds: 3_600 })),
+    });
   }
 
-  #count({ code }: ResultModel): void {
-    this.counts[code] = (this.counts[code] ?? 0) + 1;
+  /** Disables or enables the member as the `latchkey` command does, without starting a process. */
+  async #switchCaller(isDisabled: boolean): Promise<void> {
+    const { db, callerId } = this.#stage;
+    const change = isDisabled ? disableUser : enableUser;
+    await db.transaction().execute((trx) => change(trx, callerId));
+    this.#isCallerDisabled = isDisabled;
   }
 
-  /** The keyspace on one of the nodes. */
+  #count(found: AnswerModel): void {
+    const codes = typeof found === "string" ? [found] : found.map(({ code }) => code);
+    for (const code of codes) this.counts[code] = (this.counts[code] ?? 0) + 1;
+  }
+
+  #key(number: number): ScenarioKey {
+    return this.#keys[number % this.#keys.length] as ScenarioKey; // There are three.
+  }
+
+  /** The keyspace on one of the nodes, for the owner. */
   #at(node: number): Keyspace {
     const { baseUrls } = this.#stage;
     if (!this.#keyspace) throw new Error("The scenario has no keyspace.");
     return { ...this.#keyspace, baseUrl: baseUrls[node % baseUrls.length] ?? "" };
   }
-}
-
-/** Verifies a key on a node. */
-async function send({ baseUrl, callerKey }: Keyspace, body: object): Promise<ResultModel> {
-  const response = await fetch(`${baseUrl}/open/keys/verify`, {
-    method: "POST",
-    headers: { Authorization: `Bearer ${callerKey}`, "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const result = (await response.json()) as {
-    readonly code: string;
-    readonly credits: { readonly remaining: number } | null;
-    readonly limits: readonly (Omit<ResultModel["limits"][number], "resetsInMinutes"> & {
-      readonly resetsInSeconds: number;
-    })[];
-    readonly error?: { readonly code: string };
-  }; // The endpoint's response, or an error.
-  if (result.error) return { code: result.error.code, credits: null, limits: [] };
-  return {
-    code: result.code,
-    credits: result.credits?.remaining ?? null,
-    limits: result.limits.map(({ name, quota, remaining, resetsInSeconds, isExceeded }) => ({
-      name,
-      quota,
-      remaining,
-      resetsInMinutes: toFiveMinutes(resetsInSeconds * 1_000),
-      isExceeded,
-    })),
-  };
-}
-
-function expectSame(found: unknown, expected: unknown): void {
-  const [one, other] = [JSON.stringify(found), JSON.stringify(expected)];
-  if (one !== other) throw new Error(`The model expects ${other}, but the product returned ${one}.`);
 }

@@ -55,7 +55,7 @@ export async function changeConsumer(
       after: { externalId, limits: listLimits(after.limits) },
     });
   }
-  await bumpOwnerVersions(workspaceTrx, { ownerIds: [before.id] });
+  await bumpOwnerVersions(workspaceTrx, [before.id]);
   return after;
 }
 

@@ -57,13 +57,12 @@ export function toCredits(key: Pick<DescribedKey, "remainingCredits" | "refill">
 }
 
 /**
- * What an audit event says about an edit: the values that differ. `isMetaChanged` stands for the data itself.
- * @param hasNewCredits whether the edit set the credits. Otherwise, only uses and refills changed the balance.
+ * What an audit event says about an edit: the values that differ. `isMetaChanged` stands for the data itself. Unless the edit set
+ * the balance, both keys need the same one, because uses and refills change it too.
  */
 export function describeIssuedEdit(
   before: DescribedKey,
   after: DescribedKey,
-  { hasNewCredits }: { readonly hasNewCredits: boolean },
 ): { readonly before: Details; readonly after: Details } | undefined {
   const [former, current] = [describeIssuedKey(before), describeIssuedKey(after)];
   const isMetaChanged = JSON.stringify(before.meta) !== JSON.stringify(after.meta);
@@ -71,7 +70,6 @@ export function describeIssuedEdit(
     // The texts can be equal although omitted items differ.
     permissions: JSON.stringify(before.permissions) !== JSON.stringify(after.permissions),
     ipRanges: JSON.stringify(before.ipRanges) !== JSON.stringify(after.ipRanges),
-    credits: hasNewCredits && former.credits !== current.credits,
   };
   const names = Object.keys(current).filter((name) => isChanged[name] ?? former[name] !== current[name]);
   if (names.length === 0 && !isMetaChanged) return undefined;

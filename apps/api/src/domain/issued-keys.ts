@@ -12,6 +12,7 @@ import {
   rotateIssuedKey,
   updateIssuedKey,
 } from "@latchkey/db/issued-key-changes";
+import { settleRefill } from "@latchkey/db/issued-key-credits";
 import type { Credits, IssuedKeySettings } from "@latchkey/db/issued-key-settings";
 import { countIssuedKeys, findIssuedKey, type IssuedKey, type IssuedKeyPath } from "@latchkey/db/issued-keys";
 import { type Keyspace, lockKeyspaceAgainstDeletion } from "@latchkey/db/keyspaces";
@@ -19,6 +20,7 @@ import { withSavepoint } from "@latchkey/db/savepoint";
 import type { Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { AppError } from "@latchkey/errors";
 import { issuedKeyLimits } from "@latchkey/limits";
 import { enterToManage } from "./enter-to-manage.ts";
 import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
@@ -44,6 +46,12 @@ export type IssuedKeyRequest = Partial<Omit<IssuedKeySettings, "refill" | "expir
   readonly credits?: Credits | null;
   /** The consumer that the key belongs to; null for none. */
   readonly externalId?: string | null;
+};
+
+/** What a caller changes on a key. Absent settings stay, and so do those of its credits. */
+export type IssuedKeyEdit = Omit<IssuedKeyRequest, "credits"> & {
+  /** Null for no credits. */
+  readonly credits?: Partial<Credits> | null;
 };
 
 /** @throws {AppError} NOT_FOUND */
@@ -147,30 +155,26 @@ async function resolveConsumer(
 /**
  * Changes a key. Once this is committed, every node applies the new settings.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN; BAD_REQUEST for an expiry in the past, or an edit without
- *   changes; UNPROCESSABLE_CONTENT if the new consumer has the most keys that it can have, or at the quota of consumers.
+ *   changes; UNPROCESSABLE_CONTENT if the new consumer has the most keys that it can have, at the quota of consumers, or for a
+ *   refill of a key without credits.
  */
 export async function changeIssuedKey(
   trx: Trx,
   edit: Edit,
   path: IssuedKeyPath,
-  {
-    versions,
-    credits,
-    externalId,
-    expiresAt,
-    ...request
-  }: IssuedKeyRequest & { readonly versions: Versions },
+  { versions, credits, externalId, expiresAt, ...request }: IssuedKeyEdit & { readonly versions: Versions },
   quotas: Quotas,
 ): Promise<IssuedKey> {
   requireChange({ ...request, credits, externalId, expiresAt });
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
   const before = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
+  if (credits && credits.remaining === undefined) requireBalance(before);
   const { keyspaceId, id } = path;
   const settings = {
     ...request,
     ...(expiresAt === undefined ? {} : { expiresAt: await resolveExpiryTime(trx, expiresAt) }),
-    ...(credits === undefined ? {} : { refill: credits?.refill ?? null }),
+    ...(credits?.refill === undefined && credits !== null ? {} : { refill: credits?.refill ?? null }),
   };
   const hasOtherConsumer = externalId !== undefined && externalId !== before.externalId;
   // First, because the purge locks consumers before the number of consumers, which a new one changes.
@@ -179,13 +183,14 @@ export async function changeIssuedKey(
     ? undefined
     : await resolveConsumer(workspaceTrx, scope, { keyspaceId, externalId, quotas });
   await updateIssuedKey(workspaceTrx, scope, id, { settings, consumerId, versions });
-  const remainingCredits = credits === undefined ? undefined : (credits?.remaining ?? null);
+  const remainingCredits = credits === null ? null : credits?.remaining;
   const stored = await getIssuedKey(workspaceTrx, scope, path);
-  const after = remainingCredits === undefined ? stored : { ...stored, remainingCredits };
+  // Uses can have changed a balance that stays.
+  const balance = remainingCredits === undefined ? before.remainingCredits : remainingCredits;
+  const after = { ...stored, remainingCredits: balance };
   const { name, start } = after;
   const target = { targetId: id } as const;
-  const hasNewCredits = remainingCredits !== undefined;
-  const change = describeIssuedEdit(before, after, { hasNewCredits });
+  const change = describeIssuedEdit(before, after);
   if (change) {
     const values = { before: change.before, after: { name, start, ...change.after } };
     await appendAudit(workspaceTrx, scope, origin, { ...target, ...values, action: "issued-key.changed" });
@@ -194,9 +199,19 @@ export async function changeIssuedKey(
     const action = after.isDisabled ? "issued-key.disabled" : "issued-key.enabled";
     await appendAudit(workspaceTrx, scope, origin, { ...target, action, after: { name, start } });
   }
+  const keepsBalance = remainingCredits === undefined;
+  if (keepsBalance && settings.refill !== undefined) await settleRefill(workspaceTrx, id, before.refill);
   await finishKeyChange(workspaceTrx, id, { remainingCredits });
   // Read again, because the status depends on the balance.
   return await getIssuedKey(workspaceTrx, scope, path);
+}
+
+/** @throws {AppError} UNPROCESSABLE_CONTENT for a key without credits. */
+function requireBalance({ remainingCredits }: IssuedKey): void {
+  if (remainingCredits !== null) return;
+  const message = "The key has no credits. Send a balance too.";
+  const issue = { path: "credits.remaining", code: "required", message } as const;
+  throw new AppError("UNPROCESSABLE_CONTENT", { message, issues: [issue] });
 }
 
 /**

@@ -77,7 +77,7 @@ export async function changePolicy(
     before: pick(before, changed),
     after: pick(policy, changed),
   });
-  await bumpOwnerVersions(workspaceTrx, { userIds: memberIds, workspaceId: scope.workspaceId });
+  await bumpOwnerVersions(workspaceTrx, memberIds);
   return stored;
 }
 

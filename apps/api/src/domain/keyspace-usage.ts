@@ -1,3 +1,4 @@
+import type { ConsumerPath } from "@latchkey/db/consumers";
 import { encodeId } from "@latchkey/db/ids";
 import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
 import {
@@ -16,6 +17,7 @@ import {
 import type { UsageBuckets } from "@latchkey/db/usage-buckets";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { getConsumer } from "./consumers.ts";
 import { getIssuedKey } from "./issued-keys.ts";
 
 /** What verifications can be grouped by. */
@@ -87,7 +89,7 @@ async function readKeys(
   scope: WorkspaceScope,
   period: GroupedPeriod,
 ): Promise<UsageGroup[]> {
-  const keys = await listBusiestIssuedKeys(trx, scope, period);
+  const keys = await listBusiestIssuedKeys(trx, scope, { ...period, keyspaceIds: [period.keyspaceId] });
   const subjectIds = keys.map(({ id }) => id);
   const counts = await readUsageOfSubjects(trx, scope, { ...period, subjectIds });
   return addBuckets(
@@ -102,7 +104,7 @@ async function readConsumers(
   scope: WorkspaceScope,
   period: GroupedPeriod,
 ): Promise<UsageGroup[]> {
-  const consumers = await listBusiestConsumers(trx, scope, period);
+  const consumers = await listBusiestConsumers(trx, scope, { ...period, keyspaceIds: [period.keyspaceId] });
   const subjectIds = consumers.map(({ id }) => id);
   const counts = await readUsageOfSubjects(trx, scope, { ...period, subjectIds });
   return addBuckets(
@@ -164,6 +166,19 @@ export async function readIssuedKeyUsage(
   { buckets, ...path }: IssuedKeyPath & { readonly buckets: UsageBuckets },
 ): Promise<SubjectUsage[]> {
   const { id: subjectId } = await getIssuedKey(trx, scope, path);
+  return await readSubjectUsage(trx, scope, { subjectId, buckets });
+}
+
+/**
+ * Reads the outcomes of the verifications of a consumer's keys, oldest first.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function readConsumerUsage(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { buckets, ...path }: ConsumerPath & { readonly buckets: UsageBuckets },
+): Promise<SubjectUsage[]> {
+  const { id: subjectId } = await getConsumer(trx, scope, path);
   return await readSubjectUsage(trx, scope, { subjectId, buckets });
 }
 

@@ -114,7 +114,7 @@ export async function changeKeyspace(
   if ((before.disabledAt === null) !== (after.disabledAt === null)) {
     const action = after.disabledAt ? "keyspace.disabled" : "keyspace.enabled";
     await appendAudit(workspaceTrx, scope, origin, { action, targetId: id, after: { name } });
-    await bumpOwnerVersions(workspaceTrx, { ownerIds: [id] });
+    await bumpOwnerVersions(workspaceTrx, [id]);
   }
   return after;
 }

@@ -10,13 +10,13 @@ import {
   findMember,
   hasOtherOwner,
   insertMember,
-  invalidateMemberKeys,
   listMembers,
   listOwnedWorkspaces,
   type Member,
   updateMemberRole,
 } from "@latchkey/db/members";
 import { deleteServiceAccountNotices } from "@latchkey/db/notices";
+import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import { deleteOwnershipTransfer } from "@latchkey/db/ownership-transfers";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
@@ -95,7 +95,7 @@ export async function changeMemberRole(
   if (!roleHasPermission(role, "members:manage"))
     await deleteServiceAccountNotices(workspaceTrx, userId, scope.workspaceId);
   const changed = await getMember(workspaceTrx, scope, userId);
-  await invalidateMemberKeys(workspaceTrx, scope, userId);
+  await bumpOwnerVersions(workspaceTrx, [userId]);
   return changed;
 }
 
@@ -121,7 +121,7 @@ export async function removeMember(
   const before = { role: member.role, email: member.email };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.removed", targetId: userId, before });
   await deleteServiceAccountNotices(workspaceTrx, userId, scope.workspaceId);
-  await invalidateMemberKeys(workspaceTrx, scope, userId);
+  await bumpOwnerVersions(workspaceTrx, [userId]);
 }
 
 /**

@@ -2,7 +2,8 @@ import { allowsPermission, canGrantRole } from "@latchkey/auth/restrictions";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { encodeId, type UserId } from "@latchkey/db/ids";
-import { invalidateMemberKeys, listOwnerIds, type Member, updateMemberRole } from "@latchkey/db/members";
+import { listOwnerIds, type Member, updateMemberRole } from "@latchkey/db/members";
+import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import {
   deleteOwnershipTransfer,
   findOwnershipTransfer,
@@ -172,7 +173,7 @@ async function swapRoles(
   }
   await requireOwnershipQuota(trx, { scope, userId: to.userId }, quotas);
   const owner = await getMember(trx, scope, to.userId);
-  await invalidateMemberKeys(trx, scope, from.userId, to.userId);
+  await bumpOwnerVersions(trx, [from.userId, to.userId]);
   return owner;
 }
 

@@ -4,13 +4,8 @@ import { findApiKeyOwnerId } from "@latchkey/db/api-keys";
 import type { AuditAction, Details } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
-import {
-  countMembers,
-  findMember,
-  invalidateMemberKeys,
-  listMembers,
-  type Member,
-} from "@latchkey/db/members";
+import { countMembers, findMember, listMembers, type Member } from "@latchkey/db/members";
+import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
 import {
@@ -152,7 +147,7 @@ export async function changeServiceAccount(
   }
   for (const event of events) await appendAudit(workspaceTrx, scope, origin, { ...event, targetId: userId });
   const changed = await getServiceAccount(workspaceTrx, scope, userId);
-  await invalidateMemberKeys(workspaceTrx, scope, userId);
+  await bumpOwnerVersions(workspaceTrx, [userId]);
   return changed;
 }
 

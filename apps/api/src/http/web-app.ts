@@ -24,9 +24,9 @@ export function webApp(built: StaticFiles): Middleware {
   const isPage = createPageMatcher(readPagePaths(files));
   for (const name of [pageName, pagePathsName, ...Object.values(documentationPages)]) files.delete(name);
   const find = (path: string): { readonly name: string; readonly file: StaticFile } | undefined => {
+    if (isPage(path)) return { name: pageName, file: page };
     const name = readPlainName(path);
     if (name === undefined) return undefined;
-    if (isPage(path)) return { name: pageName, file: page };
     // An encoded slash is part of a name, and no file has one in its name.
     const file = /%2f/i.test(path) ? undefined : files.get(name);
     return file && { name, file };
@@ -50,10 +50,32 @@ function readPagePaths(files: StaticFiles): readonly string[] {
   return z.array(z.string()).parse(JSON.parse(String(files.get(pagePathsName)?.plain)));
 }
 
+/** The parameter at the end of a path that can have any text, such as `a/../b`. Other parameters are IDs and slugs. */
+const textParameter = "$externalId";
+
 /** Matches a path as it was sent against the router's paths, in which `$name` stands for one segment. */
 function createPageMatcher(pagePaths: readonly string[]): (path: string) => boolean {
-  const patterns = pagePaths.map((path) => new RegExp(`^${path.replaceAll(/\$\w+/g, "[^/]+")}$`));
-  return (path) => patterns.some((pattern) => pattern.test(path));
+  const patterns = pagePaths.map((path) => {
+    const [start = "", end] = path.split(textParameter);
+    const plain = `(?<plain>${start.replaceAll(/\$\w+/g, "[^/]+")})`;
+    return new RegExp(`^${plain}${end === undefined ? "" : "(?<text>[^/]+)"}$`);
+  });
+  return (path) =>
+    patterns.some((pattern) => {
+      const { plain, text } = pattern.exec(path)?.groups ?? {};
+      return (
+        plain !== undefined && readPlainName(plain) !== undefined && (text === undefined || isText(text))
+      );
+    });
+}
+
+/** Whether an encoded segment is a text that clients don't remove from paths. */
+function isText(segment: string): boolean {
+  try {
+    return !/^\.{1,2}$|\p{Control}/u.test(decodeURIComponent(segment));
+  } catch {
+    return false;
+  }
 }
 
 /** Browsers send about 150 characters. */

@@ -176,22 +176,26 @@ const limitedOperations: Readonly<Record<string, Pick<Failure, "name" | "descrip
   verifyKeys: idempotencyKeysLimited,
 };
 
-/** The additional errors of a request with an `Idempotency-Key`. */
-const idempotencyFailures: readonly Failure[] = [
-  {
-    name: "RequestInProgress",
-    code: "CONFLICT",
-    description: "An earlier request with this `Idempotency-Key` is still in progress.",
-    message: "A request with this Idempotency-Key is still in progress",
-    headers: ["Retry-After"],
-  },
-  {
-    name: "IdempotencyKeyReused",
-    code: "UNPROCESSABLE_CONTENT",
-    description: "The `Idempotency-Key` was used for another request.",
-    message: "This Idempotency-Key was used for another request",
-  },
-];
+const requestInProgress: Failure = {
+  name: "RequestInProgress",
+  code: "CONFLICT",
+  description: "An earlier request with this `Idempotency-Key` is still in progress.",
+  message: "A request with this Idempotency-Key is still in progress",
+  headers: ["Retry-After"],
+};
+
+const idempotencyKeyReused: Failure = {
+  name: "IdempotencyKeyReused",
+  code: "UNPROCESSABLE_CONTENT",
+  description: "The `Idempotency-Key` was used for another request.",
+  message: "This Idempotency-Key was used for another request",
+};
+
+/** The additional errors of a request with an `Idempotency-Key`. A verification waits for an earlier request to be decided. */
+function listIdempotencyFailures({ method, verifies }: Endpoint): readonly Failure[] {
+  if (method !== "POST") return [];
+  return verifies ? [idempotencyKeyReused] : [requestInProgress, idempotencyKeyReused];
+}
 
 /** An error response. `id` names its component: equal responses have the same `id`. */
 interface ErrorResponse {
@@ -202,14 +206,14 @@ interface ErrorResponse {
 
 /** The error responses of an endpoint by status. Failures with the same status share a response. */
 export function describeErrors(endpoint: Endpoint): ErrorResponse[] {
-  const { method, errors } = endpoint;
+  const { errors } = endpoint;
   const codes = new Set([
     ...commonErrors,
     ...errors,
     ...(readsIfMatch(endpoint) ? (["PRECONDITION_FAILED"] as const) : []),
   ]);
   const described = [...codes].map((code) => describeCode(code, endpoint));
-  const all = [...described, ...(method === "POST" ? idempotencyFailures : [])];
+  const all = [...described, ...listIdempotencyFailures(endpoint)];
   const byStatus = Map.groupBy(all, ({ code }) => errorCatalog[code].status);
   return [...byStatus]
     .toSorted(([one], [other]) => one - other)

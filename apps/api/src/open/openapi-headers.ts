@@ -102,7 +102,14 @@ export const parameters = {
     name: "Idempotency-Key",
     in: "header",
     description:
-      "Makes retries safe: requests with the same `Idempotency-Key` are carried out once and get the same response. It is scoped to the user and the path, and expires after 24 hours, or after an hour for verifications. After an error or a lost response, send the request again with the same `Idempotency-Key`.",
+      "Makes retries safe: requests with the same `Idempotency-Key` are carried out once and get the same response. It is scoped to the user and the path, and expires after 24 hours. After an error or a lost response, send the request again with the same `Idempotency-Key`.",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
+  },
+  IdempotencyKeyOfVerification: {
+    name: "Idempotency-Key",
+    in: "header",
+    description:
+      "Makes retries safe: a request with the same `Idempotency-Key` and the same body verifies the keys as they are now, and spends only what the earlier requests haven't spent. What was spent is recorded by the position of the verification in the request. It is scoped to the user and the path, and expires after an hour.",
     schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
   },
   IfMatch: {

@@ -22,7 +22,7 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
   const { method, access, request, response, deprecated } = endpoint;
   const { params, query, body } = request;
   const named: readonly (keyof typeof parameters)[] = [
-    ...(method === "POST" ? (["IdempotencyKey"] as const) : []),
+    ...(method === "POST" ? [idempotencyParameterOf(endpoint)] : []),
     ...(readsIfMatch(endpoint) ? (["IfMatch"] as const) : []),
     ...(readsIfNoneMatch(endpoint) ? (["IfNoneMatch"] as const) : []),
   ];
@@ -61,6 +61,10 @@ export function describeOperation(endpoint: Endpoint): ZodOpenApiOperationObject
       ...Object.fromEntries(errors),
     },
   };
+}
+
+function idempotencyParameterOf({ verifies }: Endpoint): keyof typeof parameters {
+  return verifies ? "IdempotencyKeyOfVerification" : "IdempotencyKey";
 }
 
 /** Whether a request needs a body. One without a body counts as an empty object, and an edit must change something. */
@@ -111,8 +115,9 @@ function describeSuccess(endpoint: Endpoint): ZodOpenApiResponseObject {
     : success;
 }
 
-function describeAnswer({ method, response }: Endpoint): ZodOpenApiResponseObject {
-  const replayed: readonly HeaderName[] = method === "POST" ? ["Idempotent-Replayed"] : [];
+function describeAnswer({ method, response, verifies }: Endpoint): ZodOpenApiResponseObject {
+  // A repeated request verifies the keys again.
+  const replayed: readonly HeaderName[] = method === "POST" && !verifies ? ["Idempotent-Replayed"] : [];
   if (response.status === 204) return { description: "No content.", headers: describeHeaders([], replayed) };
   if (!response.schema) {
     return {

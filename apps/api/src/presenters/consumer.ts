@@ -15,6 +15,10 @@ export const consumer = z
     keyspaceId: shownId("keyspace"),
     limits: shownLimits.meta({ description: "The rate limits that all keys of the consumer share." }),
     keyCount: z.int().min(0).meta({ description: "The number of keys, whatever their status.", example: 3 }),
+    activeKeyCount: z.int().min(0).meta({
+      description: "The number of keys that are neither disabled, expired nor out of credits.",
+      example: 2,
+    }),
     lastUsedAt: timestamp
       .nullable()
       .meta({ description: "When one of these keys was last valid in a verification; null for never." }),
@@ -27,8 +31,8 @@ export const consumer = z
   })
   .meta({ id: "Consumer" });
 
-/** Fields that uses and other keys of a consumer change. They don't change the `ETag`. */
-export const consumerUses = ["keyCount", "lastUsedAt", "usageCount"] as const;
+/** Fields that uses, keys and time change. They don't change the `ETag`. */
+export const consumerUses = ["keyCount", "activeKeyCount", "lastUsedAt", "usageCount"] as const;
 
 export function presentConsumer(shown: Consumer): z.input<typeof consumer> {
   return {
@@ -36,6 +40,7 @@ export function presentConsumer(shown: Consumer): z.input<typeof consumer> {
     keyspaceId: encodeId("keyspace", shown.keyspaceId),
     limits: [...shown.limits],
     keyCount: shown.keyCount,
+    activeKeyCount: shown.activeKeyCount,
     lastUsedAt: shown.lastUsedAt?.toISOString() ?? null,
     usageCount: shown.usageCount,
     createdAt: shown.createdAt.toISOString(),

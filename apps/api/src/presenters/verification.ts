@@ -1,9 +1,27 @@
 import type { VerificationResult } from "@latchkey/auth/verification";
 import { encodeId, type IssuedKeyId, type KeyId } from "@latchkey/db/ids";
-import { issuedKeyLimits, maxLength } from "@latchkey/limits";
+import { issuedKeyLimits, maxLength, verificationLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { shownId, shownText, timestamp } from "../schemas.ts";
 import { shownPermissions } from "./issued-key-settings.ts";
+
+const exampleOf = (kind: "issuedKey" | "keyspace" | "workspace") => shownId(kind).meta()?.example;
+
+/** The result of a valid key. */
+const example = {
+  valid: true,
+  code: "VALID",
+  keyId: exampleOf("issuedKey"),
+  keyspaceId: exampleOf("keyspace"),
+  workspaceId: exampleOf("workspace"),
+  externalId: "customer_42",
+  name: "Production",
+  meta: { plan: "pro" },
+  permissions: ["documents.read"],
+  expiresAt: "2027-03-01T09:30:00.000Z",
+  credits: { remaining: 999 },
+  limits: [{ name: "requests", quota: 100, remaining: 99, resetsInSeconds: 60, isExceeded: false }],
+};
 
 /** The result of verifying a key. */
 export const verificationResult = z
@@ -24,7 +42,9 @@ export const verificationResult = z
         description:
           "Why the key is valid or not. The checks are made in this order: `NOT_FOUND` (no such key, or you may not verify it; all other fields are null or empty), `DISABLED` (the key or its keyspace), `EXPIRED`, `FORBIDDEN` (the IP address is in none of the key's ranges), `INSUFFICIENT_PERMISSIONS`, `RATE_LIMITED`, `USAGE_EXCEEDED` (too few credits), `VALID`. Only a valid key spends anything.",
       }),
-    keyId: shownId("issuedKey", "key").nullable(),
+    keyId: shownId("issuedKey", "key")
+      .nullable()
+      .meta({ description: "The issued key; or an API key, which has no keyspace." }),
     keyspaceId: shownId("keyspace").nullable(),
     workspaceId: shownId("workspace").nullable(),
     externalId: shownText(maxLength.externalId).nullable().meta({
@@ -60,7 +80,10 @@ export const verificationResult = z
         description: "The limits that apply, of the key and then of its consumer, after this verification.",
       }),
   })
-  .meta({ id: "VerificationResult" });
+  .meta({
+    id: "VerificationResult",
+    example,
+  });
 
 const nothing = {
   keyId: null,
@@ -74,6 +97,18 @@ const nothing = {
   credits: null,
   limits: [],
 };
+
+/** The results of two valid verifications, of which the second one costs 5. */
+export const verificationResults = z
+  .object({ data: z.array(verificationResult).max(verificationLimits.maxVerifications) })
+  .meta({
+    example: {
+      data: [
+        example,
+        { ...example, credits: { remaining: 994 }, limits: [{ ...example.limits[0], remaining: 94 }] },
+      ],
+    },
+  });
 
 export function presentVerification(result: VerificationResult): z.input<typeof verificationResult> {
   if (result.code === "NOT_FOUND") return { valid: false, code: result.code, ...nothing };

@@ -159,14 +159,23 @@ const table = readTable(`
   audit.previewRetention                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok
   overview.usage                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   overview.keys                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  overview.verifications                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  overview.issuedKeys                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.usage                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.usage, a foreign one      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.busiest                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.busiest, a foreign one    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.keyUsage                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.keyUsage, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.consumerUsage             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.consumerUsage, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.latestOutcome             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.latestOutcome, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.rejections                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.rejections, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.recent                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.recent, a foreign one     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.recent, of foreign keys   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.list                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.block                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   workspaceKeys.unblock                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -223,6 +232,9 @@ const table = readTable(`
   issuedKeys.get                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   issuedKeys.get, a foreign one           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   issuedKeys.get, of another keyspace     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  issuedKeys.changes                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  issuedKeys.changes, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  issuedKeys.changes, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   issuedKeys.create                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   issuedKeys.create, in a foreign one     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   issuedKeys.update                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -903,6 +915,14 @@ const plans: Readonly<Record<string, Plan>> = {
         : ['"isOwn":true,"total":0,"busiest":[]'],
     showsKeys: true,
   },
+  "overview.verifications": {
+    input: createWorkspaceInput(() => dayOfUse),
+    shows: () => ['"hasKeyspaces":true', '"outcome":"VALID","count":9'],
+  },
+  "overview.issuedKeys": {
+    input: createWorkspaceInput(() => dayOfUse),
+    shows: ({ issuedKeys: { tenant }, keyspaces }) => [tenant.id, tenant.externalId, keyspaces.tenant.id],
+  },
   ...createUsagePlans(
     "usage",
     () => dayOfUse,
@@ -919,10 +939,29 @@ const plans: Readonly<Record<string, Plan>> = {
     () => ['"outcome":"VALID","count":9'],
   ),
   ...createUsagePlans(
+    "consumerUsage",
+    ({ issuedKeys }, of) => ({ ...dayOfUse, externalId: issuedKeys[of].externalId }),
+    () => ['"outcome":"VALID","count":9'],
+  ),
+  ...createUsagePlans(
+    "latestOutcome",
+    () => ({}),
+    () => ['"outcome":"VALID"'],
+  ),
+  ...createUsagePlans(
     "rejections",
     ({ issuedKeys }, of) => ({ id: issuedKeys[of].id }),
     () => ['"code":"EXPIRED"'],
   ),
+  ...createUsagePlans(
+    "recent",
+    ({ issuedKeys }, of) => ({ ids: issuedKeys[of].id }),
+    ({ issuedKeys: { tenant } }) => [`"id":"${tenant.id}","count":9,"useCount":9`],
+  ),
+  "keyspaceUsage.recent, of foreign keys": {
+    input: createKeyspaceInput("tenant", ({ issuedKeys }) => ({ ids: issuedKeys.otherTenant.id })),
+    shows: () => ["[]"],
+  },
   "workspaceKeys.list": {
     input: createWorkspaceInput(),
     shows: ({ ownersKey }, caller) =>
@@ -1151,6 +1190,10 @@ const plans: Readonly<Record<string, Plan>> = {
   "issuedKeys.list, of a foreign one": { input: createKeyspaceInput("otherTenant") },
   ...issuedKeyPlans("get", {
     shows: ({ issuedKeys }) => [issuedKeys.tenant.id, issuedKeys.tenant.externalId],
+  }),
+  ...issuedKeyPlans("changes", {
+    input: () => ({ hasCredits: true }),
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.name, '"credits":"9"'],
   }),
   "issuedKeys.create": {
     input: createKeyspaceInput("tenant", () => ({ fields: { name: "Globex" } })),

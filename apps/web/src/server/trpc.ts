@@ -49,10 +49,33 @@ export type InvitationPreview = Outputs["invitations"]["preview"];
 export type Webhook = Outputs["webhooks"]["get"];
 export type Keyspace = Outputs["keyspaces"]["get"];
 /** The fields of a keyspace, as a call sends them. */
-export type KeyspaceFields = Required<Omit<Inputs["keyspaces"]["update"]["changes"], "isDisabled">>;
+export type KeyspaceFields = Pick<
+  Keyspace,
+  | "name"
+  | "prefix"
+  | "environment"
+  | "defaultLifetimeDays"
+  | "defaultPermissions"
+  | "defaultLimits"
+  | "defaultCredits"
+>;
 export type IssuedKey = Outputs["issuedKeys"]["get"];
+/** A consumer of the keys of a keyspace. */
+export type Consumer = Outputs["consumers"]["get"];
 /** The settings of an issued key, as a call sends them. */
-export type IssuedKeyFields = Inputs["issuedKeys"]["update"]["changes"];
+export type IssuedKeyFields = Pick<
+  IssuedKey,
+  "name" | "externalId" | "meta" | "permissions" | "limits" | "credits" | "ipRanges"
+> &
+  Partial<Pick<IssuedKey, "expiresAt">>;
+/** An edit of an issued key, as a call sends it. */
+export type IssuedKeyChanges = Inputs["issuedKeys"]["update"]["changes"];
+/** A rejected verification of an issued key. */
+export type IssuedKeyRejection = Outputs["keyspaceUsage"]["rejections"][number];
+/** A change to an issued key. */
+export type IssuedKeyChange = Outputs["issuedKeys"]["changes"][number];
+/** The verifications of an issued key in the last 30 days. */
+export type RecentUsage = Outputs["keyspaceUsage"]["recent"][number];
 export type VerificationResult = Outputs["issuedKeys"]["verify"];
 export type Delivery = Outputs["webhooks"]["deliveries"]["items"][number];
 export type OwnershipTransfer = NonNullable<Outputs["ownership"]["get"]>;
@@ -86,3 +109,6 @@ export type RejectingWorkspace = Outputs["apiKeys"]["rejectingWorkspaces"][numbe
 export type ViolatedPolicy = Outputs["apiKeys"]["checkPolicies"][number];
 export type WorkspaceKey = Outputs["workspaceKeys"]["list"]["items"][number];
 export type OverviewKeys = Outputs["overview"]["keys"];
+export type OverviewIssuedKeys = Outputs["overview"]["issuedKeys"];
+export type OverviewVerifications = Outputs["overview"]["verifications"];
+export type BusiestOfKeyspace = Outputs["keyspaceUsage"]["busiest"];

@@ -12,6 +12,8 @@ export interface SecretKind {
   readonly commandTitle: string;
   /** A line below the command. */
   readonly commandHelp?: ReactNode;
+  /** What has become of the secret so far. */
+  readonly status?: ReactNode;
   readonly command: (secret: string) => string;
 }
 
@@ -29,7 +31,7 @@ export function NewSecret({ name, secret, kind, onDone }: NewSecretProps): React
   const secrets = useUncopiedSecrets([name]);
   const isCopied = secrets.uncopiedCount === 0;
   const onCopied = () => secrets.onCopied(name);
-  const { noun, commandTitle, commandHelp, command } = kind;
+  const { noun, commandTitle, commandHelp, status, command } = kind;
   return (
     <div className={classes.secret}>
       <p className={classes.words}>
@@ -69,6 +71,7 @@ export function NewSecret({ name, secret, kind, onDone }: NewSecretProps): React
         <p className={classes.label}>{commandTitle}</p>
         <CodeLine code={command(secret)} copyLabel="Copy command" onCopied={onCopied} />
         {commandHelp && <p className={classes.help}>{commandHelp}</p>}
+        {status}
       </div>
       <Group justify="space-between" gap={8} wrap="nowrap">
         <p className={classes.warning} role="alert">

@@ -13,10 +13,19 @@ const titles: Readonly<Record<string, string>> = {
   policy: "Not allowed by the workspace’s policy",
   "no-permission": "Not allowed by your role",
   "permission-not-in-key": "Permission not allowed",
+  // Of verifications.
+  VALID: "Valid",
+  CHECKED: "Checked",
+  RATE_LIMITED: "Rate limited",
+  USAGE_EXCEEDED: "Out of credits",
+  DISABLED: "Disabled",
+  EXPIRED: "Expired",
+  FORBIDDEN: "IP address not allowed",
+  INSUFFICIENT_PERMISSIONS: "Missing permissions",
 };
 
 /**
- * Why a request was rejected, in a few words. An outcome that is unknown to this version is
+ * The outcome of a request or a verification, or why it was rejected, in a few words. An outcome that is unknown to this version is
  * returned as is.
  */
 export function outcomeTitle(outcome: string): string {

@@ -4,6 +4,8 @@ import classes from "./page-header.module.css";
 
 interface PageHeaderProps {
   readonly title: string;
+  /** The title in the browser, if it differs. */
+  readonly documentTitle?: string;
   /** The heading, which can get the focus if the focused element is removed. */
   readonly titleRef?: Ref<HTMLHeadingElement>;
   /** One line that describes the purpose of the page. */
@@ -21,8 +23,8 @@ interface PageHeaderProps {
  * right.
  */
 export function PageHeader(props: PageHeaderProps): ReactElement {
-  const { title, titleRef, explanation, parent, tags, action } = props;
-  useDocumentTitle(`${title} · Latchkey`);
+  const { title, documentTitle = title, titleRef, explanation, parent, tags, action } = props;
+  useDocumentTitle(`${documentTitle} · Latchkey`);
   return (
     <>
       {parent && (
@@ -34,7 +36,7 @@ export function PageHeader(props: PageHeaderProps): ReactElement {
         <div className={classes.text}>
           <div className={classes.head}>
             <h1 className={classes.title} {...(titleRef && { ref: titleRef, tabIndex: -1 })}>
-              {title}
+              <bdi>{title}</bdi>
             </h1>
             {tags}
           </div>

@@ -49,3 +49,11 @@ test("counts rejected requests by reason, most frequent first", () => {
     { outcome: "disabled", count: 2 },
   ]);
 });
+
+test("counts verifications by code, and a check without a use as allowed", () => {
+  const counted = ["VALID", "CHECKED", "RATE_LIMITED", "EXPIRED", "USAGE_EXCEEDED"].map((outcome) =>
+    row("2026-03-15T12:00:00.000Z", outcome, 2),
+  );
+  expect(toBars(counted, "24h", now).at(-1)).toMatchObject({ admitted: 4, limited: 2, rejected: 4 });
+  expect(countRejections(counted).map(({ outcome }) => outcome)).toEqual(["EXPIRED", "USAGE_EXCEEDED"]);
+});

@@ -29,14 +29,14 @@ export function usageBuckets(range: UsageRange, now: Date): { starts: number[]; 
   };
 }
 
-/** How many requests had one outcome in one bucket. */
+/** How many requests or verifications had one outcome in one bucket. */
 export interface UsageRow {
   readonly startsAt: string;
   readonly outcome: string;
   readonly count: number;
 }
 
-/** The bars of a range, including those without requests. */
+/** The bars of a range, including empty ones. */
 export function toBars(rows: readonly UsageRow[], range: UsageRange, now: Date): readonly OutcomeBar[] {
   const { bucket } = usageRanges[range];
   const counts = new Map<number, { admitted: number; limited: number; rejected: number }>();
@@ -54,7 +54,7 @@ export function toBars(rows: readonly UsageRow[], range: UsageRange, now: Date):
   }));
 }
 
-/** The number of rejected requests by reason, the most frequent reason first. */
+/** The number of rejected requests or verifications by reason, the most frequent reason first. */
 export function countRejections(rows: readonly UsageRow[]): readonly { outcome: string; count: number }[] {
   const counts = new Map<string, number>();
   for (const { outcome, count } of rows) {
@@ -63,8 +63,18 @@ export function countRejections(rows: readonly UsageRow[]): readonly { outcome: 
   return [...counts].map(([outcome, count]) => ({ outcome, count })).sort((a, b) => b.count - a.count);
 }
 
+/** The outcomes that are not rejections: of requests in lower case, of verifications in upper case. */
+const kinds: Readonly<Record<string, "admitted" | "limited">> = {
+  admitted: "admitted",
+  limited: "limited",
+  VALID: "admitted",
+  CHECKED: "admitted",
+  RATE_LIMITED: "limited",
+};
+
+/** Which color an outcome has in a chart. An outcome that is unknown to this version counts as rejected. */
 function kindOf(outcome: string): "admitted" | "limited" | "rejected" {
-  return outcome === "admitted" || outcome === "limited" ? outcome : "rejected";
+  return kinds[outcome] ?? "rejected";
 }
 
 const locale = readerLocale();

@@ -14,13 +14,23 @@ interface UsageChartProps {
   readonly rows: readonly UsageRow[];
   readonly range: UsageRange;
   readonly now: Date;
+  /** What was counted, in the plural; "requests" by default. */
+  readonly noun?: "requests" | "verifications";
+  /** Whether the reasons of what was rejected are listed; true by default. */
+  readonly hasReasons?: boolean;
 }
 
 /**
- * Requests over time by outcome, as a chart and optionally as a table, and the reasons of rejected
- * requests.
+ * Requests or verifications over time by outcome, as a chart and optionally as a table, and the reasons of those that were
+ * rejected.
  */
-export function UsageChart({ rows, range, now }: UsageChartProps): ReactElement {
+export function UsageChart({
+  rows,
+  range,
+  now,
+  noun = "requests",
+  hasReasons = true,
+}: UsageChartProps): ReactElement {
   const [isTableShown, { toggle }] = useDisclosure(false);
   const tableId = useId();
   const bars = toBars(rows, range, now);
@@ -28,7 +38,10 @@ export function UsageChart({ rows, range, now }: UsageChartProps): ReactElement 
   return (
     <div className={classes.usage}>
       <OutcomeLegend bars={bars} />
-      <OutcomeChart label={`Requests in the last ${label} by outcome, ${describeSum(bars)}`} bars={bars} />
+      <OutcomeChart
+        label={`${capitalize(noun)} in the last ${label} by outcome, ${describeSum(bars)}`}
+        bars={bars}
+      />
       <div className={classes.foot}>
         <Button variant="default" aria-expanded={isTableShown} aria-controls={tableId} onClick={toggle}>
           {isTableShown ? "Hide the table" : "Show as a table"}
@@ -36,11 +49,15 @@ export function UsageChart({ rows, range, now }: UsageChartProps): ReactElement 
         <TimeZone />
       </div>
       <div id={tableId} hidden={!isTableShown}>
-        {isTableShown && <UsageTable bars={bars} bucket={bucket} />}
+        {isTableShown && <UsageTable bars={bars} bucket={bucket} noun={noun} />}
       </div>
-      <RejectionReasons rows={rows} />
+      {hasReasons && <RejectionReasons rows={rows} noun={noun} />}
     </div>
   );
+}
+
+function capitalize(noun: string): string {
+  return noun.charAt(0).toUpperCase() + noun.slice(1);
 }
 
 function describeSum(bars: readonly OutcomeBar[]): string {
@@ -53,13 +70,16 @@ function sumOf(bars: readonly OutcomeBar[], name: (typeof outcomes)[number]["nam
   return bars.reduce((sum, bar) => sum + bar[name], 0);
 }
 
-/** Null if no request was rejected. */
-function RejectionReasons({ rows }: Pick<UsageChartProps, "rows">): ReactElement | null {
+/** Null if nothing was rejected. */
+function RejectionReasons({
+  rows,
+  noun,
+}: Pick<UsageChartProps, "rows"> & { readonly noun: string }): ReactElement | null {
   const reasons = countRejections(rows);
   if (reasons.length === 0) return null;
   return (
     <div>
-      <h3 className={classes.subheading}>Rejected requests by reason</h3>
+      <h3 className={classes.subheading}>Rejected {noun} by reason</h3>
       <dl className={classes.reasons}>
         {reasons.map(({ outcome, count }) => (
           <div key={outcome}>
@@ -75,15 +95,19 @@ function RejectionReasons({ rows }: Pick<UsageChartProps, "rows">): ReactElement
 interface UsageTableProps {
   readonly bars: readonly OutcomeBar[];
   readonly bucket: "hour" | "day";
+  readonly noun: string;
 }
 
-function UsageTable({ bars, bucket }: UsageTableProps): ReactElement {
+function UsageTable({ bars, bucket, noun }: UsageTableProps): ReactElement {
   const nonEmptyBars = bars.filter((bar) => bar.admitted + bar.limited + bar.rejected > 0).reverse();
-  if (nonEmptyBars.length === 0) return <p className={classes.empty}>No requests in this period.</p>;
+  if (nonEmptyBars.length === 0) return <p className={classes.empty}>No {noun} in this period.</p>;
   return (
     <>
       <div className={tableClasses.frame}>
-        <table className={`${tableClasses.table} ${classes.table}`} aria-label={`Requests by ${bucket}`}>
+        <table
+          className={`${tableClasses.table} ${classes.table}`}
+          aria-label={`${capitalize(noun)} by ${bucket}`}
+        >
           <thead>
             <tr>
               <th scope="col">{bucket === "hour" ? "Hour" : "Day"}</th>
@@ -108,7 +132,9 @@ function UsageTable({ bars, bucket }: UsageTableProps): ReactElement {
           </tbody>
         </table>
       </div>
-      <p className={classes.note}>{bucket === "hour" ? "Hours" : "Days"} without requests are left out.</p>
+      <p className={classes.note}>
+        {bucket === "hour" ? "Hours" : "Days"} without {noun} are left out.
+      </p>
     </>
   );
 }

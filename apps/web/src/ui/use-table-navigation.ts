@@ -1,7 +1,7 @@
 import { useEffect } from "react";
 import { findLastPage, type TableSearch, writeColumns, writeSelected } from "./table-search.ts";
 
-interface TableNavigationOptions<Search extends TableSearch> {
+export interface TableNavigationOptions<Search extends TableSearch> {
   /** Changes the search part of the URL; the `navigate` of the page's route. */
   readonly navigate: (options: {
     readonly search: (before: Search) => Search;

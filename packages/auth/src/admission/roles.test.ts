@@ -4,13 +4,8 @@ import { findApiKey } from "@latchkey/db/api-keys";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { defaultSettings } from "@latchkey/db/key-settings";
-import {
-  deleteMember,
-  insertMember,
-  invalidateMemberKeys,
-  lockUsers,
-  updateMemberRole,
-} from "@latchkey/db/members";
+import { deleteMember, insertMember, lockUsers, updateMemberRole } from "@latchkey/db/members";
+import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import type { Role } from "@latchkey/db/schema";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
@@ -39,7 +34,7 @@ async function setRole(scope: WorkspaceScope, userId: UserId, role: Role | undef
     if (!role) await deleteMember(trx, scope, { userId });
     else if (!(await insertMember(trx, scope, { userId, role })))
       await updateMemberRole(trx, scope, { userId, role });
-    await invalidateMemberKeys(trx, scope, userId);
+    await bumpOwnerVersions(trx, [userId]);
   });
 }
 

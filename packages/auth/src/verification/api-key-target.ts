@@ -35,6 +35,7 @@ export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): Verif
     grantedPermissions: new Set(permissions),
     limits: limit ? [{ name: apiKeyLimitName, ...limit, appliesAlways: true }] : [],
     refill: null,
+    hasCredits: false,
     // A key that is already idle or expired is rejected by these facts, so that they stay current.
     idleAt: membership.violation !== null || facts.isExpired ? null : toTime(membership.idleAt),
     allowsAddress: restrictions?.some((rule) => rule.allowsAddress)

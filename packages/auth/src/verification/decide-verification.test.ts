@@ -41,6 +41,8 @@ const issued: VerifiableKey = {
   grantedPermissions: new Set(["documents.read"]),
   limits: [],
   refill: null,
+  // Tests with a balance need it, and the others don't.
+  hasCredits: true,
   idleAt: null,
   allowsAddress: undefined,
   consumer: null,
@@ -68,6 +70,7 @@ function lock(counters: readonly Counter[], isOwnerCurrent: LockedState["isOwner
     counters: new Map(counters.map((counter) => [counter.id, counter])),
     isOwnerCurrent,
     now,
+    hasPassed: (time: number) => time <= now,
     maxNamedPerHour: 100,
   };
 }
@@ -248,6 +251,22 @@ describe("spending", () => {
     expect(own.meters.balance?.remaining).toBe(0);
   });
 
+  test("the limit of an API key has the name key in requests and results, and only there", () => {
+    const facts = { keyspaceId: null, limits: [limitOf(apiKeyLimitName, 10)] };
+    const named = { cost: 1, limits: [{ name: "key", cost: 3 }] };
+    const { decision, own } = verifyOne({ facts, request: named });
+    expect(resultOf(decision)).toMatchObject({ code: "VALID", limits: [{ name: "key", remaining: 7 }] });
+    expect(own.meters.windows.get(apiKeyLimitName)?.spent).toBe(3);
+    for (const [limits, name] of [
+      [facts.limits, apiKeyLimitName],
+      [[], "key"],
+      [[limitOf("requests", 10)], "key"],
+    ] as const)
+      expect(
+        verifyOne({ facts: { ...facts, limits }, request: { limits: [{ name, cost: undefined }] } }).decision,
+      ).toMatchObject({ outcome: { kind: "unknown-limit" } });
+  });
+
   test("an unknown limit is reported with its position, and nothing is spent on any key of the request", () => {
     const own = counterOf(issued.keyId, balanceOf(5));
     const callerCounter = counterOf(caller.keyId);
@@ -388,6 +407,11 @@ describe("facts that have changed decide nothing", () => {
       lock([counterOf(caller.keyId), { ...counterOf(issued.keyId), version: 2 }]),
     ],
     ["the key's row", request, lock([counterOf(caller.keyId)])],
+    [
+      "the key's lack of a balance",
+      { ...request, targets: [{ ...issued, hasCredits: false }] },
+      lock([counterOf(caller.keyId), counterOf(issued.keyId, balanceOf(5))]),
+    ],
     [
       "the keyspace",
       request,

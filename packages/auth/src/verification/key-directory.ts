@@ -62,6 +62,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
   forget({ digest, verifications }: RequestedKeys): void {
     if (digest !== undefined) this.#apiKeys.delete(digest);
     for (const verification of verifications) {
+      if (verification.digest === undefined) continue;
       this.#apiKeys.delete(verification.digest);
       this.#issuedKeys.delete(verification.digest);
     }
@@ -102,7 +103,11 @@ export class KeyDirectory<Request extends RequestedKeys> {
     );
     const known = requests.filter(({ digest }) => digest === undefined || callers.has(digest));
     const verifications = known.flatMap((request) => request.verifications);
-    const digests = [...new Set(verifications.flatMap(({ digest, isApiKey }) => (isApiKey ? [] : [digest])))];
+    const digests = [
+      ...new Set(
+        verifications.flatMap(({ digest, isApiKey }) => (digest === undefined || isApiKey ? [] : [digest])),
+      ),
+    ];
     const candidates = digests.length > 0 ? await findCandidates(client, digests) : [];
     const issuedKeys = new Map(digests.map((digest, index) => [digest, candidates[index] ?? []]));
     for (const [digest, keys] of issuedKeys) this.#remember(digest, keys);
@@ -172,6 +177,7 @@ function listCandidates(
   { digest, isApiKey, workspaceId }: Verification,
   { apiKeys, issuedKeys }: KnownKeys,
 ): readonly VerifiableKey[] {
+  if (digest === undefined) return [];
   if (!isApiKey) return issuedKeys.get(digest) ?? [];
   const facts = workspaceId && apiKeys.get(digest);
   const target = facts && toApiKeyTarget(facts, workspaceId);
@@ -188,6 +194,7 @@ function listLookups(
     if (callerDigest !== undefined) lookups.push({ digest: callerDigest, workspaceId });
   };
   for (const { digest, isApiKey, workspaceId } of verifications) {
+    if (digest === undefined) continue;
     if (isApiKey && workspaceId) {
       lookups.push({ digest, workspaceId });
       lookUpCaller(workspaceId);

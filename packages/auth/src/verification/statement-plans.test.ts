@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { sessionSettings } from "../admission/statement.ts";
+import { countUses } from "./count-statement.ts";
 import {
   findApiKeys,
   findCandidates,
@@ -43,6 +44,11 @@ async function collectTexts(): Promise<void> {
   await lockCounters(observed, [], { owners: [], skipsLocked: false });
   await lockCounters(observed, [], { owners: [], skipsLocked: true });
   await writeCounters(observed, [], 0);
+  await countUses(observed, {
+    counters: [],
+    owners: [],
+    validity: { from: 0, until: Number.POSITIVE_INFINITY },
+  });
   await findEarlier(observed, []);
   await recordSpending(observed, []);
 }
@@ -83,6 +89,7 @@ async function addRows(from: number, to: number): Promise<void> {
 
 test("every statement of verifications finds its rows by an index, without any keys, with one and with many", async () => {
   expect([...texts.keys()].sort()).toEqual([
+    "verify-count",
     "verify-find-api-keys",
     "verify-find-issued-keys",
     "verify-find-records",
@@ -114,11 +121,20 @@ test("every statement of verifications finds its rows by an index, without any k
     expect(unconditional, name).toEqual([]);
   }
   const plan = (name: string) => large.get(name) ?? "";
-  for (const name of ["verify-lock", "verify-lock-free", "verify-write"])
+  for (const name of ["verify-count", "verify-lock", "verify-lock-free", "verify-write"])
     expect(plan(name)).toContain("Index Scan using key_counters_pkey on key_counters counter");
   // The rows are sorted before they are locked.
   for (const name of ["verify-lock", "verify-lock-free"])
     expect(plan(name)).toMatch(/LockRows .*\s+->\s+Sort .*\s+Sort Key: counter\.key_id/);
+  // The batch is sorted before its rows are updated one by one, also while the tables are empty.
+  for (const plans of [small, large]) {
+    const counting = plans.get("verify-count");
+    expect(counting).toMatch(/CTE input\s+->\s+Sort .*\s+Sort Key: input\.key_id\n/);
+    expect(counting).toMatch(
+      /Update on key_counters counter .*\s+->\s+Nested Loop .*\s+->\s+CTE Scan on input( \w+)? .*\s+->\s+Index Scan using key_counters_pkey on key_counters counter/,
+    );
+    expect(counting).toContain("Index Scan using owner_versions_pkey on owner_versions stored");
+  }
   expect(plan("verify-lock")).toContain("Index Scan using owner_versions_pkey on owner_versions stored");
   expect(plan("verify-find-issued-keys")).toMatch(/Index Scan using issued_keys_hash on issued_keys/);
   expect(plan("verify-find-issued-keys")).toMatch(/Index Scan using consumers_pkey on consumers/);

@@ -36,6 +36,8 @@ export interface VerifiableKey {
   readonly grantedPermissions: ReadonlySet<string>;
   readonly limits: readonly NamedLimit[];
   readonly refill: Refill | null;
+  /** Whether the key has a balance of credits, which only its counter has. */
+  readonly hasCredits: boolean;
   /** When the key becomes idle in the workspace, in milliseconds since the epoch; null for never. */
   readonly idleAt: number | null;
   /** Whether an IP address is in one of the key's ranges; undefined for a key without ranges. */
@@ -92,6 +94,7 @@ export const findIssuedKeys = `
       'permissions', key.permissions,
       'limits', key.limits,
       'refill', key.refill,
+      'hasCredits', counter.credits is not null,
       'ipRanges', key.ip_ranges,
       'consumer', case when consumer.id is not null then json_build_object(
         'id', consumer.id,
@@ -102,7 +105,7 @@ export const findIssuedKeys = `
     ) as facts
     from (${keyOfSecret}) key
     join lateral (
-      select version, has_unused_secret from key_counters where key_id = key.id offset 0
+      select version, has_unused_secret, credits from key_counters where key_id = key.id offset 0
     ) counter on true
     join lateral (select disabled_at from keyspaces where id = key.keyspace_id offset 0) keyspace on true
     left join lateral (

@@ -6,8 +6,8 @@ import type { PermissionQuery } from "./permission-query.ts";
 
 /** A key to verify. */
 export interface Verification {
-  /** SHA-256 of the whole key, in base64. */
-  readonly digest: string;
+  /** SHA-256 of the whole key, in base64; undefined for a text that no key can be, which is not looked up. */
+  readonly digest: string | undefined;
   /** Whether the key has the form of an API key, which is verified only in the workspace that the request names. */
   readonly isApiKey: boolean;
   /** The keyspace that the key must belong to; undefined for any. */

@@ -578,6 +578,87 @@ describe("exact", () => {
   });
 });
 
+describe("requests without meters", () => {
+  test("are counted without locking their counters before", async () => {
+    const node = openNode(patient);
+    const space = await addKeyspace();
+    const key = await issueKey(space);
+    // The node gets to know the facts and the database's time.
+    expect(await verify(node, space, key)).toBe("VALID");
+    const release = await hold({ ...space.caller, id: key.id as string as typeof space.caller.id });
+    const pending = verify(node, space, key);
+    const readWaiting = async () => {
+      const { rows } = await execute(sql<{ query: string }>`
+        select query from pg_stat_activity
+        where datname = current_database() and application_name = 'latchkey verification' and wait_event_type = 'Lock'`);
+      return rows.map(({ query }) => query.match(/\w+(?= as \(\s+(update|select counter))/)?.[0] ?? query);
+    };
+    await expect.poll(readWaiting).toEqual(["counted"]);
+    await release();
+    expect(await pending).toBe("VALID");
+    expect(await readCounter(key.id)).toMatchObject({ uses: 2 });
+  });
+
+  test("of disabled keys follow a change on another node, and count no use", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    const key = await issueKey(space);
+    await execute(sql`update issued_keys set disabled_at = now() where id = ${key.id}`);
+    for (let round = 0; round < 3; round += 1) expect(await verify(node, space, key)).toBe("DISABLED");
+    expect(await readCounter(key.id)).toMatchObject({ uses: 0 });
+    await execute(sql`update issued_keys set disabled_at = null where id = ${key.id}`);
+    await execute(sql`update key_counters set version = version + 1 where key_id = ${key.id}`);
+    expect(await verify(node, space, key)).toBe("VALID");
+  });
+
+  test("spend credits that a key gets without a change of its version", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    const key = await issueKey(space);
+    for (let round = 0; round < 2; round += 1) expect(await verify(node, space, key)).toBe("VALID");
+    await execute(
+      sql`update key_counters set credits = 1, credits_refilled_at = now() where key_id = ${key.id}`,
+    );
+    expect(await verify(node, space, key)).toBe("VALID");
+    expect(await verify(node, space, key)).toBe("USAGE_EXCEEDED");
+    expect(await readCounter(key.id)).toMatchObject({ uses: 3, credits: 0 });
+  });
+
+  test("are counted exactly among requests with meters, with changes and without, on two nodes", async () => {
+    const nodes = [openNode(patient), openNode(patient)] as const;
+    const space = await addKeyspace();
+    const plain = await Promise.all(Array.from({ length: 10 }, () => issueKey(space)));
+    const metered = await issueKey(space, { credits: 500 });
+    const changing = await issueKey(space);
+    let admitted = 0;
+    const expected = new Map<string, number>();
+    const request = async (index: number) => {
+      const own = [plain[index % 10], plain[(3 * index) % 10]] as [TestIssuedKey, TestIssuedKey];
+      const keys = [...own, ...(index % 3 === 0 ? [metered] : []), ...(index % 4 === 0 ? [changing] : [])];
+      if (index % 2 === 0) keys.reverse();
+      const answer = await (nodes[index % 2] ?? nodes[0]).verify(space.caller.secret, {
+        address: undefined,
+        name: undefined,
+        verifications: keys.map((key) => verificationOf(key)),
+      });
+      expect(codesOf(answer)).toEqual(keys.map(() => "VALID"));
+      admitted += 1;
+      for (const { id } of keys) expected.set(id, (expected.get(id) ?? 0) + 1);
+    };
+    const change = () =>
+      execute(sql`update key_counters set version = version + 1 where key_id = ${changing.id}`);
+    for (let round = 0; round < 10; round += 1)
+      await Promise.all([
+        ...Array.from({ length: 40 }, (_, index) => request(40 * round + index)),
+        ...(round % 2 === 0 ? [change(), change()] : []),
+      ]);
+    const counted = new Map<string, number | undefined>();
+    for (const { id } of [...plain, metered, changing]) counted.set(id, (await readCounter(id))?.uses);
+    expect(counted).toEqual(new Map([...counted.keys()].map((id) => [id, expected.get(id)])));
+    expect(await readCounter(space.caller.id)).toMatchObject({ uses: admitted });
+  });
+});
+
 describe("a request with a name", () => {
   const named = (key: string, body = "body") => ({
     method: "POST",
@@ -884,12 +965,18 @@ async function failChanges(
   });
 }
 
-describe("a batch that fails", () => {
+describe.each([
+  ["of keys with credits", 100],
+  ["of keys without meters", null],
+])("a batch %s that fails", (_keys, credits) => {
+  const isMetered = credits !== null;
+
   /** Several tenants, each with a key, and one more whose key is broken. */
   async function addTenants() {
     const spaces = await Promise.all(Array.from({ length: 6 }, () => addKeyspace()));
     const keys = [];
-    for (const space of spaces) keys.push({ space, key: await issueKey(space, { credits: 100 }) });
+    for (const space of spaces)
+      keys.push({ space, key: await issueKey(space, isMetered ? { credits } : {}) });
     const [poisoned, ...others] = keys;
     if (!poisoned) throw new Error("There are no keys.");
     return { poisoned, others };
@@ -911,10 +998,10 @@ describe("a batch that fails", () => {
     );
     expect(codes).toEqual(["VALID", "VALID", "VALID", "unavailable", "VALID", "VALID"]);
     expect(failures).toHaveLength(reported);
-    expect(await readCounter(poisoned.key.id)).toMatchObject({ uses: 1, credits: 99 });
+    expect(await readCounter(poisoned.key.id)).toMatchObject({ uses: 1, credits: isMetered ? 99 : null });
     expect(await readCounter(poisoned.space.caller.id)).toMatchObject({ uses: 1 });
     for (const { space, key } of others) {
-      expect(await readCounter(key.id)).toMatchObject({ uses: 2, credits: 98 });
+      expect(await readCounter(key.id)).toMatchObject({ uses: 2, credits: isMetered ? 98 : null });
       expect(await readCounter(space.caller.id)).toMatchObject({ uses: 2 });
     }
   });
@@ -922,7 +1009,8 @@ describe("a batch that fails", () => {
   test("because a request can't be decided fails only this request", async () => {
     const node = openNode();
     const { poisoned, others } = await addTenants();
-    await execute(sql`update issued_keys set limits = '5' where id = ${poisoned.key.id}`);
+    for (const { space, key } of others) expect(await verify(node, space, key)).toBe("VALID");
+    await execute(sql`update issued_keys set limits = 'null' where id = ${poisoned.key.id}`);
     const codes = await Promise.all([poisoned, ...others].map(({ space, key }) => verify(node, space, key)));
     expect(codes).toEqual(["unavailable", ...others.map(() => "VALID")]);
   });
@@ -960,7 +1048,7 @@ describe("a batch that fails", () => {
     ]);
     expect(answer.outcome).toEqual({ kind: "unknown-limit", verification: 2, limit: 0 });
     expect(codes).toEqual(["unknown-limit", "VALID", ...others.map(() => "VALID")]);
-    expect(await readCounter(poisoned.key.id)).toMatchObject({ uses: 2, credits: 98 });
+    expect(await readCounter(poisoned.key.id)).toMatchObject({ uses: 2, credits: isMetered ? 98 : null });
     expect(await readCounter(poisoned.space.caller.id)).toMatchObject({ uses: 4 });
   });
 

@@ -8,10 +8,18 @@ import type { AdmissionOptions } from "../admission/options.ts";
 import { type PendingState, Scheduler } from "../admission/scheduler.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { chooseBatch } from "./choose-batch.ts";
+import { DatabaseClock } from "./database-clock.ts";
 import { type CounterId, listCounterIds } from "./decide-verification.ts";
 import { Isolation } from "./isolation.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
-import { type DecidedBatch, type PreparedRequest, RolledBack, rollBack, spendBatch } from "./spend-batch.ts";
+import {
+  countBatch,
+  type DecidedBatch,
+  type PreparedRequest,
+  RolledBack,
+  rollBack,
+  spendBatch,
+} from "./spend-batch.ts";
 import { splitOnFailure } from "./split-on-failure.ts";
 import type { Verification, VerificationOutcome, VerificationRequest } from "./verification.ts";
 import { toAnswer, type VerifierAnswer, withoutOutcome } from "./verifier-answer.ts";
@@ -71,6 +79,7 @@ export class Verifier {
   readonly #reportFailure: (error: unknown) => void;
   /** What requests that failed alone were about, and what was locked. */
   readonly #isolation = new Isolation();
+  readonly #databaseClock = new DatabaseClock();
   /** When it last waited for locks of isolated keys, by `performance.now()`. */
   #waitedForIsolatedAt = 0;
   readonly #pendingOfCaller = new Map<string, { requests: number; verifications: number }>();
@@ -106,14 +115,15 @@ export class Verifier {
 
   /**
    * Whether a token is a key that the database knows, which is read without counting a use. Callers read the body of a request
-   * only then, so that a forged key costs one lookup.
+   * only then, so that a forged key costs one lookup. Returns no promise for a key that is remembered.
    */
-  async recognizes(token: string): Promise<boolean> {
+  recognizes(token: string): boolean | Promise<boolean> {
     const digest = this.#digestPossibleKey(token);
     if (digest === undefined || this.#keys.hasApiKey(digest)) return digest !== undefined;
     const probe = { address: undefined, verifications: [], name: undefined };
-    const { verdict } = await this.#enqueue({ ...probe, ...this.#identify(digest), isProbe: true });
-    return verdict.kind !== "rejected";
+    return this.#enqueue({ ...probe, ...this.#identify(digest), isProbe: true }).then(
+      ({ verdict }) => verdict.kind !== "rejected",
+    );
   }
 
   /**
@@ -330,17 +340,24 @@ export class Verifier {
     },
   ): Promise<void> {
     const { skipsLocked, lockTimeoutMs, isolatesLocked = false } = options;
-    const pending = requests.filter((request) => !request.pending.isAnswered);
+    const listPending = () => requests.filter((request) => !request.pending.isAnswered);
+    let pending = listPending();
     if (pending.length === 0) return;
     const onProgress = () => this.#connection.noteProgress();
     try {
-      const maxNamedPerHour = this.#maxNamedPerHour;
-      const { decided, counters } = await spendBatch(client, pending, {
+      if (!skipsLocked && lockTimeoutMs === undefined) {
+        await this.#count(client, pending);
+        onProgress();
+        pending = listPending();
+        if (pending.length === 0) return;
+      }
+      const { decided, counters, now } = await spendBatch(client, pending, {
         skipsLocked,
         lockTimeoutMs,
-        maxNamedPerHour,
+        maxNamedPerHour: this.#maxNamedPerHour,
         onProgress,
       });
+      if (counters.size > 0) this.#databaseClock.set(now);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
     } catch (error) {
       // It failed alone. A lock that takes too long is not the fault of the request.
@@ -350,6 +367,15 @@ export class Verifier {
     } finally {
       onProgress();
     }
+  }
+
+  /** Decides the requests without meters, unless facts have changed, and answers them after the commit. */
+  async #count(client: pg.Client, requests: readonly FoundVerification[]): Promise<void> {
+    const now = this.#databaseClock.estimate();
+    const batch = now === undefined ? undefined : await countBatch(client, requests, now);
+    if (!batch) return;
+    this.#databaseClock.set(batch.now);
+    this.#answer(batch.decided, { isLocked: () => false, isolatesLocked: false });
   }
 
   #answer(

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { toAuditFilter } from "../../audit-filter.ts";
-import { readAuditLog, requireAuditAccess } from "../../domain/audit-log.ts";
+import { readAuditLog } from "../../domain/audit-log.ts";
+import { requireExportAccess } from "../../domain/require-export-access.ts";
 import { defineFileEndpoint } from "../../http/endpoint.ts";
 import { exportFileName, exportFormats, exportTypes, formatAuditLog } from "../../presenters/audit-export.ts";
 import { workspaceParams } from "../../schemas.ts";
@@ -33,7 +34,7 @@ export const exportAuditEvents = defineFileEndpoint({
   errors: [],
   open: ({ query }, { read, origin, now, access: { scope } }) => {
     const pages = readAuditLog(read, { scope, filter: toAuditFilter(query) }, (db) =>
-      requireAuditAccess(db, scope, origin),
+      requireExportAccess(db, scope, { ...origin, permission: "audit:read" }),
     );
     return {
       contentType: exportTypes[query.format],

@@ -1,7 +1,7 @@
 import { verificationLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { defineVerificationEndpoint } from "../../http/endpoint.ts";
-import { presentVerification, verificationResult } from "../../presenters/verification.ts";
+import { presentVerification, verificationResults } from "../../presenters/verification.ts";
 import { toVerification, verificationRequest } from "../../verification-fields.ts";
 
 const { maxVerifications } = verificationLimits;
@@ -11,7 +11,7 @@ export const verifyKeys = defineVerificationEndpoint({
   operationId: "verifyKeys",
   summary: "Verify up to 100 keys",
   description:
-    "Verifies each key by itself, in the order of the request. Keys of one request can share limits and credits: each verification spends before the next one. The request counts as one use of your API key.",
+    "Verifies each key by itself, in the order of the request. Keys of one request can share limits and credits: each verification spends before the next one. A key that isn't valid, or a text that isn't a key, affects no other result. An invalid field, or a limit that a key doesn't have, fails the whole request, which then spends nothing; `issues` has the position. The request counts as one use of your API key.",
   request: {
     body: z
       .strictObject({ verifications: z.array(verificationRequest).min(1).max(maxVerifications) })
@@ -20,7 +20,7 @@ export const verifyKeys = defineVerificationEndpoint({
   response: {
     status: 200,
     description: "The results, in the order of the request.",
-    schema: z.object({ data: z.array(verificationResult).max(maxVerifications) }),
+    schema: verificationResults,
   },
   errors: [],
   verifications: ({ verifications }) => verifications.map(toVerification),

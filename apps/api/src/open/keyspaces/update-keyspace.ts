@@ -18,7 +18,7 @@ export const updateKeyspace = defineEndpoint({
   operationId: "updateKeyspace",
   summary: "Update a keyspace",
   description:
-    "Changes the fields that you send and keeps the others. Disabling or enabling the keyspace takes effect on the next request, for all of its keys. The defaults and the prefix apply to keys that are issued afterwards. With `If-Match`, the request is rejected if the keyspace has changed since you read it.",
+    "Changes the fields that you send and keeps the others. `null` clears a field that can be empty. Disabling or enabling the keyspace takes effect on the next request, for all of its keys. The defaults and the prefix apply to keys that are issued afterwards. With `If-Match`, the request is rejected if the keyspace has changed since you read it.",
   access: { workspace: "keyspaces:manage" },
   request: { params: keyspaceParams, body, ifMatch: true },
   response: {

@@ -4,7 +4,13 @@ import {
   parseServiceAccountsSearch,
 } from "../../features/api-keys/service-accounts/service-accounts-search.ts";
 import { parseAuditLogSearch } from "../../features/audit-log/audit-log-search.ts";
-import { parseIssuedKeysSearch, parseKeyspacesSearch } from "../../features/keyspaces/keyspaces-search.ts";
+import { parseIssuedKeySearch } from "../../features/keyspaces/issued-key-search.ts";
+import {
+  parseConsumerSearch,
+  parseConsumersSearch,
+  parseIssuedKeysSearch,
+  parseKeyspacesSearch,
+} from "../../features/keyspaces/keyspaces-search.ts";
 import { parseInvitationsSearch } from "../../features/members/invitations-search.ts";
 import { parseMembersSearch } from "../../features/members/members-search.ts";
 import { membersQuery } from "../../features/members/use-members.ts";
@@ -66,9 +72,34 @@ const keyspaceRoute = createRoute({
   component: lazyRouteComponent(() => import("../../features/keyspaces/keyspace-page.tsx"), "KeyspacePage"),
 });
 
+const consumersRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/consumers",
+  validateSearch: parseConsumersSearch,
+  component: lazyRouteComponent(() => import("../../features/keyspaces/consumers-page.tsx"), "ConsumersPage"),
+});
+
+const consumerRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/consumers/$externalId",
+  validateSearch: parseConsumerSearch,
+  component: lazyRouteComponent(() => import("../../features/keyspaces/consumer-page.tsx"), "ConsumerPage"),
+});
+
+const keyspaceUsageRoute = createRoute({
+  getParentRoute: () => workspaceRoute,
+  path: "/keyspaces/$keyspaceId/usage",
+  validateSearch: parseUsageRange,
+  component: lazyRouteComponent(
+    () => import("../../features/keyspaces/keyspace-usage-page.tsx"),
+    "KeyspaceUsagePage",
+  ),
+});
+
 const issuedKeyRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/keyspaces/$keyspaceId/keys/$keyId",
+  validateSearch: parseIssuedKeySearch,
   component: lazyRouteComponent(
     () => import("../../features/keyspaces/issued-key-page.tsx"),
     "IssuedKeyPage",
@@ -150,6 +181,9 @@ export const workspaceRoutes = workspaceRoute.addChildren([
   workspaceKeysRoute,
   keyspacesRoute,
   keyspaceRoute,
+  consumersRoute,
+  consumerRoute,
+  keyspaceUsageRoute,
   issuedKeyRoute,
   membersRoute,
   invitationsRoute,

@@ -4,10 +4,9 @@ import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
-import { changedFields } from "./changed-fields.ts";
 import { ConflictNotice } from "./conflict-notice.tsx";
 import { IssuedKeyForm } from "./issued-key-form.tsx";
-import { fieldsOfKey, valuesOfKey } from "./issued-key-values.ts";
+import { changesOfKey, fieldsOfKey, valuesOfKey } from "./issued-key-values.ts";
 
 interface EditIssuedKeyDialogProps {
   readonly workspaceId: string;
@@ -59,7 +58,7 @@ function Form({ workspaceId, issuedKey, onClose }: EditIssuedKeyDialogProps): Re
       notice={hasConflict && <ConflictNotice noun="key" />}
       isBusy={update.isPending}
       onSubmit={(fields) => {
-        const changes = changedFields(fieldsOfKey(initialValues, new Date()), fields);
+        const changes = changesOfKey(fieldsOfKey(initialValues, new Date()), fields);
         if (Object.keys(changes).length === 0) return onClose();
         setHasConflict(false);
         update.mutate({ ...path, version: base.version, changes });

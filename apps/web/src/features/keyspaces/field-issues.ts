@@ -4,12 +4,13 @@ import { describeFailure, type Failure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import type { IssuedKeyValues } from "./issued-key-values.ts";
 import type { KeyspaceValues } from "./keyspace-values.ts";
+import type { ConsumerValues } from "./limit-values.ts";
 
 /**
  * Shows the field errors of a rejected call under the fields, as soon as it was rejected.
  * @returns the failure to show as a whole, if it has no error of a field.
  */
-export function useFieldIssues<Values extends IssuedKeyValues | KeyspaceValues>(
+export function useFieldIssues<Values extends IssuedKeyValues | KeyspaceValues | ConsumerValues>(
   form: UseFormReturnType<Values>,
   error: unknown,
 ): Failure | undefined {

@@ -1,5 +1,5 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 import { type Keyspace, trpc } from "../../server/trpc.ts";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { IssuedKeyForm } from "./issued-key-form.tsx";
@@ -9,19 +9,24 @@ import { IssuedSecretDialog } from "./issued-secret-dialog.tsx";
 interface IssueKeyDialogProps {
   readonly workspaceId: string;
   readonly keyspace: Keyspace;
+  /** The external ID of the consumer that the key is for; empty by default. */
+  readonly externalId?: string;
+  /** Whether the key has been verified, shown with its secret. */
+  readonly status?: ReactNode;
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
 /** Issues a key, then shows its secret once. */
 export function IssueKeyDialog(props: IssueKeyDialogProps): ReactElement {
-  const { isOpen, onClose } = props;
+  const { status, isOpen, onClose } = props;
   const isIssuing = useIsMutating({ mutationKey: trpc.issuedKeys.create.mutationKey() }) > 0;
   return (
     <IssuedSecretDialog
       isOpen={isOpen}
       isBusy={isIssuing}
       title="Issue a key"
+      status={status}
       onClose={onClose}
       form={(formProps) => <Form {...props} {...formProps} />}
     />
@@ -32,6 +37,7 @@ export function IssueKeyDialog(props: IssueKeyDialogProps): ReactElement {
 function Form({
   workspaceId,
   keyspace,
+  externalId = "",
   onCreated,
   onCancel,
 }: IssueKeyDialogProps & SecretFormProps): ReactElement {
@@ -44,12 +50,13 @@ function Form({
         onCreated({ name, secret: key });
         void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
         void queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
+        void queryClient.invalidateQueries({ queryKey: trpc.consumers.pathKey() });
       },
     }),
   );
   return (
     <IssuedKeyForm
-      initialValues={valuesOfNewKey(keyspace)}
+      initialValues={{ ...valuesOfNewKey(keyspace), externalId }}
       defaultLifetimeDays={keyspace.defaultLifetimeDays}
       action="Issue key"
       error={create.error}

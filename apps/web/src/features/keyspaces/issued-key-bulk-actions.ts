@@ -3,7 +3,7 @@ import { queryClient } from "../../server/query-client.ts";
 import { type IssuedKey, trpc, trpcClient } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
 import { formatCount } from "../../ui/count.ts";
-import { titleOfKey } from "./keyspace-status.ts";
+import { titleOfKey } from "../../ui/issued-key-title.ts";
 import type { KeyspacePath } from "./use-keyspaces.ts";
 
 /** What can be done with several keys of a keyspace. Each action is one call, so that all keys are changed or none. */
@@ -56,6 +56,7 @@ export const bulkKeys: Omit<BulkItems<IssuedKey>, "items"> = {
   refresh: async () => {
     await queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
     await queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
+    await queryClient.invalidateQueries({ queryKey: trpc.consumers.pathKey() });
   },
 };
 

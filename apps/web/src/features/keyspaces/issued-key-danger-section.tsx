@@ -10,10 +10,10 @@ import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { formatCount } from "../../ui/count.ts";
 import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
+import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
-import { titleOfKey } from "./keyspace-status.ts";
 import { LastUse } from "./last-use.tsx";
 import { useIssuedKeyDisabling } from "./use-issued-key-change.ts";
 

@@ -130,15 +130,9 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
       <CreditsFields
         form={form}
         help={
-          isEdit ? (
-            <>
-              How often the key can still be used. If you change the balance or its refill, saving sets the
-              balance to this number, without the uses since you opened this form. To change it safely, use{" "}
-              <strong>Change balance</strong>.
-            </>
-          ) : (
-            "How often the key can be used in total. A verification costs 1 credit unless it names another cost."
-          )
+          isEdit
+            ? "How often the key can still be used. The balance changes only if you enter another one."
+            : "How often the key can be used in total. A verification costs 1 credit unless it names another cost."
         }
       />
       <div className={classes.group}>

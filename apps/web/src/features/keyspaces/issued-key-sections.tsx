@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactElement, type ReactNode } from "react";
 import type { IssuedKey, SessionWorkspace } from "../../server/trpc.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
@@ -10,6 +9,7 @@ import { RelativeTime } from "../../ui/relative-time.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { useNow } from "../../ui/use-now.ts";
+import { ConsumerLink } from "./consumer-link.tsx";
 import { describeCredits } from "./credits-values.ts";
 import { describeSecret } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
@@ -37,14 +37,7 @@ export function SettingsSection({
             <EmptyCell />
           ) : (
             <>
-              <Link
-                to="/w/$slug/keyspaces/$keyspaceId"
-                params={{ slug: workspace.slug, keyspaceId }}
-                search={{ consumer: externalId }}
-                title={`Show the keys of ${externalId}`}
-              >
-                {externalId}
-              </Link>
+              <ConsumerLink {...{ slug: workspace.slug, keyspaceId, externalId }} />
               <CopyButton text={externalId} label="Copy external ID" />
             </>
           )}

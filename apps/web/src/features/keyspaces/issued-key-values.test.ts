@@ -1,8 +1,13 @@
 import { expect, test } from "vitest";
 import type { IssuedKey, Keyspace } from "../../server/trpc.ts";
-import { changedFields } from "./changed-fields.ts";
 import { creditsRules, describeCredits } from "./credits-values.ts";
-import { fieldsOfKey, issuedKeyRules, valuesOfKey, valuesOfNewKey } from "./issued-key-values.ts";
+import {
+  changesOfKey,
+  fieldsOfKey,
+  issuedKeyRules,
+  valuesOfKey,
+  valuesOfNewKey,
+} from "./issued-key-values.ts";
 import { describeNamedLimit, emptyLimit, limitRules } from "./limit-values.ts";
 import { describePermissionError } from "./permission-lines.ts";
 
@@ -26,7 +31,7 @@ test("an unchanged form changes nothing", () => {
   const values = valuesOfKey(key);
   const { expiresAt: _expiresAt, ...fields } = key;
   expect(fieldsOfKey(values, now)).toEqual(fields);
-  expect(changedFields(fieldsOfKey(values, now), fieldsOfKey(values, now))).toEqual({});
+  expect(changesOfKey(fieldsOfKey(values, now), fieldsOfKey(values, now))).toEqual({});
 });
 
 test("sends only the fields that were changed, and null for those that were cleared", () => {
@@ -40,12 +45,27 @@ test("sends only the fields that were changed, and null for those that were clea
     expiry: "never",
     meta: "",
   } as const;
-  expect(changedFields(before, fieldsOfKey(edited, now))).toEqual({
+  expect(changesOfKey(before, fieldsOfKey(edited, now))).toEqual({
     externalId: null,
     ipRanges: null,
     credits: null,
     expiresAt: null,
     meta: {},
+  });
+});
+
+test("sends the balance only if it was changed, because uses change it too", () => {
+  const values = valuesOfKey(key);
+  const changesOf = (edit: object) =>
+    changesOfKey(fieldsOfKey(values, now), fieldsOfKey({ ...values, ...edit }, now));
+  const refill = { amount: 200, interval: "monthly", day: 31 };
+  expect(changesOf({ refillAmount: "200" })).toEqual({ credits: { refill } });
+  expect(changesOf({ credits: "13" })).toEqual({ credits: { remaining: 13 } });
+  expect(changesOf({ credits: "13", refill: "never" })).toEqual({ credits: { remaining: 13, refill: null } });
+  const unlimited = valuesOfKey({ ...key, credits: null });
+  const added = { ...unlimited, credits: "5" };
+  expect(changesOfKey(fieldsOfKey(unlimited, now), fieldsOfKey(added, now))).toEqual({
+    credits: { remaining: 5, refill: null },
   });
 });
 

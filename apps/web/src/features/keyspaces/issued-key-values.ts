@@ -1,9 +1,10 @@
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
-import type { IssuedKey, IssuedKeyFields, Keyspace } from "../../server/trpc.ts";
+import type { IssuedKey, IssuedKeyChanges, IssuedKeyFields, Keyspace } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import { describeLengthError } from "../../ui/describe-length-error.ts";
 import { describeInvalidRanges } from "../../ui/ip-range-lines.ts";
 import type { lifetimes } from "../../ui/lifetimes.ts";
+import { changedFields } from "./changed-fields.ts";
 import { type CreditsValues, creditsRules, readCredits, toCredits } from "./credits-values.ts";
 import { type LimitValues, limitRules, readLimits, toLimits } from "./limit-values.ts";
 import { describePermissionError, readPermissions } from "./permission-lines.ts";
@@ -94,6 +95,14 @@ export function fieldsOfKey(values: IssuedKeyValues, now: Date): IssuedKeyFields
     credits: toCredits(values),
     meta: parseMeta(values.meta) ?? {},
   };
+}
+
+/** The fields that differ. An unchanged balance is left out, so that it stays as concurrent uses have changed it. */
+export function changesOfKey(before: IssuedKeyFields, after: IssuedKeyFields): IssuedKeyChanges {
+  const { credits, ...changes } = changedFields(before, after);
+  if (credits === undefined) return changes;
+  if (!credits || !before.credits) return { ...changes, credits };
+  return { ...changes, credits: changedFields(before.credits, credits) };
 }
 
 function readExpiry({ expiry, expiryDate }: IssuedKeyValues, now: Date): string | null {

@@ -1,151 +1,155 @@
 import { maxLength } from "@latchkey/limits";
 import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
-import { getRouteApi } from "@tanstack/react-router";
-import { type ReactElement, useEffect, useMemo } from "react";
-import type { IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactElement, useMemo } from "react";
+import type { Consumer, IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
-import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
-import { type GrowingList, GrowingTable } from "../../ui/growing-table.tsx";
+import { GrowingTable } from "../../ui/growing-table.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
-import { useTableNavigation } from "../../ui/use-table-navigation.ts";
-import { bulkKeys, issuedKeyActions } from "./issued-key-bulk-actions.ts";
+import { type TableNavigationOptions, useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { issuedKeyColumns } from "./issued-key-columns.tsx";
 import { cutSecret } from "./key-search.ts";
+import { titleOfKey } from "./keyspace-status.ts";
 import { defaultKeySort, type IssuedKeysSearch, keyStatusTitles } from "./keyspaces-search.ts";
+import { LazyBulkBar } from "./lazy-bulk-bar.tsx";
 import { isIssuedPermission } from "./permission-lines.ts";
+import { RecentUsageProvider } from "./recent-usage.tsx";
 import { TextFilter } from "./text-filter.tsx";
+import { useExaminedList } from "./use-examined-list.ts";
 import { useIssuedKeys } from "./use-keyspaces.ts";
 
-const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId");
 const nouns = ["key", "keys"] as const;
 const noFilters = { q: undefined, status: undefined, consumer: undefined, permission: undefined };
 
 interface IssuedKeysProps {
   readonly workspace: SessionWorkspace;
   readonly keyspace: Keyspace;
+  /** Shows only the keys of a consumer. */
+  readonly consumer?: Consumer;
+  /** The state of the table in the URL. */
+  readonly search: IssuedKeysSearch;
+  /** Changes the search part of the URL; the `navigate` of the page's route. */
+  readonly onSearch: TableNavigationOptions<IssuedKeysSearch>["navigate"];
   /** Whether the user may issue and change keys. */
   readonly canManage: boolean;
   readonly onIssue: () => void;
 }
 
-/** The keys of a keyspace. */
-export function IssuedKeys({ workspace, keyspace, canManage, onIssue }: IssuedKeysProps): ReactElement {
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
+/** The keys of a keyspace, or those of a consumer. */
+export function IssuedKeys(props: IssuedKeysProps): ReactElement {
+  const { workspace, keyspace, consumer: owner, search, onSearch, canManage, onIssue } = props;
+  const navigate = useNavigate();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
-  const list = useExaminedList(useGrowingList(useIssuedKeys(path, keyspace.prefix, search)));
-  const navigation = useTableNavigation<IssuedKeysSearch>({ navigate, isSection: true });
+  const filters = { ...search, ...(owner && { consumer: owner.externalId }) };
+  const keys = useIssuedKeys(path, keyspace.prefix, filters);
+  const list = useExaminedList(useGrowingList(keys));
+  const navigation = useTableNavigation<IssuedKeysSearch>({ navigate: onSearch, isSection: true });
   const table = {
     ...navigation,
     change: (next: Parameters<typeof navigation.change>[0]) =>
       navigation.change(next.q === undefined ? next : { ...next, q: cutSecret(next.q) }),
   };
-  const columns = useMemo(() => issuedKeyColumns(workspace.slug), [workspace.slug]);
+  const isOfConsumer = owner !== undefined;
+  const columns = useMemo(() => {
+    const [name, ...others] = issuedKeyColumns(workspace.slug);
+    return [name, ...others.filter(({ id }) => !isOfConsumer || id !== "consumer")] as const;
+  }, [workspace.slug, isOfConsumer]);
   const { q, status, consumer, permission } = search;
   const hasFilters = status !== undefined || consumer !== undefined || permission !== undefined;
   const isFiltered = q !== undefined || hasFilters;
   return (
-    <GrowingTable
-      label="Keys"
-      searchField={{ label: "Search keys", placeholder: "Search by name or first characters" }}
-      filters={
-        <>
-          <FilterSelect
-            label="Status"
-            anyLabel="Any status"
-            options={keyStatusTitles}
-            value={status}
-            onChoose={(status) => table.change({ status })}
-          />
-          <TextFilter
-            label="External ID"
-            maxLength={maxLength.externalId}
-            isComplete={() => true}
-            value={consumer}
-            onChoose={(consumer) => table.change({ consumer })}
-          />
-          <TextFilter
-            label="Permission"
-            maxLength={maxLength.issuedPermission}
-            isComplete={isIssuedPermission}
-            error="Enter a permission such as documents.read."
-            value={permission}
-            onChoose={(permission) => table.change({ permission })}
-          />
-        </>
-      }
-      list={list}
-      nouns={nouns}
-      total={isFiltered ? "uncounted" : keyspace.keyCount}
-      isFiltered={isFiltered}
-      failureTitle="Couldn’t load keys"
-      columns={columns}
-      isTall
-      idOf={idOf}
-      search={search}
-      navigation={table}
-      defaultSort={defaultKeySort}
-      selection={
-        canManage && {
-          nameOf: bulkKeys.nameOf,
-          bar: (items, onSelect) => (
-            <BulkBar {...bulkKeys} items={items} actions={issuedKeyActions(path)} onSelect={onSelect} />
-          ),
+    <RecentUsageProvider path={path} pages={keys.data?.pages}>
+      <GrowingTable
+        label="Keys"
+        searchField={{ label: "Search keys", placeholder: "Search by name or first characters" }}
+        filters={
+          <>
+            <FilterSelect
+              label="Status"
+              anyLabel="Any status"
+              options={keyStatusTitles}
+              value={status}
+              onChoose={(status) => table.change({ status })}
+            />
+            {!owner && (
+              <TextFilter
+                label="External ID"
+                maxLength={maxLength.externalId}
+                isComplete={() => true}
+                value={consumer}
+                onChoose={(consumer) => table.change({ consumer })}
+              />
+            )}
+            <TextFilter
+              label="Permission"
+              maxLength={maxLength.issuedPermission}
+              isComplete={isIssuedPermission}
+              error="Enter a permission such as documents.read."
+              value={permission}
+              onChoose={(permission) => table.change({ permission })}
+            />
+          </>
         }
-      }
-      onOpen={({ id }) =>
-        void navigate({
-          to: "/w/$slug/keyspaces/$keyspaceId/keys/$keyId",
-          params: { slug: workspace.slug, keyspaceId: keyspace.id, keyId: id },
-        })
-      }
-      empty={
-        isFiltered ? (
-          <NoMatch
-            noun="key"
-            search={q}
-            hasFilters={hasFilters}
-            level={3}
-            onClear={() => navigation.change(noFilters)}
-          >
-            Search covers the start of names and the first characters of keys. Filters match external IDs and
-            permissions exactly.
-          </NoMatch>
-        ) : (
-          <EmptyPanel
-            title="No keys yet"
-            level={3}
-            action={
-              canManage && (
-                <Button leftSection={<IconPlus size={16} />} onClick={onIssue}>
-                  Issue the first key
-                </Button>
-              )
-            }
-          >
-            Issue a key to a consumer of your API. Your service verifies it with each request, and the result
-            says who sent it and what they may do.
-          </EmptyPanel>
-        )
-      }
-    />
+        list={list}
+        nouns={nouns}
+        total={isFiltered ? "uncounted" : (owner ?? keyspace).keyCount}
+        isFiltered={isFiltered}
+        failureTitle="Couldn’t load keys"
+        columns={columns}
+        isTall
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultKeySort}
+        selection={
+          canManage && {
+            nameOf: titleOfKey,
+            bar: (items, onSelect) => <LazyBulkBar path={path} items={items} onSelect={onSelect} />,
+          }
+        }
+        onOpen={({ id }) =>
+          void navigate({
+            to: "/w/$slug/keyspaces/$keyspaceId/keys/$keyId",
+            params: { slug: workspace.slug, keyspaceId: keyspace.id, keyId: id },
+          })
+        }
+        empty={
+          isFiltered ? (
+            <NoMatch
+              noun="key"
+              search={q}
+              hasFilters={hasFilters}
+              level={3}
+              onClear={() => navigation.change(noFilters)}
+            >
+              Search covers the start of names and the first characters of keys.{" "}
+              {owner ? "The filter matches permissions" : "Filters match external IDs and permissions"}{" "}
+              exactly.
+            </NoMatch>
+          ) : (
+            <EmptyPanel
+              title={owner ? "No keys" : "No keys yet"}
+              level={3}
+              action={
+                canManage && (
+                  <Button leftSection={<IconPlus size={16} />} onClick={onIssue}>
+                    {owner ? "Issue key" : "Issue the first key"}
+                  </Button>
+                )
+              }
+            >
+              {owner
+                ? "This consumer has no keys. Consumers without keys and shared rate limits are removed after 30 days."
+                : "Issue a key to a consumer of your API. Your service verifies it with each request, and the result says who sent it and what they may do."}
+            </EmptyPanel>
+          )
+        }
+      />
+    </RecentUsageProvider>
   );
-}
-
-/**
- * With filters that match few keys together, a page can be empty although later ones are not: each request examines a part
- * of the keys. Loads pages until one has keys.
- */
-function useExaminedList(list: GrowingList<IssuedKey>): GrowingList<IssuedKey> {
-  const { items, hasMore, isStale, isLoadingMore, moreFailure, onShowMore } = list;
-  const isSearching = items?.length === 0 && hasMore && !isStale && moreFailure === undefined;
-  useEffect(() => {
-    if (isSearching && !isLoadingMore) onShowMore();
-  }, [isSearching, isLoadingMore, onShowMore]);
-  return isSearching ? { ...list, items: undefined } : list;
 }
 
 function idOf({ id }: IssuedKey): string {

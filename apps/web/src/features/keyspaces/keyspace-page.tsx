@@ -1,22 +1,19 @@
 import { Button, Group } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPencil, IconPlus, IconUpload } from "@tabler/icons-react";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
-import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
-import { StatusBadge } from "../../ui/status-badge.tsx";
-import { Tag } from "../../ui/tag.tsx";
-import { DisabledBanner } from "./disabled-banner.tsx";
+import { FirstVerification, FirstVerificationStatus, useFirstVerification } from "./first-verification.tsx";
 import { IssuedKeys } from "./issued-keys-section.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
+import { KeyspaceHeader } from "./keyspace-header.tsx";
 import { KeyspaceDangerSection, KeyspaceDetails } from "./keyspace-sections.tsx";
-import { describeKeyspaceStatus } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
 import { TryButton } from "./try-button.tsx";
 import { useKeyspace } from "./use-keyspaces.ts";
@@ -74,22 +71,14 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
   const [isEditOpen, edit] = useDisclosure(false);
   const [isIssueOpen, issuance] = useDisclosure(false);
   const [isImportOpen, importing] = useDisclosure(false);
-  const { prefix, environment, isDisabled } = keyspace;
+  const { prefix } = keyspace;
+  const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
+  const isGuided = useFirstVerification(path);
   return (
     <>
-      <PageHeader
-        title={keyspace.name}
-        parent={
-          <Link to="/w/$slug/keyspaces" params={{ slug: workspace.slug }}>
-            Keyspaces
-          </Link>
-        }
-        tags={
-          <>
-            <StatusBadge {...describeKeyspaceStatus(keyspace)} />
-            {environment !== "" && <Tag>{environment}</Tag>}
-          </>
-        }
+      <KeyspaceHeader
+        workspace={workspace}
+        keyspace={keyspace}
         explanation={
           <>
             Its keys start with <code className={classes.mono}>{prefix}_</code>
@@ -116,14 +105,19 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
           </Group>
         }
       />
-      {isDisabled && (
-        <DisabledBanner>
-          <strong>This keyspace is disabled.</strong> None of its keys is valid until it is enabled.
-        </DisabledBanner>
-      )}
       <Section title="Keys" isWide>
-        <IssuedKeys workspace={workspace} keyspace={keyspace} canManage={canIssue} onIssue={issuance.open} />
+        <IssuedKeys
+          workspace={workspace}
+          keyspace={keyspace}
+          search={route.useSearch()}
+          onSearch={route.useNavigate()}
+          canManage={canIssue}
+          onIssue={issuance.open}
+        />
       </Section>
+      {isGuided && canIssue && keyspace.keyCount > 0 && (
+        <FirstVerification workspaceId={workspace.id} keyspace={keyspace} />
+      )}
       <KeyspaceDetails keyspace={keyspace} />
       {canManage && <KeyspaceDangerSection workspace={workspace} keyspace={keyspace} />}
       <LazyDialog
@@ -141,7 +135,13 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
       />
       <LazyDialog
         source={issueDialog}
-        props={{ workspaceId: workspace.id, keyspace, isOpen: isIssueOpen, onClose: issuance.close }}
+        props={{
+          workspaceId: workspace.id,
+          keyspace,
+          status: isGuided && <FirstVerificationStatus path={path} />,
+          isOpen: isIssueOpen,
+          onClose: issuance.close,
+        }}
       />
     </>
   );

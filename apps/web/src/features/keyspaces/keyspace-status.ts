@@ -16,12 +16,6 @@ export function describeIssuedStatus(
   return describeStatus({ isDisabled, expiresAt, isRotating, isOutOfCredits }, now);
 }
 
-/** The name of a key; if it has none, the start of its secret; its ID if it was imported without that. */
-export function titleOfKey({ id, name, start }: Pick<IssuedKey, "id" | "name" | "start">): string {
-  if (name !== "") return name;
-  return start === "" ? id : `${start}…`;
-}
-
 /** The start of a secret, which isn't known for every imported key. */
 export function describeSecret({ start }: Pick<IssuedKey, "start">): string {
   return start === "" ? "Imported, first characters unknown" : `${start}…`;

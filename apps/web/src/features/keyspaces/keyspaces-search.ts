@@ -1,17 +1,22 @@
 import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { parseUsageRange, type UsageRangeSearch } from "../../ui/usage-ranges.ts";
 
 const keyspaceOrders = ["createdAt", "name"] as const;
 const keyOrders = ["createdAt", "name", "expiresAt"] as const;
+const consumerOrders = ["createdAt", "externalId"] as const;
 
 type Sort<Orders extends readonly string[]> = Orders[number] | `-${Orders[number]}`;
 /** What the API sorts keyspaces by. */
 export type KeyspaceSort = Sort<typeof keyspaceOrders>;
 /** What the API sorts issued keys by. */
 export type IssuedKeySort = Sort<typeof keyOrders>;
+/** What the API sorts consumers by. */
+export type ConsumerSort = Sort<typeof consumerOrders>;
 
 /** The default orders, which are omitted from the URL. */
 export const defaultKeyspaceSort = "createdAt" satisfies KeyspaceSort;
 export const defaultKeySort = "-createdAt" satisfies IssuedKeySort;
+export const defaultConsumerSort = "externalId" satisfies ConsumerSort;
 
 /** The label of each status of a keyspace. */
 export const keyspaceStatusTitles = { enabled: "Active", disabled: "Disabled" } as const;
@@ -49,6 +54,32 @@ export function parseKeyspacesSearch(search: Record<string, unknown>): Keyspaces
   });
   const { status } = search;
   return { ...table, ...(isKeyOf(keyspaceStatusTitles, status) && { status }) };
+}
+
+/** The search part of the URL of the consumers of a keyspace. */
+export type ConsumersSearch = Omit<TableSearch, "page" | "selected">;
+
+/** Reads the search part of a URL, and drops what isn't valid. */
+export function parseConsumersSearch(search: Record<string, unknown>): ConsumersSearch {
+  const {
+    page: _page,
+    selected: _selected,
+    ...table
+  } = parseTableSearch(search, {
+    orders: consumerOrders,
+    defaultSort: defaultConsumerSort,
+    defaultSize: listPageSize,
+  });
+  return table;
+}
+
+/** The search part of the URL of a consumer: of its keys, and the period of its chart. */
+export type ConsumerSearch = Omit<IssuedKeysSearch, "consumer"> & UsageRangeSearch;
+
+/** Reads the search part of a URL, and drops what isn't valid. */
+export function parseConsumerSearch(search: Record<string, unknown>): ConsumerSearch {
+  const { consumer: _consumer, ...keys } = parseIssuedKeysSearch(search);
+  return { ...keys, ...parseUsageRange(search) };
 }
 
 /** Reads the search part of a URL, and drops what isn't valid. */

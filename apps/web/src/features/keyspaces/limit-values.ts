@@ -27,6 +27,11 @@ export interface LimitValues {
   readonly appliesAlways: boolean;
 }
 
+/** The values of the form of the limits of a consumer. */
+export interface ConsumerValues {
+  readonly limits: readonly LimitValues[];
+}
+
 /** A limit to fill in. The first one gets a name. */
 export function emptyLimit(id: string, isFirst: boolean): LimitValues {
   const name = isFirst ? "requests" : "";

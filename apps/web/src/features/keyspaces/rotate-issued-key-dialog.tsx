@@ -8,13 +8,13 @@ import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { OverlapFields } from "../../ui/overlap-fields.tsx";
 import { type OverlapValues, overlapRules, readOverlapSeconds } from "../../ui/overlap-values.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { IssuedSecretDialog } from "./issued-secret-dialog.tsx";
-import { titleOfKey } from "./keyspace-status.ts";
 
 interface RotateIssuedKeyDialogProps {
   readonly workspaceId: string;

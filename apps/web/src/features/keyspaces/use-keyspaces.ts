@@ -4,6 +4,9 @@ import { trpc, trpcClient } from "../../server/trpc.ts";
 import { isLoadingFailed } from "../../server/use-loading-failure.ts";
 import { readKeySearch } from "./key-search.ts";
 import {
+  type ConsumerSort,
+  type ConsumersSearch,
+  defaultConsumerSort,
   defaultKeySort,
   type IssuedKeySort,
   type IssuedKeysSearch,
@@ -43,6 +46,15 @@ export function useKeyspace(path: KeyspacePath) {
   return useQuery(trpc.keyspaces.get.queryOptions(path));
 }
 
+/** The outcome of the latest verifications of a keyspace, which is read again until there is one. */
+export function useLatestOutcome(path: KeyspacePath) {
+  return useQuery({
+    ...trpc.keyspaceUsage.latestOutcome.queryOptions(path),
+    refetchInterval: ({ state }) =>
+      state.status !== "error" && (state.data?.outcome ?? null) === null && refreshEveryMs,
+  });
+}
+
 /** The keys of a keyspace, in pages. @param prefix the prefix of its keys. */
 export function useIssuedKeys(
   path: KeyspacePath,
@@ -66,6 +78,37 @@ export function useIssuedKeys(
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });
   return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
+}
+
+/** The consumers of a keyspace, in pages. */
+export function useConsumers(path: KeyspacePath, { q, sort, size }: ConsumersSearch) {
+  const input = {
+    ...path,
+    ...(q && { search: q }),
+    sort: (sort as ConsumerSort | undefined) ?? defaultConsumerSort, // parseTableSearch accepts no other.
+    ...(size && { pageSize: size }),
+  };
+  const query = infiniteQueryOptions({
+    queryKey: trpc.consumers.list.infiniteQueryKey(input),
+    queryFn: ({ pageParam: cursor }) =>
+      trpcClient.consumers.list.query({ ...input, ...(cursor !== null && { cursor }) }),
+    initialPageParam: null as string | null, // The first page has no cursor.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+  return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
+}
+
+/** A consumer of a keyspace. */
+export interface ConsumerPath extends KeyspacePath {
+  readonly externalId: string;
+}
+
+/** A consumer, which is read again while the page is visible, because uses change it. */
+export function useConsumer(path: ConsumerPath) {
+  return useQuery({
+    ...trpc.consumers.get.queryOptions(path),
+    refetchInterval: ({ state }) => !isLoadingFailed(state) && !isNotFound(state.error) && refreshEveryMs,
+  });
 }
 
 /** A key, which is read again while the page is visible, because uses change it. */

@@ -2,11 +2,13 @@ import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { describeActor, describeEvent } from "../../server/describe-event.ts";
+import { describeActor } from "../../server/describe-actor.ts";
+import { describeEvent } from "../../server/describe-event.ts";
 import { trpc } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { EventSentence } from "../../ui/event-sentence.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import lists from "../../ui/item-list.module.css";
 import { OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
@@ -47,16 +49,16 @@ export function Activity({
           onRetry={() => void query.refetch()}
         />
       ) : query.data ? (
-        <ul className={classes.list}>
+        <ul className={lists.list}>
           {query.data.items.slice(0, shownEvents).map((event) => (
-            <li key={event.id} className={classes.item}>
-              <span className={classes.subject}>
-                <span className={classes.name}>
+            <li key={event.id} className={lists.item}>
+              <span className={lists.subject}>
+                <span className={lists.name}>
                   <OwnerName {...describeActor(event)} />
                 </span>{" "}
                 <EventSentence pieces={describeEvent(event)} />
               </span>
-              <span className={classes.figure}>
+              <span className={lists.figure}>
                 <RelativeTime at={event.occurredAt} />
               </span>
             </li>

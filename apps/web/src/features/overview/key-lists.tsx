@@ -1,9 +1,10 @@
-import { Skeleton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
 import type { OverviewKeys } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import { hasKeyPage } from "../../ui/has-key-page.ts";
+import lists from "../../ui/item-list.module.css";
+import { ItemList } from "../../ui/item-list.tsx";
 import { describeTimeLeft, type StatusFilter } from "../../ui/key-status.ts";
 import { type NamedUser, OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -29,7 +30,7 @@ export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElem
   return (
     <>
       <Section title={isOwn ? "Your busiest API keys" : "Busiest API keys"} isBusy={!keys}>
-        <Items
+        <ItemList
           items={keys?.busiest}
           empty={`${isOwn ? "No requests with your keys" : "No requests"} were allowed in the last ${usageRanges[range].label}.`}
           describe={(key) => ({
@@ -44,7 +45,7 @@ export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElem
             detail: describeKey(key),
             figure: (
               <>
-                <span className={classes.strong}>{formatCount(key.count)}</span>{" "}
+                <span className={lists.strong}>{formatCount(key.count)}</span>{" "}
                 {key.count === 1 ? "use" : "uses"}
               </>
             ),
@@ -55,7 +56,7 @@ export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElem
         title={isOwn ? "Your API keys that expire within 30 days" : "API keys that expire within 30 days"}
         action={<ShowAll slug={slug} status="expiring" list={keys?.expiring} />}
       >
-        <Items
+        <ItemList
           items={keys?.expiring.items}
           empty="No key expires within 30 days."
           describe={(key) => ({
@@ -76,7 +77,7 @@ export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElem
         title={isOwn ? "Your unused API keys" : "Unused API keys"}
         action={<ShowAll slug={slug} status="unused" list={keys?.unused} />}
       >
-        <Items
+        <ItemList
           items={keys?.unused.items}
           empty="No unused keys. Keys that haven’t been used for 30 days appear here."
           describe={(key) => ({
@@ -125,13 +126,13 @@ function KeyLink({ apiKey: { id, start, owner }, slug, ownId, children }: KeyLin
   if (start === null) return children;
   if (hasKeyPage({ owner }, ownId)) {
     return (
-      <Link className={classes.link} to="/account/api-keys/$keyId" params={{ keyId: id }}>
+      <Link className={lists.link} to="/account/api-keys/$keyId" params={{ keyId: id }}>
         {children}
       </Link>
     );
   }
   return (
-    <Link className={classes.link} to="/w/$slug/api-keys" params={{ slug }} search={{ q: start }}>
+    <Link className={lists.link} to="/w/$slug/api-keys" params={{ slug }} search={{ q: start }}>
       {children}
     </Link>
   );
@@ -170,37 +171,5 @@ function ShowAll({ slug, status, list }: ShowAllProps): ReactElement | null {
     <Link className={classes.more} to="/w/$slug/api-keys" params={{ slug }} search={{ status }}>
       Show all {formatCount(list.total)} keys
     </Link>
-  );
-}
-
-interface ItemsProps<Item> {
-  readonly items: readonly Item[] | undefined;
-  readonly empty: string;
-  readonly describe: (item: Item) => {
-    readonly id: string;
-    readonly name: ReactNode;
-    readonly detail: ReactNode;
-    readonly figure: ReactNode;
-  };
-}
-
-function Items<Item>({ items, empty, describe }: ItemsProps<Item>): ReactElement {
-  if (!items) return <Skeleton h={88} />;
-  if (items.length === 0) return <p className={classes.empty}>{empty}</p>;
-  return (
-    <ul className={classes.list}>
-      {items.map((item) => {
-        const { id, name, detail, figure } = describe(item);
-        return (
-          <li key={id} className={classes.item}>
-            <div className={classes.subject}>
-              <bdi className={classes.name}>{name}</bdi>
-              <span className={classes.detail}>{detail}</span>
-            </div>
-            <span className={classes.figure}>{figure}</span>
-          </li>
-        );
-      })}
-    </ul>
   );
 }

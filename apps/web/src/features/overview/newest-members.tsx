@@ -6,6 +6,7 @@ import { roleTitles } from "../../server/roles.ts";
 import { trpc } from "../../server/trpc.ts";
 import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import lists from "../../ui/item-list.module.css";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
 import classes from "./overview.module.css";
@@ -47,14 +48,14 @@ export function NewestMembers({
           onRetry={() => void query.refetch()}
         />
       ) : query.data ? (
-        <ul className={classes.list}>
+        <ul className={lists.list}>
           {query.data.items.slice(0, shownMembers).map(({ userId, name, email, role, joinedAt }) => (
-            <li key={userId} className={classes.item}>
-              <div className={classes.subject}>
-                <bdi className={classes.name}>{name}</bdi>
-                <span className={classes.detail}>{email ?? "Service account"}</span>
+            <li key={userId} className={lists.item}>
+              <div className={lists.subject}>
+                <bdi className={lists.name}>{name}</bdi>
+                <span className={lists.detail}>{email ?? "Service account"}</span>
               </div>
-              <span className={classes.figure}>
+              <span className={lists.figure}>
                 {roleTitles[role]}, joined <RelativeTime at={joinedAt} />
               </span>
             </li>

@@ -7,6 +7,7 @@ import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-fai
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import lists from "../../ui/item-list.module.css";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
@@ -19,8 +20,10 @@ import { KeyLists } from "./key-lists.tsx";
 import { NewestMembers } from "./newest-members.tsx";
 import classes from "./overview.module.css";
 import { QuickStart } from "./quick-start.tsx";
+import { Verifications } from "./verifications.tsx";
 
 const refreshMilliseconds = 5_000;
+const issuedKeysRefreshMilliseconds = 30_000;
 /** Refetches while the page is visible, until loading fails with nothing to show. */
 const refetchOptions = {
   refetchInterval: (query: { readonly state: Parameters<typeof isLoadingFailed>[0] }) =>
@@ -49,9 +52,24 @@ export function OverviewPage(): ReactElement {
     ...refetchOptions,
     placeholderData: keepPreviousData,
   });
+  const canReadKeys = access.can("keys:read");
+  const verifications = useQuery({
+    ...trpc.overview.verifications.queryOptions(buckets),
+    ...refetchOptions,
+    placeholderData: keepPreviousData,
+    enabled: canReadKeys,
+  });
+  const issuedKeys = useQuery({
+    ...trpc.overview.issuedKeys.queryOptions(buckets),
+    refetchInterval: ({ state }) => !isLoadingFailed(state) && issuedKeysRefreshMilliseconds,
+    placeholderData: keepPreviousData,
+    enabled: canReadKeys,
+  });
   const progress = useQuery({ ...trpc.apiKeys.summary.queryOptions(), ...refetchOptions });
   const usageFailure = useLoadingFailure(usage);
   const keysFailure = useLoadingFailure(keys);
+  const verificationsFailure = useLoadingFailure(verifications);
+  const issuedKeysFailure = useLoadingFailure(issuedKeys);
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
@@ -59,8 +77,13 @@ export function OverviewPage(): ReactElement {
   const isStarted = progress.data !== undefined && progress.data.keyCount > 0 && progress.data.usageCount > 0;
   const hasRequests = (usage.data?.length ?? 0) > 0;
   const isNew = progress.isSuccess && !isStarted && !hasRequests;
-  // Both queries decide which section is first. Waiting for both avoids a layout shift.
-  const isLoading = (progress.isPending || usage.isPending) && !usageFailure;
+  const hasVerifications = canReadKeys && (verificationsFailure ?? verifications.data?.hasKeyspaces);
+  // These queries decide which sections there are. Waiting for all of them avoids a layout shift.
+  const isLoading =
+    ((progress.isPending || usage.isPending) && !usageFailure) ||
+    (verifications.isLoading && !verificationsFailure);
+  // The lists of issued keys have any length, so what is below them waits for them.
+  const areListsLoading = Boolean(hasVerifications) && issuedKeys.isPending && !issuedKeysFailure;
   return (
     <>
       <PageHeader
@@ -116,30 +139,43 @@ export function OverviewPage(): ReactElement {
               </div>
             )}
           </Section>
-          <div className={classes.columns}>
-            <div>
-              {keysFailure ? (
-                <Section title="API keys">
-                  <FailurePanel
-                    title="Couldn’t load API keys"
-                    message={keysFailure.message}
-                    requestId={keysFailure.requestId}
-                    isRetrying={keys.isFetching}
-                    onRetry={() => void keys.refetch()}
-                  />
-                </Section>
-              ) : (
-                <KeyLists keys={keys.data} range={range} slug={workspace.slug} ownId={session.user.id} />
-              )}
+          {hasVerifications && (
+            <Verifications
+              workspace={workspace}
+              range={range}
+              now={now}
+              verifications={verifications}
+              issuedKeys={issuedKeys}
+            />
+          )}
+          {areListsLoading ? (
+            <Skeleton h={480} />
+          ) : (
+            <div className={lists.columns}>
+              <div>
+                {keysFailure ? (
+                  <Section title="API keys">
+                    <FailurePanel
+                      title="Couldn’t load API keys"
+                      message={keysFailure.message}
+                      requestId={keysFailure.requestId}
+                      isRetrying={keys.isFetching}
+                      onRetry={() => void keys.refetch()}
+                    />
+                  </Section>
+                ) : (
+                  <KeyLists keys={keys.data} range={range} slug={workspace.slug} ownId={session.user.id} />
+                )}
+              </div>
+              <div>
+                {access.can("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
+                <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
+              </div>
             </div>
-            <div>
-              {access.can("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
-              <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
-            </div>
-          </div>
+          )}
         </>
       )}
-      {!isLoading && !isNew && progress.data && (
+      {!isLoading && !areListsLoading && !isNew && progress.data && (
         <QuickStart progress={progress.data} baseUrl={instance.baseUrl} workspaceId={workspace.id} />
       )}
     </>

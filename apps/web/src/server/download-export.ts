@@ -1,9 +1,5 @@
-import type { toFilter } from "./audit-log-filter.ts";
-
-export type ExportFormat = "csv" | "ndjson";
-
-/** An exported audit log. */
-interface ExportedLog {
+/** A downloaded file, and how many records it has. */
+interface DownloadedExport {
   readonly blob: Blob;
   readonly count: number;
 }
@@ -22,16 +18,24 @@ export class ResponseError extends Error {
   }
 }
 
+/** An export that the server streams, with one record per line. */
+export interface ExportSource {
+  readonly path: "/exports/audit-events" | "/exports/verifications";
+  readonly input: object;
+  /** The format of the file. The first line of a CSV file is the header. */
+  readonly format: "csv" | "ndjson";
+}
+
 /**
- * Downloads the events that match. The browser, and not this code, decides whether a large file is kept in memory.
- * @param options.onProgress called with the number of events so far.
+ * Downloads an export. The browser, and not this code, decides whether a large file is kept in memory.
+ * @param options.onProgress called with the number of records so far.
  * @throws {ResponseError} for an error response; another error if the connection closes early or `signal` aborts.
  */
-export async function exportAuditLog(
-  input: { readonly workspaceId: string; readonly format: ExportFormat } & ReturnType<typeof toFilter>,
+export async function downloadExport(
+  { path, input, format }: ExportSource,
   { signal, onProgress }: { readonly signal: AbortSignal; readonly onProgress: (count: number) => void },
-): Promise<ExportedLog> {
-  const response = await fetch("/exports/audit-events", {
+): Promise<DownloadedExport> {
+  const response = await fetch(path, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(input),
@@ -39,8 +43,7 @@ export async function exportAuditLog(
   });
   if (!response.ok || !response.body) throw new ResponseError(await response.json().catch(() => undefined));
   const chunks: Uint8Array<ArrayBuffer>[] = [];
-  // The first line of a CSV file is the header.
-  let count = input.format === "csv" ? -1 : 0;
+  let count = format === "csv" ? -1 : 0;
   for (const reader = response.body.getReader(); ; ) {
     const { done, value } = await reader.read();
     if (done) break;

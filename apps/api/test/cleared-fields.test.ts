@@ -1,0 +1,88 @@
+// Edits with three states per field: an absent field keeps its value, and null clears it.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createIssuedKeyClient } from "./issued-key-client.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const { addSpace, addKey, listEvents } = createIssuedKeyClient(() => app);
+
+const limits = [{ name: "requests", quota: 100, windowSeconds: 60, appliesAlways: true }];
+const credits = { remaining: 5, refill: null };
+
+test("null clears each field of a key that can be empty, and keeps the others", async () => {
+  const space = await addSpace({ defaultPermissions: ["a"], defaultCredits: { remaining: 9 } });
+  const { id } = await addKey(space, {
+    name: "Acme",
+    externalId: "acme",
+    meta: { plan: "pro" },
+    permissions: ["b"],
+    limits,
+    credits,
+    expiresAt: "2999-01-01T00:00:00.000Z",
+    ipRanges: ["192.0.2.0/24"],
+  });
+  const cleared = {
+    name: "",
+    externalId: null,
+    meta: {},
+    permissions: [],
+    limits: [],
+    credits: null,
+    expiresAt: null,
+    ipRanges: null,
+  };
+  for (const [name, value] of Object.entries(cleared)) {
+    const before = (await space.call(["GET", `/${id}`])).body;
+    const { status, body } = await space.call(["PATCH", `/${id}`], { [name]: null });
+    expect([name, status, body]).toEqual([
+      name,
+      200,
+      { ...before, [name]: value, version: Number(before.version) + 1 },
+    ]);
+  }
+  expect((await listEvents(space)).at(-1)).toMatchObject({ before: { ipRanges: "192.0.2.0/24" } });
+  expect((await space.call(["PATCH", `/${id}`], { isDisabled: null })).status).toBe(400);
+});
+
+test("null clears each field of a keyspace that can be empty, and no other", async () => {
+  const space = await addSpace({
+    environment: "production",
+    defaultLifetimeDays: 30,
+    defaultPermissions: ["a"],
+    defaultLimits: limits,
+    defaultCredits: credits,
+  });
+  const cleared = {
+    environment: "",
+    defaultLifetimeDays: null,
+    defaultPermissions: [],
+    defaultLimits: [],
+    defaultCredits: null,
+  };
+  for (const [name, value] of Object.entries(cleared)) {
+    const before = (await space.send(["GET", ""])).body;
+    const { status, body } = await space.send(["PATCH", ""], { [name]: null });
+    expect([name, status, body]).toEqual([
+      name,
+      200,
+      { ...before, [name]: value, version: Number(before.version) + 1 },
+    ]);
+  }
+  for (const name of ["name", "prefix", "isDisabled"]) {
+    const { status, body } = await space.send(["PATCH", ""], { [name]: null });
+    expect([status, body.error]).toMatchObject([400, { issues: [{ path: name, code: "invalid_type" }] }]);
+  }
+});
+
+test("null clears the limits of a consumer", async () => {
+  const space = await addSpace();
+  await addKey(space, { externalId: "acme" });
+  const change = (body: object) => space.send(["PATCH", "/consumers/acme"], body);
+  expect((await change({ limits })).body.limits).toEqual(limits);
+  expect(await change({ limits: null })).toMatchObject({ status: 200, body: { limits: [] } });
+});

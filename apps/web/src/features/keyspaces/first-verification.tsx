@@ -1,0 +1,97 @@
+import { Button } from "@mantine/core";
+import { IconPlus } from "@tabler/icons-react";
+import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type ReactElement, useEffect, useState } from "react";
+import { type Keyspace, trpc } from "../../server/trpc.ts";
+import { CodeLine } from "../../ui/code-line.tsx";
+import { outcomeTitle } from "../../ui/outcome-titles.ts";
+import { Section } from "../../ui/section.tsx";
+import { StatusBadge, type StatusTone } from "../../ui/status-badge.tsx";
+import classes from "./keyspaces.module.css";
+import { type KeyspacePath, useLatestOutcome } from "./use-keyspaces.ts";
+import { verifyCommand } from "./verify-command.ts";
+
+/**
+ * Whether to guide to the first verification of a keyspace: if none had arrived when its page was opened, until the page is
+ * closed, so that the page can show its arrival.
+ */
+export function useFirstVerification(path: KeyspacePath): boolean {
+  const { data } = useLatestOutcome(path);
+  const [isGuided, setIsGuided] = useState(false);
+  if (data?.outcome === null && !isGuided) setIsGuided(true);
+  return isGuided;
+}
+
+/** The outcomes that are not rejections. */
+const tones: Readonly<Record<string, StatusTone>> = {
+  VALID: "allowed",
+  CHECKED: "allowed",
+  RATE_LIMITED: "limited",
+};
+
+/** Whether the first verification of a keyspace has arrived, and its outcome. */
+export function FirstVerificationStatus({ path }: { readonly path: KeyspacePath }): ReactElement {
+  const queryClient = useQueryClient();
+  const outcome = useLatestOutcome(path).data?.outcome ?? null;
+  const hasArrived = outcome !== null;
+  useEffect(() => {
+    // The table of keys shows the use.
+    if (hasArrived) void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
+  }, [hasArrived, queryClient]);
+  return (
+    <p className={classes.arrival} role="status">
+      {outcome === null ? (
+        "Waiting for the first verification. It appears here within seconds."
+      ) : (
+        <>
+          The first verification has arrived.{" "}
+          <StatusBadge label={outcomeTitle(outcome)} tone={tones[outcome] ?? "rejected"} />
+        </>
+      )}
+    </p>
+  );
+}
+
+/** Guides from the first key of a keyspace to its first verification. */
+export function FirstVerification({
+  workspaceId,
+  keyspace,
+}: {
+  readonly workspaceId: string;
+  readonly keyspace: Keyspace;
+}): ReactElement {
+  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  return (
+    <Section title="Verify your first key" isWide>
+      <ol className={classes.steps}>
+        <li>
+          <h3>Create an API key for your service</h3>
+          <p>
+            Your service verifies keys with an API key of its own. Restrict it to <code>keys:verify</code>,
+            and it can do nothing else.
+          </p>
+          <Button
+            variant="default"
+            leftSection={<IconPlus size={16} />}
+            renderRoot={(props) => <Link {...props} to="/account/api-keys" search={{ dialog: "new" }} />}
+          >
+            New API key
+          </Button>
+        </li>
+        <li>
+          <h3>Run the command</h3>
+          <p>
+            Replace <code>$API_KEY</code> with the API key, and <code>{keyspace.prefix}_…</code> with the key
+            that you issued.
+          </p>
+          <CodeLine code={verifyCommand(instance.baseUrl, `${keyspace.prefix}_…`)} copyLabel="Copy command" />
+        </li>
+        <li>
+          <h3>See the verification arrive</h3>
+          <FirstVerificationStatus path={{ workspaceId, keyspaceId: keyspace.id }} />
+        </li>
+      </ol>
+    </Section>
+  );
+}

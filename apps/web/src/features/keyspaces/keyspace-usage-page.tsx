@@ -1,0 +1,137 @@
+import { Skeleton } from "@mantine/core";
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { ExportUsageButton } from "../../server/export-usage-button.tsx";
+import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { CodeLine } from "../../ui/code-line.tsx";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LostAccess } from "../../ui/lost-access.tsx";
+import sectionClasses from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
+import { UsageChart } from "../../ui/usage-chart.tsx";
+import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
+import { usageRanges } from "../../ui/usage-ranges.ts";
+import { useNow } from "../../ui/use-now.ts";
+import { BusiestLists } from "./busiest-lists.tsx";
+import { KeyspaceFrame } from "./keyspace-frame.tsx";
+import { KeyspaceHeader } from "./keyspace-header.tsx";
+import classes from "./keyspaces.module.css";
+import { OutcomeTable } from "./outcome-table.tsx";
+import { useBusiest, useKeyspaceUsage } from "./use-keyspace-usage.ts";
+import { useKeyspace } from "./use-keyspaces.ts";
+import { verifyCommand } from "./verify-command.ts";
+
+const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/usage");
+
+/** The verifications of a keyspace: by outcome over time, and by key, consumer and tag. */
+export function KeyspaceUsagePage(): ReactElement {
+  const { workspace } = route.useRouteContext();
+  const { keyspaceId } = route.useParams();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  const query = useKeyspace({ workspaceId: workspace.id, keyspaceId });
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
+  }
+  return (
+    <KeyspaceFrame key={keyspaceId} workspace={workspace} noun="Keyspace" query={query}>
+      {(keyspace) => <Usage workspace={workspace} keyspace={keyspace} />}
+    </KeyspaceFrame>
+  );
+}
+
+interface UsageProps {
+  readonly workspace: SessionWorkspace;
+  readonly keyspace: Keyspace;
+}
+
+function Usage({ workspace, keyspace }: UsageProps): ReactElement {
+  const { range = "24h" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const now = useNow();
+  const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
+  const usage = useKeyspaceUsage(path, range, now);
+  const busiest = useBusiest(path, range, now);
+  const usageFailure = useLoadingFailure(usage);
+  const busiestFailure = useLoadingFailure(busiest);
+  const rows = usage.isPlaceholderData ? undefined : usage.data;
+  return (
+    <>
+      <KeyspaceHeader
+        workspace={workspace}
+        keyspace={keyspace}
+        page="Usage"
+        explanation="How often its keys were verified, with which outcomes, and by which consumers."
+        action={<ExportUsageButton workspace={workspace} keyspace={keyspace} range={range} />}
+      />
+      <Section
+        title="Verifications"
+        isWide
+        action={
+          <UsageRangePicker
+            range={range}
+            onChoose={(search) => void navigate({ search, replace: true, resetScroll: false })}
+          />
+        }
+      >
+        {usageFailure ? (
+          <FailurePanel
+            title="Couldn’t load verifications"
+            message={usageFailure.message}
+            requestId={usageFailure.requestId}
+            isRetrying={usage.isFetching}
+            onRetry={() => void usage.refetch()}
+          />
+        ) : (
+          <div className={sectionClasses.box} aria-busy={!rows}>
+            {!rows ? (
+              <Skeleton h={254} />
+            ) : rows.length === 0 ? (
+              <NoVerifications label={usageRanges[range].label} />
+            ) : (
+              <UsageChart rows={rows} range={range} now={now} noun="verifications" hasReasons={false} />
+            )}
+          </div>
+        )}
+      </Section>
+      {!usageFailure && <OutcomeTable rows={rows} />}
+      {busiestFailure ? (
+        <Section title="Busiest keys and consumers">
+          <FailurePanel
+            title="Couldn’t load the busiest keys and consumers"
+            message={busiestFailure.message}
+            requestId={busiestFailure.requestId}
+            isRetrying={busiest.isFetching}
+            onRetry={() => void busiest.refetch()}
+          />
+        </Section>
+      ) : (
+        <BusiestLists
+          busiest={busiest.isPlaceholderData ? undefined : busiest.data}
+          slug={workspace.slug}
+          keyspaceId={keyspace.id}
+          label={usageRanges[range].label}
+        />
+      )}
+    </>
+  );
+}
+
+/** As high as the chart, which replaces it. */
+function NoVerifications({ label }: { readonly label: string }): ReactElement {
+  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  return (
+    <div className={classes.noVerifications}>
+      <p>
+        No key was verified in the last {label}. Your services verify a key with each request that they
+        receive. Run this command with an API key in $API_KEY and an issued key in place of $KEY, and the
+        verification appears here within seconds:
+      </p>
+      <CodeLine code={verifyCommand(instance.baseUrl, "$KEY")} copyLabel="Copy command" />
+    </div>
+  );
+}

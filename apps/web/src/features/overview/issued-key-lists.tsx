@@ -1,0 +1,169 @@
+import { Link } from "@tanstack/react-router";
+import type { ReactElement, ReactNode } from "react";
+import type { OverviewIssuedKeys } from "../../server/trpc.ts";
+import { formatCount } from "../../ui/count.ts";
+import { titleOfKey } from "../../ui/issued-key-title.ts";
+import lists from "../../ui/item-list.module.css";
+import { ItemList } from "../../ui/item-list.tsx";
+import { describeTimeLeft } from "../../ui/key-status.ts";
+import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Section } from "../../ui/section.tsx";
+import { StatusBadge } from "../../ui/status-badge.tsx";
+import { type UsageRange, usageRanges } from "../../ui/usage-ranges.ts";
+import { useNow } from "../../ui/use-now.ts";
+import { VerificationFigure } from "../../ui/verification-figure.tsx";
+import classes from "./overview.module.css";
+
+interface IssuedKeyListsProps {
+  readonly issuedKeys: OverviewIssuedKeys;
+  readonly range: UsageRange;
+  readonly slug: string;
+}
+
+/** The busiest issued keys and consumers of a workspace, and the issued keys that expire soon or are unused. */
+export function IssuedKeyLists({ issuedKeys, range, slug }: IssuedKeyListsProps): ReactElement {
+  const now = useNow();
+  const { label } = usageRanges[range];
+  const { keys, consumers, expiring, unused } = issuedKeys;
+  return (
+    <>
+      <div className={lists.columns}>
+        <Section title="Busiest issued keys">
+          <ItemList
+            items={keys}
+            empty={`No issued key was verified in the last ${label}.`}
+            describe={({ name, start, count, useCount, ...key }) => ({
+              id: key.id,
+              name:
+                name === null ? (
+                  "Deleted key"
+                ) : (
+                  <KeyLink issuedKey={{ ...key, name, start: start ?? "" }} slug={slug} />
+                ),
+              detail: <Origin start={start} keyspace={key.keyspace.name} />,
+              figure: <VerificationFigure count={count} useCount={useCount} />,
+            })}
+          />
+        </Section>
+        <Section title="Busiest consumers">
+          <ItemList
+            items={consumers}
+            empty={`No key of a consumer was verified in the last ${label}.`}
+            describe={({ externalId, keyspace, ...counts }) => ({
+              id: `${keyspace.id} ${externalId}`,
+              name: (
+                <Link
+                  className={lists.link}
+                  to="/w/$slug/keyspaces/$keyspaceId/consumers/$externalId"
+                  params={{ slug, keyspaceId: keyspace.id, externalId }}
+                >
+                  {externalId}
+                </Link>
+              ),
+              detail: <Origin start={null} keyspace={keyspace.name} />,
+              figure: <VerificationFigure {...counts} />,
+            })}
+          />
+        </Section>
+      </div>
+      <div className={lists.columns}>
+        <Section title="Issued keys that expire within 30 days" action={<Total list={expiring} />}>
+          <ItemList
+            items={expiring.items}
+            empty={
+              expiring.isPartial
+                ? "None of the next keys to expire is enabled."
+                : "No issued key expires within 30 days."
+            }
+            describe={({ expiresAt, ...key }) => ({
+              id: key.id,
+              name: <KeyLink issuedKey={key} slug={slug} />,
+              detail: <Origin start={key.start} keyspace={key.keyspace.name} />,
+              figure: expiresAt && (
+                <StatusBadge {...describeTimeLeft(Date.parse(expiresAt) - now.getTime())} />
+              ),
+            })}
+          />
+        </Section>
+        <Section title="Unused issued keys" action={<Total list={unused} />}>
+          <ItemList
+            items={unused.items}
+            empty={
+              unused.isPartial
+                ? "None of the oldest keys is unused. Newer keys weren’t examined, because there are too many."
+                : "No unused keys. Keys that haven’t been used for 30 days appear here."
+            }
+            describe={({ lastUsedAt, createdAt, ...key }) => ({
+              id: key.id,
+              name: <KeyLink issuedKey={key} slug={slug} />,
+              detail: <Origin start={key.start} keyspace={key.keyspace.name} />,
+              figure: lastUsedAt ? (
+                <>
+                  Used <RelativeTime at={lastUsedAt} />
+                </>
+              ) : (
+                <>
+                  Never used, created <RelativeTime at={createdAt} />
+                </>
+              ),
+            })}
+          />
+        </Section>
+      </div>
+    </>
+  );
+}
+
+interface KeyLinkProps {
+  readonly issuedKey: {
+    readonly id: string;
+    readonly name: string;
+    readonly start: string;
+    readonly keyspace: { readonly id: string };
+  };
+  readonly slug: string;
+}
+
+function KeyLink({ issuedKey, slug }: KeyLinkProps): ReactElement {
+  return (
+    <Link
+      className={lists.link}
+      to="/w/$slug/keyspaces/$keyspaceId/keys/$keyId"
+      params={{ slug, keyspaceId: issuedKey.keyspace.id, keyId: issuedKey.id }}
+    >
+      {titleOfKey(issuedKey)}
+    </Link>
+  );
+}
+
+/** The first characters of a key, if they are known, and its keyspace. */
+function Origin({
+  start,
+  keyspace,
+}: {
+  readonly start: string | null;
+  readonly keyspace: string;
+}): ReactNode {
+  return (
+    <>
+      {start && (
+        <>
+          <code>{start}…</code> ·{" "}
+        </>
+      )}
+      <bdi>{keyspace}</bdi>
+    </>
+  );
+}
+
+/** How many keys there are in total, unless the list has all of them. */
+function Total({ list }: { readonly list: OverviewIssuedKeys["unused"] }): ReactElement | null {
+  const { items, total, isPartial } = list;
+  if (total <= items.length) return null;
+  return (
+    <span className={classes.total}>
+      {isPartial ? "At least " : ""}
+      {formatCount(total)} keys
+    </span>
+  );
+}

@@ -1,0 +1,82 @@
+import { Button, Group } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useMutation } from "@tanstack/react-query";
+import { type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
+import { countOf } from "../ui/count.ts";
+import classes from "../ui/dialog.module.css";
+import { describeDuration } from "../ui/elapsed.ts";
+import { FormFailure } from "../ui/form-failure.tsx";
+import { saveFile } from "../ui/save-file.ts";
+import { secondsSince } from "../ui/seconds-since.ts";
+import { downloadExport, type ExportSource, ResponseError } from "./download-export.ts";
+import { describeFailure, parseErrorBody } from "./failure.ts";
+
+interface ExportFormProps {
+  /** What the file contains. */
+  readonly explanation: ReactNode;
+  /** The choices, which the progress replaces. */
+  readonly children: ReactNode;
+  /** Called when the export starts. */
+  readonly readSource: () => ExportSource;
+  readonly fileName: string;
+  /** What a record is called, in the singular and the plural. */
+  readonly nouns: readonly [string, string];
+  readonly onClose: () => void;
+}
+
+/** The content of a dialog that downloads an export, with the number of records so far. Closing the dialog cancels the export. */
+export function ExportForm(props: ExportFormProps): ReactElement {
+  const { explanation, children, readSource, fileName, nouns, onClose } = props;
+  const [progress, setProgress] = useState(noProgress);
+  const stopping = useRef<AbortController>(undefined);
+  useEffect(() => () => stopping.current?.abort(), []);
+  const startedAt = useRef(0);
+  const report = (count: number) => setProgress({ count, seconds: secondsSince(startedAt.current) });
+  const download = useMutation({
+    mutationFn: () => {
+      setProgress(noProgress);
+      startedAt.current = performance.now();
+      const controller = new AbortController();
+      stopping.current = controller;
+      return downloadExport(readSource(), { signal: controller.signal, onProgress: report });
+    },
+    onSuccess: ({ blob, count: exported }) => {
+      saveFile(blob, fileName);
+      const took = describeDuration(secondsSince(startedAt.current));
+      notifications.show({ message: `Exported ${countOf(exported, ...nouns)} in ${took}.` });
+      onClose();
+    },
+    retry: false,
+  });
+  return (
+    <>
+      <p className={classes.words}>{explanation}</p>
+      {download.isPending ? (
+        <p className={classes.words} role="status">
+          {countOf(progress.count, ...nouns)} in {describeDuration(progress.seconds)} so far
+        </p>
+      ) : (
+        children
+      )}
+      {download.error && <ExportFailure error={download.error} />}
+      <Group justify="flex-end" gap={8} mt={16}>
+        <Button variant="default" onClick={onClose}>
+          Cancel
+        </Button>
+        <Button disabled={download.isPending} onClick={() => download.mutate()}>
+          Export
+        </Button>
+      </Group>
+    </>
+  );
+}
+
+const noProgress = { count: 0, seconds: 0 };
+
+function ExportFailure({ error }: { readonly error: Error }): ReactElement {
+  const { message, requestId } =
+    error instanceof ResponseError
+      ? (parseErrorBody(error.body) ?? describeFailure(error))
+      : { message: "The export stopped before it was complete. Try again.", requestId: undefined };
+  return <FormFailure message={message} requestId={requestId} />;
+}

@@ -1,0 +1,136 @@
+import type { ConsumerId, IssuedKeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { KeyFacts } from "../admission/decision.ts";
+import { membershipAs, validFacts } from "../admission/facts.test-kit.ts";
+import { assumeState, isUnmetered, type UnmeteredRequest } from "./assumed-state.ts";
+import { decideRequest, type LockedState } from "./decide-verification.ts";
+import type { VerifiableKey } from "./verifiable-key.ts";
+import { verificationOf } from "./verifier.test-kit.ts";
+
+const workspaceId = "workspace" as WorkspaceId;
+const keyspaceId = "keyspace" as KeyspaceId;
+const caller: KeyFacts = { ...validFacts, memberships: new Map([[workspaceId, membershipAs("member")]]) };
+const consumer = { id: "consumer" as ConsumerId, externalId: "acme", version: 1, limits: [] };
+const issued: VerifiableKey = {
+  keyId: "issued" as IssuedKeyId,
+  workspaceId,
+  keyspaceId,
+  version: 1,
+  owner: { id: keyspaceId, version: 0 },
+  isDisabled: false,
+  isUnusedSecret: false,
+  expiresAt: null,
+  overlapEndsAt: null,
+  name: "Acme",
+  meta: {},
+  permissions: [],
+  grantedPermissions: new Set(),
+  limits: [],
+  refill: null,
+  hasCredits: false,
+  idleAt: null,
+  allowsAddress: undefined,
+  consumer,
+};
+const limit = { name: "requests", quota: 1, windowSeconds: 60, appliesAlways: true };
+
+describe("a request is unmetered", () => {
+  const request = {
+    address: undefined,
+    caller,
+    verifications: [verificationOf({ secret: "key" })],
+    targets: [issued],
+    name: undefined,
+  };
+
+  test("without limits, credits, unused secrets and a name", () => {
+    expect(isUnmetered(request)).toBe(true);
+    expect(isUnmetered({ ...request, caller: undefined, targets: [undefined] })).toBe(true);
+    expect(isUnmetered({ ...request, targets: [{ ...issued, isDisabled: true, consumer: null }] })).toBe(
+      true,
+    );
+  });
+
+  test.each<[string, Partial<UnmeteredRequest & { readonly name: object | undefined }>]>([
+    ["a name", { name: {} }],
+    ["a rate limit of the caller", { caller: { ...caller, limit: { quota: 1, windowSeconds: 60 } } }],
+    ["an unused secret of the caller", { caller: { ...caller, isUnusedSecret: true } }],
+    ["a limit", { targets: [issued, { ...issued, limits: [limit] }] }],
+    ["a limit of the consumer", { targets: [{ ...issued, consumer: { ...consumer, limits: [limit] } }] }],
+    ["credits", { targets: [{ ...issued, hasCredits: true }] }],
+    ["an unused secret", { targets: [{ ...issued, isUnusedSecret: true }] }],
+  ])("but not with %s", (_what, change) => {
+    expect(isUnmetered({ ...request, ...change })).toBe(false);
+  });
+});
+
+const time = fc.integer({ min: 0, max: 20 });
+const optional = fc.option(time);
+const facts = fc.record({
+  key: fc.constantFrom("one", "two", "three"),
+  version: fc.constantFrom(1, 1, 1, 2),
+  isDisabled: fc.constantFrom(false, false, true),
+  expiresAt: optional,
+  overlapEndsAt: optional,
+  idleAt: optional,
+});
+const toIso = (milliseconds: number | null) =>
+  milliseconds === null ? null : new Date(milliseconds).toISOString();
+const requests = fc.array(
+  fc.record({
+    validUntil: optional,
+    callerIdleAt: optional,
+    isCallerDisabled: fc.constantFrom(false, false, false, true),
+    targets: fc.array(fc.record({ facts: fc.option(facts), cost: fc.nat({ max: 2 }) }), { maxLength: 3 }),
+  }),
+  { maxLength: 4 },
+);
+
+/** A copy of the state whose time is another one. */
+function stateAt(now: number, { counters }: LockedState): LockedState {
+  const unused = [...counters.values()].map((counter) => ({ ...counter, uses: 0, isChanged: false }));
+  return {
+    counters: new Map(unused.map((counter) => [counter.id, counter])),
+    isOwnerCurrent: () => true,
+    now,
+    hasPassed: (time) => time <= now,
+    maxNamedPerHour: 0,
+  };
+}
+
+test("what was decided by an assumed time is decided in the same way at each time at which it is valid", () => {
+  let validCount = 0;
+  fc.assert(
+    fc.property(requests, time, time, (described, assumed, actual) => {
+      const batch = described.map(({ validUntil, callerIdleAt, isCallerDisabled, targets }) => ({
+        address: undefined,
+        caller: {
+          ...caller,
+          validUntil: toIso(validUntil),
+          isDisabled: isCallerDisabled,
+          memberships: new Map([[workspaceId, membershipAs("member", { idleAt: toIso(callerIdleAt) })]]),
+        },
+        verifications: targets.map(({ cost }) => verificationOf({ secret: "key" }, { cost })),
+        targets: targets.map(({ facts: changes }) => {
+          if (!changes) return undefined;
+          const { key, ...others } = changes;
+          return { ...issued, ...others, keyId: key as IssuedKeyId };
+        }),
+        earlier: undefined,
+      }));
+      const state = assumeState(batch, assumed);
+      const locked = stateAt(actual, state);
+      const decisions = batch.map((request) => decideRequest(request, state));
+      const isValid = state.validity.from <= actual && actual < state.validity.until;
+      if (assumed === actual) expect(isValid).toBe(true);
+      if (!isValid) return;
+      validCount += 1;
+      expect(batch.map((request) => decideRequest(request, locked))).toEqual(decisions);
+      const usesOf = ({ counters }: LockedState) => [...counters.values()].map(({ id, uses }) => [id, uses]);
+      expect(usesOf(locked)).toEqual(usesOf(state));
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(validCount).toBeGreaterThan(400);
+});

@@ -1,0 +1,62 @@
+import type { Counter, CounterId, KnownRequest, LockedState } from "./decide-verification.ts";
+import type { MeterState } from "./meters.ts";
+
+/**
+ * The state by which a node decides requests before it locks anything: the versions of all facts are current, and the time is
+ * `now`. What was decided is valid only if the statement that counts the uses confirms the assumptions.
+ */
+export interface AssumedState extends LockedState {
+  /** When the decisions are valid, in milliseconds since the epoch: from `from`, and before `until`. */
+  readonly validity: { readonly from: number; readonly until: number };
+}
+
+/** A request without a meter, so that a node can decide it before it locks the counters. */
+export type UnmeteredRequest = Omit<KnownRequest, "earlier">;
+
+const noMeters: MeterState = { windows: new Map(), balance: null };
+
+/**
+ * Whether requests spend from no meter: no key has a rate limit or credits, and the request has no name, which is limited. The
+ * first use of a new secret changes more than the count, so it isn't among them.
+ */
+export function isUnmetered({
+  caller,
+  targets,
+  name,
+}: UnmeteredRequest & { readonly name: object | undefined }): boolean {
+  if (name || caller?.limit || caller?.isUnusedSecret) return false;
+  return targets.every(
+    (facts) =>
+      !facts ||
+      (facts.limits.length === 0 &&
+        !facts.hasCredits &&
+        !facts.isUnusedSecret &&
+        !facts.consumer?.limits.length),
+  );
+}
+
+/** Assumes that the facts of unmetered requests are current. @param now the database's time, as far as the node can tell. */
+export function assumeState(requests: readonly UnmeteredRequest[], now: number): AssumedState {
+  const counters = new Map<CounterId, Counter>();
+  const assume = (id: CounterId, version: number): void => {
+    if (!counters.has(id))
+      counters.set(id, { id, version, uses: 0, isSecretUsed: false, meters: noMeters, isChanged: false });
+  };
+  for (const { caller, targets } of requests) {
+    if (caller) assume(caller.keyId, caller.version);
+    for (const facts of targets) if (facts) assume(facts.keyId, facts.version);
+  }
+  const validity = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY };
+  return {
+    counters,
+    isOwnerCurrent: () => true,
+    now,
+    hasPassed(time) {
+      if (time > now) validity.until = Math.min(validity.until, time);
+      else validity.from = Math.max(validity.from, time);
+      return time <= now;
+    },
+    maxNamedPerHour: 0,
+    validity,
+  };
+}

@@ -1,0 +1,92 @@
+import type pg from "pg";
+import type { Counter } from "./decide-verification.ts";
+import type { OwnerVersion } from "./verifiable-key.ts";
+
+/**
+ * Counts the uses of a batch of keys without meters, in one statement, or fails with a serialization failure and counts nothing:
+ * it succeeds only if everything that the node assumed when it decided the batch is true.
+ *
+ * - The version of each counted key is checked in its row. An update of a row that another transaction has changed waits for
+ *   that transaction, and then checks the version again.
+ * - The versions of owners, and of keys without a use, are read in the snapshot, which was taken after the requests arrived. So
+ *   it has every change that was acknowledged before them, and the rows need no lock.
+ * - A key that has credits is not counted: an earlier version of Latchkey doesn't change the version of a key that gets them.
+ * - The database's time is one at which the batch would have been decided in the same way.
+ * - The statement locks rows as it updates them. Its plan, a nested loop over `input` (see the tests), updates them in the
+ *   order of their keys, as every other statement that locks counters does, so that two nodes don't deadlock.
+ */
+const countText = `
+with input as materialized (
+  select * from unnest($1::uuid[], $2::integer[], $3::integer[]) as input (key_id, version, uses)
+  order by key_id
+),
+counted as (
+  update key_counters counter
+  set use_count = counter.use_count + input.uses,
+      last_used_at = greatest(counter.last_used_at, clock_timestamp())
+  from input
+  where counter.key_id = input.key_id and counter.version = input.version and counter.credits is null
+  returning counter.key_id
+),
+changed_key as materialized (
+  select from unnest($4::uuid[], $5::integer[]) as checked (key_id, version)
+  left join key_counters counter on counter.key_id = checked.key_id
+  where counter.version is distinct from checked.version or counter.credits is not null
+),
+changed_owner as materialized (
+  select from unnest($6::uuid[], $7::integer[]) as owner (id, version)
+  left join owner_versions stored on stored.owner_id = owner.id
+  where coalesce(stored.version, 0) <> owner.version
+)
+select case
+  when (select count(*) from counted) = cardinality($1)
+    and not exists (select from changed_key) and not exists (select from changed_owner)
+    and clock.now >= $8::float8 and clock.now < $9::float8
+  then clock.now
+  else reject_outdated_batch()
+end
+from (select date_part('epoch', clock_timestamp()) * 1000 as now offset 0) clock`;
+
+export interface CountedBatch {
+  /** The keys with uses to count, and those that were only checked. */
+  readonly counters: readonly Counter[];
+  readonly owners: readonly OwnerVersion[];
+  /** When the decisions are valid, in milliseconds since the epoch. */
+  readonly validity: { readonly from: number; readonly until: number };
+}
+
+/**
+ * Counts uses, if everything is as assumed.
+ * @returns the database's time, in milliseconds since the epoch.
+ * @throws what the driver throws; a serialization failure if anything has changed.
+ */
+export async function countUses(
+  client: pg.Client,
+  { counters, owners, validity }: CountedBatch,
+): Promise<number> {
+  const used = counters.filter(({ uses }) => uses > 0);
+  const checked = counters.filter(({ uses }) => uses === 0);
+  const { rows } = await client.query<[number]>({
+    name: "verify-count",
+    text: countText,
+    values: [
+      ...listVersions(used),
+      toArray(used.map(({ uses }) => uses)),
+      ...listVersions(checked),
+      ...listVersions(owners),
+      validity.from,
+      validity.until,
+    ],
+    rowMode: "array",
+  });
+  return rows[0]?.[0] ?? 0;
+}
+
+function listVersions(items: readonly { readonly id: string; readonly version: number }[]): string[] {
+  return [toArray(items.map(({ id }) => id)), toArray(items.map(({ version }) => version))];
+}
+
+/** An array literal. The driver would escape each element, and none of these needs escaping. */
+function toArray(elements: readonly (string | number)[]): string {
+  return `{${elements.join()}}`;
+}

@@ -1,0 +1,167 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { openDatabase } from "./connection.ts";
+import { createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
+import { type Candidates, listBusiestIssuedKeys } from "./keyspace-usage.ts";
+import {
+  readCountsOfSubjects,
+  readCountsOfTags,
+  readOutcomesOfSubjects,
+  readUsageOfKeyspaces,
+} from "./keyspace-usage-buckets.ts";
+import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import type { Db } from "./schema.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { inWorkspace, type WorkspaceTrx } from "./workspace-scope.ts";
+import { type IssuedKeyHourUsage, writeKeyspaceHistory } from "./write-keyspace-history.ts";
+
+// The verifications of several keyspaces, keys and tags, in buckets.
+
+let database: TestDatabase;
+let node: Db;
+const workspaceId = createId("workspace");
+const scope = mintWorkspaceScope(workspaceId);
+const otherWorkspace = createId("workspace");
+const [production, staging, foreign] = [createId("keyspace"), createId("keyspace"), createId("keyspace")];
+const [acme, globex] = [createId("issuedKey"), createId("issuedKey")];
+const [early, late] = [new Date("2026-03-01T22:00:00Z"), new Date("2026-03-02T12:00:00Z")];
+/** Days in a time zone two hours ahead of UTC. */
+const days = [new Date("2026-02-28T22:00:00Z"), new Date("2026-03-01T22:00:00Z")] as const;
+const buckets = { starts: days, to: new Date("2026-03-02T22:00:00Z") };
+
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+  node = openDatabase(database.connection, {
+    role: "latchkey_admission",
+    applicationName: "statistics",
+  });
+  const used = (change: Partial<IssuedKeyHourUsage>): IssuedKeyHourUsage => ({
+    workspaceId,
+    keyspaceId: production,
+    keyId: acme,
+    consumerId: null,
+    hour: late,
+    outcome: "VALID",
+    count: 1,
+    ...change,
+  });
+  const tagged = { workspaceId, keyspaceId: production, tag: "eu", count: 1 };
+  await writeKeyspaceHistory(node, {
+    usage: [
+      used({ count: 5 }),
+      used({ hour: early, count: 3 }),
+      used({ hour: new Date(early.getTime() - 1_000 * 3_600), count: 2 }),
+      used({ outcome: "EXPIRED", count: 4 }),
+      used({ keyspaceId: staging, keyId: globex, count: 20 }),
+      used({ hour: buckets.to, count: 1_000 }),
+      used({ workspaceId: otherWorkspace, keyspaceId: foreign, keyId: createId("issuedKey"), count: 500 }),
+    ],
+    tags: [
+      { ...tagged, hour: early, outcome: "VALID" },
+      { ...tagged, hour: late, outcome: "VALID", count: 2 },
+      { ...tagged, hour: late, outcome: "EXPIRED", count: 3 },
+      { ...tagged, hour: late, outcome: "VALID", tag: "us" },
+      { ...tagged, hour: late, outcome: "VALID", keyspaceId: staging },
+    ],
+    rejections: [],
+  });
+});
+afterAll(async () => {
+  await node.destroy();
+  await database.drop();
+});
+
+function read<Result>(work: (trx: WorkspaceTrx) => Promise<Result>): Promise<Result> {
+  return inWorkspace(database.db, scope, work);
+}
+
+test("adds up the outcomes of keyspaces, without those of other workspaces", async () => {
+  const readOf = (keyspaceIds: readonly KeyspaceId[]) =>
+    read((trx) => readUsageOfKeyspaces(trx, scope, { keyspaceIds, buckets }));
+  expect(await readOf([production, staging, foreign])).toEqual([
+    { startsAt: days[0], outcome: "VALID", count: 2 },
+    { startsAt: days[1], outcome: "EXPIRED", count: 4 },
+    { startsAt: days[1], outcome: "VALID", count: 28 },
+  ]);
+  expect(await readOf([staging])).toEqual([{ startsAt: days[1], outcome: "VALID", count: 20 }]);
+  expect(await readOf([foreign])).toEqual([]);
+});
+
+test("reads the outcomes and the counts of each subject", async () => {
+  const subjects = { subjectIds: [production, foreign], buckets };
+  expect(await read((trx) => readOutcomesOfSubjects(trx, scope, subjects))).toEqual([
+    { subjectId: production, startsAt: days[0], outcome: "VALID", count: 2 },
+    { subjectId: production, startsAt: days[1], outcome: "EXPIRED", count: 4 },
+    { subjectId: production, startsAt: days[1], outcome: "VALID", count: 8 },
+  ]);
+  const keys = { subjectIds: [acme, globex], buckets };
+  const counts = await read((trx) => readCountsOfSubjects(trx, scope, keys));
+  const of = (id: IssuedKeyId) =>
+    counts
+      .filter(({ subjectId }) => subjectId === id)
+      .map(({ startsAt, count, useCount }) => [startsAt, count, useCount]);
+  expect(of(acme)).toEqual([
+    [days[0], 2, 2],
+    [days[1], 12, 8],
+  ]);
+  expect(of(globex)).toEqual([[days[1], 20, 20]]);
+});
+
+test("reads the counts of tags of one keyspace", async () => {
+  const tags = { keyspaceId: production, tags: ["eu"], buckets };
+  expect(await read((trx) => readCountsOfTags(trx, scope, tags))).toEqual([
+    { tag: "eu", startsAt: days[1], count: 6, useCount: 3 },
+  ]);
+});
+
+test("chooses the busiest keys among all keyspaces", async () => {
+  const [from, to] = [days[0], buckets.to];
+  const list = (keyspaceIds: readonly KeyspaceId[]) =>
+    read((trx) => listBusiestIssuedKeys(trx, scope, { keyspaceIds, from, to, limit: 5 }));
+  expect(await list([production, staging, foreign])).toMatchObject([
+    { id: globex, keyspaceId: staging, count: 20 },
+    { id: acme, keyspaceId: production, count: 14, useCount: 10 },
+  ]);
+  expect(await list([production])).toMatchObject([{ id: acme }]);
+  expect(await list([])).toEqual([]);
+});
+
+test("adds up only as many candidates as the caller wants, those with the most verifications", async () => {
+  const [from, to] = [days[0], buckets.to];
+  const query = { keyspaceIds: [production, staging], from, to, limit: 5 };
+  const list = (candidates: Candidates) =>
+    read((trx) => listBusiestIssuedKeys(trx, scope, { ...query, candidates }));
+  // On the whole days, it has more than the other one.
+  expect(await list({ rows: 100, subjects: 1 })).toMatchObject([{ id: acme }]);
+  expect(await list({ rows: 100, subjects: 2 })).toMatchObject([{ id: globex }, { id: acme }]);
+});
+
+test("reads only the hours of the subjects, by an index", async () => {
+  await sql`
+    insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
+    select ${workspaceId}, md5(key::text)::uuid, ${late}::timestamptz, 'VALID', 1
+    from generate_series(1, 20000) key`.execute(database.owner);
+  await sql`analyze keyspace_usage_hours`.execute(database.owner);
+  const countReads = async (trx: WorkspaceTrx) => {
+    const { rows } = await sql<{ scans: number; rows: number }>`
+      select seq_scan::int as scans, idx_tup_fetch::int as rows
+      from pg_stat_xact_user_tables where relname = 'keyspace_usage_hours'`.execute(trx);
+    return rows[0] ?? { scans: 0, rows: 0 };
+  };
+  for (const [work, rows] of [
+    [
+      (trx: WorkspaceTrx) =>
+        readUsageOfKeyspaces(trx, scope, { keyspaceIds: [production, staging], buckets }),
+      5,
+    ],
+    [(trx: WorkspaceTrx) => readCountsOfSubjects(trx, scope, { subjectIds: [acme, globex], buckets }), 5],
+  ] as const) {
+    const counted = await read(async (trx) => {
+      const before = await countReads(trx);
+      await work(trx);
+      const after = await countReads(trx);
+      return { scans: after.scans - before.scans, rows: after.rows - before.rows };
+    });
+    expect(counted).toEqual({ scans: 0, rows });
+  }
+});

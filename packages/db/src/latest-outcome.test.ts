@@ -1,0 +1,61 @@
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { createId } from "./ids.ts";
+import { findLatestOutcome } from "./latest-outcome.ts";
+import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { inWorkspace } from "./workspace-scope.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const scope = mintWorkspaceScope(createId("workspace"));
+const keyspaceId = createId("keyspace");
+
+async function add(outcomes: readonly string[], hoursAgo: readonly number[], subjectId: string = keyspaceId) {
+  await sql`
+    insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
+    select ${scope.workspaceId}, ${subjectId}, date_trunc('hour', now()) - make_interval(hours => ago), outcome, 1
+    from unnest(${outcomes}::text[]) outcome, unnest(${hoursAgo}::integer[]) ago`.execute(database.owner);
+}
+
+function find(as = scope) {
+  return inWorkspace(database.db, as, (trx) => findLatestOutcome(trx, scope, keyspaceId));
+}
+
+test("is that of the latest hour, and VALID if that hour has several", async () => {
+  expect(await find()).toBeUndefined();
+  await add(["VALID"], [9], createId("keyspace"));
+  expect(await find()).toBeUndefined();
+  await add(["VALID"], [8]);
+  await add(["EXPIRED"], [7]);
+  expect(await find()).toBe("EXPIRED");
+  await add(["VALID", "RATE_LIMITED"], [7]);
+  expect(await find()).toBe("VALID");
+  expect(await find(mintWorkspaceScope(createId("workspace")))).toBeUndefined();
+});
+
+test("reads one row by an index, however many hours there are", async () => {
+  await add(
+    ["CHECKED", "DISABLED"],
+    Array.from({ length: 2_000 }, (_, ago) => ago),
+  );
+  await sql`analyze keyspace_usage_hours`.execute(database.owner);
+  const reads = await inWorkspace(database.db, scope, async (trx) => {
+    const countReads = async () => {
+      const { rows } = await sql<{ scans: number; rows: number }>`
+        select seq_scan::int as scans, coalesce(idx_tup_fetch, 0)::int as rows from pg_stat_xact_user_tables
+        where relname = 'keyspace_usage_hours'`.execute(trx);
+      return rows[0] ?? { scans: 0, rows: 0 };
+    };
+    const before = await countReads();
+    expect(await findLatestOutcome(trx, scope, keyspaceId)).toBe("DISABLED");
+    const after = await countReads();
+    return { scans: after.scans - before.scans, rows: after.rows - before.rows };
+  });
+  expect(reads.scans).toBe(0);
+  expect(reads.rows).toBeLessThanOrEqual(1);
+});

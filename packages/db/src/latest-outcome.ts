@@ -1,0 +1,19 @@
+import { sql } from "kysely";
+import type { KeyspaceId } from "./ids.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/**
+ * The outcome of the verifications of a keyspace in the latest hour that has any; `VALID` if that hour has several.
+ * Undefined for a keyspace without verifications.
+ */
+export async function findLatestOutcome(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  keyspaceId: KeyspaceId,
+): Promise<string | undefined> {
+  const { rows } = await sql<{ outcome: string }>`
+    select outcome from keyspace_usage_hours
+    where workspace_id = ${workspaceId} and subject_id = ${keyspaceId}
+    order by hour desc, outcome desc limit 1`.execute(trx);
+  return rows[0]?.outcome;
+}
