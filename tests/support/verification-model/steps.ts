@@ -138,7 +138,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: kind("rotate"), key, node, overlaps: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("delete"), key, node }) },
   {
-    weight: 2,
+    weight: 6,
     arbitrary: fc.record({
       kind: kind("bulk"),
       node,
@@ -148,12 +148,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: kind("keyspace"), node, isDisabled: fc.constantFrom(true, false, false) }),
+    arbitrary: fc.record({
+      kind: kind("keyspace"),
+      node,
+      isDisabled: fc.constantFrom(true, false, false, false),
+    }),
   },
   { weight: 3, arbitrary: fc.record({ kind: kind("consumer"), node, quota }) },
   {
-    weight: 2,
-    arbitrary: fc.record({ kind: kind("caller"), isDisabled: fc.constantFrom(true, false, false, false) }),
+    weight: 1,
+    arbitrary: fc.record({ kind: kind("caller"), isDisabled: fc.constantFrom(true, false, false) }),
   },
   // Past the end of every window, past midnight, past the end of a month, and back without ending a window.
   {
