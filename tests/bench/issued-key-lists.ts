@@ -47,6 +47,7 @@ const requests: readonly (readonly [what: string, query: string])[] = [
   ["consumers, every one", "consumers?search=customer"],
   ["consumers, a few", "consumers?search=customer_777"],
   ["consumers, none", "consumers?search=nobody"],
+  ["deletion preview", "deletion-preview"],
 ];
 
 /**

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { CompiledQuery, createQueryId, type RootOperationNode, sql } from "kysely";
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { attachRows, maxExaminedRows } from "./bounded-page.ts";
 import { findConsumerPage } from "./consumers.ts";
+import { explainAll } from "./explain.test-kit.ts";
 import { createId, type KeyspaceId } from "./ids.ts";
 import { findIssuedKeyPage, type IssuedKeyQuery } from "./issued-key-pages.ts";
 import { listIssuedKeys } from "./issued-keys.ts";
@@ -153,41 +154,21 @@ test("a row that was deleted since it was found is left out, and the next page b
 });
 
 describe("an index is used", () => {
-  /** The plans of all statements that a list runs. Sequential scans are avoided, because the tables are small. */
+  /** The plans of all statements that a list runs. */
   async function explain(
     query: Query,
     run: (trx: WorkspaceTrx, page: Page & IssuedKeyQuery) => Promise<unknown> = (trx, page) =>
       findIssuedKeyPage(trx, scope, page),
   ): Promise<string> {
-    return await work(async (trx) => {
-      await sql`set local enable_seqscan = off`.execute(trx);
-      const nodes: RootOperationNode[] = [];
-      const recording = trx.withPlugin({
-        transformQuery: ({ node }) => {
-          nodes.push(node);
-          return node;
-        },
-        transformResult: async ({ result }) => result,
-      }) as WorkspaceTrx; // The same transaction.
-      const page = {
-        keyspaceId,
-        sort: "createdAt",
-        direction: "asc",
-        limit: 5,
-        filter: {},
-        ...query,
-      } as const;
-      await run(recording, page);
-      const plans: string[] = [];
-      for (const node of nodes) {
-        const { sql: text, parameters } = trx.getExecutor().compileQuery(node, createQueryId());
-        const { rows } = await trx.executeQuery<{ "QUERY PLAN": string }>(
-          CompiledQuery.raw(`explain ${text}`, [...parameters]),
-        );
-        plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
-      }
-      return plans.join("\n");
-    });
+    const page = {
+      keyspaceId,
+      sort: "createdAt",
+      direction: "asc",
+      limit: 5,
+      filter: {},
+      ...query,
+    } as const;
+    return await work((trx) => explainAll(trx, (recording) => run(recording, page)));
   }
 
   const after = { value: "1767225600000000", id: randomUUID() };
