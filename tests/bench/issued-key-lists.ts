@@ -29,6 +29,8 @@ const requests: readonly (readonly [what: string, query: string])[] = [
   ["first characters, one in 16", "?start=sk_live_a&sort=name"],
   ["first characters, one key", "?start=sk_live_abcdef"],
   ["first characters, no key", "?start=sk_live_ZZ"],
+  ["first characters of old secrets, one in 16 keys", "?start=sk_old_a&sort=name"],
+  ["first characters of old secrets, one key", "?start=sk_old_abcdef"],
   ["external ID, three keys", "?externalId=customer_77"],
   ["external ID, no key", "?externalId=nobody"],
   ["permission, every key", "?permission=documents.read"],
@@ -51,7 +53,7 @@ const requests: readonly (readonly [what: string, query: string])[] = [
 ];
 
 /**
- * Adds keys to a keyspace with SQL until there are `count`, with a consumer for every three of them. The newest half has a
+ * Adds keys to a keyspace with SQL until there are `count`, each with an old secret, and with a consumer for every three of them. The newest half has a
  * permission that the oldest half lacks.
  */
 async function seedKeys(client: pg.Client, keyspaceId: KeyspaceId, count: number): Promise<void> {
@@ -76,6 +78,10 @@ async function seedKeys(client: pg.Client, keyspaceId: KeyspaceId, count: number
     join consumers on keyspace_id = $1 and external_id = 'customer_' || n / 3`,
     [keyspaceId, count],
   );
+  await client.query(`
+    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+    select sha256(hash), workspace_id, keyspace_id, id, 'sk_old_' || right(start, 6), 'infinity' from issued_keys
+    on conflict do nothing`);
   await client.query(`
     insert into key_counters (key_id, credits, credits_refilled_at, use_count)
     select id, case when right(name, 3) = '000' then 0 end, now(), 1 from issued_keys

@@ -124,6 +124,44 @@ test.each<readonly [string, Query, readonly string[]]>([
   expect(await readAll(query)).toEqual(expected);
 });
 
+describe("former secrets", () => {
+  const readNumbers = async (start: string) =>
+    (await readAll({ filter: { start } })).map((name) => Number(name.split(" ")[1]));
+
+  /** Retires a secret of each key with one of these numbers. */
+  const retire = (chosen: readonly number[], start: string, goodUntil: string) =>
+    sql`
+    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+    select sha256((${start}::text || n)::bytea), workspace_id, keyspace_id, id, ${start}::text || n, ${goodUntil}::timestamptz
+    from unnest(${chosen}::integer[]) n join issued_keys on name = case when n > ${maxExaminedRows} then 'Late ' else 'Early ' end || n`.execute(
+      database.owner,
+    );
+
+  test("a key is found by the first characters of a former secret while it is valid", async () => {
+    await retire([7, keyCount], "sk_old_", "infinity");
+    await retire([8], "sk_old_", "2026-01-01");
+    await retire([9], "sk_old_", "-infinity");
+    expect(await readNumbers("sk_old_")).toEqual([7, keyCount]);
+    expect(await readNumbers("sk_old_7")).toEqual([7]);
+    expect(await readNumbers("sk_old_8")).toEqual([]);
+    // By both secrets, once.
+    await retire([7], "sk_live_a7", "infinity");
+    expect(await readNumbers("sk_live_a7")).toEqual(
+      numbers.filter((number) => number <= maxExaminedRows && String(number).startsWith("7")),
+    );
+    const both = { filter: { start: "sk_old_", name: "late" } } as const;
+    expect(await readAll(both)).toEqual([`Late ${keyCount}`]);
+  });
+
+  test("every key is found if more former secrets match than are looked up at once", async () => {
+    const even = numbers.filter((number) => number % 2 === 0);
+    await retire(even, "sk_many_", "infinity");
+    expect(await readNumbers("sk_many_")).toEqual(even);
+    // The current secrets of all keys match too.
+    expect(await readNumbers("sk_")).toEqual(numbers);
+  });
+});
+
 test("a page that examined the most keys says where to continue, and one that ended the list does not", async () => {
   const query = { filter: { start: "sk_live_", name: "late" } } as const;
   const first = await find(query);
@@ -201,6 +239,18 @@ describe("an index is used", () => {
       { filter: { start: "sk_live_b" } },
       "issued_keys_by_start",
       /start ~>=~ 'sk_live_b'/,
+    ],
+    [
+      "first characters of former secrets",
+      { filter: { start: "sk_old_" } },
+      "retired_issued_secrets_by_start",
+      /start ~>=~ 'sk_old_'/,
+    ],
+    [
+      "a former secret of a key",
+      { filter: { start: "sk_many_" } },
+      "retired_issued_secrets_key_id",
+      /key_id = listed(?:_\d+)?\.id/,
     ],
     ["a consumer", { filter: { externalId: "acme" } }, "issued_keys_consumer_id", /consumer_id = /],
     [

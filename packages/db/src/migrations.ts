@@ -39,6 +39,7 @@ import * as consumers from "./migrations/0039-consumers.ts";
 import * as issuedKeyLists from "./migrations/0040-issued-key-lists.ts";
 import * as keyspaceUsage from "./migrations/0042-keyspace-usage.ts";
 import * as ownersOfAuditedKeys from "./migrations/0043-owners-of-audited-keys.ts";
+import * as startsOfFormerSecrets from "./migrations/0050-starts-of-former-secrets.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -94,4 +95,5 @@ export const migrations: Migrations = {
   "0040-issued-key-lists": issuedKeyLists,
   "0042-keyspace-usage": keyspaceUsage,
   "0043-owners-of-audited-keys": ownersOfAuditedKeys,
+  "0050-starts-of-former-secrets": startsOfFormerSecrets,
 };

@@ -53,7 +53,8 @@ export type Step =
   | { readonly kind: "consumer"; readonly node: number; readonly quota: number | undefined }
   /** The user whose API key verifies. */
   | { readonly kind: "caller"; readonly isDisabled: boolean }
-  | { readonly kind: "clock"; readonly minutes: number };
+  /** To a few minutes after a midnight, or by some minutes. */
+  | { readonly kind: "clock"; readonly minutes: "midnight" | number };
 
 const key = fc.nat({ max: 2 });
 const node = fc.nat({ max: 1 });
@@ -161,8 +162,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   // Past the end of every window, past midnight, past the end of a month, and back without ending a window.
   {
-    weight: 4,
-    arbitrary: fc.record({ kind: kind("clock"), minutes: fc.constantFrom(121, 1_441, 44_641, -7) }),
+    weight: 5,
+    arbitrary: fc.record({
+      kind: kind("clock"),
+      minutes: fc.constantFrom<("midnight" | number)[]>(121, 1_441, 44_641, "midnight", -7, -7),
+    }),
   },
 );
 
