@@ -80,7 +80,7 @@ async function seedKeys(client: pg.Client, keyspaceId: KeyspaceId, count: number
   );
   await client.query(`
     insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
-    select sha256(hash), workspace_id, keyspace_id, id, 'sk_old_' || right(start, 6), 'infinity' from issued_keys
+    select sha256(hash), workspace_id, keyspace_id, id, 'sk_old_' || right(start, 6), now() + interval '1 day' from issued_keys
     on conflict do nothing`);
   await client.query(`
     insert into key_counters (key_id, credits, credits_refilled_at, use_count)
