@@ -139,11 +139,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: kind("rotate"), key, node, overlaps: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("delete"), key, node }) },
   {
-    weight: 6,
+    weight: 5,
     arbitrary: fc.record({
       kind: kind("bulk"),
       node,
-      action: fc.constantFrom(...(["enable", "enable", "enable", "disable", "disable", "delete"] as const)),
+      action: fc.constantFrom(
+        ...(["enable", "enable", "enable", "enable", "enable", "disable", "disable", "delete"] as const),
+      ),
       keys: fc.option(fc.array(key, { minLength: 1, maxLength: 3 }), { nil: undefined }),
     }),
   },
