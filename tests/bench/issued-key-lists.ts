@@ -31,6 +31,8 @@ const requests: readonly (readonly [what: string, query: string])[] = [
   ["first characters, one in 16", "?start=sk_live_a&sort=name"],
   ["first characters, one key", "?start=sk_live_abcdef"],
   ["first characters, no key", "?start=sk_live_ZZ"],
+  ["first characters of old secrets, one in 16 keys", "?start=sk_old_a&sort=name"],
+  ["first characters of old secrets, one key", "?start=sk_old_abcdef"],
   ["external ID, three keys", "?externalId=customer_77"],
   ["external ID, no key", "?externalId=nobody"],
   ["permission, every key", "?permission=documents.read"],
@@ -49,6 +51,7 @@ const requests: readonly (readonly [what: string, query: string])[] = [
   ["consumers, every one", "consumers?search=customer"],
   ["consumers, a few", "consumers?search=customer_777"],
   ["consumers, none", "consumers?search=nobody"],
+  ["deletion preview", "deletion-preview"],
 ];
 
 /** Measures a request. The first one may plan the statements and is left out. */

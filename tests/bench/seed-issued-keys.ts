@@ -2,8 +2,8 @@ import type { KeyspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 
 /**
- * Adds keys to a keyspace with SQL until there are `count`, with a consumer for every three of them. The newest half has a
- * permission that the oldest half lacks.
+ * Adds keys to a keyspace with SQL until there are `count`, each with an old secret, and with a consumer for every three of
+ * them. The newest half has a permission that the oldest half lacks.
  */
 export async function seedKeys(client: pg.Client, keyspaceId: KeyspaceId, count: number): Promise<void> {
   await client.query(
@@ -27,6 +27,10 @@ export async function seedKeys(client: pg.Client, keyspaceId: KeyspaceId, count:
     join consumers on keyspace_id = $1 and external_id = 'customer_' || n / 3`,
     [keyspaceId, count],
   );
+  await client.query(`
+    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+    select sha256(hash), workspace_id, keyspace_id, id, 'sk_old_' || right(start, 6), now() + interval '1 day' from issued_keys
+    on conflict do nothing`);
   await client.query(`
     insert into key_counters (key_id, credits, credits_refilled_at, use_count)
     select id, case when right(name, 3) = '000' then 0 end, now(), 1 from issued_keys

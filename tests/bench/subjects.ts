@@ -1,9 +1,10 @@
 import { createApiKey } from "@latchkey/auth/key-format";
+import { encodeId } from "@latchkey/db/ids";
 import { callOpen } from "../support/open-call.ts";
 import { authSecret, startNode } from "../support/product.ts";
 import { type BenchCluster, type DatabaseConnection, urlOf } from "./database/bench-cluster.ts";
 import { seedBetterAuth } from "./database/seed-better-auth.ts";
-import { type Restrictions, seedLatchkey } from "./database/seed-latchkey.ts";
+import { addWorkspace, type Restrictions, seedLatchkey } from "./database/seed-latchkey.ts";
 import {
   benchPath,
   type ReferenceResponse,
@@ -25,9 +26,17 @@ export const subjectNames = [
   "latchkey:many-limited",
   "latchkey:many-restricted",
   "latchkey:million",
+  "latchkey:workspace",
+  "latchkey:members",
   "better-auth:one",
   "better-auth:many",
 ] as const;
+
+/** What the subjects request that don't request {@link benchPath}: an endpoint of a workspace. They read the database. */
+const workspacePaths: Readonly<Partial<Record<SubjectName, string>>> = {
+  "latchkey:workspace": "",
+  "latchkey:members": "/members?limit=25",
+};
 
 export type SubjectName = (typeof subjectNames)[number];
 
@@ -51,6 +60,8 @@ export async function prepareSubjects(
     "latchkey:one": { keys: first, storedKeys: 1 },
     "latchkey:many": { keys: secrets, storedKeys: manyKeys },
     "latchkey:million": { keys: secrets, storedKeys: millionKeys },
+    "latchkey:workspace": { keys: secrets, storedKeys: manyKeys },
+    "latchkey:members": { keys: secrets, storedKeys: manyKeys },
     "latchkey:one-limited": { keys: first, storedKeys: 1, restrictions: "limited" },
     "latchkey:many-limited": { keys: secrets, storedKeys: manyKeys, restrictions: "limited" },
     "latchkey:many-restricted": { keys: secrets, storedKeys: manyKeys, restrictions: "restricted" },
@@ -106,11 +117,31 @@ async function prepareSubject(cluster: BenchCluster, preparation: Preparation): 
   }
   await seedLatchkey(address, { secrets: keys, storedKeys, restrictions });
   const countSql = "select coalesce(sum(use_count), 0)::float8 as uses from key_counters";
-  return {
+  const subject: Subject = {
     ...common,
     store: { address, countSql },
     remembersKeys: true,
     start: () => startLatchkey(address),
+  };
+  const workspacePath = workspacePaths[name];
+  return workspacePath === undefined ? subject : await useWorkspace(subject, { address, workspacePath });
+}
+
+/** Changes what a subject requests to an endpoint of a workspace, and compares it with a bare Koa that returns the same response. */
+async function useWorkspace(
+  subject: Subject,
+  { address, workspacePath }: { readonly address: DatabaseConnection; readonly workspacePath: string },
+): Promise<Subject> {
+  const id = encodeId("workspace", await addWorkspace(address));
+  const path = `/open/workspaces/${id}${workspacePath}`;
+  const { requests } = subject;
+  const response = await withServer(subject.start, ({ baseUrl }) =>
+    recordResponse(baseUrl + path, firstOf(requests)),
+  );
+  return {
+    ...subject,
+    path,
+    startReference: () => startVerifiedPeer("koa.ts", { path, requests, response }),
   };
 }
 

@@ -11,7 +11,8 @@ export const issuedKeyFilter = {
   status: issuedKeyStatus.optional().meta({ description: "Only keys with this status." }),
   start: printable.min(1, "must not be empty").max(maxLength.issuedKeyStart).optional().meta({
     pattern: noControlsPattern,
-    description: "Only keys whose secret starts with these characters.",
+    description:
+      "Only keys whose secret, or an old secret that is still valid, starts with these characters.",
     example: "sk_live_4fTq",
   }),
   permission: issuedPermission.optional().meta({

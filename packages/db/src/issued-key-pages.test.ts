@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { CompiledQuery, createQueryId, type RootOperationNode, sql } from "kysely";
+import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { attachRows, maxExaminedRows } from "./bounded-page.ts";
 import { findConsumerPage } from "./consumers.ts";
+import { explainAll } from "./explain.test-kit.ts";
 import { createId, type KeyspaceId } from "./ids.ts";
 import { findIssuedKeyPage, type IssuedKeyQuery } from "./issued-key-pages.ts";
 import { listIssuedKeys } from "./issued-keys.ts";
@@ -123,6 +124,44 @@ test.each<readonly [string, Query, readonly string[]]>([
   expect(await readAll(query)).toEqual(expected);
 });
 
+describe("former secrets", () => {
+  const readNumbers = async (start: string) =>
+    (await readAll({ filter: { start } })).map((name) => Number(name.split(" ")[1]));
+
+  /** Retires a secret of each key with one of these numbers. */
+  const retire = (chosen: readonly number[], start: string, goodUntil: string) =>
+    sql`
+    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+    select sha256((${start}::text || n)::bytea), workspace_id, keyspace_id, id, ${start}::text || n, ${goodUntil}::timestamptz
+    from unnest(${chosen}::integer[]) n join issued_keys on name = case when n > ${maxExaminedRows} then 'Late ' else 'Early ' end || n`.execute(
+      database.owner,
+    );
+
+  test("a key is found by the first characters of a former secret while it is valid", async () => {
+    await retire([7, keyCount], "sk_old_", "infinity");
+    await retire([8], "sk_old_", "2026-01-01");
+    await retire([9], "sk_old_", "-infinity");
+    expect(await readNumbers("sk_old_")).toEqual([7, keyCount]);
+    expect(await readNumbers("sk_old_7")).toEqual([7]);
+    expect(await readNumbers("sk_old_8")).toEqual([]);
+    // By both secrets, once.
+    await retire([7], "sk_live_a7", "infinity");
+    expect(await readNumbers("sk_live_a7")).toEqual(
+      numbers.filter((number) => number <= maxExaminedRows && String(number).startsWith("7")),
+    );
+    const both = { filter: { start: "sk_old_", name: "late" } } as const;
+    expect(await readAll(both)).toEqual([`Late ${keyCount}`]);
+  });
+
+  test("every key is found if more former secrets match than are looked up at once", async () => {
+    const even = numbers.filter((number) => number % 2 === 0);
+    await retire(even, "sk_many_", "infinity");
+    expect(await readNumbers("sk_many_")).toEqual(even);
+    // The current secrets of all keys match too.
+    expect(await readNumbers("sk_")).toEqual(numbers);
+  });
+});
+
 test("a page that examined the most keys says where to continue, and one that ended the list does not", async () => {
   const query = { filter: { start: "sk_live_", name: "late" } } as const;
   const first = await find(query);
@@ -153,41 +192,21 @@ test("a row that was deleted since it was found is left out, and the next page b
 });
 
 describe("an index is used", () => {
-  /** The plans of all statements that a list runs. Sequential scans are avoided, because the tables are small. */
+  /** The plans of all statements that a list runs. */
   async function explain(
     query: Query,
     run: (trx: WorkspaceTrx, page: Page & IssuedKeyQuery) => Promise<unknown> = (trx, page) =>
       findIssuedKeyPage(trx, scope, page),
   ): Promise<string> {
-    return await work(async (trx) => {
-      await sql`set local enable_seqscan = off`.execute(trx);
-      const nodes: RootOperationNode[] = [];
-      const recording = trx.withPlugin({
-        transformQuery: ({ node }) => {
-          nodes.push(node);
-          return node;
-        },
-        transformResult: async ({ result }) => result,
-      }) as WorkspaceTrx; // The same transaction.
-      const page = {
-        keyspaceId,
-        sort: "createdAt",
-        direction: "asc",
-        limit: 5,
-        filter: {},
-        ...query,
-      } as const;
-      await run(recording, page);
-      const plans: string[] = [];
-      for (const node of nodes) {
-        const { sql: text, parameters } = trx.getExecutor().compileQuery(node, createQueryId());
-        const { rows } = await trx.executeQuery<{ "QUERY PLAN": string }>(
-          CompiledQuery.raw(`explain ${text}`, [...parameters]),
-        );
-        plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
-      }
-      return plans.join("\n");
-    });
+    const page = {
+      keyspaceId,
+      sort: "createdAt",
+      direction: "asc",
+      limit: 5,
+      filter: {},
+      ...query,
+    } as const;
+    return await work((trx) => explainAll(trx, (recording) => run(recording, page)));
   }
 
   const after = { value: "1767225600000000", id: randomUUID() };
@@ -220,6 +239,18 @@ describe("an index is used", () => {
       { filter: { start: "sk_live_b" } },
       "issued_keys_by_start",
       /start ~>=~ 'sk_live_b'/,
+    ],
+    [
+      "first characters of former secrets",
+      { filter: { start: "sk_old_" } },
+      "retired_issued_secrets_by_start",
+      /start ~>=~ 'sk_old_'/,
+    ],
+    [
+      "a former secret of a key",
+      { filter: { start: "sk_many_" } },
+      "retired_issued_secrets_key_id",
+      /key_id = listed(?:_\d+)?\.id/,
     ],
     ["a consumer", { filter: { externalId: "acme" } }, "issued_keys_consumer_id", /consumer_id = /],
     [

@@ -10,7 +10,7 @@ export interface IssuedKeyFilter {
   readonly name?: string | undefined;
   readonly externalId?: string | undefined;
   readonly status?: IssuedKeyStatus | undefined;
-  /** The first characters of the secret. */
+  /** The first characters of the secret, or of a former secret that is still valid. */
   readonly start?: string | undefined;
   /** A permission of the key, as it is stored. A wildcard doesn't match other permissions. */
   readonly permission?: string | undefined;
@@ -54,6 +54,9 @@ interface Filter {
 /** Keys of the keyspace that a condition matches, cut by further conditions and a sort order. */
 type ByCondition = (condition: RawBuilder<unknown>) => (cut: RawBuilder<unknown>) => RawBuilder<unknown>;
 
+/** The IDs of at most some keys that a condition matches. */
+type Matching = (condition: RawBuilder<unknown>) => (limit: number) => RawBuilder<{ id: string }>;
+
 /** Finds the keys of a page of a keyspace's keys, in bounded time. */
 export async function findIssuedKeyPage(
   trx: WorkspaceTrx,
@@ -61,7 +64,9 @@ export async function findIssuedKeyPage(
   { keyspaceId, sort, filter, ...page }: Page & IssuedKeyQuery,
 ): Promise<FoundPage> {
   const isListed = sql`listed.keyspace_id = ${keyspaceId} and listed.workspace_id = ${workspaceId}`;
-  const filters = listFilters(keyspaceId, filter, isListed);
+  const former =
+    filter.start === undefined ? noFormerKeys : await findFormerKeys(trx, keyspaceId, filter.start);
+  const filters = listFilters(keyspaceId, filter, { isListed, former });
   const ordered = filters.find((each) => each.ordered?.sort === sort);
   const all = (cut: RawBuilder<unknown>) =>
     sql`select ${columns} from issued_keys listed where ${isListed} ${cut}`;
@@ -86,22 +91,20 @@ export async function findIssuedKeyPage(
 function listFilters(
   keyspaceId: KeyspaceId,
   { name, externalId, status, start, permission }: IssuedKeyFilter,
-  isListed: RawBuilder<unknown>,
+  { isListed, former }: { readonly isListed: RawBuilder<unknown>; readonly former: FormerKeys },
 ): readonly Filter[] {
   const rows: ByCondition = (condition) => (cut) =>
     sql`select ${columns} from issued_keys listed where ${isListed} and ${condition} ${cut}`;
-  const matching = (condition: RawBuilder<unknown>) => (limit: number) =>
-    sql<{ id: string }>`select id from issued_keys listed where ${isListed} and ${condition} limit ${limit}`;
+  const matching: Matching = (condition) => (limit) =>
+    sql<{ id: string }>`
+    select id from issued_keys listed where ${isListed} and ${condition} limit ${limit}`;
   const filters: Filter[] = [];
   if (externalId !== undefined) {
     const condition = sql`consumer_id = (
       select id from consumers where keyspace_id = ${keyspaceId} and external_id = ${externalId})`;
     filters.push({ condition, matching: matching(condition) });
   }
-  if (start !== undefined) {
-    const condition = sql`start ^@ ${start}`;
-    filters.push({ condition, matching: matching(condition) });
-  }
+  if (start !== undefined) filters.push(filterByStart(start, { former, matching }));
   if (name !== undefined) {
     const condition = sql`name_search ^@ lower(${name})`;
     filters.push({
@@ -113,6 +116,44 @@ function listFilters(
   if (permission !== undefined) filters.push(filterByPermission(keyspaceId, permission));
   if (status !== undefined) filters.push(filterByStatus(status, { rows, matching }));
   return filters;
+}
+
+/** Keys that have had a secret with the first characters of a filter. The secret may no longer be valid. */
+interface FormerKeys {
+  readonly ids: readonly string[];
+  /** Whether these are all. */
+  readonly isComplete: boolean;
+}
+
+const noFormerKeys: FormerKeys = { ids: [], isComplete: true };
+
+/** The most keys that are found by a former secret. More of them are examined one by one. */
+const maxFormerKeys = 1_000;
+
+async function findFormerKeys(trx: WorkspaceTrx, keyspaceId: KeyspaceId, start: string): Promise<FormerKeys> {
+  const { rows } = await sql<{ id: string }>`
+    select key_id as id from retired_issued_secrets where keyspace_id = ${keyspaceId} and start ^@ ${start}
+    limit ${maxFormerKeys + 1}`.execute(trx);
+  return { ids: [...new Set(rows.map(({ id }) => id))], isComplete: rows.length <= maxFormerKeys };
+}
+
+/** A former secret is looked up by its key, and only for the keys that have had one with these first characters, if they are few. */
+function filterByStart(
+  start: string,
+  { former: { ids, isComplete }, matching }: { readonly former: FormerKeys; readonly matching: Matching },
+): Filter {
+  const isCurrent = sql`start ^@ ${start}`;
+  if (ids.length === 0) return { condition: isCurrent, matching: matching(isCurrent) };
+  const isFormer = sql`exists (
+    select from retired_issued_secrets former
+    where former.key_id = listed.id and former.start ^@ ${start} and former.good_until > clock_timestamp())`;
+  if (!isComplete) return { condition: sql`(${isCurrent} or ${isFormer})`, looksUpRows: "always" };
+  return {
+    condition: sql`(${isCurrent} or (listed.id = any(${ids}::uuid[]) and ${isFormer}))`,
+    matching: (limit) => sql<{ id: string }>`
+      select id from (${matching(isCurrent)(limit)}) found
+      union all select unnest(${ids}::uuid[]) as id`,
+  };
 }
 
 function filterByPermission(keyspaceId: KeyspaceId, permission: string): Filter {
@@ -143,7 +184,7 @@ function filterByStatus(
     matching,
   }: {
     readonly rows: ByCondition;
-    readonly matching: (condition: RawBuilder<unknown>) => (limit: number) => RawBuilder<{ id: string }>;
+    readonly matching: Matching;
   },
 ): Filter {
   const isEnabled = sql`disabled_at is null`;

@@ -243,21 +243,3 @@ export async function deleteKeyspace(
     .executeTakeFirst();
   return numDeletedRows > 0n;
 }
-
-/** How many keys {@link findLastUse} examines. Reading their counters takes about 30 ms. */
-export const maxExaminedKeys = 10_000;
-
-/** When one of the newest {@link maxExaminedKeys} keys of a keyspace was last used; null for never. */
-export async function findLastUse(
-  trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
-  id: KeyspaceId,
-): Promise<Date | null> {
-  const { rows } = await sql<{ lastUsedAt: Date | null }>`
-    select max(last_used_at) as "lastUsedAt" from key_counters where key_id = any(array(
-      select id from issued_keys
-      where keyspace_id = ${id} and workspace_id = ${workspaceId}
-      order by created_at desc, id desc limit ${maxExaminedKeys}
-    ))`.execute(trx);
-  return rows[0]?.lastUsedAt ?? null;
-}

@@ -40,6 +40,7 @@ import * as issuedKeyLists from "./migrations/0040-issued-key-lists.ts";
 import * as keyspaceUsage from "./migrations/0042-keyspace-usage.ts";
 import * as ownersOfAuditedKeys from "./migrations/0043-owners-of-audited-keys.ts";
 import * as outdatedBatches from "./migrations/0048-outdated-batches.ts";
+import * as startsOfFormerSecrets from "./migrations/0050-starts-of-former-secrets.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -96,4 +97,5 @@ export const migrations: Migrations = {
   "0042-keyspace-usage": keyspaceUsage,
   "0043-owners-of-audited-keys": ownersOfAuditedKeys,
   "0048-outdated-batches": outdatedBatches,
+  "0050-starts-of-former-secrets": startsOfFormerSecrets,
 };

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { createId, type WorkspaceId } from "@latchkey/db/ids";
 import { migrate } from "@latchkey/db/migrate";
 import pg from "pg";
 import type { DatabaseConnection } from "./bench-cluster.ts";
@@ -45,6 +46,24 @@ export async function seedLatchkey(address: DatabaseConnection, options: SeedOpt
     await client.query("insert into key_counters (key_id) select id from api_keys order by id");
     if (options.restrictions) await client.query(restrictionsSql[options.restrictions]);
     await client.query("vacuum (analyze)");
+  } finally {
+    await client.end();
+  }
+}
+
+/** Adds a workspace whose members are all users, in the order of their IDs. Returns its ID. */
+export async function addWorkspace(address: DatabaseConnection): Promise<WorkspaceId> {
+  const client = new pg.Client(address);
+  await client.connect();
+  try {
+    const id = createId("workspace");
+    await client.query("insert into workspaces (id, name, slug) values ($1, 'Payments', 'payments')", [id]);
+    await client.query(
+      "insert into members (workspace_id, user_id, role) select $1, id, 'owner' from users order by id",
+      [id],
+    );
+    await client.query("vacuum (analyze)");
+    return id;
   } finally {
     await client.end();
   }

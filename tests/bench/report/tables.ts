@@ -14,6 +14,8 @@ export const subjectTitles: Readonly<Record<SubjectName, string>> = {
   "latchkey:one-limited": "Latchkey, 1 key with a rate limit",
   "latchkey:many-limited": "Latchkey, 20,000 keys with a rate limit each",
   "latchkey:many-restricted": "Latchkey, 20,000 keys with expiry, IP ranges, permissions",
+  "latchkey:workspace": "Latchkey, 20,000 keys, `GET /open/workspaces/{workspaceId}`",
+  "latchkey:members": "Latchkey, 20,000 keys, `GET /open/workspaces/{workspaceId}/members`, 25 rows",
   "better-auth:one": "better-auth, 1 key",
   "better-auth:many": "better-auth, 20,000 keys",
 };

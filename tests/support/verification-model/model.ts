@@ -3,6 +3,8 @@
 
 const hourMs = 3_600_000;
 const dayMs = 86_400_000;
+/** How much longer than a new window an open one can last. */
+const toleranceMs = 2_000;
 
 /** Every window lasts an hour. */
 export interface LimitModel {
@@ -146,7 +148,7 @@ function verify(verification: VerificationModel, { now, isKeyspaceUsable }: Stat
         counter,
         limit: one,
         cost: rejection ? 0 : isNamed ? (limit.cost ?? cost) : cost,
-        endsAt: isOpen ? Math.min(window.endsAt, now + hourMs) : now + hourMs,
+        endsAt: isOpen ? Math.min(window.endsAt, now + hourMs + toleranceMs) : now + hourMs,
         spent: isOpen ? window.spent : 0,
       },
     ];
@@ -158,6 +160,7 @@ function verify(verification: VerificationModel, { now, isKeyspaceUsable }: Stat
   const isExhausted = !rejection && credits !== null && credits.remaining < cost;
   const code = rejection ?? (isOverLimit ? "RATE_LIMITED" : isExhausted ? "USAGE_EXCEEDED" : "VALID");
   if (code === "VALID") spend(key, { charges, credits, cost, isCurrent: isCurrent(key, secret), now });
+  else if (!rejection) shorten(charges, now);
   return {
     code,
     credits: credits && credits.remaining - (code === "VALID" ? cost : 0),
@@ -220,9 +223,21 @@ function spend(
   key.counter.credits = credits && { ...credits, remaining: credits.remaining - cost };
   if (isCurrent) key.hasUnusedSecret = false;
   if (cost > 0) key.uses += 1;
-  // Windows that have ended are not stored again.
-  for (const counter of isWritten)
-    counter.windows = new Map([...counter.windows].filter(([, { endsAt }]) => endsAt > now));
+  for (const counter of isWritten) removeEnded(counter, now);
+}
+
+/** After the clock was set back, a rejection stores that the windows end earlier. */
+function shorten(charges: readonly Charge[], now: number): void {
+  for (const { counter, limit, endsAt, spent } of charges) {
+    if ((counter.windows.get(limit.name)?.endsAt ?? 0) <= endsAt) continue;
+    counter.windows.set(limit.name, { endsAt, spent });
+    removeEnded(counter, now);
+  }
+}
+
+/** Windows that have ended are not stored again. */
+function removeEnded(counter: CounterModel, now: number): void {
+  counter.windows = new Map([...counter.windows].filter(([, { endsAt }]) => endsAt > now));
 }
 
 /**

@@ -45,6 +45,13 @@ interface NamedRequest {
 }
 
 const externalId = "customer";
+const minuteMs = 60_000;
+const dayMs = 86_400_000;
+
+/** The minutes to three minutes after a midnight before which every window has ended. */
+function minutesPastMidnight(now: number): number {
+  return (Math.ceil((now + 121 * minuteMs) / dayMs) * dayMs + 3 * minuteMs - now) / minuteMs;
+}
 
 /**
  * Performs the steps, each after the one before it, and compares each response with the model.
@@ -142,7 +149,9 @@ class Scenario {
     this.history.push(`${new Date(now).toISOString()} ${JSON.stringify(step)}`);
     switch (step.kind) {
       case "clock":
-        return await this.#stage.clock.step(step.minutes);
+        return await this.#stage.clock.step(
+          step.minutes === "midnight" ? minutesPastMidnight(now) : step.minutes,
+        );
       case "caller":
         return await this.#switchCaller(step.isDisabled);
       case "keyspace":

@@ -53,7 +53,8 @@ export type Step =
   | { readonly kind: "consumer"; readonly node: number; readonly quota: number | undefined }
   /** The user whose API key verifies. */
   | { readonly kind: "caller"; readonly isDisabled: boolean }
-  | { readonly kind: "clock"; readonly minutes: number };
+  /** To a few minutes after a midnight, or by some minutes. */
+  | { readonly kind: "clock"; readonly minutes: "midnight" | number };
 
 const key = fc.nat({ max: 2 });
 const node = fc.nat({ max: 1 });
@@ -138,27 +139,36 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: kind("rotate"), key, node, overlaps: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ kind: kind("delete"), key, node }) },
   {
-    weight: 2,
+    weight: 5,
     arbitrary: fc.record({
       kind: kind("bulk"),
       node,
-      action: fc.constantFrom(...(["enable", "enable", "enable", "disable", "disable", "delete"] as const)),
+      action: fc.constantFrom(
+        ...(["enable", "enable", "enable", "enable", "enable", "disable", "disable", "delete"] as const),
+      ),
       keys: fc.option(fc.array(key, { minLength: 1, maxLength: 3 }), { nil: undefined }),
     }),
   },
   {
     weight: 2,
-    arbitrary: fc.record({ kind: kind("keyspace"), node, isDisabled: fc.constantFrom(true, false, false) }),
+    arbitrary: fc.record({
+      kind: kind("keyspace"),
+      node,
+      isDisabled: fc.constantFrom(true, false, false, false),
+    }),
   },
   { weight: 3, arbitrary: fc.record({ kind: kind("consumer"), node, quota }) },
   {
-    weight: 2,
-    arbitrary: fc.record({ kind: kind("caller"), isDisabled: fc.constantFrom(true, false, false, false) }),
+    weight: 1,
+    arbitrary: fc.record({ kind: kind("caller"), isDisabled: fc.constantFrom(true, false, false) }),
   },
   // Past the end of every window, past midnight, past the end of a month, and back without ending a window.
   {
-    weight: 4,
-    arbitrary: fc.record({ kind: kind("clock"), minutes: fc.constantFrom(121, 1_441, 44_641, -7) }),
+    weight: 5,
+    arbitrary: fc.record({
+      kind: kind("clock"),
+      minutes: fc.constantFrom<("midnight" | number)[]>(121, 1_441, 44_641, "midnight", -7, -7),
+    }),
   },
 );
 

@@ -1,17 +1,16 @@
 import type { Details } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { createId, type KeyspaceId } from "@latchkey/db/ids";
+import { findLastUse } from "@latchkey/db/keyspace-last-use";
 import {
   countKeyspaces,
   deleteKeyspace as deleteRow,
   findKeyspace,
-  findLastUse,
   insertKeyspace,
   type Keyspace,
   type KeyspaceFields,
   listKeyspaces,
   lockKeyspace,
-  maxExaminedKeys,
   updateKeyspace,
 } from "@latchkey/db/keyspaces";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
@@ -144,9 +143,8 @@ export async function deleteKeyspace(
 /** What the deletion of a keyspace affects. */
 export interface KeyspaceDeletionPreview {
   readonly keyCount: number;
-  /** When a key was last used; null for never. */
+  /** When a key was last used; null for never. See `findLastUse`. */
   readonly lastUsedAt: Date | null;
-  /** Whether only the newest keys were examined for their last use, because there are more than {@link maxExaminedKeys}. */
   readonly isPartial: boolean;
 }
 
@@ -157,8 +155,8 @@ export async function previewKeyspaceDeletion(
   id: KeyspaceId,
 ): Promise<KeyspaceDeletionPreview> {
   const { keyCount } = await getKeyspace(trx, scope, id);
-  const lastUsedAt = await findLastUse(trx, scope, id);
-  return { keyCount, lastUsedAt, isPartial: keyCount > maxExaminedKeys };
+  const { at: lastUsedAt, isPartial } = await findLastUse(trx, scope, { id, keyCount });
+  return { keyCount, lastUsedAt, isPartial };
 }
 
 function toDetails(keyspace: KeyspaceFields): Details {

@@ -1,5 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
-import { type Keyspace, maxExaminedKeys } from "@latchkey/db/keyspaces";
+import { maxExaminedKeys } from "@latchkey/db/keyspace-last-use";
+import type { Keyspace } from "@latchkey/db/keyspaces";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import type { KeyspaceDeletionPreview } from "../domain/keyspaces.ts";
@@ -63,11 +64,11 @@ export function presentKeyspace(shown: Keyspace): z.input<typeof keyspace> {
 export const keyspaceDeletionPreview = z
   .object({
     keyCount: z.int().meta({ description: "The number of keys that are deleted.", example: 1_250 }),
-    lastUsedAt: timestamp
-      .nullable()
-      .meta({ description: "When one of the keys was last used; null for never." }),
+    lastUsedAt: timestamp.nullable().meta({
+      description: `When one of the keys was last used; null for never. With more than ${maxExaminedKeys} keys, it can be the start of the hour, and that of a key that was deleted.`,
+    }),
     isPartial: z.boolean().meta({
-      description: `Whether only the newest ${maxExaminedKeys} keys were examined for their last use, because there are more.`,
+      description: `Whether this is the last use of the newest ${maxExaminedKeys} keys, because there are more, and the history has no use of any.`,
       example: false,
     }),
   })

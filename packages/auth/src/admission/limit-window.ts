@@ -3,6 +3,9 @@ import type { KeyId } from "@latchkey/db/ids";
 // SQL fragments over a row of `key_counters` as `counter` and a usage increment as `input`. Windows are exact on any number
 // of nodes, because they are stored in the row that is locked for counting.
 
+/** How much longer than a new window an open one can last, in seconds (see {@link countWithinLimit}). */
+export const windowToleranceSeconds = 2;
+
 /** Columns with the times of a rate limit's window: `now` and the window's `length`. */
 export const incrementTimes = "now, window_seconds * interval '1 second' as length";
 
@@ -16,7 +19,7 @@ export const granted = `greatest(0, least(input.uses, input.quota - ${usedBefore
  * Assignments that count as many uses as the rate limit leaves. The row stores how many were granted (`last_granted`),
  * because `returning` in an update returns new values only. If the clock is set back, an open window is shortened
  * instead of staying open too long, and keeps its count. Two nodes can update the row in the opposite order of their
- * times (`now`), which differ by at most the statement timeout; the two seconds tolerate that.
+ * times (`now`), which differ by at most the statement timeout; {@link windowToleranceSeconds} tolerate that.
  */
 export const countWithinLimit = `
   use_count = counter.use_count + ${granted},
@@ -25,7 +28,7 @@ export const countWithinLimit = `
     else greatest(counter.last_used_at, input.now) end,
   window_ends_at = case
     when input.quota is null then counter.window_ends_at
-    when ${isOpen} then least(counter.window_ends_at, input.now + input.length + interval '2 seconds')
+    when ${isOpen} then least(counter.window_ends_at, input.now + input.length + interval '${windowToleranceSeconds} seconds')
     else input.now + input.length end,
   window_spent = case
     when input.quota is null then counter.window_spent

@@ -276,8 +276,9 @@ function verify(
       spend(listCharges(facts, rejection ? withoutCost(verification) : verification, counters), state.now)
     : nothingSpent;
   const code = rejection ?? codes[spending.outcome];
+  // A limit that is exceeded can change its window, although nothing is spent.
+  if (!rejection) applySpending(counters, spending);
   if (code === "VALID") {
-    applySpending(counters, spending);
     // A cost of 0 is a check and not a use, but the consumer has the secret.
     if (cost > 0) addUse(counter, facts);
     else if (facts.isUnusedSecret) markSecretUsed(counter);

@@ -67,8 +67,21 @@ describe("rate limits", () => {
   test("a shorter window and a clock that was set back shorten the open window, which keeps what was spent", () => {
     const used = { windows: new Map([["requests", { endsAt: now + 3_600_000, spent: 3 }]]), balance: null };
     expect(spend([limited(used, perMinute(4))], now)).toMatchObject({
-      limits: [{ remaining: 0, resetsInSeconds: 60 }],
+      limits: [{ remaining: 0, resetsInSeconds: 62 }],
     });
+  });
+
+  test("a rejection stores the earlier end of a window, so that it isn't postponed by further rejections", () => {
+    const used = { windows: new Map([["requests", { endsAt: now + 3_600_000, spent: 4 }]]), balance: null };
+    const { outcome, states } = spend([limited(used, perMinute(4))], now);
+    expect(outcome).toBe("rate-limited");
+    const [state = unused] = states;
+    expect(state.windows.get("requests")).toEqual({ endsAt: now + 62_000, spent: 4 });
+    expect(spend([limited(state, perMinute(4))], now + 61_999)).toMatchObject({
+      outcome: "rate-limited",
+      limits: [{ resetsInSeconds: 1 }],
+    });
+    expect(spend([limited(state, perMinute(4))], now + 62_000).outcome).toBe("spent");
   });
 
   test("a lowered quota has nothing left", () => {

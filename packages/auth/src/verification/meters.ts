@@ -1,4 +1,5 @@
 import type { NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
+import { windowToleranceSeconds } from "../admission/limit-window.ts";
 
 /** The window of a rate limit. A window starts with the first cost spent after the previous window ended. */
 export interface Window {
@@ -42,7 +43,10 @@ export interface LimitResult {
 /** What one verification spent. */
 export interface Spending {
   readonly outcome: "spent" | "rate-limited" | "usage-exceeded";
-  /** The new state of each charge, in the order of the charges; the states as they were if nothing was spent. */
+  /**
+   * The new state of each charge, in the order of the charges. If nothing was spent, it differs only in windows that end earlier,
+   * because the clock was set back or a limit's window was shortened.
+   */
   readonly states: readonly MeterState[];
   /** The limits of all charges, in their order. */
   readonly limits: readonly LimitResult[];
@@ -64,7 +68,7 @@ export function spend(charges: readonly Charge[], now: number): Spending {
   const [withCredits] = opened.filter(({ balance }) => balance !== null);
   return {
     outcome,
-    states: isSpent ? opened.map(charged) : charges.map(({ state }) => state),
+    states: opened.map(isSpent ? charged : shortened),
     limits: opened.flatMap(({ limits }) => limits.map((limit) => describe(limit, { isSpent, now }))),
     remainingCredits: withCredits?.balance
       ? withCredits.balance.remaining - (isSpent ? withCredits.cost : 0)
@@ -101,7 +105,7 @@ function openCharge({ state, limits, credits }: Charge, now: number): OpenCharge
 
 /**
  * The window that is open now, or a new one. If the clock was set back or the limit's window was shortened, the open window
- * ends no later than a new one, and keeps what was spent.
+ * ends at most {@link windowToleranceSeconds} later than a new one, as in admission, and keeps what was spent.
  */
 function openWindow(
   { windowSeconds }: NamedLimit,
@@ -109,7 +113,7 @@ function openWindow(
 ): Window {
   const latestEnd = now + windowSeconds * 1_000;
   return window && window.endsAt > now
-    ? { endsAt: Math.min(window.endsAt, latestEnd), spent: window.spent }
+    ? { endsAt: Math.min(window.endsAt, latestEnd + windowToleranceSeconds * 1_000), spent: window.spent }
     : { endsAt: latestEnd, spent: 0 };
 }
 
@@ -129,6 +133,21 @@ function charged({ state, limits, balance, cost }: OpenCharge): MeterState {
     windows,
     balance: balance && { ...balance, remaining: balance.remaining - cost },
   };
+}
+
+/**
+ * The state after a rejection. Without storing the earlier end, every rejection would postpone it, and a consumer that waits until
+ * the window ends would be rejected again.
+ */
+function shortened({ state, limits }: OpenCharge): MeterState {
+  const changed = limits.filter(
+    ({ limit, window }) =>
+      window.endsAt < (state.windows.get(limit.name)?.endsAt ?? Number.NEGATIVE_INFINITY),
+  );
+  if (changed.length === 0) return state;
+  const windows = new Map(state.windows);
+  for (const { limit, window } of changed) windows.set(limit.name, window);
+  return { ...state, windows };
 }
 
 function describe(
