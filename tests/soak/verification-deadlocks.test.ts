@@ -44,7 +44,7 @@ function startVerifying(baseUrl: string, callerKey: string, keys: readonly Issue
   return startLoad({
     baseUrls: [baseUrl],
     key: callerKey,
-    connections: 8,
+    connections: 4,
     path: "/open/keys/verify-batch",
     body: { verifications: keys.map(({ key }) => ({ key })) },
   });
