@@ -98,6 +98,36 @@ test("credits that didn't reach Postgres before the connection broke are not spe
   expect(spent).toBeLessThanOrEqual(valid + timedOut);
 });
 
+test.each<CutPoint>(["before", "during", "after"])(
+  "if the connection is cut %s the statement that counts keys without meters, each use is counted at most once",
+  async (point) => {
+    const key = await issueKey(keyspace);
+    for (const callers of [1, 32]) {
+      const before = (await readCounter(environment.database, key)).uses;
+      const load = startVerifying(key, callers);
+      for (let round = 0; round < rounds; round += 1) {
+        await load.reached(load.outcomes.length + 100);
+        await environment.proxy.cutStatement("latchkey verification", "verify-count", {
+          point,
+          passing: round % 3,
+        });
+      }
+      await load.reached(load.outcomes.length + 200);
+      const outcomes = await load.stop();
+      const answered = countValid(outcomes);
+      const counted = (await readCounter(environment.database, key)).uses - before;
+      verifyCounts(`verifications without meters, cut ${point} the statement, callers: ${callers}`, {
+        answered,
+        counted,
+        received: load.sent(),
+      });
+      expectWithinDeadline(outcomes);
+      expect(outcomes.length - answered).toBeGreaterThanOrEqual(rounds);
+      if (point === "before" && callers === 1) expect(counted).toBe(answered);
+    }
+  },
+);
+
 test.each<CutPoint>(["during", "after"])(
   "if the connection is cut %s the commit, credits are spent at most once, and its callers get 503",
   async (point) => {

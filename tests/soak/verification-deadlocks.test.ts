@@ -44,7 +44,7 @@ function startVerifying(baseUrl: string, callerKey: string, keys: readonly Issue
   return startLoad({
     baseUrls: [baseUrl],
     key: callerKey,
-    connections: 8,
+    connections: 4,
     path: "/open/keys/verify-batch",
     body: { verifications: keys.map(({ key }) => ({ key })) },
   });
@@ -96,10 +96,15 @@ async function changeConsumers(until: number, load: Load): Promise<number> {
   }
 }
 
-test("two nodes that verify 40 keys in opposite orders have no deadlock, and count each use, while everything changes", async () => {
+test("two nodes that verify 60 keys in opposite orders have no deadlock, and count each use, while everything changes", async () => {
   const keys: IssuedKey[] = [];
   for (let index = 0; index < 40; index += 1) keys.push(await issue(index));
+  // Requests that verify only these keys have no meter, and are counted by another statement.
+  const unmetered: IssuedKey[] = [];
+  for (let index = 0; index < 20; index += 1) unmetered.push(await issueKey(keyspace));
+  const all = [...keys, ...unmetered];
   const at = (round: number) => keys[round % keys.length] as IssuedKey;
+  const atAny = (round: number) => all[round % all.length] as IssuedKey;
   const callers = [
     await createKey(nodes.left.baseUrl, nodes.account, "left"),
     await createKey(nodes.right.baseUrl, nodes.account, "right"),
@@ -110,12 +115,14 @@ test("two nodes that verify 40 keys in opposite orders have no deadlock, and cou
     const loads = [
       startVerifying(nodes.left.baseUrl, callers[0].key, keys),
       startVerifying(nodes.right.baseUrl, callers[1].key, keys.toReversed()),
+      startVerifying(nodes.left.baseUrl, callers[0].key, unmetered),
+      startVerifying(nodes.right.baseUrl, callers[1].key, unmetered.toReversed()),
     ] as const;
     const right = { ...keyspace, baseUrl: nodes.right.baseUrl };
     const pathOfKey = ({ id }: IssuedKey) => `${pathOf(keyspace)}/keys/${id}`;
     const counts = await Promise.all([
       repeatUntil(until, (round) =>
-        callApi(keyspace, ["PATCH", pathOfKey(at(round))], { isDisabled: round % 2 === 0 }),
+        callApi(keyspace, ["PATCH", pathOfKey(atAny(round))], { isDisabled: round % 2 === 0 }),
       ),
       repeatUntil(until, (round) =>
         callApi(right, ["PATCH", pathOfKey(at(round * 7))], {
@@ -123,7 +130,7 @@ test("two nodes that verify 40 keys in opposite orders have no deadlock, and cou
         }),
       ),
       repeatUntil(until, (round) =>
-        callApi(keyspace, ["POST", `${pathOfKey(at(round * 3))}/rotate`], { overlapSeconds: 3_600 }),
+        callApi(keyspace, ["POST", `${pathOfKey(atAny(round * 7))}/rotate`], { overlapSeconds: 3_600 }),
       ),
       repeatUntil(until, async (round) => {
         const temporary = await issue(round);
@@ -140,15 +147,17 @@ test("two nodes that verify 40 keys in opposite orders have no deadlock, and cou
     for (const load of loads) await load.stop();
     const database = await connectionTo(nodes.instance.cluster);
     const found = await deadlocks.finish();
-    const [left, ofRight] = loads.map(({ outcomes }) => countStatuses(outcomes));
+    const statuses = callers.map((_, index) =>
+      countStatuses([...(loads[index]?.outcomes ?? []), ...(loads[index + 2]?.outcomes ?? [])]),
+    );
     console.info(
-      `verifications in opposite orders: ${JSON.stringify([left, ofRight])}; changes, credits, rotations, deletions, ` +
+      `verifications in opposite orders: ${JSON.stringify(statuses)}; changes, credits, rotations, deletions, ` +
         `keyspace, consumers: ${counts.join(", ")}; ${found} deadlocks`,
     );
     expect(found).toBe(0);
-    for (const [index, load] of loads.entries()) {
+    for (const [index, ofCaller] of statuses.entries()) {
       // A request that meets one change after the other can reach its deadline. Then its use may have been counted.
-      const { 200: answered = 0, 503: unavailable = 0, ...others } = countStatuses(load.outcomes);
+      const { 200: answered = 0, 503: unavailable = 0, ...others } = ofCaller;
       expect(others).toEqual({});
       expect(answered).toBeGreaterThan(unavailable);
       const counted = await readUses(database, callers[index]?.id ?? "");

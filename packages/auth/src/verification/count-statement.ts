@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { toArray } from "./array-literal.ts";
 import type { Counter } from "./decide-verification.ts";
 import type { OwnerVersion } from "./verifiable-key.ts";
 
@@ -84,9 +85,4 @@ export async function countUses(
 
 function listVersions(items: readonly { readonly id: string; readonly version: number }[]): string[] {
   return [toArray(items.map(({ id }) => id)), toArray(items.map(({ version }) => version))];
-}
-
-/** An array literal. The driver would escape each element, and none of these needs escaping. */
-function toArray(elements: readonly (string | number)[]): string {
-  return `{${elements.join()}}`;
 }

@@ -4,6 +4,7 @@ import type pg from "pg";
 import type { KeyFacts } from "../admission/decision.ts";
 import { factsAsJson, keyOfSecret, type StoredFacts, toKeyFacts } from "../admission/stored-facts.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
+import { toArray } from "./array-literal.ts";
 import type { Counter, CounterId, EarlierRequest, SpentKey } from "./decide-verification.ts";
 import type { MeterState, Window } from "./meters.ts";
 import {
@@ -68,7 +69,8 @@ export async function findApiKeys(
 /**
  * Locks counters in the order of their IDs, as every other statement does, so that two can't deadlock. The versions of owners
  * are read without a lock: the snapshot is taken after the requests arrived, so it has every change that was acknowledged
- * before them. Each row has the time after its lock.
+ * before them. Each row has the time after its lock. `extract` calculates with decimal numbers, which
+ * takes 0.2 µs more per time.
  */
 const lockText = (lock: string) => `
 with changed_owner as materialized (
@@ -85,9 +87,9 @@ locked as materialized (
   ${lock}
 )
 select key_id, version,
-  extract(epoch from window_ends_at)::float8 * 1000, window_spent::float8,
-  credits::float8, extract(epoch from credits_refilled_at)::float8 * 1000, windows,
-  extract(epoch from clock_timestamp())::float8 * 1000,
+  date_part('epoch', window_ends_at) * 1000, window_spent::float8,
+  credits::float8, date_part('epoch', credits_refilled_at) * 1000, windows,
+  date_part('epoch', clock_timestamp()) * 1000,
   (select array_agg(position) from changed_owner)::integer[]
 from locked`;
 
@@ -129,7 +131,11 @@ export async function lockCounters(
     ...(skipsLocked
       ? { name: "verify-lock-free", text: lockText("for no key update of counter skip locked") }
       : { name: "verify-lock", text: lockText("for no key update of counter") }),
-    values: [ids, owners.map(({ id }) => id), owners.map(({ version }) => version)],
+    values: [
+      toArray(ids),
+      toArray(owners.map(({ id }) => id)),
+      toArray(owners.map(({ version }) => version)),
+    ],
     rowMode: "array",
   });
   const changed = rows[0]?.[8] ?? [];
@@ -180,13 +186,14 @@ export async function writeCounters(
     name: "verify-write",
     text: writeText,
     values: [
-      changed.map(({ id }) => id),
-      changed.map(({ uses }) => uses),
-      changed.map(({ isSecretUsed }) => isSecretUsed),
-      rows.map(({ windowEndsAt }) => windowEndsAt),
-      rows.map(({ windowSpent }) => windowSpent),
-      rows.map(({ credits }) => credits),
-      rows.map(({ refilledAt }) => refilledAt),
+      toArray(changed.map(({ id }) => id)),
+      toArray(changed.map(({ uses }) => uses)),
+      toArray(changed.map(({ isSecretUsed }) => isSecretUsed)),
+      toArray(rows.map(({ windowEndsAt }) => windowEndsAt)),
+      toArray(rows.map(({ windowSpent }) => windowSpent)),
+      toArray(rows.map(({ credits }) => credits)),
+      toArray(rows.map(({ refilledAt }) => refilledAt)),
+      // These are JSON, which the driver escapes.
       rows.map(({ windows }) => windows),
       now,
     ],

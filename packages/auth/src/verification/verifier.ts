@@ -65,7 +65,8 @@ const statementTimeoutMs = 700;
 
 /**
  * Admits requests that verify issued keys. The use of the caller's key and the costs of the verified keys are counted in one
- * transaction, which locks the counters, decides all requests of a batch in order, and writes the counters back.
+ * transaction, which locks the counters, decides all requests of a batch in order, and writes the counters back. Requests without
+ * meters are decided before, and counted by one statement (docs/decisions/0069).
  *
  * It has a queue and a connection of its own: other statements on the connection would become part of its transactions
  * (docs/decisions/0058).
