@@ -1,4 +1,4 @@
-import { issuedKeyLimits, maxLength } from "@latchkey/limits";
+import { issuedKeyLimits, issuedPermissionPattern, maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import { clearable, containsKey, hasNoKey, instant, label, noControlsPattern, printable } from "./fields.ts";
 import { customIssue } from "./issues.ts";
@@ -7,13 +7,14 @@ import { keySettings } from "./key-fields.ts";
 const { maxPermissions, maxNamedLimits, maxQuota, maxWindowSeconds, maxCredits } = issuedKeyLimits;
 const { maxMetaBytes, maxMetaDepth } = issuedKeyLimits;
 
-const permissionPattern = /^(?:\*|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?:\.\*)?)$/;
-
 /** One permission of an issued key. */
 export const issuedPermission = z
   .string()
   .max(maxLength.issuedPermission, `Use at most ${maxLength.issuedPermission} characters.`)
-  .regex(permissionPattern, "Enter a permission such as documents.read, documents.* or *.")
+  .regex(
+    issuedPermissionPattern,
+    "Enter a permission such as documents.read, documents:read, documents.* or *.",
+  )
   .meta({ example: "documents.read" });
 
 /** The permissions of an issued key. The workspace's own API chooses their names. */
@@ -187,7 +188,8 @@ const settings = {
   }),
   meta,
   permissions: issuedPermissions.meta({
-    description: "What the key allows in your API, such as `documents.read`, `documents.*` or `*`.",
+    description:
+      "What the key allows in your API, such as `documents.read`, `documents.*` or `*`. Names of letters, digits, `_` and `-` are separated by `.` or `:`, and a wildcard can only follow the last separator. Case-sensitive.",
   }),
   limits: namedLimits.meta({ description: "The rate limits of the key." }),
   credits: credits
