@@ -1,6 +1,15 @@
 import { issuedKeyLimits, issuedPermissionPattern, maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { clearable, containsKey, hasNoKey, instant, label, noControlsPattern, printable } from "./fields.ts";
+import {
+  clearable,
+  containsKey,
+  editOf,
+  hasNoKey,
+  instant,
+  label,
+  noControlsPattern,
+  printable,
+} from "./fields.ts";
 import { customIssue } from "./issues.ts";
 import { keySettings } from "./key-fields.ts";
 
@@ -88,23 +97,16 @@ export const credits = z.strictObject({
 });
 
 /** An edit of credits. Without `remaining`, the balance stays, which uses change at the same time. */
-const creditsEdit = z
-  .strictObject({
+const creditsEdit = editOf(
+  {
     remaining: credits.shape.remaining.exactOptional(),
     refill: refill
       .nullable()
       .exactOptional()
       .meta({ description: "When the balance is refilled; null for never." }),
-  })
-  .refine(
-    (edit) => Object.keys(edit).length > 0,
-    customIssue("no_changes", "Send remaining, refill or both."),
-  )
-  .meta({
-    override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
-      jsonSchema.minProperties = 1;
-    },
-  });
+  },
+  "Send remaining, refill or both.",
+);
 
 const changedCredits = (min: number, description: string) =>
   z
