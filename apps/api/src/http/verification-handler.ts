@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type {
   VerificationOutcome,
@@ -75,12 +75,9 @@ async function parseRequest(
     const query = parseQuery(ctx.req.url ?? "");
     const key = readIdempotencyKey(ctx);
     const body = hasBody(ctx.req) ? await readJsonBody(ctx) : {};
-    const requestHash = createHash("sha256").update(JSON.stringify(body)).digest();
     return {
       verifications: verifies.parse({ params, query, body }),
-      // A client can use the key that it verifies as the name, so the name is never stored as it is.
-      name:
-        key === undefined ? undefined : { method: ctx.method, path: ctx.path, key: hashed(key), requestHash },
+      name: key === undefined ? undefined : nameOf(ctx, key, body),
     };
   } catch (error) {
     if (error instanceof AppError) return error;
@@ -88,8 +85,14 @@ async function parseRequest(
   }
 }
 
-function hashed(text: string): string {
-  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+function nameOf({ method, path }: Context, key: string, body: object): VerificationRequest["name"] {
+  return {
+    method,
+    path,
+    // A client can use the key that it verifies as the name, so the name is never stored as it is.
+    key: `sha256:${hash("sha256", key)}`,
+    requestHash: hash("sha256", JSON.stringify(body), "buffer"),
+  };
 }
 
 /** The workspaces of the keys that were found; none of them if no key was. */

@@ -82,9 +82,11 @@ export type RequestDecision =
 export function decideRequest(request: KnownRequest, state: LockedState): RequestDecision {
   const { caller } = request;
   // An old secret whose overlap has ended belongs to no key any more.
-  const targets = request.targets.map((facts) =>
-    facts && facts.overlapEndsAt !== null && facts.overlapEndsAt <= state.now ? undefined : facts,
-  );
+  const hasEnded = (facts: VerifiableKey | undefined): boolean =>
+    facts !== undefined && facts.overlapEndsAt !== null && facts.overlapEndsAt <= state.now;
+  const targets = request.targets.some(hasEnded)
+    ? request.targets.map((facts) => (hasEnded(facts) ? undefined : facts))
+    : request.targets;
   // All facts are checked before anything is spent, because an outdated request is decided again.
   const areCurrent = () => targets.every((facts) => !facts || isCurrent(facts, { caller, state }));
   if (!caller) {
@@ -238,13 +240,15 @@ function findUnknownLimit(
 ): VerificationOutcome | undefined {
   for (const [verification, { limits }] of verifications.entries()) {
     const facts = keys[verification];
-    if (!facts) continue;
+    if (!facts || limits.length === 0) continue;
     const known = new Set([...facts.limits, ...(facts.consumer?.limits ?? [])].map(({ name }) => name));
     const limit = limits.findIndex(({ name }) => !known.has(name));
     if (limit >= 0) return { kind: "unknown-limit", verification, limit };
   }
   return undefined;
 }
+
+const nothingSpent: Spending = { outcome: "spent", states: [], limits: [], remainingCredits: null };
 
 const notFound = { code: "NOT_FOUND" } as const satisfies VerificationResult;
 
@@ -258,10 +262,14 @@ function verify(
   const rejection = checkKey(facts, verification, state.now);
   const consumerCounter = facts.consumer?.limits.length ? state.counters.get(facts.consumer.id) : undefined;
   const counters = consumerCounter ? [counter, consumerCounter] : [counter];
-  // A rejected verification spends nothing, but its result has the state of the meters.
   const { cost } = verification;
-  const charges = listCharges(facts, rejection ? withoutCost(verification) : verification, counters);
-  const spending = spend(charges, state.now);
+  // Most keys have neither limits nor credits: without this condition, they take 0.5 µs more.
+  const isMetered =
+    facts.limits.length > 0 || counter.meters.balance !== null || consumerCounter !== undefined;
+  const spending = isMetered
+    ? // A rejected verification spends nothing, but its result has the state of the meters.
+      spend(listCharges(facts, rejection ? withoutCost(verification) : verification, counters), state.now)
+    : nothingSpent;
   const code = rejection ?? codes[spending.outcome];
   if (code === "VALID") {
     applySpending(counters, spending);
