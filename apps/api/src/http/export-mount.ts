@@ -42,7 +42,7 @@ export function exportMount({
     if (ctx.method !== "POST") throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "POST" } });
     requireSameOrigin(ctx.method, ctx.headers, services.baseUrl);
     if (ctx.request.type !== "application/json") throw new AppError("UNSUPPORTED_MEDIA_TYPE");
-    const raw = await readJsonBody(ctx);
+    const raw = await readJsonBody(ctx.req);
     const address = clientAddress(ctx.req, services.isTrustedProxy) ?? null;
     const session = await services.sessions.find({ headers: toHeaders(ctx.headers), address });
     if (!session) throw signInRequired();

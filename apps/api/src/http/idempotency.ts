@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import { digestKey } from "@latchkey/auth/key-format";
 import { redactKeys } from "@latchkey/auth/redact-keys";
 import {
@@ -11,15 +12,14 @@ import {
 } from "@latchkey/db/idempotency-records";
 import type { Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
-import type { Context } from "koa";
 import type { Answer, AnyCall, Endpoint } from "./endpoint.ts";
 import type { RawInput } from "./parse-input.ts";
 
 const keyPattern = /^[\x21-\x7E]{1,255}$/;
 
 /** Reads the `Idempotency-Key`. @throws {AppError} BAD_REQUEST unless it is 1 to 255 visible ASCII characters. */
-export function readIdempotencyKey(ctx: Context): string | undefined {
-  const value = ctx.req.headers["idempotency-key"];
+export function readIdempotencyKey({ headers }: IncomingMessage): string | undefined {
+  const value = headers["idempotency-key"];
   if (value === undefined) return undefined;
   if (typeof value === "string" && keyPattern.test(value)) return withoutApiKey(value);
   const message = "must be 1 to 255 visible ASCII characters";

@@ -19,7 +19,7 @@ import type { RawInput } from "./parse-input.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply } from "./reply.ts";
-import type { AdmissionOutcome, DecidedRequest, ServeOpen, UndecidedRequest } from "./request-listener.ts";
+import type { AdmissionOutcome, DecidedRequest, ServeOpen, VerifiedRequest } from "./request-listener.ts";
 import { requireAdmitted } from "./require-admitted.ts";
 import { fileReply } from "./streamed-file.ts";
 import { createChangeSemaphore, createReadSemaphore } from "./user-concurrency.ts";
@@ -44,9 +44,9 @@ export interface OpenApiOptions {
 export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
   const changes = createChangeSemaphore(services.changeConnections);
   const reads = createReadSemaphore(services.readConnections);
-  const verify = verificationHandler(recorder);
+  const serveVerification = verificationHandler(recorder);
   return (ctx, outcome) => {
-    if (outcome.kind === "undecided") return verify(ctx, outcome);
+    if (outcome.kind === "verified") return serveVerification(ctx, outcome);
     const { verdict, route, path, address, arrivedAt } = requireDecided(outcome);
     const { method, requestId } = ctx;
     recorder.record(verdict, { workspaceId: workspaceOf(route), address, method, path, requestId });
@@ -56,7 +56,7 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
     // counted.
     const budgetMs = responseDeadlineMs - (performance.now() - arrivedAt);
     requireOneHost(ctx.req);
-    rejectLargeBody(ctx);
+    rejectLargeBody(ctx.req);
     const query = parseQuery(ctx.req.url ?? "");
     if (route instanceof AppError) throw route;
     const { endpoint, params } = route;
@@ -108,7 +108,7 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
 
 /** Reads the body; an empty object if the endpoint takes a body and none was sent. */
 function readBody(ctx: Context, { request }: Endpoint): Promise<object> | object | undefined {
-  if (hasBody(ctx.req)) return readJsonBody(ctx);
+  if (hasBody(ctx.req)) return readJsonBody(ctx.req);
   return request.body ? {} : undefined;
 }
 
@@ -118,7 +118,7 @@ function runEndpoint(
   endpoint: Endpoint,
   { input, call }: { readonly input: RawInput; readonly call: AnyCall },
 ): EndpointResult | Promise<EndpointResult> {
-  const key = endpoint.method === "POST" ? readIdempotencyKey(ctx) : undefined;
+  const key = endpoint.method === "POST" ? readIdempotencyKey(ctx.req) : undefined;
   if (key === undefined) {
     const { status } = endpoint.response;
     return andThen(endpoint.run(input, call), (answer) => ({ status, answer, isReplayed: false }));
@@ -130,7 +130,7 @@ function runEndpoint(
 }
 
 /** @throws {AppError} UNAUTHORIZED for a request without a key, and the unexpected error if admission failed. */
-function requireDecided(outcome: Exclude<AdmissionOutcome, UndecidedRequest>): DecidedRequest {
+function requireDecided(outcome: Exclude<AdmissionOutcome, VerifiedRequest>): DecidedRequest {
   switch (outcome.kind) {
     case "decided":
       return outcome;

@@ -1,8 +1,5 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
-import type { Admission } from "@latchkey/auth/admission";
 import type { Verdict } from "@latchkey/auth/verdict";
-import type { VerificationRequest } from "@latchkey/auth/verification";
-import type { Verifier } from "@latchkey/auth/verifier";
 import type { VerifierAnswer } from "@latchkey/auth/verifier-answer";
 import type { AppError } from "@latchkey/errors";
 import type Koa from "koa";
@@ -17,6 +14,7 @@ import type { FindRoute, Route } from "./open-routes.ts";
 import { type Reply, writeReply } from "./reply.ts";
 import { requestIdOf } from "./request-id.ts";
 import { readPath } from "./request-path.ts";
+import { type ParsedVerification, type VerificationGate, verifyRequest } from "./verify-request.ts";
 
 /** A request with a verdict. */
 export interface DecidedRequest {
@@ -32,30 +30,24 @@ export interface DecidedRequest {
   readonly arrivedAt: number;
 }
 
-/** A request whose body must be read before it is admitted, because it verifies keys. */
-export interface UndecidedRequest extends Omit<DecidedRequest, "kind" | "route" | "verdict"> {
-  readonly kind: "undecided";
+/** A request that verifies keys, after its transaction. */
+export interface VerifiedRequest extends Omit<DecidedRequest, "kind" | "route">, VerifierAnswer {
+  readonly kind: "verified";
   readonly route: Route;
-  /** Whether the key exists. A body is read only then. */
-  readonly recognizes: () => Promise<boolean>;
-  /** Admits the request without verifying anything. */
-  readonly admit: () => Promise<Verdict>;
-  /** Admits the request, and verifies keys in the same transaction. */
-  readonly verify: (request: Omit<VerificationRequest, "address">) => Promise<VerifierAnswer>;
+  /** The parsed request; the error of an invalid one; undefined if the body was not read, because the key is unknown. */
+  readonly request: ParsedVerification | AppError | undefined;
 }
 
 /** The outcome of admission. `failed` means a bug in Latchkey. */
 export type AdmissionOutcome =
   | DecidedRequest
-  | UndecidedRequest
+  | VerifiedRequest
   | { readonly kind: "no-key" }
   | { readonly kind: "failed"; readonly error: unknown };
 
 /** What admission of a request needs. */
-export interface AdmissionGate {
+export interface AdmissionGate extends VerificationGate {
   readonly findRoute: FindRoute;
-  readonly admission: Pick<Admission, "admit">;
-  readonly verifier: Pick<Verifier, "recognizes" | "verify">;
   /** Whether the `X-Forwarded-For` header of this IP address is trusted. */
   readonly isTrustedProxy: (ipAddress: string) => boolean;
 }
@@ -152,10 +144,10 @@ function admitRequest(
     const route = findRoute(req.method ?? "GET", path);
     const address = clientAddress(req, isTrustedProxy);
     if ("endpoint" in route && route.endpoint.verifies) {
-      const admit = () => admission.admit(token, undefined, address);
-      const verify: UndecidedRequest["verify"] = (request) => verifier.verify(token, { ...request, address });
-      const recognizes = () => verifier.recognizes(token);
-      onOutcome({ kind: "undecided", route, path, address, arrivedAt, recognizes, admit, verify });
+      verifyRequest({ admission, verifier }, { req, token, route, path, address }).then(
+        (verified) => onOutcome({ kind: "verified", route, path, address, arrivedAt, ...verified }),
+        fail,
+      );
       return;
     }
     admission

@@ -8,7 +8,7 @@ import { isOpenApiPath } from "./edge-rules.ts";
 import type { FindRoute } from "./open-routes.ts";
 import { readProcedureNames } from "./procedure-names.ts";
 import { requestIdOf } from "./request-id.ts";
-import type { AdmissionOutcome, ServeOpen, UndecidedRequest } from "./request-listener.ts";
+import type { AdmissionOutcome, ServeOpen } from "./request-listener.ts";
 import { readPath } from "./request-path.ts";
 
 /** Logs one line per request. Both functions wrap a handler, so that requests cost nothing extra without a log. */
@@ -33,28 +33,9 @@ export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog 
   const descriptions = new WeakMap<ServerResponse, Description>();
   return {
     wrapOpenApi: (serve) => (ctx, outcome) => {
-      const { res } = ctx;
-      if (outcome.kind !== "undecided") {
-        const find = () => findRoute(ctx.method, readPath(ctx.req) ?? "");
-        descriptions.set(res, describeOpen(outcome, find));
-        return serve(ctx, outcome);
-      }
-      const { route, admit, verify } = outcome;
-      const describe = (verdict?: Verdict) => descriptions.set(res, describeVerdict(route, verdict));
-      describe();
-      return serve(ctx, {
-        ...outcome,
-        admit: async () => {
-          const verdict = await admit();
-          describe(verdict);
-          return verdict;
-        },
-        verify: async (request) => {
-          const answer = await verify(request);
-          describe(answer.verdict);
-          return answer;
-        },
-      });
+      const find = () => findRoute(ctx.method, readPath(ctx.req) ?? "");
+      descriptions.set(ctx.res, describeOpen(outcome, find));
+      return serve(ctx, outcome);
     },
     wrapListener: (listener) => (req, res) => {
       const path = readPath(req);
@@ -78,11 +59,8 @@ export function createRequestLog(log: Logger, findRoute: FindRoute): RequestLog 
   };
 }
 
-function describeOpen(
-  outcome: Exclude<AdmissionOutcome, UndecidedRequest>,
-  find: () => ReturnType<FindRoute>,
-): Description {
-  return outcome.kind === "decided"
+function describeOpen(outcome: AdmissionOutcome, find: () => ReturnType<FindRoute>): Description {
+  return outcome.kind === "decided" || outcome.kind === "verified"
     ? describeVerdict(outcome.route, outcome.verdict)
     : describeVerdict(find(), undefined);
 }

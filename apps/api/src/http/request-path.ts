@@ -1,8 +1,13 @@
 import type { IncomingMessage } from "node:http";
 import Koa from "koa";
 
-/** The prototype of Koa's requests, whose `path` parses the target. */
+/** The prototype of Koa's requests. */
 const { request: koaRequest } = new Koa();
+
+/** A request as Koa describes it, with all that needs neither a context nor a response. */
+export function toKoaRequest(req: IncomingMessage): typeof koaRequest {
+  return Object.assign(Object.create(koaRequest) as typeof koaRequest, { req }); // `create` returns `any`.
+}
 
 /**
  * Returns the path of a request, without the query. Admission, CORS and the request log use this path, so that they
@@ -18,9 +23,8 @@ export function readPath(req: IncomingMessage): string | undefined {
   }
   try {
     // Koa has its own rules for absolute URLs, for backslashes before a fragment, and for other targets.
-    const request = Object.assign(Object.create(koaRequest) as typeof koaRequest, { req }); // `create` returns `any`.
     // A target such as `ws:` has no path, which Koa's types don't say.
-    return request.path || undefined;
+    return toKoaRequest(req).path || undefined;
   } catch {
     return undefined;
   }

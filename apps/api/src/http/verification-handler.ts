@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import type {
   VerificationOutcome,
@@ -9,36 +8,24 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import { verificationLimits } from "@latchkey/limits";
 import type { Context } from "koa";
-import { responseDeadlineMs, withinDeadline } from "./deadline.ts";
-import { requireOneHost } from "./edge-rules.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { createTurns } from "./event-loop-turns.ts";
-import { nameReused, readIdempotencyKey } from "./idempotency.ts";
-import { hasBody, readJsonBody, rejectLargeBody } from "./json-body.ts";
-import type { Route } from "./open-routes.ts";
-import { parseQuery } from "./query.ts";
+import { nameReused } from "./idempotency.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
 import { jsonReply, type Reply } from "./reply.ts";
-import type { UndecidedRequest } from "./request-listener.ts";
+import type { VerifiedRequest } from "./request-listener.ts";
 import { requireAdmitted } from "./require-admitted.ts";
 
 /** Presenting as many results takes less than a millisecond, also if the keys have much data of their own. */
 const maxResultsPerTurn = 10;
 
-/** Serves requests that verify keys. */
+/** Records and answers requests that verify keys. */
 export function verificationHandler(
   recorder: Pick<UsageRecorder, "record" | "recordUse" | "recordVerifications">,
-): (ctx: Context, request: UndecidedRequest) => Promise<Reply> {
+): (ctx: Context, verified: VerifiedRequest) => Reply | Promise<Reply> {
   const takeTurn = createTurns();
-  return async (ctx, { route, path, address, recognizes, admit, verify }) => {
+  return (ctx, { route, path, address, request, verdict, outcome }) => {
     const { method, requestId } = ctx;
-    // Authentication comes first: the body of an unknown caller is not read, and an invalid request gets its error only if its
-    // key is valid.
-    const request = (await recognizes()) ? await parseRequest(ctx, route) : undefined;
-    const { verdict, outcome } =
-      request === undefined || request instanceof AppError
-        ? { verdict: await admit(), outcome: undefined }
-        : await withinDeadline(responseDeadlineMs, verify(request));
     // A workspace counts the use as one of its own, so that a key that only verifies doesn't become idle there.
     for (const workspaceId of workspacesOf(outcome))
       recorder.record(verdict, { workspaceId, address, method, path, requestId });
@@ -54,44 +41,13 @@ export function verificationHandler(
     const { verifies, response } = route.endpoint;
     if (!outcome || !verifies) throw new Error("An admitted request has no outcome.");
     const results = requireVerified(outcome, verifies);
-    if (results.length > maxResultsPerTurn) await takeTurn();
-    return jsonReply(requestId, {
-      status: response.status,
-      value: verifies.present(results),
-      headers: rateLimitHeaders(ctx.limit),
-    });
-  };
-}
-
-/** Reads and parses a request. Returns the error of an invalid one, which is thrown only after admission. */
-async function parseRequest(
-  ctx: Context,
-  { endpoint: { verifies }, params }: Route,
-): Promise<Omit<VerificationRequest, "address"> | AppError> {
-  if (!verifies) throw new Error("This endpoint verifies no keys.");
-  try {
-    requireOneHost(ctx.req);
-    rejectLargeBody(ctx);
-    const query = parseQuery(ctx.req.url ?? "");
-    const key = readIdempotencyKey(ctx);
-    const body = hasBody(ctx.req) ? await readJsonBody(ctx) : {};
-    return {
-      verifications: verifies.parse({ params, query, body }),
-      name: key === undefined ? undefined : nameOf(ctx, key, body),
-    };
-  } catch (error) {
-    if (error instanceof AppError) return error;
-    throw error;
-  }
-}
-
-function nameOf({ method, path }: Context, key: string, body: object): VerificationRequest["name"] {
-  return {
-    method,
-    path,
-    // A client can use the key that it verifies as the name, so the name is never stored as it is.
-    key: `sha256:${hash("sha256", key)}`,
-    requestHash: hash("sha256", JSON.stringify(body), "buffer"),
+    const present = () =>
+      jsonReply(requestId, {
+        status: response.status,
+        value: verifies.present(results),
+        headers: rateLimitHeaders(ctx.limit),
+      });
+    return results.length > maxResultsPerTurn ? takeTurn().then(present) : present();
   };
 }
 

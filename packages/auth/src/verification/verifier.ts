@@ -106,14 +106,15 @@ export class Verifier {
 
   /**
    * Whether a token is a key that the database knows, which is read without counting a use. Callers read the body of a request
-   * only then, so that a forged key costs one lookup.
+   * only then, so that a forged key costs one lookup. Returns no promise for a key that is remembered.
    */
-  async recognizes(token: string): Promise<boolean> {
+  recognizes(token: string): boolean | Promise<boolean> {
     const digest = this.#digestPossibleKey(token);
     if (digest === undefined || this.#keys.hasApiKey(digest)) return digest !== undefined;
     const probe = { address: undefined, verifications: [], name: undefined };
-    const { verdict } = await this.#enqueue({ ...probe, ...this.#identify(digest), isProbe: true });
-    return verdict.kind !== "rejected";
+    return this.#enqueue({ ...probe, ...this.#identify(digest), isProbe: true }).then(
+      ({ verdict }) => verdict.kind !== "rejected",
+    );
   }
 
   /**
