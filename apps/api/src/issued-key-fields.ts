@@ -20,10 +20,7 @@ const { maxMetaBytes, maxMetaDepth } = issuedKeyLimits;
 export const issuedPermission = z
   .string()
   .max(maxLength.issuedPermission, `Use at most ${maxLength.issuedPermission} characters.`)
-  .regex(
-    issuedPermissionPattern,
-    "Enter a permission such as documents.read, documents:read, documents.* or *.",
-  )
+  .regex(issuedPermissionPattern, "Enter a permission such as documents.read, documents.* or *.")
   .meta({ example: "documents.read" });
 
 /** The permissions of an issued key. The workspace's own API chooses their names. */
