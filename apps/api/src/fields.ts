@@ -91,6 +91,22 @@ export function clearable<Schema extends z.ZodType>(schema: Schema, empty: z.out
     .exactOptional();
 }
 
+/** An object in an edit, with at least one of its fields. */
+export function editOf<Shape extends z.ZodRawShape>(shape: Shape, whenEmpty: string) {
+  return z
+    .strictObject(shape)
+    .refine((fields) => Object.keys(fields).length > 0, {
+      ...customIssue("no_changes", whenEmpty),
+      // An object with only invalid fields has issues already.
+      when: ({ issues }) => issues.length === 0,
+    })
+    .meta({
+      override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
+        jsonSchema.minProperties = 1;
+      },
+    });
+}
+
 /** The name of a passkey. */
 export const passkeyName = name("Enter a name.", maxLength.passkeyName);
 

@@ -2,13 +2,24 @@ import { encodeId } from "@latchkey/db/ids";
 import type { ChosenKeys } from "@latchkey/db/issued-key-bulk";
 import { issuedKeyLimits } from "@latchkey/limits";
 import { z } from "zod";
-import { type BulkResult, bulkActions } from "./domain/issued-key-bulk.ts";
-import { issuedKeyId } from "./fields.ts";
-import { externalId } from "./issued-key-fields.ts";
+import { type BulkRequest, type BulkResult, bulkActions } from "./domain/issued-key-bulk.ts";
+import { editOf, issuedKeyId } from "./fields.ts";
+import { externalId, issuedKeyChanges } from "./issued-key-fields.ts";
 import { customIssue } from "./issues.ts";
 import { shownId } from "./schemas.ts";
 
 const { maxKeysPerConsumer: maxKeys } = issuedKeyLimits;
+
+const { permissions, expiresAt, limits, ipRanges, meta } = issuedKeyChanges;
+
+/** What several keys can have in common. A change of it has three states per field, like that of one key. */
+const changes = editOf(
+  { permissions, expiresAt, limits, ipRanges, meta },
+  "Send at least one field to change.",
+).meta({
+  description:
+    "What to change, with the action `change`. A field that is left out stays, and null clears it.",
+});
 
 /** A change of several issued keys. */
 export const bulkChange = z
@@ -23,6 +34,11 @@ export const bulkChange = z
       .max(maxKeys, `Include at most ${maxKeys} keys.`)
       .exactOptional()
       .meta({ description: "The IDs of the keys to change." }),
+    changes: changes.exactOptional(),
+  })
+  .refine(({ action, changes }) => (action === "change") === (changes !== undefined), {
+    path: ["changes"],
+    ...customIssue("invalid_value", "Send changes with the action change, and with no other action."),
   })
   .refine(
     ({ externalId, keyIds }) => (externalId === undefined) !== (keyIds === undefined),
@@ -30,12 +46,15 @@ export const bulkChange = z
   )
   .meta({ example: { action: "disable", externalId: "customer_42" } });
 
-/** The keys that a parsed {@link bulkChange} chooses. */
-export function readChosenKeys({
+/** What a parsed {@link bulkChange} does, and the keys that it chooses. */
+export function readBulkChange({
+  action,
+  changes = {},
   externalId,
   keyIds = [],
-}: Pick<z.output<typeof bulkChange>, "externalId" | "keyIds">): ChosenKeys {
-  return externalId === undefined ? { ids: keyIds } : { externalId };
+}: z.output<typeof bulkChange>): BulkRequest & { readonly chosen: ChosenKeys } {
+  const chosen = externalId === undefined ? { ids: keyIds } : { externalId };
+  return action === "change" ? { action, changes, chosen } : { action, chosen };
 }
 
 const ids = () => z.array(shownId("issuedKey")).meta({ maxItems: maxKeys });
@@ -44,7 +63,7 @@ const ids = () => z.array(shownId("issuedKey")).meta({ maxItems: maxKeys });
 export const bulkResult = z
   .object({
     changed: ids().meta({ description: "The keys that were changed." }),
-    unchanged: ids().meta({ description: "The keys that were already enabled, or already disabled." }),
+    unchanged: ids().meta({ description: "The keys that already were as requested." }),
     notFound: ids().meta({ description: "The IDs that no key of the keyspace has." }),
   })
   .meta({ id: "IssuedKeyBulkResult" });

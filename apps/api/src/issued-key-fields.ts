@@ -1,19 +1,26 @@
-import { issuedKeyLimits, maxLength } from "@latchkey/limits";
+import { issuedKeyLimits, issuedPermissionPattern, maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { clearable, containsKey, hasNoKey, instant, label, noControlsPattern, printable } from "./fields.ts";
+import {
+  clearable,
+  containsKey,
+  editOf,
+  hasNoKey,
+  instant,
+  label,
+  noControlsPattern,
+  printable,
+} from "./fields.ts";
 import { customIssue } from "./issues.ts";
 import { keySettings } from "./key-fields.ts";
 
 const { maxPermissions, maxNamedLimits, maxQuota, maxWindowSeconds, maxCredits } = issuedKeyLimits;
 const { maxMetaBytes, maxMetaDepth } = issuedKeyLimits;
 
-const permissionPattern = /^(?:\*|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?:\.\*)?)$/;
-
 /** One permission of an issued key. */
 export const issuedPermission = z
   .string()
   .max(maxLength.issuedPermission, `Use at most ${maxLength.issuedPermission} characters.`)
-  .regex(permissionPattern, "Enter a permission such as documents.read, documents.* or *.")
+  .regex(issuedPermissionPattern, "Enter a permission such as documents.read, documents.* or *.")
   .meta({ example: "documents.read" });
 
 /** The permissions of an issued key. The workspace's own API chooses their names. */
@@ -87,23 +94,16 @@ export const credits = z.strictObject({
 });
 
 /** An edit of credits. Without `remaining`, the balance stays, which uses change at the same time. */
-const creditsEdit = z
-  .strictObject({
+const creditsEdit = editOf(
+  {
     remaining: credits.shape.remaining.exactOptional(),
     refill: refill
       .nullable()
       .exactOptional()
       .meta({ description: "When the balance is refilled; null for never." }),
-  })
-  .refine(
-    (edit) => Object.keys(edit).length > 0,
-    customIssue("no_changes", "Send remaining, refill or both."),
-  )
-  .meta({
-    override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
-      jsonSchema.minProperties = 1;
-    },
-  });
+  },
+  "Send remaining, refill or both.",
+);
 
 const changedCredits = (min: number, description: string) =>
   z
@@ -187,7 +187,8 @@ const settings = {
   }),
   meta,
   permissions: issuedPermissions.meta({
-    description: "What the key allows in your API, such as `documents.read`, `documents.*` or `*`.",
+    description:
+      "What the key allows in your API, such as `documents.read`, `documents.*` or `*`. Names of letters, digits, `_` and `-` are separated by `.` or `:`, and a wildcard can only follow the last separator. Case-sensitive.",
   }),
   limits: namedLimits.meta({ description: "The rate limits of the key." }),
   credits: credits

@@ -64,6 +64,50 @@ test("all keys of a consumer are disabled, enabled and deleted, and no other key
   ]);
 });
 
+test("a change gives all keys of a consumer the same settings, keeps the others, and null clears", async () => {
+  const space = await addSpace({ defaultPermissions: ["reports.read"] });
+  const limits = [{ name: "requests", quota: 100, windowSeconds: 60, appliesAlways: true }];
+  const kept = { name: "One", credits: { remaining: 5, refill: null }, externalId: "acme" };
+  const one = await addKey(space, { ...kept, meta: { a: 1, b: { c: [2] } } });
+  const two = await addKey(space, { externalId: "acme", permissions: ["documents.*"], limits });
+  const other = await addKey(space, { externalId: "globex" });
+  const edit = async (changes: object) =>
+    (await change(space, { action: "change", externalId: "acme", changes })).body;
+  const read = async ({ id }: { readonly id: string }) => (await space.call(["GET", `/${id}`])).body;
+  const [formerOne, formerTwo, formerOther] = [await read(one), await read(two), await read(other)];
+
+  expect(await edit({ permissions: ["documents.*"], limits })).toEqual({
+    changed: [one.id],
+    unchanged: [two.id],
+    notFound: [],
+  });
+  expect(await read(one)).toEqual({ ...formerOne, permissions: ["documents.*"], limits, version: 2 });
+  expect(await verify(space, one.secret)).toMatchObject({
+    permissions: ["documents.*"],
+    limits: [{ name: "requests", remaining: 99 }],
+  });
+  expect((await edit({ meta: { b: { c: [2] }, a: 1 } })).changed).toEqual([two.id]);
+
+  const cleared = { permissions: null, expiresAt: null, limits: null, ipRanges: null, meta: null };
+  const expiresAt = "2999-01-01T00:00:00.000Z";
+  const ipRanges = ["192.0.2.0/24"];
+  expect((await edit({ expiresAt, ipRanges })).changed).toEqual([one.id, two.id]);
+  expect(await read(two)).toMatchObject({ expiresAt, ipRanges, permissions: ["documents.*"], version: 3 });
+  expect((await edit(cleared)).changed).toEqual([one.id, two.id]);
+  const empty = { permissions: [], expiresAt: null, limits: [], ipRanges: null, meta: {} };
+  expect(await read(two)).toEqual({ ...formerTwo, ...empty, version: 4 });
+  expect(await read(other)).toEqual(formerOther);
+
+  const events = (await listEvents(space)).slice(3);
+  expect(events).toHaveLength(6);
+  expect(events[0]).toEqual({
+    action: "issued-key.changed",
+    before: { permissions: "reports.read", limits: null },
+    after: { name: "One", start: expect.any(String), permissions: "documents.*", limits: "requests 100/60s" },
+  });
+  expect(events[1]).toMatchObject({ after: { isMetaChanged: true } });
+});
+
 test("keys are chosen by their IDs, and keys of other keyspaces and workspaces are not found", async () => {
   const space = await addSpace();
   const sibling = await addSpace({}, space.team);
@@ -95,7 +139,9 @@ test("1,000 keys are changed by one call, each with an event", async () => {
   const { rows } = await sql<{ id: never }>`
     select id from issued_keys where workspace_id = ${space.team.scope.workspaceId}`.execute(app.owner);
   const keyIds = rows.map(({ id }) => encodeId("issuedKey", id));
-  const { status, body } = await change(space, { action: "disable", keyIds });
+  const changeAll = (request: object) =>
+    untilAnswered((headers) => change(space, { ...request, keyIds }, headers));
+  const { status, body } = await changeAll({ action: "disable" });
   expect(status).toBe(200);
   expect(body.changed).toHaveLength(1_000);
   const counted = await sql`
@@ -105,6 +151,15 @@ test("1,000 keys are changed by one call, each with an event", async () => {
       (select count(*) from key_counters where version = 2 and key_id = any(${rows.map(({ id }) => id)}::uuid[]))
         as counters`.execute(app.owner);
   expect(counted.rows).toEqual([{ events: 1_000, counters: 1_000 }]);
+  const edit = { action: "change", changes: { meta: { text: "x".repeat(4_000) } } };
+  expect((await changeAll(edit)).body.changed).toHaveLength(1_000);
+  expect((await changeAll(edit)).body.unchanged).toHaveLength(1_000);
+  const { rows: edited } = await sql`
+    select count(*), max(length(coalesce(after::text, ''))) < 1000 as "areShort" from audit_events
+    where workspace_id = ${space.team.scope.workspaceId} and action = 'issued-key.changed'`.execute(
+    app.owner,
+  );
+  expect(edited).toEqual([{ count: 1_000, areShort: true }]);
   const tooMany = await change(space, { action: "disable", keyIds: [...keyIds, keyIds[0]] });
   expect([tooMany.status, tooMany.body.error]).toMatchObject([400, { issues: [{ path: "keyIds" }] }]);
 });
@@ -113,6 +168,15 @@ test.each([
   [{ action: "disable" }, ""],
   [{ action: "disable", externalId: "acme", keyIds: ["ikey_01h455vb4pex5vsknk084sn02q"] }, ""],
   [{ action: "rotate", externalId: "acme" }, "action"],
+  [{ action: "change", externalId: "acme" }, "changes"],
+  [{ action: "change", externalId: "acme", changes: {} }, "changes"],
+  [{ action: "change", externalId: "acme", changes: { name: "x" } }, "changes.name"],
+  [{ action: "change", externalId: "acme", changes: { permissions: ["a b"] } }, "changes.permissions.0"],
+  [
+    { action: "change", externalId: "acme", changes: { expiresAt: "2020-01-01T00:00:00Z" } },
+    "changes.expiresAt",
+  ],
+  [{ action: "disable", externalId: "acme", changes: { meta: null } }, "changes"],
   [{ action: "disable", keyIds: [] }, "keyIds"],
   [{ action: "disable", keyIds: ["ks_01h455vb4pex5vsknk084sn02q"] }, "keyIds.0"],
 ])("rejects %j", async (body, path) => {
@@ -137,10 +201,11 @@ test("changes of several keys, of one key and verifications run at the same time
   const ids = keys.map(({ id }) => id);
   await Promise.all(
     Array.from({ length: 6 }, async (_, round) => {
-      const action = round % 2 === 0 ? "disable" : "enable";
-      const keyIds = round % 3 === 0 ? ids : ids.toReversed();
+      const bulkEdit = { action: "change", changes: { meta: { round } } };
+      const edit = [{ action: "disable" }, { action: "enable" }, bulkEdit][round % 3];
+      const keyIds = round % 2 === 0 ? ids : ids.toReversed();
       const [bulk, single, verified] = await Promise.all([
-        untilAnswered((headers) => change(space, { action, keyIds }, headers)),
+        untilAnswered((headers) => change(space, { ...edit, keyIds }, headers)),
         space.call(["PATCH", `/${ids[round % 8]}`], { name: String(round) }),
         verify(space, String(keys[(round * 3) % 8]?.secret)),
       ]);

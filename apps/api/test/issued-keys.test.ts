@@ -212,6 +212,8 @@ describe("rejects", () => {
     ["meta with U+0000", { meta: { a: ["\0"] } }, "meta"],
     ["meta with U+0000 in a name", { meta: { a: { "\0": 1 } } }, "meta"],
     ["a wildcard in the middle", { permissions: ["a.*.b"] }, "permissions.0"],
+    ["a wildcard without a separator", { permissions: ["a*"] }, "permissions.0"],
+    ["an operator of queries as a permission", { permissions: ["AND"] }, "permissions.0"],
     ["two limits with one name", { limits: [limit, limit] }, "limits"],
     ["negative credits", { credits: { remaining: -1 } }, "credits.remaining"],
     [
@@ -552,7 +554,7 @@ test("the list is filtered, sorted and paged", async () => {
   }
   expect([...pages].sort()).toEqual([...names].sort());
   expect(pages).toHaveLength(5);
-  for (const query of ["cursor=x", "start=%0A", "permission=A", "status=unknown"])
+  for (const query of ["cursor=x", "start=%0A", "permission=a%2Fb", "status=unknown"])
     expect((await space.call(["GET", `?${query}`])).status).toBe(400);
 });
 

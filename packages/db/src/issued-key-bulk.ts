@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { IssuedKeyId, KeyspaceId } from "./ids.ts";
+import { type IssuedKeySettings, selectIssuedSettings, toIssuedColumns } from "./issued-key-settings.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** The keys of a keyspace to change together: by their IDs, or all keys of a consumer. */
@@ -42,15 +43,44 @@ export async function lockIssuedKeys(
   return rows;
 }
 
-/** Disables or enables keys. Lock them first, and call `bumpKeyVersions` last in the transaction. */
-export async function setIssuedKeysDisabled(
+/** The settings of a key that a change of several keys can set, and its consumer. */
+export type ComparedKey = Omit<IssuedKeySettings, "refill"> & {
+  readonly id: IssuedKeyId;
+  readonly start: string;
+  readonly externalId: string | null;
+};
+
+/** Reads the settings of locked keys, in the order of their IDs. */
+export async function readIssuedSettings(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
   ids: readonly IssuedKeyId[],
-  isDisabled: boolean,
+): Promise<readonly ComparedKey[]> {
+  return await trx
+    .selectFrom("issued_keys")
+    .leftJoin("consumers", "consumers.id", "issued_keys.consumer_id")
+    .select(["issued_keys.id", "start", "external_id as externalId", ...selectIssuedSettings])
+    .where("issued_keys.workspace_id", "=", workspaceId)
+    .where("issued_keys.id", "in", ids)
+    .orderBy("issued_keys.id")
+    .execute();
+}
+
+/** Gives keys the same settings. Lock them first, and call `bumpKeyVersions` last in the transaction. */
+export async function updateIssuedKeys(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  ids: readonly IssuedKeyId[],
+  settings: Partial<IssuedKeySettings>,
 ): Promise<void> {
-  await sql`
-    update issued_keys set disabled_at = ${isDisabled ? sql`clock_timestamp()` : sql`null`},
-      version = version + 1, updated_at = clock_timestamp()
-    where id = any(${ids}::uuid[]) and workspace_id = ${workspaceId}`.execute(trx);
+  await trx
+    .updateTable("issued_keys")
+    .set((eb) => ({
+      ...toIssuedColumns(settings),
+      version: eb("version", "+", 1),
+      updated_at: sql<Date>`clock_timestamp()`,
+    }))
+    .where("workspace_id", "=", workspaceId)
+    .where(sql<boolean>`id = any(${ids}::uuid[])`)
+    .execute();
 }

@@ -70,6 +70,9 @@ function toContent(record: readonly string[], columns: readonly string[]): KeyFi
 }
 
 function readCell(name: string, cell: string): unknown {
+  if (name === "expiresAt" && cell === "never") return null;
+  // Unlike an empty cell, which stands for the default of the keyspace.
+  if (listColumns.has(name) && cell.trim() === "[]") return [];
   if (listColumns.has(name)) return cell.split(/\s+/).filter((item) => item !== "");
   if (!jsonColumns.has(name)) return cell;
   try {

@@ -39,6 +39,16 @@ test("reads lists, JSON and numbers of credits in CSV", async () => {
   ]);
 });
 
+test("CSV can say that a key never expires and has no permissions, in spite of the keyspace's defaults", async () => {
+  expect(
+    await read("hash,expiresAt,permissions\na,never,[]\nb,2999-01-01T00:00:00Z,\nc,,never", "csv"),
+  ).toEqual([
+    { line: 2, content: { hash: "a", expiresAt: null, permissions: [] } },
+    { line: 3, content: { hash: "b", expiresAt: "2999-01-01T00:00:00Z" } },
+    { line: 4, content: { hash: "c", permissions: ["never"] } },
+  ]);
+});
+
 test("reports a row with too few or too many cells, and reads the others", async () => {
   expect(await read("hash,name\na\nb,c,d\ne,f", "csv")).toEqual([
     { line: 2, content: { problem: "This row has 1 cells instead of 2." } },

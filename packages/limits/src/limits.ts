@@ -83,6 +83,13 @@ export const issuedKeyLimits = {
   maxKeysPerConsumer: 1_000,
 } as const;
 
+/**
+ * A permission of an issued key: names separated by periods or colons, `*` for all permissions, or `*` after the last separator
+ * for all that start with what precedes it. `AND` and `OR` are the operators of permission queries, which couldn't name them.
+ */
+export const issuedPermissionPattern =
+  /^(?:\*|(?!(?:AND|OR)$)[A-Za-z0-9_-]+(?:[.:][A-Za-z0-9_-]+)*(?:[.:]\*)?)$/;
+
 /** The longest overlap after a rotation, in seconds: 30 days. */
 export const maxOverlapSeconds = 2_592_000;
 

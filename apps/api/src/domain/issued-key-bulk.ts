@@ -4,68 +4,72 @@ import {
   type ChosenKeys,
   type LockedKey,
   lockIssuedKeys,
-  setIssuedKeysDisabled,
+  readIssuedSettings,
+  updateIssuedKeys,
 } from "@latchkey/db/issued-key-bulk";
 import { deleteIssuedKeys } from "@latchkey/db/issued-key-changes";
+import type { IssuedKeySettings } from "@latchkey/db/issued-key-settings";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import type { Trx } from "@latchkey/db/schema";
+import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { describeIssuedEdit } from "./issued-key-details.ts";
 import { enterKeyspace } from "./issued-key-edits.ts";
+import { type Expiry, resolveExpiryTime } from "./key-expiry.ts";
 import type { Edit } from "./workspaces.ts";
 
-export const bulkActions = ["enable", "disable", "delete"] as const;
-export type BulkAction = (typeof bulkActions)[number];
+export const bulkActions = ["change", "enable", "disable", "delete"] as const;
 
-const auditActions = {
-  enable: "issued-key.enabled",
-  disable: "issued-key.disabled",
-  delete: "issued-key.deleted",
-} as const satisfies Record<BulkAction, string>;
+/** The settings that a change of several keys can set. */
+type BulkSettings = Partial<Pick<IssuedKeySettings, "permissions" | "limits" | "ipRanges" | "meta">> & {
+  readonly expiresAt?: Expiry;
+};
+
+/** What to do with several keys. */
+export type BulkRequest =
+  | { readonly action: "enable" | "disable" | "delete" }
+  | { readonly action: "change"; readonly changes: BulkSettings };
 
 /** What a change of several keys did to each of them. */
 export interface BulkResult {
   readonly changed: readonly IssuedKeyId[];
-  /** Keys that were already enabled, or already disabled. */
+  /** Keys that already were as requested. */
   readonly unchanged: readonly IssuedKeyId[];
   /** IDs that no key of the keyspace has. */
   readonly notFound: readonly IssuedKeyId[];
 }
 
 /**
- * Enables, disables or deletes several keys in one transaction. Once this is committed, every node applies it. Each changed
- * key gets an event. A consumer has at most 1,000 keys, so all of its keys are changed.
- * @throws {AppError} NOT_FOUND, FORBIDDEN
+ * Changes, enables, disables or deletes several keys in one transaction. Once this is committed, every node applies it. Each
+ * changed key gets an event. A consumer has at most 1,000 keys, so all of its keys are changed.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past.
  */
 export async function changeIssuedKeys(
   trx: Trx,
   edit: Edit,
   {
     keyspaceId,
-    action,
     chosen,
-  }: {
-    readonly keyspaceId: KeyspaceId;
-    readonly action: BulkAction;
-    readonly chosen: ChosenKeys;
-  },
+    ...request
+  }: BulkRequest & { readonly keyspaceId: KeyspaceId; readonly chosen: ChosenKeys },
 ): Promise<BulkResult> {
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, keyspaceId);
   const keys = await lockIssuedKeys(workspaceTrx, scope, keyspaceId, chosen);
-  const affected = keys.filter(
-    ({ isDisabled }) => action === "delete" || isDisabled === (action === "enable"),
-  );
-  const changed = affected.map(({ id }) => id);
+  const settings =
+    request.action === "change"
+      ? await resolveSettings(trx, request.changes)
+      : { isDisabled: request.action === "disable" };
+  const events =
+    request.action === "change"
+      ? await describeEdits(workspaceTrx, scope, { ids: keys.map(({ id }) => id), settings })
+      : describeStates(keys, request.action);
+  const changed = events.map(({ targetId }) => targetId);
   if (changed.length > 0) {
-    const changes = affected.map((key) => ({
-      action: auditActions[action],
-      targetId: key.id,
-      ...describe(key, action),
-    }));
-    await appendAuditEvents(workspaceTrx, scope, origin, changes);
+    await appendAuditEvents(workspaceTrx, scope, origin, events);
     // The counters of the keys come last, because admission waits for them.
-    if (action === "delete") await deleteIssuedKeys(workspaceTrx, scope, changed);
+    if (request.action === "delete") await deleteIssuedKeys(workspaceTrx, scope, changed);
     else {
-      await setIssuedKeysDisabled(workspaceTrx, scope, changed, action === "disable");
+      await updateIssuedKeys(workspaceTrx, scope, changed, settings);
       await bumpKeyVersions(workspaceTrx, { keyIds: changed });
     }
   }
@@ -77,7 +81,52 @@ export async function changeIssuedKeys(
   };
 }
 
-/** The same values as in the event of a change of one key. */
-function describe({ name, start, externalId }: LockedKey, action: BulkAction) {
-  return action === "delete" ? { before: { name, start, externalId } } : { after: { name, start } };
+/** @throws {AppError} BAD_REQUEST for an expiry in the past. */
+async function resolveSettings(
+  trx: Trx,
+  { expiresAt, ...settings }: BulkSettings,
+): Promise<Partial<IssuedKeySettings>> {
+  if (expiresAt === undefined) return settings;
+  return { ...settings, expiresAt: await resolveExpiryTime(trx, expiresAt, "changes.expiresAt") };
+}
+
+/** How many keys are compared at a time. Each can have several kilobytes of data of its own. */
+const comparedKeys = 100;
+
+/** The events of keys that don't have these settings yet. */
+async function describeEdits(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { ids, settings }: { readonly ids: readonly IssuedKeyId[]; readonly settings: Partial<IssuedKeySettings> },
+) {
+  const events = [];
+  for (let start = 0; start < ids.length; start += comparedKeys) {
+    const keys = await readIssuedSettings(trx, scope, ids.slice(start, start + comparedKeys));
+    for (const key of keys) {
+      // The balance and the refill stay.
+      const before = { ...key, refill: null, remainingCredits: null };
+      const change = describeIssuedEdit(before, { ...before, ...settings });
+      if (!change) continue;
+      const after = { name: key.name, start: key.start, ...change.after };
+      events.push({ action: "issued-key.changed", targetId: key.id, before: change.before, after } as const);
+    }
+  }
+  return events;
+}
+
+const stateActions = {
+  enable: "issued-key.enabled",
+  disable: "issued-key.disabled",
+  delete: "issued-key.deleted",
+} as const;
+
+/** The events of keys that are deleted, or not yet enabled or disabled, with the same values as for a change of one key. */
+function describeStates(keys: readonly LockedKey[], request: Exclude<BulkRequest["action"], "change">) {
+  return keys
+    .filter(({ isDisabled }) => request === "delete" || isDisabled === (request === "enable"))
+    .map(({ id: targetId, name, start, externalId }) => ({
+      action: stateActions[request],
+      targetId,
+      ...(request === "delete" ? { before: { name, start, externalId } } : { after: { name, start } }),
+    }));
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { Details } from "@latchkey/db/audit-actions";
 import type { Credits, IssuedKeySettings, NamedLimit } from "@latchkey/db/issued-key-settings";
 
@@ -65,7 +66,7 @@ export function describeIssuedEdit(
   after: DescribedKey,
 ): { readonly before: Details; readonly after: Details } | undefined {
   const [former, current] = [describeIssuedKey(before), describeIssuedKey(after)];
-  const isMetaChanged = JSON.stringify(before.meta) !== JSON.stringify(after.meta);
+  const isMetaChanged = !isDeepStrictEqual(before.meta, after.meta);
   const isChanged: Readonly<Record<string, boolean>> = {
     // The texts can be equal although omitted items differ.
     permissions: JSON.stringify(before.permissions) !== JSON.stringify(after.permissions),

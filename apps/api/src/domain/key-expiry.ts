@@ -35,13 +35,14 @@ export function toExpiryTime(expiry: NonNullable<Expiry>, now: Date): Date {
  * Uses the database's clock because admission expires keys by that clock. Otherwise, a node whose clock is an hour off
  * would reject future times or accept past ones.
  *
+ * @param path the field of the request with the expiry.
  * @throws {AppError} BAD_REQUEST if the key would already be expired.
  */
-export async function resolveExpiryTime(trx: Trx, expiry: Expiry): Promise<Date | null> {
+export async function resolveExpiryTime(trx: Trx, expiry: Expiry, path = "expiresAt"): Promise<Date | null> {
   if (expiry === null) return null;
   const now = await readClock(trx);
   const time = toExpiryTime(expiry, now);
   if (time > now) return time;
-  const issue = { path: "expiresAt", code: "not_in_future", message: "Enter a future date." } as const;
+  const issue = { path, code: "not_in_future", message: "Enter a future date." } as const;
   throw new AppError("BAD_REQUEST", { issues: [issue] });
 }

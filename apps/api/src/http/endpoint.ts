@@ -9,7 +9,7 @@ import type { z } from "zod";
 import type { Services } from "../domain/services.ts";
 import { andThen } from "./and-then.ts";
 import type { Deprecation } from "./deprecation.ts";
-import { parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
+import { isEmpty, parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
 import { openFile, type StreamedFile } from "./streamed-file.ts";
 
 /**
@@ -246,11 +246,13 @@ export function defineVerificationEndpoint<Body extends z.ZodObject, Schema exte
     readonly request: { readonly body: Body };
     readonly response: EndpointResponse<Schema> & { readonly schema: Schema };
     readonly verifications: (body: z.output<Body>) => readonly Verification[];
+    /** Reads common bodies faster than the schema, with the same result; undefined for a body that it doesn't support. */
+    readonly readCommon: (body: object) => readonly Verification[] | undefined;
     readonly present: (results: readonly VerificationResult[]) => z.input<Schema>;
     readonly pathOf: (verification: number) => string;
   },
 ): Endpoint {
-  const { verifications, present, pathOf, ...facts } = declaration;
+  const { verifications, readCommon, present, pathOf, ...facts } = declaration;
   return {
     ...facts,
     method: "POST",
@@ -260,7 +262,9 @@ export function defineVerificationEndpoint<Body extends z.ZodObject, Schema exte
       throw new Error("This endpoint verifies keys.");
     },
     verifies: {
-      parse: (raw) => verifications(parseInput(facts.request, raw).body as z.output<Body>), // Parsed by this schema.
+      parse: (raw) =>
+        (raw.body && isEmpty(raw.query) && readCommon(raw.body)) ||
+        verifications(parseInput(facts.request, raw).body as z.output<Body>), // Parsed by this schema.
       present: (results) => facts.response.schema.parse(present(results)),
       pathOf,
     },

@@ -42,7 +42,8 @@ export function parseInput(schemas: RequestParts, raw: RawInput): Record<string,
   return input;
 }
 
-function isEmpty(query: object): boolean {
+/** Whether a query has no parameters. */
+export function isEmpty(query: object): boolean {
   for (const _name in query) return false;
   return true;
 }

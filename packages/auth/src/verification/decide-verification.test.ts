@@ -222,6 +222,23 @@ describe("spending", () => {
     expect([rejected.own.isChanged, rejected.shared.isChanged]).toEqual([false, false]);
   });
 
+  test("a consumer's limit is charged by a key without meters of its own", () => {
+    const consumer = {
+      id: "consumer" as ConsumerId,
+      externalId: "customer-1",
+      version: 0,
+      limits: [limitOf("shared", 1)],
+    };
+    const spent = verifyOne({ facts: { consumer } });
+    expect(resultOf(spent.decision)).toMatchObject({
+      code: "VALID",
+      limits: [{ name: "shared", remaining: 0 }],
+    });
+    expect(spent.shared.meters.windows.get("shared")?.spent).toBe(1);
+    const rejected = verifyOne({ facts: { consumer }, request: { cost: 2 } });
+    expect(resultOf(rejected.decision).code).toBe("RATE_LIMITED");
+  });
+
   test("a cost of 0 checks without spending, and counts no use", () => {
     const { decision, own } = verifyOne({ meters: balanceOf(0), request: { cost: 0 } });
     expect(resultOf(decision)).toMatchObject({ code: "VALID", isUse: false, remainingCredits: 0 });

@@ -1,17 +1,23 @@
 import { SizeClasses } from "../size-classes.ts";
 
-/** What is remembered for one owner. */
+/**
+ * What is remembered for one owner: a linked list of entries, in the order of their latest use. A map whose order is changed by each
+ * use would allocate a new table now and then: with 20,000 keys, a verification in a batch took 8.5 µs in Node instead of 7.4.
+ */
 interface Share<Value> {
   readonly owner: string;
-  /** By key, the one that was used longest ago first. */
-  readonly entries: Map<string, Entry<Value>>;
+  oldest: Entry<Value> | undefined;
+  newest: Entry<Value> | undefined;
   bytes: number;
 }
 
 interface Entry<Value> {
+  readonly key: string;
   readonly value: Value;
   readonly bytes: number;
   readonly share: Share<Value>;
+  older: Entry<Value> | undefined;
+  newer: Entry<Value> | undefined;
 }
 
 /**
@@ -36,9 +42,10 @@ export class FairCache<Value> {
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key);
     if (!entry) return undefined;
-    const { entries } = entry.share;
-    entries.delete(key);
-    entries.set(key, entry);
+    if (entry !== entry.share.newest) {
+      unlink(entry);
+      append(entry);
+    }
     return entry.value;
   }
 
@@ -46,10 +53,10 @@ export class FairCache<Value> {
   set(key: string, value: Value, { owner, bytes }: { readonly owner: string; readonly bytes: number }): void {
     this.delete(key);
     if (bytes > this.#maxBytes) return;
-    const share = this.#shares.get(owner) ?? { owner, entries: new Map(), bytes: 0 };
-    const entry = { value, bytes, share };
+    const share = this.#shares.get(owner) ?? { owner, oldest: undefined, newest: undefined, bytes: 0 };
+    const entry = { key, value, bytes, share, older: undefined, newer: undefined };
     this.#entries.set(key, entry);
-    share.entries.set(key, entry);
+    append(entry);
     this.#resize(share, bytes);
     while (this.#bytes > this.#maxBytes) this.#removeFromLargest();
   }
@@ -58,7 +65,7 @@ export class FairCache<Value> {
     const entry = this.#entries.get(key);
     if (!entry) return;
     this.#entries.delete(key);
-    entry.share.entries.delete(key);
+    unlink(entry);
     this.#resize(entry.share, -entry.bytes);
   }
 
@@ -70,9 +77,9 @@ export class FairCache<Value> {
   }
 
   #removeFromLargest(): void {
-    const [oldest] = this.#sizeClasses.findLargest()?.entries.keys() ?? [];
-    if (oldest === undefined) throw new Error("The cache is too large, but has no entries.");
-    this.delete(oldest);
+    const oldest = this.#sizeClasses.findLargest()?.oldest;
+    if (!oldest) throw new Error("The cache is too large, but has no entries.");
+    this.delete(oldest.key);
   }
 
   #resize(share: Share<Value>, difference: number): void {
@@ -80,7 +87,26 @@ export class FairCache<Value> {
     this.#sizeClasses.move(share, size);
     share.bytes = size.to;
     this.#bytes += difference;
-    if (share.entries.size === 0) this.#shares.delete(share.owner);
+    if (!share.oldest) this.#shares.delete(share.owner);
     else this.#shares.set(share.owner, share);
   }
+}
+
+/** Makes an entry that is in no list the newest one of its share. */
+function append<Value>(entry: Entry<Value>): void {
+  const { share } = entry;
+  entry.older = share.newest;
+  if (share.newest) share.newest.newer = entry;
+  else share.oldest = entry;
+  share.newest = entry;
+}
+
+function unlink<Value>(entry: Entry<Value>): void {
+  const { share, older, newer } = entry;
+  if (older) older.newer = newer;
+  else share.oldest = newer;
+  if (newer) newer.older = older;
+  else share.newest = older;
+  entry.older = undefined;
+  entry.newer = undefined;
 }

@@ -1,3 +1,4 @@
+import { issuedPermissionPattern } from "@latchkey/limits";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { maxQueryTerms, type PermissionQuery, parsePermissionQuery, satisfies } from "./permission-query.ts";
@@ -36,10 +37,13 @@ describe("parsing", () => {
     ["(a OR b", 1, "This parenthesis is never closed."],
     ["a)", 2, "This parenthesis was never opened."],
     ["()", 2, "Expected a permission."],
-    ["a OR (b AND Documents.read)", 13, expect.stringContaining("lower-case letters")],
-    ["documents.*", 1, expect.stringContaining("lower-case letters")],
-    ["documents..read", 1, expect.stringContaining("lower-case letters")],
-    ["a AND “b”", 7, expect.stringContaining("lower-case letters")],
+    ["a OR AND", 6, "Expected a permission."],
+    ["a OR (b AND documents/read)", 13, expect.stringContaining("letters, digits")],
+    ["documents.*", 1, expect.stringContaining("letters, digits")],
+    ["documents:*", 1, expect.stringContaining("letters, digits")],
+    ["documents..read", 1, expect.stringContaining("letters, digits")],
+    ["documents.:read", 1, expect.stringContaining("letters, digits")],
+    ["a AND “b”", 7, expect.stringContaining("letters, digits")],
   ])("reports the first error of %j", (text, position, message) => {
     expect(parsePermissionQuery(text)).toEqual({ kind: "error", position, message });
   });
@@ -55,6 +59,23 @@ describe("parsing", () => {
   });
 });
 
+test("a query can name every permission that a key can have, except wildcards, and no other", () => {
+  const text = fc.oneof(
+    fc.stringMatching(/^[A-Za-z0-9_.:*-]{1,6}$/),
+    fc
+      .array(fc.constantFrom("a", "B", "AND", "OR", "and", ".", ":", "*"), { maxLength: 5 })
+      .map((parts) => parts.join("")),
+  );
+  fc.assert(
+    fc.property(text, (name) => {
+      const query = parsePermissionQuery(name);
+      const isNamed = query.kind === "permission" && query.name === name;
+      expect(isNamed).toBe(issuedPermissionPattern.test(name) && !name.includes("*"));
+      if (isNamed) expect(satisfies(new Set([name]), query)).toBe(true);
+    }),
+  );
+});
+
 describe("evaluation", () => {
   test.each([
     [["documents.read"], "documents.read", true],
@@ -64,6 +85,13 @@ describe("evaluation", () => {
     [["documents.*"], "documents.read.all", true],
     [["documents.*"], "documents", false],
     [["documents.*"], "documentsearch", false],
+    [["documents.*"], "documents:read", false],
+    [["documents:*"], "documents:read", true],
+    [["documents:*"], "documents:read.all", true],
+    [["documents:*"], "documents.read", false],
+    [["org:documents.*"], "org:documents.read", true],
+    [["Documents.Read"], "Documents.Read", true],
+    [["Documents.Read"], "documents.read", false],
     [["*"], "documents.read", true],
     [[], "documents.read", false],
     [["a", "c"], "a AND (b OR c)", true],

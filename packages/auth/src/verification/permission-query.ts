@@ -14,8 +14,8 @@ export interface QueryError {
   readonly message: string;
 }
 
-/** Permissions of API keys contain colons, such as `members:read`. */
-const permissionForm = /^[a-z0-9_:-]+(?:\.[a-z0-9_:-]+)*$/;
+/** Names separated by periods or colons, without a wildcard. */
+const permissionForm = /^[A-Za-z0-9_-]+(?:[.:][A-Za-z0-9_-]+)*$/;
 /** Parentheses, words, and characters that are part of neither. */
 const tokenForm = /[()]|[^\s()]+/g;
 
@@ -78,13 +78,11 @@ class QueryParser {
       this.#levels.push({ openedAt: { text, position }, alternatives: [[]] });
       return "operand";
     }
+    if (text === "AND" || text === "OR" || text === ")") return error(position, "Expected a permission.");
     if (!permissionForm.test(text)) {
-      const isKeyword = text === "AND" || text === "OR" || text === ")";
       return error(
         position,
-        isKeyword
-          ? "Expected a permission."
-          : "Expected a permission: lower-case letters, digits, hyphens, underscores and colons, separated by periods.",
+        "Expected a permission: letters, digits, hyphens and underscores, separated by periods or colons.",
       );
     }
     this.#termCount += 1;
@@ -144,10 +142,16 @@ export function satisfies(permissions: ReadonlySet<string>, query: PermissionQue
   return query.kind === "and" ? query.operands.every(isSatisfied) : query.operands.some(isSatisfied);
 }
 
-/** Whether permissions include one of a query. `documents.*` includes `documents.read`, but not `documents`. */
+/**
+ * Whether permissions include one of a query. `documents.*` includes `documents.read`, but neither `documents` nor
+ * `documents:read`.
+ */
 function grants(permissions: ReadonlySet<string>, name: string): boolean {
   if (permissions.has(name) || permissions.has("*")) return true;
-  for (let end = name.indexOf("."); end >= 0; end = name.indexOf(".", end + 1))
-    if (permissions.has(`${name.slice(0, end)}.*`)) return true;
+  for (let end = 1; end < name.length; end += 1) {
+    const character = name[end];
+    if ((character === "." || character === ":") && permissions.has(`${name.slice(0, end + 1)}*`))
+      return true;
+  }
   return false;
 }

@@ -1,21 +1,21 @@
 import { changeIssuedKeys as change } from "../../domain/issued-key-bulk.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { bulkChange, bulkResult, presentBulkResult, readChosenKeys } from "../../issued-key-bulk-fields.ts";
+import { bulkChange, bulkResult, presentBulkResult, readBulkChange } from "../../issued-key-bulk-fields.ts";
 import { keyspaceParams } from "../../schemas.ts";
 
 export const changeIssuedKeys = defineEndpoint({
   method: "POST",
   path: "/workspaces/:workspaceId/keyspaces/:keyspaceId/keys/bulk",
   operationId: "changeIssuedKeys",
-  summary: "Enable, disable or delete several issued keys",
+  summary: "Change, enable, disable or delete several issued keys",
   description:
-    "Enables, disables or deletes all keys of one consumer, or up to 1,000 keys by their IDs, in one transaction. Takes effect on the next request. A key that doesn't exist doesn't prevent the change of the others. Each changed key gets an event in the audit log.",
+    "Changes, enables, disables or deletes all keys of one consumer, or up to 1,000 keys by their IDs, in one transaction. Takes effect on the next request. A key that doesn't exist doesn't prevent the change of the others. Each changed key gets an event in the audit log.",
   access: { workspace: "keys:manage" },
   request: { params: keyspaceParams, body: bulkChange },
   response: { status: 200, description: "What was done to each key.", schema: bulkResult },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyspaceId }, body }, { transact, access: { scope }, origin }) => {
-    const bulk = { keyspaceId, action: body.action, chosen: readChosenKeys(body) };
+    const bulk = { keyspaceId, ...readBulkChange(body) };
     return presentBulkResult(await transact((trx) => change(trx, { scope, origin }, bulk)));
   },
 });

@@ -1,6 +1,7 @@
 import type { VerificationResult } from "@latchkey/auth/verification";
 import { defineVerificationEndpoint } from "../../http/endpoint.ts";
 import { presentVerification, verificationResult } from "../../presenters/verification.ts";
+import { readVerification } from "../../read-verification.ts";
 import { toVerification, verificationRequest } from "../../verification-fields.ts";
 
 export const verifyKey = defineVerificationEndpoint({
@@ -13,6 +14,10 @@ export const verifyKey = defineVerificationEndpoint({
   response: { status: 200, description: "The result.", schema: verificationResult },
   errors: [],
   verifications: (body) => [toVerification(body)],
+  readCommon: (body) => {
+    const verification = readVerification(body);
+    return verification && [verification];
+  },
   present: ([result]) => presentVerification(result as VerificationResult), // One for each verification.
   pathOf: () => "",
 });

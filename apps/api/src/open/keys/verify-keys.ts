@@ -2,6 +2,7 @@ import { verificationLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { defineVerificationEndpoint } from "../../http/endpoint.ts";
 import { presentVerification, verificationResults } from "../../presenters/verification.ts";
+import { readVerifications } from "../../read-verification.ts";
 import { toVerification, verificationRequest } from "../../verification-fields.ts";
 
 const { maxVerifications } = verificationLimits;
@@ -24,6 +25,7 @@ export const verifyKeys = defineVerificationEndpoint({
   },
   errors: [],
   verifications: ({ verifications }) => verifications.map(toVerification),
+  readCommon: readVerifications,
   present: (results) => ({ data: results.map(presentVerification) }),
   pathOf: (verification) => `verifications.${verification}.`,
 });

@@ -91,8 +91,8 @@ test("a new key starts with the defaults of its keyspace, and leaves the lifetim
 });
 
 test("names what is wrong with permissions, metadata and an expiry", () => {
-  expect(describePermissionError("documents.read, reports.*\n*")).toBeNull();
-  expect(describePermissionError("documents.read Documents.write")).toContain("“Documents.write”");
+  expect(describePermissionError("documents.read, org:Documents.*, reports.*\n*")).toBeNull();
+  expect(describePermissionError("documents.read documents/write")).toContain("“documents/write”");
   expect(describePermissionError("a.*.b")).toContain("“a.*.b”");
   expect(issuedKeyRules.meta("")).toBeNull();
   expect(issuedKeyRules.meta('{ "plan": "pro" }')).toBeNull();

@@ -1,10 +1,8 @@
-import { issuedKeyLimits, maxLength } from "@latchkey/limits";
-
-const pattern = /^(?:\*|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*(?:\.\*)?)$/;
+import { issuedKeyLimits, issuedPermissionPattern, maxLength } from "@latchkey/limits";
 
 /** Whether a text is a permission of an issued key, such as `documents.read`, `documents.*` or `*`. */
 export function isIssuedPermission(text: string): boolean {
-  return text.length <= maxLength.issuedPermission && pattern.test(text);
+  return text.length <= maxLength.issuedPermission && issuedPermissionPattern.test(text);
 }
 
 /** The permissions in a text, each once. They are separated by spaces, commas or new lines. */
