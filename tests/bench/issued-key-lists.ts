@@ -126,7 +126,6 @@ for (const count of keyCounts) {
     const buckets = bucketsOf(days);
     for (const [path, input] of [
       ["overview.verifications", { ...ids, ...buckets }],
-      ["overview.issuedKeys", { ...ids, ...buckets }],
       ["keyspaceUsage.usage", { ...ofKeyspace, ...buckets }],
       ["keyspaceUsage.busiest", { ...ofKeyspace, ...buckets }],
     ] as const) {

@@ -71,6 +71,7 @@ const pages = [
   "/w/{slug}/api-keys",
   "/w/{slug}/keyspaces",
   "/w/{slug}/keyspaces/{keyspaceId}",
+  "/w/{slug}/keyspaces/{keyspaceId}/usage",
   "/w/{slug}/keyspaces/{keyspaceId}/keys/{issuedKeyId}",
   "/w/{slug}/keyspaces/{keyspaceId}/consumers",
   "/w/{slug}/keyspaces/{keyspaceId}/consumers/acme",

@@ -84,6 +84,38 @@ async function measureKeyspace(page: Page): Promise<void> {
   );
 }
 
+test("shifts nothing while the usage of keyspaces loads, empty and full", async () => {
+  const { page } = await environment.browser.open();
+  await signUp(page, environment.baseUrl, "hedy@example.com");
+  const { id: workspaceId, slug } = await getWorkspace(page);
+  const { keyspaces, issuedKeys } = proceduresOf(page);
+  const fields = { name: "Production", prefix: "sk_live" };
+  const { id: keyspaceId } = await keyspaces.create.mutate({ workspaceId, fields });
+  await slowDown(page);
+  const usage = `/w/${slug}/keyspaces/${keyspaceId}/usage`;
+  expect(await measureShift(page, usage, "No verification in the last 24 hours had tags")).toBeLessThan(
+    shiftAtMost,
+  );
+  expect(await measureShift(page, `/w/${slug}`, "No unused keys.")).toBeLessThan(shiftAtMost);
+  for (let number = 0; number < 5; number += 1) {
+    const key = { name: `Key ${number}`, externalId: `customer_${number}` };
+    await issuedKeys.create.mutate({ workspaceId, keyspaceId, fields: key });
+  }
+  await environment.change(`
+    insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
+    select workspace_id, subject, date_trunc('hour', now(), 'UTC'), 'VALID', 7
+    from issued_keys, unnest(array[id, consumer_id]) subject
+    union all select workspace_id, id, date_trunc('hour', now(), 'UTC'), 'VALID', 35 from keyspaces`);
+  await environment.change(`
+    insert into keyspace_usage_days
+      (workspace_id, keyspace_id, subject_id, is_consumer, day, count, use_count, magnitude)
+    select workspace_id, keyspace_id, subject, subject <> id, (now() at time zone 'UTC')::date, 7, 7, 2
+    from issued_keys, unnest(array[id, consumer_id]) subject`);
+  await environment.change("update issued_keys set created_at = now() - interval '40 days'");
+  expect(await measureShift(page, usage, "customer_4")).toBeLessThan(shiftAtMost);
+  expect(await measureShift(page, `/w/${slug}`, "Never used, created")).toBeLessThan(shiftAtMost);
+});
+
 /** Records the content of the navigation on each change. */
 const watchNavigation = `
   globalThis.navigations = [];

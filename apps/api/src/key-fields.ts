@@ -131,7 +131,8 @@ const maxChartDays = 400;
 /** Whether the last bucket ends after it begins, at most {@link maxChartDays} days after the first one begins. */
 export function areValidBuckets({ starts, to }: z.output<z.ZodObject<typeof usageBuckets>>): boolean {
   const [first = to] = starts;
-  return (starts.at(-1) ?? to) < to && to.getTime() - first.getTime() <= maxChartDays * bucketMs.day;
+  // Also called with times that are out of range, which were not converted to dates.
+  return (starts.at(-1) ?? to) < to && Number(to) - Number(first) <= maxChartDays * bucketMs.day;
 }
 
 /** The issue of invalid buckets. */

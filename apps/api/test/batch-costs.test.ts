@@ -63,7 +63,6 @@ test("every procedure in the cost table exists", () => {
     "operator.log",
     "operator.users",
     "operator.workspaces",
-    "overview.issuedKeys",
     "overview.keys",
     "overview.usage",
     "overview.verifications",

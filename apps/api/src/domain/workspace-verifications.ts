@@ -17,27 +17,12 @@ import { listKeyspaceNames, type NamedKeyspace } from "@latchkey/db/keyspaces";
 import type { UsageBuckets } from "@latchkey/db/usage-buckets";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 
-/** The verifications of all keyspaces of a workspace. */
-export interface WorkspaceVerifications {
-  readonly hasKeyspaces: boolean;
-  readonly usage: readonly SubjectUsage[];
-}
-
-export async function readWorkspaceVerifications(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  buckets: UsageBuckets,
-): Promise<WorkspaceVerifications> {
-  const keyspaceIds = (await listKeyspaceNames(trx, scope)).map(({ id }) => id);
-  if (keyspaceIds.length === 0) return { hasKeyspaces: false, usage: [] };
-  return { hasKeyspaces: true, usage: await readUsageOfKeyspaces(trx, scope, { keyspaceIds, buckets }) };
-}
-
 /** Something of a keyspace, with the keyspace. */
 export type InKeyspace<Item> = Omit<Item, "keyspaceId"> & { readonly keyspace: NamedKeyspace };
 
-/** The issued keys and consumers of a workspace that the overview shows. */
-export interface IssuedKeyOverview {
+/** The verifications of all keyspaces of a workspace, and the issued keys and consumers that the overview shows. */
+export interface WorkspaceVerifications {
+  readonly usage: readonly SubjectUsage[];
   readonly keys: readonly InKeyspace<BusyIssuedKey>[];
   readonly consumers: readonly InKeyspace<BusyConsumer>[];
   readonly expiring: AttentionOverview;
@@ -48,26 +33,33 @@ export type AttentionOverview = Omit<AttentionList, "items"> & {
   readonly items: readonly InKeyspace<AttentionKey>[];
 };
 
-/** Reads the busiest keys and consumers of a period, and the keys that need attention, in all keyspaces of a workspace. */
-export async function readIssuedKeyOverview(
+/**
+ * Reads the verifications of all keyspaces of a workspace, the busiest keys and consumers, and the keys that need attention.
+ * Returns null if the workspace has no keyspace.
+ */
+export async function readWorkspaceVerifications(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { limit, ...period }: { readonly from: Date; readonly to: Date; readonly limit: number },
-): Promise<IssuedKeyOverview> {
+  { buckets, limit }: { readonly buckets: UsageBuckets; readonly limit: number },
+): Promise<WorkspaceVerifications | null> {
   const keyspaces = await listKeyspaceNames(trx, scope);
+  if (keyspaces.length === 0) return null;
   const byId = new Map(keyspaces.map((keyspace) => [keyspace.id, keyspace]));
   const name = <Item extends { readonly keyspaceId: NamedKeyspace["id"] }>(items: readonly Item[]) =>
     items.flatMap(({ keyspaceId, ...item }) => {
       const keyspace = byId.get(keyspaceId);
       return keyspace ? [{ ...item, keyspace }] : [];
     });
+  const { starts, to } = buckets;
   const query = { keyspaceIds: keyspaces.map(({ id }) => id), limit };
-  const busiest = { ...query, ...period, candidates: fewCandidates };
+  const busiest = { ...query, from: starts[0] ?? to, to, candidates: fewCandidates };
+  const usage = await readUsageOfKeyspaces(trx, scope, { ...query, buckets });
   const keys = await listBusiestIssuedKeys(trx, scope, busiest);
   const consumers = await listBusiestConsumers(trx, scope, busiest);
   const expiring = await listExpiringIssuedKeys(trx, scope, query);
   const unused = await listUnusedIssuedKeys(trx, scope, query);
   return {
+    usage,
     keys: name(keys),
     consumers: name(consumers),
     expiring: { ...expiring, items: name(expiring.items) },

@@ -41,7 +41,6 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["operator.log", 5],
   ["operator.users", 5],
   ["operator.workspaces", 5],
-  ["overview.issuedKeys", 5],
   ["overview.keys", 5],
   ["overview.usage", 5],
   ["overview.verifications", 5],

@@ -3,11 +3,11 @@ import { encodeId } from "@latchkey/db/ids";
 import { countWorkspaceKeys, listWorkspaceKeys, type WorkspaceKeyFilter } from "@latchkey/db/workspace-keys";
 import { inWorkspace, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { type BusyKey, listBusiestKeys, readWorkspaceUsage } from "@latchkey/db/workspace-usage";
-import { readIssuedKeyOverview, readWorkspaceVerifications } from "../domain/workspace-verifications.ts";
+import { readWorkspaceVerifications } from "../domain/workspace-verifications.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
-import { presentIssuedKeyOverview } from "../presenters/issued-key-overview.ts";
 import { presentUsage } from "../presenters/usage-bucket.ts";
 import { presentWorkspaceKey } from "../presenters/workspace-key.ts";
+import { presentWorkspaceVerifications } from "../presenters/workspace-verifications.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 import { ownerFilter } from "./workspace-keys.ts";
 
@@ -56,26 +56,18 @@ export const overviewRouter = createRouter({
       );
     }),
 
-  /** The number of verifications per outcome and bucket, of all keyspaces. */
+  /**
+   * The number of verifications per outcome and bucket of all keyspaces, the busiest issued keys and consumers, and the issued
+   * keys that need attention. Null if there is no keyspace.
+   */
   verifications: workspaceProcedure("keys:read")
     .input(workspaceInput(usageBuckets).refine(areValidBuckets, invalidBuckets))
     .query(async ({ ctx: { read, access }, input: { starts, to } }) => {
-      const { hasKeyspaces, usage } = await read((db) =>
-        inWorkspace(db, access.scope, (trx) => readWorkspaceVerifications(trx, access.scope, { starts, to })),
+      const query = { buckets: { starts, to }, limit: shownKeys };
+      const verifications = await read((db) =>
+        inWorkspace(db, access.scope, (trx) => readWorkspaceVerifications(trx, access.scope, query)),
       );
-      return { hasKeyspaces, usage: usage.map(presentUsage) };
-    }),
-
-  /** The busiest issued keys and consumers of a period, and the issued keys that need attention, of all keyspaces. */
-  issuedKeys: workspaceProcedure("keys:read")
-    .input(workspaceInput(usageBuckets).refine(areValidBuckets, invalidBuckets))
-    .query(async ({ ctx: { read, access }, input: { starts, to } }) => {
-      const { scope } = access;
-      const period = { from: starts[0] ?? to, to, limit: shownKeys };
-      const overview = await read((db) =>
-        inWorkspace(db, scope, (trx) => readIssuedKeyOverview(trx, scope, period)),
-      );
-      return presentIssuedKeyOverview(overview);
+      return verifications && presentWorkspaceVerifications(verifications);
     }),
 });
 

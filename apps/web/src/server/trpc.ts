@@ -109,6 +109,5 @@ export type RejectingWorkspace = Outputs["apiKeys"]["rejectingWorkspaces"][numbe
 export type ViolatedPolicy = Outputs["apiKeys"]["checkPolicies"][number];
 export type WorkspaceKey = Outputs["workspaceKeys"]["list"]["items"][number];
 export type OverviewKeys = Outputs["overview"]["keys"];
-export type OverviewIssuedKeys = Outputs["overview"]["issuedKeys"];
-export type OverviewVerifications = Outputs["overview"]["verifications"];
+export type OverviewVerifications = NonNullable<Outputs["overview"]["verifications"]>;
 export type BusiestOfKeyspace = Outputs["keyspaceUsage"]["busiest"];

@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { BusiestOfKeyspace } from "../../server/trpc.ts";
+import { countOf } from "../../ui/count.ts";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import lists from "../../ui/item-list.module.css";
 import { ItemList } from "../../ui/item-list.tsx";
@@ -27,7 +28,7 @@ export function BusiestLists({ busiest, slug, keyspaceId, label }: BusiestListsP
           <ItemList
             items={busiest?.keys}
             empty={`No key was verified in the last ${label}.`}
-            describe={({ id, name, start, ...counts }) => ({
+            describe={({ id, name, start, count, useCount }) => ({
               id,
               name:
                 name === null ? (
@@ -41,8 +42,12 @@ export function BusiestLists({ busiest, slug, keyspaceId, label }: BusiestListsP
                     {titleOfKey({ id, name, start: start ?? "" })}
                   </Link>
                 ),
-              detail: start ? <code>{start}…</code> : id,
-              figure: <VerificationFigure {...counts} />,
+              detail: (
+                <>
+                  {start ? <code>{start}…</code> : <code>{id}</code>} · {countOf(useCount, "use", "uses")}
+                </>
+              ),
+              figure: <VerificationFigure count={count} />,
             })}
           />
         </Section>
@@ -50,11 +55,11 @@ export function BusiestLists({ busiest, slug, keyspaceId, label }: BusiestListsP
           <ItemList
             items={busiest?.consumers}
             empty={`No key of a consumer was verified in the last ${label}.`}
-            describe={({ externalId, ...counts }) => ({
+            describe={({ externalId, count, useCount }) => ({
               id: externalId,
               name: <ConsumerLink {...params} externalId={externalId} className={lists.link} />,
-              detail: "",
-              figure: <VerificationFigure {...counts} />,
+              detail: countOf(useCount, "use", "uses"),
+              figure: <VerificationFigure count={count} />,
             })}
           />
         </Section>
@@ -63,11 +68,12 @@ export function BusiestLists({ busiest, slug, keyspaceId, label }: BusiestListsP
         <ItemList
           items={busiest?.tags}
           empty={`No verification in the last ${label} had tags. A service can tag a verification, for example with a region or an endpoint.`}
-          describe={({ tag, ...counts }) => ({
+          describe={({ tag, count, useCount }) => ({
             id: tag,
+            // At most 100 tags are counted by name per hour.
             name: tag === "(other)" ? "Other tags" : tag,
-            detail: tag === "(other)" ? "At most 100 tags are counted by name per hour." : "",
-            figure: <VerificationFigure {...counts} />,
+            detail: countOf(useCount, "use", "uses"),
+            figure: <VerificationFigure count={count} />,
           })}
         />
       </Section>

@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactElement, ReactNode } from "react";
-import type { OverviewIssuedKeys } from "../../server/trpc.ts";
-import { formatCount } from "../../ui/count.ts";
+import type { OverviewVerifications } from "../../server/trpc.ts";
+import { countOf, formatCount } from "../../ui/count.ts";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import lists from "../../ui/item-list.module.css";
 import { ItemList } from "../../ui/item-list.tsx";
@@ -15,7 +15,7 @@ import { VerificationFigure } from "../../ui/verification-figure.tsx";
 import classes from "./overview.module.css";
 
 interface IssuedKeyListsProps {
-  readonly issuedKeys: OverviewIssuedKeys;
+  readonly issuedKeys: OverviewVerifications;
   readonly range: UsageRange;
   readonly slug: string;
 }
@@ -40,8 +40,8 @@ export function IssuedKeyLists({ issuedKeys, range, slug }: IssuedKeyListsProps)
                 ) : (
                   <KeyLink issuedKey={{ ...key, name, start: start ?? "" }} slug={slug} />
                 ),
-              detail: <Origin start={start} keyspace={key.keyspace.name} />,
-              figure: <VerificationFigure count={count} useCount={useCount} />,
+              detail: <Origin start={start} keyspace={key.keyspace.name} useCount={useCount} />,
+              figure: <VerificationFigure count={count} />,
             })}
           />
         </Section>
@@ -49,7 +49,7 @@ export function IssuedKeyLists({ issuedKeys, range, slug }: IssuedKeyListsProps)
           <ItemList
             items={consumers}
             empty={`No key of a consumer was verified in the last ${label}.`}
-            describe={({ externalId, keyspace, ...counts }) => ({
+            describe={({ externalId, keyspace, count, useCount }) => ({
               id: `${keyspace.id} ${externalId}`,
               name: (
                 <Link
@@ -60,8 +60,8 @@ export function IssuedKeyLists({ issuedKeys, range, slug }: IssuedKeyListsProps)
                   {externalId}
                 </Link>
               ),
-              detail: <Origin start={null} keyspace={keyspace.name} />,
-              figure: <VerificationFigure {...counts} />,
+              detail: <Origin start={null} keyspace={keyspace.name} useCount={useCount} />,
+              figure: <VerificationFigure count={count} />,
             })}
           />
         </Section>
@@ -136,14 +136,14 @@ function KeyLink({ issuedKey, slug }: KeyLinkProps): ReactElement {
   );
 }
 
-/** The first characters of a key, if they are known, and its keyspace. */
-function Origin({
-  start,
-  keyspace,
-}: {
+interface OriginProps {
   readonly start: string | null;
   readonly keyspace: string;
-}): ReactNode {
+  readonly useCount?: number;
+}
+
+/** The first characters of a key, if they are known, its keyspace, and its uses. */
+function Origin({ start, keyspace, useCount }: OriginProps): ReactNode {
   return (
     <>
       {start && (
@@ -152,12 +152,13 @@ function Origin({
         </>
       )}
       <bdi>{keyspace}</bdi>
+      {useCount !== undefined && ` · ${countOf(useCount, "use", "uses")}`}
     </>
   );
 }
 
 /** How many keys there are in total, unless the list has all of them. */
-function Total({ list }: { readonly list: OverviewIssuedKeys["unused"] }): ReactElement | null {
+function Total({ list }: { readonly list: OverviewVerifications["unused"] }): ReactElement | null {
   const { items, total, isPartial } = list;
   if (total <= items.length) return null;
   return (

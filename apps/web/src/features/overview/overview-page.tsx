@@ -23,7 +23,7 @@ import { QuickStart } from "./quick-start.tsx";
 import { Verifications } from "./verifications.tsx";
 
 const refreshMilliseconds = 5_000;
-const issuedKeysRefreshMilliseconds = 30_000;
+const verificationsRefreshMilliseconds = 15_000;
 /** Refetches while the page is visible, until loading fails with nothing to show. */
 const refetchOptions = {
   refetchInterval: (query: { readonly state: Parameters<typeof isLoadingFailed>[0] }) =>
@@ -55,13 +55,7 @@ export function OverviewPage(): ReactElement {
   const canReadKeys = access.can("keys:read");
   const verifications = useQuery({
     ...trpc.overview.verifications.queryOptions(buckets),
-    ...refetchOptions,
-    placeholderData: keepPreviousData,
-    enabled: canReadKeys,
-  });
-  const issuedKeys = useQuery({
-    ...trpc.overview.issuedKeys.queryOptions(buckets),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && issuedKeysRefreshMilliseconds,
+    refetchInterval: ({ state }) => !isLoadingFailed(state) && verificationsRefreshMilliseconds,
     placeholderData: keepPreviousData,
     enabled: canReadKeys,
   });
@@ -69,7 +63,6 @@ export function OverviewPage(): ReactElement {
   const usageFailure = useLoadingFailure(usage);
   const keysFailure = useLoadingFailure(keys);
   const verificationsFailure = useLoadingFailure(verifications);
-  const issuedKeysFailure = useLoadingFailure(issuedKeys);
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
@@ -77,13 +70,11 @@ export function OverviewPage(): ReactElement {
   const isStarted = progress.data !== undefined && progress.data.keyCount > 0 && progress.data.usageCount > 0;
   const hasRequests = (usage.data?.length ?? 0) > 0;
   const isNew = progress.isSuccess && !isStarted && !hasRequests;
-  const hasVerifications = canReadKeys && (verificationsFailure ?? verifications.data?.hasKeyspaces);
+  const hasVerifications = canReadKeys && (verificationsFailure ?? verifications.data);
   // These queries decide which sections there are. Waiting for all of them avoids a layout shift.
   const isLoading =
     ((progress.isPending || usage.isPending) && !usageFailure) ||
     (verifications.isLoading && !verificationsFailure);
-  // The lists of issued keys have any length, so what is below them waits for them.
-  const areListsLoading = Boolean(hasVerifications) && issuedKeys.isPending && !issuedKeysFailure;
   return (
     <>
       <PageHeader
@@ -140,42 +131,32 @@ export function OverviewPage(): ReactElement {
             )}
           </Section>
           {hasVerifications && (
-            <Verifications
-              workspace={workspace}
-              range={range}
-              now={now}
-              verifications={verifications}
-              issuedKeys={issuedKeys}
-            />
+            <Verifications workspace={workspace} range={range} now={now} query={verifications} />
           )}
-          {areListsLoading ? (
-            <Skeleton h={480} />
-          ) : (
-            <div className={lists.columns}>
-              <div>
-                {keysFailure ? (
-                  <Section title="API keys">
-                    <FailurePanel
-                      title="Couldn’t load API keys"
-                      message={keysFailure.message}
-                      requestId={keysFailure.requestId}
-                      isRetrying={keys.isFetching}
-                      onRetry={() => void keys.refetch()}
-                    />
-                  </Section>
-                ) : (
-                  <KeyLists keys={keys.data} range={range} slug={workspace.slug} ownId={session.user.id} />
-                )}
-              </div>
-              <div>
-                {access.can("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
-                <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
-              </div>
+          <div className={lists.columns}>
+            <div>
+              {keysFailure ? (
+                <Section title="API keys">
+                  <FailurePanel
+                    title="Couldn’t load API keys"
+                    message={keysFailure.message}
+                    requestId={keysFailure.requestId}
+                    isRetrying={keys.isFetching}
+                    onRetry={() => void keys.refetch()}
+                  />
+                </Section>
+              ) : (
+                <KeyLists keys={keys.data} range={range} slug={workspace.slug} ownId={session.user.id} />
+              )}
             </div>
-          )}
+            <div>
+              {access.can("audit:read") && <Activity workspaceId={workspace.id} slug={workspace.slug} />}
+              <NewestMembers workspaceId={workspace.id} slug={workspace.slug} />
+            </div>
+          </div>
         </>
       )}
-      {!isLoading && !areListsLoading && !isNew && progress.data && (
+      {!isLoading && !isNew && progress.data && (
         <QuickStart progress={progress.data} baseUrl={instance.baseUrl} workspaceId={workspace.id} />
       )}
     </>

@@ -3,7 +3,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { ExportUsageButton } from "../../server/export-usage-button.tsx";
-import type { OverviewIssuedKeys, OverviewVerifications, SessionWorkspace } from "../../server/trpc.ts";
+import type { OverviewVerifications, SessionWorkspace } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { Section } from "../../ui/section.tsx";
@@ -16,16 +16,14 @@ interface VerificationsProps {
   readonly workspace: SessionWorkspace;
   readonly range: UsageRange;
   readonly now: Date;
-  readonly verifications: UseQueryResult<OverviewVerifications, unknown>;
-  readonly issuedKeys: UseQueryResult<OverviewIssuedKeys, unknown>;
+  readonly query: UseQueryResult<OverviewVerifications | null, unknown>;
 }
 
 /** The verifications of all keyspaces of a workspace, and the issued keys that are busy or need attention. */
 export function Verifications(props: VerificationsProps): ReactElement {
-  const { workspace, range, now, verifications, issuedKeys } = props;
-  const failure = useLoadingFailure(verifications);
-  const listsFailure = useLoadingFailure(issuedKeys);
-  const usage = verifications.isPlaceholderData ? undefined : verifications.data?.usage;
+  const { workspace, range, now, query } = props;
+  const failure = useLoadingFailure(query);
+  const { data, isPlaceholderData } = query;
   const { label } = usageRanges[range];
   return (
     <>
@@ -46,35 +44,23 @@ export function Verifications(props: VerificationsProps): ReactElement {
             title="Couldn’t load verifications"
             message={failure.message}
             requestId={failure.requestId}
-            isRetrying={verifications.isFetching}
-            onRetry={() => void verifications.refetch()}
+            isRetrying={query.isFetching}
+            onRetry={() => void query.refetch()}
           />
         ) : (
-          <div className={classes.box} aria-busy={!usage}>
-            {usage ? (
-              <UsageChart rows={usage} range={range} now={now} noun="verifications" />
+          <div className={classes.box} aria-busy={!data || isPlaceholderData}>
+            {data && !isPlaceholderData ? (
+              <UsageChart rows={data.usage} range={range} now={now} noun="verifications" />
             ) : (
               <Skeleton h={254} />
             )}
           </div>
         )}
       </Section>
-      {listsFailure ? (
-        <Section title="Issued keys">
-          <FailurePanel
-            title="Couldn’t load issued keys"
-            message={listsFailure.message}
-            requestId={listsFailure.requestId}
-            isRetrying={issuedKeys.isFetching}
-            onRetry={() => void issuedKeys.refetch()}
-          />
-        </Section>
-      ) : (
-        issuedKeys.data && (
-          <div aria-busy={issuedKeys.isPlaceholderData}>
-            <IssuedKeyLists issuedKeys={issuedKeys.data} range={range} slug={workspace.slug} />
-          </div>
-        )
+      {data && (
+        <div aria-busy={isPlaceholderData}>
+          <IssuedKeyLists issuedKeys={data} range={range} slug={workspace.slug} />
+        </div>
       )}
     </>
   );

@@ -1,10 +1,18 @@
 import { encodeId } from "@latchkey/db/ids";
 import type { NamedKeyspace } from "@latchkey/db/keyspaces";
-import type { AttentionOverview, IssuedKeyOverview } from "../domain/workspace-verifications.ts";
+import type { AttentionOverview, WorkspaceVerifications } from "../domain/workspace-verifications.ts";
+import { presentUsage } from "./usage-bucket.ts";
 
-/** The busiest issued keys and consumers of a workspace, and the keys that need attention, for the web app. */
-export function presentIssuedKeyOverview({ keys, consumers, expiring, unused }: IssuedKeyOverview) {
+/** The verifications of a workspace, and its busiest issued keys and consumers and the keys that need attention. */
+export function presentWorkspaceVerifications({
+  usage,
+  keys,
+  consumers,
+  expiring,
+  unused,
+}: WorkspaceVerifications) {
   return {
+    usage: usage.map(presentUsage),
     keys: keys.map(({ id, name, start, keyspace, count, useCount }) => ({
       id: encodeId("issuedKey", id),
       name,
