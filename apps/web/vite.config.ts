@@ -111,7 +111,11 @@ export default defineConfig({
             { name: "choice", test: choiceModules },
             {
               name: "keyspaces",
-              test: /features\/keyspaces\/(credits-values|disabled-banner|issued-key-columns|key-search|keyspace-(frame|status)|keyspaces\.module|last-use|limit-values|permission-lines|try-button|use-keyspaces|verify-command|whole-number)/,
+              test: /ui\/sparkline\.|features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-columns|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|recent-usage|try-button|use-keyspaces|verify-command|whole-number)/,
+            },
+            {
+              name: "issued-keys-table",
+              test: /features\/keyspaces\/(issued-key-bulk-actions|issued-keys-section|text-filter|use-examined-list)/,
             },
             {
               name: "key-page",

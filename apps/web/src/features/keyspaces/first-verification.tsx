@@ -14,13 +14,13 @@ import { verifyCommand } from "./verify-command.ts";
 
 /**
  * Whether to guide to the first verification of a keyspace: if none had arrived when its page was opened, until the page is
- * closed, so that the page can show its arrival.
+ * closed, so that the page can show its arrival. Undefined while this is unknown.
  */
-export function useFirstVerification(path: KeyspacePath): boolean {
-  const { data } = useLatestOutcome(path);
+export function useFirstVerification(path: KeyspacePath): boolean | undefined {
+  const { data, isPending } = useLatestOutcome(path);
   const [isGuided, setIsGuided] = useState(false);
   if (data?.outcome === null && !isGuided) setIsGuided(true);
-  return isGuided;
+  return isPending ? undefined : isGuided;
 }
 
 /** The outcomes that are not rejections. */

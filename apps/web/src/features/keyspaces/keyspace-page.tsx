@@ -115,11 +115,16 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
           onIssue={issuance.open}
         />
       </Section>
-      {isGuided && canIssue && keyspace.keyCount > 0 && (
-        <FirstVerification workspaceId={workspace.id} keyspace={keyspace} />
+      {isGuided !== undefined && (
+        // Rendered with the keys, which are in the same response, so that the keys and the guide don't move it.
+        <>
+          {isGuided && canIssue && keyspace.keyCount > 0 && (
+            <FirstVerification workspaceId={workspace.id} keyspace={keyspace} />
+          )}
+          <KeyspaceDetails keyspace={keyspace} />
+          {canManage && <KeyspaceDangerSection workspace={workspace} keyspace={keyspace} />}
+        </>
       )}
-      <KeyspaceDetails keyspace={keyspace} />
-      {canManage && <KeyspaceDangerSection workspace={workspace} keyspace={keyspace} />}
       <LazyDialog
         source={editDialog}
         props={{ workspace, keyspace, isOpen: isEditOpen, onClose: edit.close }}
