@@ -115,7 +115,7 @@ export default defineConfig({
             },
             {
               name: "issued-keys-table",
-              test: /features\/keyspaces\/(issued-key-bulk-actions|issued-keys-section|text-filter|use-examined-list)/,
+              test: /features\/keyspaces\/(issued-keys-section|lazy-bulk-bar|text-filter|use-examined-list)/,
             },
             {
               name: "key-page",

@@ -5,16 +5,16 @@ import { useNavigate } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
 import type { Consumer, IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
-import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { type TableNavigationOptions, useTableNavigation } from "../../ui/use-table-navigation.ts";
-import { bulkKeys, issuedKeyActions } from "./issued-key-bulk-actions.ts";
 import { issuedKeyColumns } from "./issued-key-columns.tsx";
 import { cutSecret } from "./key-search.ts";
+import { titleOfKey } from "./keyspace-status.ts";
 import { defaultKeySort, type IssuedKeysSearch, keyStatusTitles } from "./keyspaces-search.ts";
+import { LazyBulkBar } from "./lazy-bulk-bar.tsx";
 import { isIssuedPermission } from "./permission-lines.ts";
 import { TextFilter } from "./text-filter.tsx";
 import { useExaminedList } from "./use-examined-list.ts";
@@ -111,10 +111,8 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
       defaultSort={defaultKeySort}
       selection={
         canManage && {
-          nameOf: bulkKeys.nameOf,
-          bar: (items, onSelect) => (
-            <BulkBar {...bulkKeys} items={items} actions={issuedKeyActions(path)} onSelect={onSelect} />
-          ),
+          nameOf: titleOfKey,
+          bar: (items, onSelect) => <LazyBulkBar path={path} items={items} onSelect={onSelect} />,
         }
       }
       onOpen={({ id }) =>
