@@ -119,8 +119,8 @@ export default defineConfig({
               test: /ui\/sparkline\.|features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-columns|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|recent-usage|try-button|use-keyspaces|verify-command|whole-number)/,
             },
             {
-              name: "keyspace-page",
-              test: /features\/keyspaces\/(issued-keys-section|keyspace-page|lazy-bulk-bar|text-filter|use-examined-list)/,
+              name: "issued-keys-table",
+              test: /features\/keyspaces\/(issued-keys-section|lazy-bulk-bar|text-filter|use-examined-list)/,
             },
             {
               name: "key-page",

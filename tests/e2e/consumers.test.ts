@@ -153,6 +153,7 @@ test("sets a limit that the keys of a consumer share, after a conflict, and veri
 
 test("shows the verifications of all keys of a consumer by outcome, in a period that is in the URL", async () => {
   const chart = (words: string) => page.getByRole("img", { name: words });
+  await section("Usage").scrollIntoViewIfNeeded();
   await chart("in the last 24 hours by outcome, 4 allowed, 2 rate limited, 0 rejected").waitFor();
   await page.getByRole("button", { name: "7 days" }).click();
   await chart("in the last 7 days by outcome, 4 allowed, 2 rate limited, 0 rejected").waitFor();

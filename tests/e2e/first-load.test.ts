@@ -37,7 +37,9 @@ beforeAll(async () => {
   const keyspace = { workspaceId, fields: { name: "Production", prefix: "sk_live" } };
   const { id: keyspaceId } = await proceduresOf(visitor).keyspaces.create.mutate(keyspace);
   const issued = { workspaceId, keyspaceId, fields: { name: "Acme", externalId: "acme" } };
-  const { id: issuedKeyId } = await proceduresOf(visitor).issuedKeys.create.mutate(issued);
+  const { id: issuedKeyId, key: issuedKey } = await proceduresOf(visitor).issuedKeys.create.mutate(issued);
+  const path = { workspaceId, keyspaceId };
+  await proceduresOf(visitor).issuedKeys.verify.mutate({ ...path, key: issuedKey });
   const settings = { limit: { quota: 1, windowSeconds: 86_400 } };
   const { id: rejectedKeyId, key } = await proceduresOf(visitor).apiKeys.create.mutate({
     name: "Limited",
@@ -48,6 +50,9 @@ beforeAll(async () => {
   const hasRejections = async () => (await keyHistory.refusals.query({ id: rejectedKeyId })).length === 2;
   await vi.waitUntil(hasRejections, { timeout: 30_000 });
   const invitation = { workspaceId, email: "grace@example.com", role: "viewer" } as const;
+  const isVerified = async () =>
+    (await proceduresOf(visitor).keyspaceUsage.latestOutcome.query(path)).outcome !== null;
+  await vi.waitUntil(isVerified, { timeout: 30_000 });
   const { url: invitationUrl } = await invitations.create.mutate(invitation);
   const current = await session.current.query();
   const { url: resetUrl } = await operator.createResetLink.mutate({ userId: current?.user.id ?? "" });

@@ -214,6 +214,12 @@ const lists = [
   ["the audit log", (): string => `/w/${slug}/audit`, "created the workspace"],
   ["webhooks", (): string => `/w/${slug}/webhooks`, "The archive"],
   ["keyspaces", (): string => `/w/${slug}/keyspaces`, "The keys of the customers"],
+  ["consumers", (): string => `/w/${slug}/keyspaces/${keyspaceId}/consumers`, "customer_43"],
+  [
+    "a consumer",
+    (): string => `/w/${slug}/keyspaces/${keyspaceId}/consumers/customer_43`,
+    "Shared rate limits",
+  ],
   ["the keys of a keyspace", (): string => `/w/${slug}/keyspaces/${keyspaceId}`, "customer_43"],
   [
     "an issued key",

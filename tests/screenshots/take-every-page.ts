@@ -158,6 +158,8 @@ async function visit(
     ["keyspaces", `w/${slug}/keyspaces`, "sk_test_"],
     ["keyspace", `w/${slug}/keyspaces/${keyspaceId}`, "customer_42"],
     ["issued-key", `w/${slug}/keyspaces/${keyspaceId}/keys/${issuedKeyId}`, "customer_42"],
+    ["consumers", `w/${slug}/keyspaces/${keyspaceId}/consumers`, "customer_42"],
+    ["consumer", `w/${slug}/keyspaces/${keyspaceId}/consumers/customer_42`, "1 key, active"],
     ["webhooks", `w/${slug}/webhooks`, "The archive"],
     ["webhook", `w/${slug}/webhooks/${webhookId}`, "Test message"],
     ["audit-log", `w/${slug}/audit`, "created the workspace"],

@@ -8,6 +8,8 @@ export interface DataTableProps<Item> {
   readonly columns: readonly [DataColumn<Item>, ...DataColumn<Item>[]];
   /** Undefined while the items load. The table then shows placeholders. */
   readonly items: readonly Item[] | undefined;
+  /** About how many items will be shown; absent if that is unknown. At most 8 placeholders are shown. */
+  readonly expectedCount?: number;
   /** Whether `items` are results of the previous search while the current one loads. */
   readonly isStale: boolean;
   readonly idOf: (item: Item) => string;

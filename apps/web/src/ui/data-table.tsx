@@ -41,6 +41,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
   );
   const { table, rows } = useDataTable(props);
   const isBusy = !items || isStale;
+  const placeholders = placeholderWidths.slice(0, props.expectedCount);
   // Until the width is measured, the list would render all rows as cards and replace them before
   // the first paint.
   if (width === 0) return <div ref={ref} />;
@@ -58,7 +59,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
             ? rows.map((row) => (
                 <RowCard key={row.id} row={row} columns={visible} {...rowProps(props, row.id)} />
               ))
-            : placeholderWidths.slice(0, 4).map((cell) => <CardPlaceholder key={cell} width={cell} />)}
+            : placeholders.slice(0, 4).map((cell) => <CardPlaceholder key={cell} width={cell} />)}
         </ul>
       </div>
     );
@@ -131,7 +132,7 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
                   {...rowProps(props, row.id)}
                 />
               ))
-            : placeholderWidths.map((cell) => (
+            : placeholders.map((cell) => (
                 <tr key={cell}>
                   {selection && <td />}
                   {visible.map(({ id }, index) => (

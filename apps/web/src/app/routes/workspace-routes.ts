@@ -69,6 +69,11 @@ const keyspaceRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/keyspaces/$keyspaceId",
   validateSearch: parseIssuedKeysSearch,
+  loader: ({ context: { workspace }, params: { keyspaceId } }) => {
+    const path = { workspaceId: workspace.id, keyspaceId };
+    void queryClient.prefetchQuery(trpc.keyspaces.get.queryOptions(path));
+    void queryClient.prefetchQuery(trpc.keyspaceUsage.latestOutcome.queryOptions(path));
+  },
   component: lazyRouteComponent(() => import("../../features/keyspaces/keyspace-page.tsx"), "KeyspacePage"),
 });
 
@@ -76,6 +81,10 @@ const consumersRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/keyspaces/$keyspaceId/consumers",
   validateSearch: parseConsumersSearch,
+  loader: ({ context: { workspace }, params: { keyspaceId } }) =>
+    void queryClient.prefetchQuery(
+      trpc.keyspaces.get.queryOptions({ workspaceId: workspace.id, keyspaceId }),
+    ),
   component: lazyRouteComponent(() => import("../../features/keyspaces/consumers-page.tsx"), "ConsumersPage"),
 });
 
@@ -83,6 +92,11 @@ const consumerRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/keyspaces/$keyspaceId/consumers/$externalId",
   validateSearch: parseConsumerSearch,
+  loader: ({ context: { workspace }, params: { keyspaceId, externalId } }) => {
+    const path = { workspaceId: workspace.id, keyspaceId };
+    void queryClient.prefetchQuery(trpc.keyspaces.get.queryOptions(path));
+    void queryClient.prefetchQuery(trpc.consumers.get.queryOptions({ ...path, externalId }));
+  },
   component: lazyRouteComponent(() => import("../../features/keyspaces/consumer-page.tsx"), "ConsumerPage"),
 });
 

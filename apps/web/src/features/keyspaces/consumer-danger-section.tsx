@@ -13,8 +13,8 @@ import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { describeKeys } from "./consumer-sections.tsx";
-import { bulkKeys } from "./issued-key-bulk-actions.ts";
 import { LastUse } from "./last-use.tsx";
+import { refreshKeys } from "./refresh-keys.ts";
 
 type Action = "disable" | "enable" | "delete";
 
@@ -55,7 +55,7 @@ export function ConsumerDangerSection({ workspaceId, consumer }: ConsumerDangerS
   const change = useMutation(
     trpc.issuedKeyBulk.change.mutationOptions({
       onSuccess: async ({ changed }) => {
-        await bulkKeys.refresh();
+        await refreshKeys();
         dialog.close();
         const { done, none } = actions[action];
         const keys = countOf(changed.length, "key was", "keys were");

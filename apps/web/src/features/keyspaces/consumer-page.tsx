@@ -10,13 +10,12 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
-import { ConsumerDangerSection } from "./consumer-danger-section.tsx";
 import { ConsumerDetails, ConsumerLimits } from "./consumer-sections.tsx";
-import { ConsumerUsage } from "./consumer-usage.tsx";
 import { DisabledBanner } from "./disabled-banner.tsx";
 import { IssuedKeys } from "./issued-keys-section.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
 import classes from "./keyspaces.module.css";
+import { LazyConsumerFoot } from "./lazy-consumer-foot.tsx";
 import { useConsumer, useKeyspace } from "./use-keyspaces.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/consumers/$externalId");
@@ -113,10 +112,12 @@ function Loaded({ workspace, keyspace, consumer, canManage }: LoadedProps): Reac
         />
       </Section>
       <ConsumerLimits workspace={workspace} consumer={consumer} canManage={canManage} />
-      <ConsumerUsage
-        path={{ workspaceId: workspace.id, keyspaceId, externalId }}
+      <ConsumerDetails consumer={consumer} />
+      <LazyConsumerFoot
+        workspaceId={workspace.id}
+        consumer={consumer}
         range={search.range ?? "24h"}
-        isUnused={consumer.lastUsedAt === null}
+        canManage={canManage}
         onChooseRange={(chosen) =>
           void navigate({
             search: ({ range: _range, ...before }) => ({ ...before, ...chosen }),
@@ -125,8 +126,6 @@ function Loaded({ workspace, keyspace, consumer, canManage }: LoadedProps): Reac
           })
         }
       />
-      <ConsumerDetails consumer={consumer} />
-      {canManage && <ConsumerDangerSection workspaceId={workspace.id} consumer={consumer} />}
       <LazyDialog
         source={issueDialog}
         props={{

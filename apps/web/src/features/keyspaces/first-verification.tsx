@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ReactElement, useEffect, useState } from "react";
+import { type ReactElement, useEffect } from "react";
 import { type Keyspace, trpc } from "../../server/trpc.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { outcomeTitle } from "../../ui/outcome-titles.ts";
@@ -11,17 +11,6 @@ import { StatusBadge, type StatusTone } from "../../ui/status-badge.tsx";
 import classes from "./keyspaces.module.css";
 import { type KeyspacePath, useLatestOutcome } from "./use-keyspaces.ts";
 import { verifyCommand } from "./verify-command.ts";
-
-/**
- * Whether to guide to the first verification of a keyspace: if none had arrived when its page was opened, until the page is
- * closed, so that the page can show its arrival.
- */
-export function useFirstVerification(path: KeyspacePath): boolean {
-  const { data } = useLatestOutcome(path);
-  const [isGuided, setIsGuided] = useState(false);
-  if (data?.outcome === null && !isGuided) setIsGuided(true);
-  return isGuided;
-}
 
 /** The outcomes that are not rejections. */
 const tones: Readonly<Record<string, StatusTone>> = {
@@ -53,14 +42,13 @@ export function FirstVerificationStatus({ path }: { readonly path: KeyspacePath 
   );
 }
 
-/** Guides from the first key of a keyspace to its first verification. */
-export function FirstVerification({
-  workspaceId,
-  keyspace,
-}: {
+export interface FirstVerificationProps {
   readonly workspaceId: string;
   readonly keyspace: Keyspace;
-}): ReactElement {
+}
+
+/** Guides from the first key of a keyspace to its first verification. */
+export function FirstVerification({ workspaceId, keyspace }: FirstVerificationProps): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   return (
     <Section title="Verify your first key" isWide>

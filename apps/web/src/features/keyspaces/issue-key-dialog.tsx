@@ -1,7 +1,8 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactElement } from "react";
 import { type Keyspace, trpc } from "../../server/trpc.ts";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
+import { FirstVerificationStatus } from "./first-verification.tsx";
 import { IssuedKeyForm } from "./issued-key-form.tsx";
 import { valuesOfNewKey } from "./issued-key-values.ts";
 import { IssuedSecretDialog } from "./issued-secret-dialog.tsx";
@@ -11,22 +12,22 @@ interface IssueKeyDialogProps {
   readonly keyspace: Keyspace;
   /** The external ID of the consumer that the key is for; empty by default. */
   readonly externalId?: string;
-  /** Whether the key has been verified, shown with its secret. */
-  readonly status?: ReactNode;
+  /** Whether to show the arrival of the first verification of the keyspace, next to the secret. */
+  readonly isGuided?: boolean;
   readonly isOpen: boolean;
   readonly onClose: () => void;
 }
 
 /** Issues a key, then shows its secret once. */
 export function IssueKeyDialog(props: IssueKeyDialogProps): ReactElement {
-  const { status, isOpen, onClose } = props;
+  const { workspaceId, keyspace, isGuided = false, isOpen, onClose } = props;
   const isIssuing = useIsMutating({ mutationKey: trpc.issuedKeys.create.mutationKey() }) > 0;
   return (
     <IssuedSecretDialog
       isOpen={isOpen}
       isBusy={isIssuing}
       title="Issue a key"
-      status={status}
+      status={isGuided && <FirstVerificationStatus path={{ workspaceId, keyspaceId: keyspace.id }} />}
       onClose={onClose}
       form={(formProps) => <Form {...props} {...formProps} />}
     />

@@ -1,9 +1,9 @@
 import { describeFailure } from "../../server/failure.ts";
-import { queryClient } from "../../server/query-client.ts";
-import { type IssuedKey, trpc, trpcClient } from "../../server/trpc.ts";
+import { type IssuedKey, trpcClient } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
 import { formatCount } from "../../ui/count.ts";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
+import { refreshKeys } from "./refresh-keys.ts";
 import type { KeyspacePath } from "./use-keyspaces.ts";
 
 /** What can be done with several keys of a keyspace. Each action is one call, so that all keys are changed or none. */
@@ -53,11 +53,7 @@ export const bulkKeys: Omit<BulkItems<IssuedKey>, "items"> = {
   nouns: ["key", "keys"],
   describe: describeUses,
   describeError: describeFailure,
-  refresh: async () => {
-    await queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
-    await queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
-    await queryClient.invalidateQueries({ queryKey: trpc.consumers.pathKey() });
-  },
+  refresh: refreshKeys,
 };
 
 function describeUses(keys: readonly IssuedKey[]): string {

@@ -22,6 +22,7 @@ import { useExaminedList } from "./use-examined-list.ts";
 import { useIssuedKeys } from "./use-keyspaces.ts";
 
 const nouns = ["key", "keys"] as const;
+const noKeys: readonly IssuedKey[] = [];
 const noFilters = { q: undefined, status: undefined, consumer: undefined, permission: undefined };
 
 interface IssuedKeysProps {
@@ -45,7 +46,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
   const filters = { ...search, ...(owner && { consumer: owner.externalId }) };
   const keys = useIssuedKeys(path, keyspace.prefix, filters);
-  const list = useExaminedList(useGrowingList(keys));
+  const loaded = useExaminedList(useGrowingList(keys));
   const navigation = useTableNavigation<IssuedKeysSearch>({ navigate: onSearch, isSection: true });
   const table = {
     ...navigation,
@@ -60,6 +61,9 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
   const { q, status, consumer, permission } = search;
   const hasFilters = status !== undefined || consumer !== undefined || permission !== undefined;
   const isFiltered = q !== undefined || hasFilters;
+  const { keyCount } = owner ?? keyspace;
+  // The number of keys is known, so an empty list needs no placeholders, which would move what is below.
+  const list = keyCount === 0 && !isFiltered && !loaded.items ? { ...loaded, items: noKeys } : loaded;
   return (
     <RecentUsageProvider path={path} pages={keys.data?.pages}>
       <GrowingTable
@@ -95,7 +99,8 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
         }
         list={list}
         nouns={nouns}
-        total={isFiltered ? "uncounted" : (owner ?? keyspace).keyCount}
+        total={isFiltered ? "uncounted" : keyCount}
+        {...(!isFiltered && { expectedCount: keyCount })}
         isFiltered={isFiltered}
         failureTitle="Couldn’t load keys"
         columns={columns}

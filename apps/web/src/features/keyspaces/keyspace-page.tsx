@@ -9,13 +9,14 @@ import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
 import { Section } from "../../ui/section.tsx";
-import { FirstVerification, FirstVerificationStatus, useFirstVerification } from "./first-verification.tsx";
+import { useLoaded } from "../../ui/use-loaded.ts";
 import { IssuedKeys } from "./issued-keys-section.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
 import { KeyspaceHeader } from "./keyspace-header.tsx";
 import { KeyspaceDangerSection, KeyspaceDetails } from "./keyspace-sections.tsx";
 import classes from "./keyspaces.module.css";
 import { TryButton } from "./try-button.tsx";
+import { useFirstVerification } from "./use-first-verification.ts";
 import { useKeyspace } from "./use-keyspaces.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId");
@@ -33,13 +34,19 @@ const importDialog = {
   closed: { isOpen: false },
 };
 
+/** The guide to the first verification, which most visits don't need. */
+const guide = {
+  load: () => import("./first-verification.tsx").then((module) => module.FirstVerification),
+};
+
 /** A keyspace with its keys. */
 export function KeyspacePage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const { keyspaceId } = route.useParams();
   const access = useWorkspaceAccess(workspace);
   const sessionChanges = useSessionChanges();
-  const query = useKeyspace({ workspaceId: workspace.id, keyspaceId });
+  const path = { workspaceId: workspace.id, keyspaceId };
+  const query = useKeyspace(path);
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
@@ -74,6 +81,9 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
   const { prefix } = keyspace;
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
   const isGuided = useFirstVerification(path);
+  const [isGuideFailed, guideFailure] = useDisclosure(false);
+  const needsGuide = isGuided === true && canIssue && keyspace.keyCount > 0 && !isGuideFailed;
+  const Guide = useLoaded(guide, needsGuide, guideFailure.open);
   return (
     <>
       <KeyspaceHeader
@@ -115,11 +125,14 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
           onIssue={issuance.open}
         />
       </Section>
-      {isGuided && canIssue && keyspace.keyCount > 0 && (
-        <FirstVerification workspaceId={workspace.id} keyspace={keyspace} />
+      {isGuided !== undefined && (!needsGuide || Guide) && (
+        // Rendered when the guide is, which would otherwise move it.
+        <>
+          {needsGuide && Guide && <Guide workspaceId={workspace.id} keyspace={keyspace} />}
+          <KeyspaceDetails keyspace={keyspace} />
+          {canManage && <KeyspaceDangerSection workspace={workspace} keyspace={keyspace} />}
+        </>
       )}
-      <KeyspaceDetails keyspace={keyspace} />
-      {canManage && <KeyspaceDangerSection workspace={workspace} keyspace={keyspace} />}
       <LazyDialog
         source={editDialog}
         props={{ workspace, keyspace, isOpen: isEditOpen, onClose: edit.close }}
@@ -138,7 +151,7 @@ function Loaded({ workspace, keyspace, canManage, canIssue, canVerify }: LoadedP
         props={{
           workspaceId: workspace.id,
           keyspace,
-          status: isGuided && <FirstVerificationStatus path={path} />,
+          isGuided: isGuided ?? false,
           isOpen: isIssueOpen,
           onClose: issuance.close,
         }}
