@@ -144,6 +144,21 @@ export const keyspaceId = idOf("keyspace", "must be the ID of a keyspace");
 /** The ID of an issued key. */
 export const issuedKeyId = idOf("issuedKey", "must be the ID of an issued key");
 
+/** The most rows of a page in the web app. */
+const maxPageIds = 100;
+/** Longer than any ID. */
+const maxIdLength = 40;
+
+/**
+ * The IDs of the issued keys of a page, separated by commas. In a query string, an array of as many would exceed the maximum
+ * length.
+ */
+export const issuedKeyIds = z
+  .string()
+  .max(maxPageIds * maxIdLength)
+  .transform((text) => text.split(","))
+  .pipe(z.array(issuedKeyId).max(maxPageIds));
+
 /** The token of a link that the page sends. */
 export const linkToken = z.string().min(1).max(100);
 

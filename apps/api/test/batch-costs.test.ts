@@ -52,6 +52,7 @@ test("every procedure in the cost table exists", () => {
     "keyspaceUsage.busiest",
     "keyspaceUsage.consumerUsage",
     "keyspaceUsage.keyUsage",
+    "keyspaceUsage.recent",
     "keyspaceUsage.usage",
     "keyspaces.list",
     "keyspaces.previewDeletion",

@@ -39,18 +39,18 @@ test("a balance is set, added to and subtracted from, and each change is in the 
   const key = { name: "Acme", start: secret.slice(0, 14) };
   expect((await listEvents(space)).slice(1)).toEqual(
     [
-      [null, 10],
-      [9, 10],
-      [10, 15],
-      [14, 15],
-      [15, 0],
-      [0, 2],
-      [1, 2],
-      [2, 0],
-    ].map(([before, after]) => ({
+      [null, 10, {}],
+      [9, 10, { added: 1 }],
+      [10, 15, { added: 5 }],
+      [14, 15, { added: 1 }],
+      [15, 0, { subtracted: 15 }],
+      [0, 2, { added: 2 }],
+      [1, 2, { added: 1 }],
+      [2, 0, {}],
+    ].map(([before, after, amount]) => ({
       action: "issued-key.credits-changed",
       before: { credits: before },
-      after: { ...key, credits: after },
+      after: { ...key, credits: after, ...(amount as object) },
     })),
   );
 });

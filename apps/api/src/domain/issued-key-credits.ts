@@ -43,7 +43,14 @@ export async function changeIssuedKeyCredits(
     action: "issued-key.credits-changed",
     targetId: path.id,
     before: { credits: before },
-    after: { name, start, credits: after },
+    // Tells an addition or a subtraction from a balance that was set.
+    after: {
+      name,
+      start,
+      credits: after,
+      ...(add > 0 && { added: add }),
+      ...(subtract > 0 && { subtracted: subtract }),
+    },
   });
   return await getIssuedKey(workspaceTrx, scope, path);
 }

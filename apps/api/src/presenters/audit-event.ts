@@ -134,7 +134,8 @@ export function presentAuditEvent(event: AuditEvent): z.input<typeof auditEvent>
   };
 }
 
-function presentDetails(details: Details): Details {
+/** The values of a change, each shortened to the length that responses allow. */
+export function presentDetails(details: Details): Details {
   return Object.fromEntries(
     Object.entries(details).map(([name, value]) => [
       name,

@@ -2,6 +2,7 @@ import { listIssuedKeys } from "@latchkey/db/issued-keys";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
+import { listIssuedKeyHistory } from "../domain/issued-key-history.ts";
 import {
   changeIssuedKey,
   createIssuedKey,
@@ -16,6 +17,7 @@ import { issuedKeyFilter } from "../issued-key-filter.ts";
 import { overlapSeconds } from "../key-fields.ts";
 import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import { presentIssuedKey, presentIssuedKeyWithSecret } from "../presenters/issued-key.ts";
+import { presentIssuedKeyEvent } from "../presenters/issued-key-event.ts";
 import { presentVerification } from "../presenters/verification.ts";
 import { toVerification, verificationRequest } from "../verification-fields.ts";
 import { createRouter, startWithinMs, workspaceInput, workspaceProcedure } from "./trpc.ts";
@@ -68,6 +70,17 @@ export const issuedKeysRouter = createRouter({
   }),
 
   /** Returns the secret, which is shown once. */
+  /** The latest 100 changes to a key, newest first. With `hasCredits`, only those of its credits. */
+  changes: reading
+    .input(workspaceInput({ ...path, hasCredits: z.boolean().default(false) }))
+    .query(async ({ ctx: { read, access }, input: { keyspaceId, id, hasCredits } }) => {
+      const { scope } = access;
+      const rows = await read((db) =>
+        inWorkspace(db, scope, (trx) => listIssuedKeyHistory(trx, scope, { keyspaceId, id, hasCredits })),
+      );
+      return rows.map(presentIssuedKeyEvent);
+    }),
+
   create: managing
     .input(workspaceInput({ keyspaceId, fields: z.strictObject(newIssuedKeyFields) }))
     .mutation(async ({ ctx, input: { keyspaceId, fields } }) => {

@@ -1,10 +1,11 @@
 import { encodeId } from "@latchkey/db/ids";
 import { listBusiestConsumers, listBusiestIssuedKeys, readSubjectUsage } from "@latchkey/db/keyspace-usage";
 import { findLatestOutcome } from "@latchkey/db/latest-outcome";
+import { listRecentUsage } from "@latchkey/db/recent-key-usage";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { listRejections, readConsumerUsage, readIssuedKeyUsage } from "../domain/keyspace-usage.ts";
 import { getKeyspace } from "../domain/keyspaces.ts";
-import { issuedKeyId, keyspaceId } from "../fields.ts";
+import { issuedKeyId, issuedKeyIds, keyspaceId } from "../fields.ts";
 import { externalId } from "../issued-key-fields.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
 import { presentIssuedKeyRejection } from "../presenters/keyspace-usage.ts";
@@ -54,6 +55,25 @@ export const keyspaceUsageRouter = createRouter({
       }),
     );
   }),
+
+  /** The verifications of the keys of a page per day in UTC, in the last 30 days. Keys without any are left out. */
+  recent: reading
+    .input(workspaceInput({ keyspaceId, ids: issuedKeyIds }))
+    .query(async ({ ctx: { read, access }, input: { keyspaceId, ids } }) => {
+      const { scope } = access;
+      const rows = await read((db) =>
+        inWorkspace(db, scope, async (trx) => {
+          await getKeyspace(trx, scope, keyspaceId);
+          return await listRecentUsage(trx, scope, { keyspaceId, ids });
+        }),
+      );
+      return rows.map(({ id, count, useCount, days }) => ({
+        id: encodeId("issuedKey", id),
+        count,
+        useCount,
+        days,
+      }));
+    }),
 
   /** The number of verifications of a key per outcome and bucket. */
   keyUsage: reading

@@ -171,6 +171,9 @@ const table = readTable(`
   keyspaceUsage.latestOutcome, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.rejections                UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.rejections, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.recent                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.recent, a foreign one     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.recent, of foreign keys   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.list                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   workspaceKeys.block                     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   workspaceKeys.unblock                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -227,6 +230,9 @@ const table = readTable(`
   issuedKeys.get                          UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   issuedKeys.get, a foreign one           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   issuedKeys.get, of another keyspace     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  issuedKeys.changes                      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  issuedKeys.changes, a foreign one       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  issuedKeys.changes, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   issuedKeys.create                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   issuedKeys.create, in a foreign one     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   issuedKeys.update                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -937,6 +943,15 @@ const plans: Readonly<Record<string, Plan>> = {
     ({ issuedKeys }, of) => ({ id: issuedKeys[of].id }),
     () => ['"code":"EXPIRED"'],
   ),
+  ...createUsagePlans(
+    "recent",
+    ({ issuedKeys }, of) => ({ ids: issuedKeys[of].id }),
+    ({ issuedKeys: { tenant } }) => [`"id":"${tenant.id}","count":9,"useCount":9`],
+  ),
+  "keyspaceUsage.recent, of foreign keys": {
+    input: createKeyspaceInput("tenant", ({ issuedKeys }) => ({ ids: issuedKeys.otherTenant.id })),
+    shows: () => ["[]"],
+  },
   "workspaceKeys.list": {
     input: createWorkspaceInput(),
     shows: ({ ownersKey }, caller) =>
@@ -1165,6 +1180,10 @@ const plans: Readonly<Record<string, Plan>> = {
   "issuedKeys.list, of a foreign one": { input: createKeyspaceInput("otherTenant") },
   ...issuedKeyPlans("get", {
     shows: ({ issuedKeys }) => [issuedKeys.tenant.id, issuedKeys.tenant.externalId],
+  }),
+  ...issuedKeyPlans("changes", {
+    input: () => ({ hasCredits: true }),
+    shows: ({ issuedKeys }) => [issuedKeys.tenant.name, '"credits":"9"'],
   }),
   "issuedKeys.create": {
     input: createKeyspaceInput("tenant", () => ({ fields: { name: "Globex" } })),
