@@ -23,7 +23,8 @@ const secretModules = /\/src\/ui\/(new-secret|overlap-(fields|values)|secret-dia
 /** What the forms of keyspaces and issued keys share. */
 const keyspaceFormModules =
   /features\/keyspaces\/(changed-fields|conflict-notice|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field)/;
-const chartModules = /\/src\/ui\/(\w+-chart|nice-ceiling|segmented-control|usage-(buckets|range-picker))\./;
+const chartModules =
+  /\/src\/ui\/(\w+-chart|nice-ceiling|rejections-section|segmented-control|usage-(buckets|range-picker))\./;
 /** The filters of the two logs with events of several people. */
 const personFilterModules = /\/src\/ui\/(person-select|use-person-search)\./;
 /** What the dialog that imports keys reads and shows files with. */
@@ -55,7 +56,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|secret-field|save-file|toast-list|uncopied-secrets|use-commands|verdict\.module/.test(
+    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|uncopied-secrets|use-commands|verdict\.module/.test(
       path,
     ) &&
     ![
@@ -111,11 +112,11 @@ export default defineConfig({
             { name: "choice", test: choiceModules },
             {
               name: "keyspaces",
-              test: /ui\/sparkline\.|features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-columns|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|recent-usage|try-button|use-keyspaces|verify-command|whole-number)/,
+              test: /features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-status|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|try-button|use-keyspaces|verify-command|whole-number)/,
             },
             {
-              name: "issued-keys-table",
-              test: /features\/keyspaces\/(issued-key-bulk-actions|issued-keys-section|text-filter|use-examined-list)/,
+              name: "keyspace-page",
+              test: /ui\/sparkline\.|features\/keyspaces\/(issued-key-columns|issued-keys-section|keyspace-page|recent-usage|lazy-bulk-bar|text-filter|use-examined-list)/,
             },
             {
               name: "key-page",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { describeActor, describeEvent, describeKeyEvent } from "./describe-event.ts";
+import { describeActor } from "./describe-actor.ts";
+import { describeEvent, describeKeyEvent } from "./describe-event.ts";
 import type { AuditEvent } from "./trpc.ts";
 
 const ada = { kind: "session", userId: "user_1", name: "Ada", userKind: "person", keyId: null } as const;

@@ -1,8 +1,8 @@
 import { countOf, formatCount } from "../ui/count.ts";
 import { describeLimit } from "../ui/describe-limits.ts";
-import { describeDuration, describeExactly } from "../ui/elapsed.ts";
+import { describeExactly } from "../ui/elapsed.ts";
 import type { Piece } from "../ui/event-sentence.tsx";
-import type { NamedUser } from "../ui/owner-name.tsx";
+import { describeOverlap } from "./describe-overlap.ts";
 import { isRole, withArticle } from "./roles.ts";
 import type { AuditEvent, SecurityEvent } from "./trpc.ts";
 
@@ -293,13 +293,6 @@ function listTexts(
   return texts.length === 0 ? [] : [`: ${texts.join("; ")}`];
 }
 
-function describeOverlap(seconds: Detail): string {
-  if (typeof seconds !== "number") return "";
-  return seconds === 0
-    ? "; the old secret was revoked"
-    : `; the old secret stays valid for ${describeDuration(seconds)}`;
-}
-
 type Detail = string | number | boolean | null | undefined;
 
 function text(detail: Detail): string {
@@ -316,11 +309,4 @@ function retention(days: Detail): string {
 
 function quote(detail: Detail): Piece {
   return { name: `“${text(detail)}”` };
-}
-
-/** Who made a change: a user, the `latchkey` command, or Latchkey itself. */
-export function describeActor({ actor }: AuditEvent): NamedUser {
-  if (actor.kind === "command") return { name: "The latchkey command", kind: null };
-  if (actor.kind === "system") return { name: "Latchkey", kind: null };
-  return { name: actor.name ?? actor.userId ?? "Someone", kind: actor.userKind };
 }

@@ -55,6 +55,12 @@ export type IssuedKey = Outputs["issuedKeys"]["get"];
 export type Consumer = Outputs["consumers"]["get"];
 /** The settings of an issued key, as a call sends them. */
 export type IssuedKeyFields = Inputs["issuedKeys"]["update"]["changes"];
+/** A rejected verification of an issued key. */
+export type IssuedKeyRejection = Outputs["keyspaceUsage"]["rejections"][number];
+/** A change to an issued key. */
+export type IssuedKeyChange = Outputs["issuedKeys"]["changes"][number];
+/** The verifications of an issued key in the last 30 days. */
+export type RecentUsage = Outputs["keyspaceUsage"]["recent"][number];
 export type VerificationResult = Outputs["issuedKeys"]["verify"];
 export type Delivery = Outputs["webhooks"]["deliveries"]["items"][number];
 export type OwnershipTransfer = NonNullable<Outputs["ownership"]["get"]>;

@@ -4,6 +4,7 @@ import {
   parseServiceAccountsSearch,
 } from "../../features/api-keys/service-accounts/service-accounts-search.ts";
 import { parseAuditLogSearch } from "../../features/audit-log/audit-log-search.ts";
+import { parseIssuedKeySearch } from "../../features/keyspaces/issued-key-search.ts";
 import {
   parseConsumerSearch,
   parseConsumersSearch,
@@ -88,6 +89,7 @@ const consumerRoute = createRoute({
 const issuedKeyRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/keyspaces/$keyspaceId/keys/$keyId",
+  validateSearch: parseIssuedKeySearch,
   component: lazyRouteComponent(
     () => import("../../features/keyspaces/issued-key-page.tsx"),
     "IssuedKeyPage",

@@ -1,5 +1,6 @@
 import type { ReactElement } from "react";
-import { describeActor, describeEvent } from "../../server/describe-event.ts";
+import { describeActor } from "../../server/describe-actor.ts";
+import { describeEvent } from "../../server/describe-event.ts";
 import type { AuditEvent } from "../../server/trpc.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { ipAddressColumn, requestColumn, sentenceColumn, timeColumn } from "../../ui/event-columns.tsx";

@@ -4,7 +4,7 @@ import { IconSearch } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { actionTitles } from "../../server/action-titles.ts";
-import { describeActor } from "../../server/describe-event.ts";
+import { describeActor } from "../../server/describe-actor.ts";
 import { describeHolders, withArticle } from "../../server/roles.ts";
 import type { AuditEvent, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
@@ -87,7 +87,8 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         target={{
           label: "Target",
           isId: isTarget,
-          error: "Enter the ID of a member, API key, invitation, webhook or workspace.",
+          error:
+            "Enter the ID of a member, API key, invitation, webhook, keyspace, issued key, consumer or workspace.",
         }}
       />
       <GrowingTable

@@ -12,5 +12,5 @@ export function parseAuditLogSearch(search: Record<string, unknown>): AuditLogSe
 
 /** Whether a text is the ID of something that an event can be about. */
 export function isTarget(text: unknown): text is string {
-  return isIdOf(text, "usr", "key", "inv", "whk", "ws");
+  return isIdOf(text, "usr", "key", "inv", "whk", "ws", "ks", "ikey", "csm");
 }

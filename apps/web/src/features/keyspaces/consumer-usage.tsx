@@ -8,7 +8,8 @@ import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
 import type { UsageRange, UsageRangeSearch } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
-import { type ConsumerPath, useConsumerUsage } from "./use-keyspaces.ts";
+import { useConsumerUsage } from "./use-consumer-usage.ts";
+import type { ConsumerPath } from "./use-keyspaces.ts";
 
 interface ConsumerUsageProps {
   readonly path: ConsumerPath;

@@ -37,6 +37,10 @@ const descriptions = {
   },
 } as const satisfies Record<Code, CodeDescription>;
 
+export function isCode(text: string): text is Code {
+  return Object.hasOwn(descriptions, text);
+}
+
 /** What a code of a verification means. */
 export function describeCode(code: Code): CodeDescription {
   return descriptions[code];

@@ -6,11 +6,11 @@ import type { DataColumn } from "../../ui/data-column.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
-import { StatusBadges } from "../../ui/status-badge.tsx";
-import { useNow } from "../../ui/use-now.ts";
 import { ConsumerLink } from "./consumer-link.tsx";
-import { describeIssuedStatus, describeSecret, titleOfKey } from "./keyspace-status.ts";
+import { IssuedKeyStatus } from "./issued-key-status.tsx";
+import { describeSecret, titleOfKey } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
+import { RecentUses, RecentVerifications } from "./recent-usage.tsx";
 
 /** The columns of the keys of a keyspace. */
 export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>, ...DataColumn<IssuedKey>[]] {
@@ -49,7 +49,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       label: "Permissions",
       minWidth: 160,
       isWide: true,
-      rank: 6,
+      rank: 7,
       cell: ({ permissions }) => {
         const text = permissions.join(", ");
         return text === "" ? (
@@ -67,7 +67,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       minWidth: 100,
       grow: 0,
       isNumeric: true,
-      rank: 7,
+      rank: 8,
       isHiddenByDefault: true,
       cell: ({ credits }) => (credits ? formatCount(credits.remaining) : "Unlimited"),
     },
@@ -81,12 +81,30 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       cell: ({ lastUsedAt }) => (lastUsedAt === null ? "Never" : <RelativeTime at={lastUsedAt} />),
     },
     {
-      id: "usageCount",
-      label: "Uses",
-      minWidth: 92,
+      id: "recentUses",
+      label: "Uses (30 days)",
+      minWidth: 124,
       grow: 0,
       isNumeric: true,
       rank: 4,
+      cell: ({ id }) => <RecentUses id={id} />,
+    },
+    {
+      id: "verifications",
+      label: "Verifications",
+      minWidth: 121,
+      grow: 0,
+      rank: 5,
+      cell: ({ id }) => <RecentVerifications id={id} />,
+    },
+    {
+      id: "usageCount",
+      label: "Total uses",
+      minWidth: 100,
+      grow: 0,
+      isNumeric: true,
+      rank: 9,
+      isHiddenByDefault: true,
       cell: ({ usageCount }) => formatCount(usageCount),
     },
     {
@@ -96,7 +114,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       order: "expiresAt",
       minWidth: 128,
       grow: 0,
-      rank: 8,
+      rank: 10,
       isHiddenByDefault: true,
       cell: ({ expiresAt }) => <ExpiryDate at={expiresAt} />,
     },
@@ -107,7 +125,7 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       order: "createdAt",
       minWidth: 112,
       grow: 0,
-      rank: 5,
+      rank: 6,
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
   ];
@@ -136,9 +154,4 @@ function Name({ slug, issuedKey }: NameProps): ReactElement {
       )}
     </>
   );
-}
-
-/** The status of a key, and anything that needs attention. */
-export function IssuedKeyStatus({ issuedKey }: Pick<NameProps, "issuedKey">): ReactElement {
-  return <StatusBadges statuses={describeIssuedStatus(issuedKey, useNow())} />;
 }

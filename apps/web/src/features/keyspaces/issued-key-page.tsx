@@ -11,9 +11,12 @@ import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { ConsumerLink } from "./consumer-link.tsx";
 import { DisabledBanner } from "./disabled-banner.tsx";
-import { IssuedKeyStatus } from "./issued-key-columns.tsx";
+import { IssuedKeyChangesSection } from "./issued-key-changes-section.tsx";
 import { IssuedKeyDangerSection } from "./issued-key-danger-section.tsx";
+import { IssuedKeyRejectionsSection } from "./issued-key-rejections-section.tsx";
 import { DetailsSection, SecretsSection, SettingsSection } from "./issued-key-sections.tsx";
+import { IssuedKeyStatus } from "./issued-key-status.tsx";
+import { IssuedKeyUsageSection } from "./issued-key-usage-section.tsx";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
 import { titleOfKey } from "./keyspace-status.ts";
 import { TryButton } from "./try-button.tsx";
@@ -58,6 +61,7 @@ export function IssuedKeyPage(): ReactElement {
               issuedKey={issuedKey}
               canManage={access.can("keys:manage")}
               canVerify={access.can("keys:verify")}
+              canReadLog={access.can("audit:read")}
             />
           )}
         </KeyspaceFrame>
@@ -72,10 +76,13 @@ interface LoadedProps {
   readonly issuedKey: IssuedKey;
   readonly canManage: boolean;
   readonly canVerify: boolean;
+  readonly canReadLog: boolean;
 }
 
-function Loaded({ workspace, keyspace, issuedKey, canManage, canVerify }: LoadedProps): ReactElement {
+function Loaded(props: LoadedProps): ReactElement {
+  const { workspace, keyspace, issuedKey, canManage, canVerify, canReadLog } = props;
   const { keyspaceId } = issuedKey;
+  const path = { workspaceId: workspace.id, keyspaceId, id: issuedKey.id };
   const [isEditOpen, edit] = useDisclosure(false);
   const [isRotateOpen, rotation] = useDisclosure(false);
   const [areCreditsOpen, credits] = useDisclosure(false);
@@ -130,6 +137,9 @@ function Loaded({ workspace, keyspace, issuedKey, canManage, canVerify }: Loaded
         onChangeCredits={credits.open}
       />
       <SecretsSection issuedKey={issuedKey} />
+      <IssuedKeyUsageSection path={path} issuedKey={issuedKey} />
+      <IssuedKeyRejectionsSection path={path} />
+      <IssuedKeyChangesSection path={path} slug={workspace.slug} canReadLog={canReadLog} />
       <DetailsSection issuedKey={issuedKey} />
       {canManage && <IssuedKeyDangerSection workspace={workspace} issuedKey={issuedKey} />}
       <LazyDialog source={editDialog} props={{ ...dialogProps, isOpen: isEditOpen, onClose: edit.close }} />

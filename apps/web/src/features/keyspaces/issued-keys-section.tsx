@@ -5,17 +5,18 @@ import { useNavigate } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
 import type { Consumer, IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
-import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { type TableNavigationOptions, useTableNavigation } from "../../ui/use-table-navigation.ts";
-import { bulkKeys, issuedKeyActions } from "./issued-key-bulk-actions.ts";
 import { issuedKeyColumns } from "./issued-key-columns.tsx";
 import { cutSecret } from "./key-search.ts";
+import { titleOfKey } from "./keyspace-status.ts";
 import { defaultKeySort, type IssuedKeysSearch, keyStatusTitles } from "./keyspaces-search.ts";
+import { LazyBulkBar } from "./lazy-bulk-bar.tsx";
 import { isIssuedPermission } from "./permission-lines.ts";
+import { RecentUsageProvider } from "./recent-usage.tsx";
 import { TextFilter } from "./text-filter.tsx";
 import { useExaminedList } from "./use-examined-list.ts";
 import { useIssuedKeys } from "./use-keyspaces.ts";
@@ -43,11 +44,9 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
   const { workspace, keyspace, consumer: owner, search, onSearch, canManage, onIssue } = props;
   const navigate = useNavigate();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
-  const loaded = useExaminedList(
-    useGrowingList(
-      useIssuedKeys(path, keyspace.prefix, { ...search, ...(owner && { consumer: owner.externalId }) }),
-    ),
-  );
+  const filters = { ...search, ...(owner && { consumer: owner.externalId }) };
+  const keys = useIssuedKeys(path, keyspace.prefix, filters);
+  const loaded = useExaminedList(useGrowingList(keys));
   const navigation = useTableNavigation<IssuedKeysSearch>({ navigate: onSearch, isSection: true });
   const table = {
     ...navigation,
@@ -66,94 +65,95 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
   // The number of keys is known, so an empty list needs no placeholders, which would move what is below.
   const list = keyCount === 0 && !isFiltered && !loaded.items ? { ...loaded, items: noKeys } : loaded;
   return (
-    <GrowingTable
-      label="Keys"
-      searchField={{ label: "Search keys", placeholder: "Search by name or first characters" }}
-      filters={
-        <>
-          <FilterSelect
-            label="Status"
-            anyLabel="Any status"
-            options={keyStatusTitles}
-            value={status}
-            onChoose={(status) => table.change({ status })}
-          />
-          {!owner && (
-            <TextFilter
-              label="External ID"
-              maxLength={maxLength.externalId}
-              isComplete={() => true}
-              value={consumer}
-              onChoose={(consumer) => table.change({ consumer })}
+    <RecentUsageProvider path={path} pages={keys.data?.pages}>
+      <GrowingTable
+        label="Keys"
+        searchField={{ label: "Search keys", placeholder: "Search by name or first characters" }}
+        filters={
+          <>
+            <FilterSelect
+              label="Status"
+              anyLabel="Any status"
+              options={keyStatusTitles}
+              value={status}
+              onChoose={(status) => table.change({ status })}
             />
-          )}
-          <TextFilter
-            label="Permission"
-            maxLength={maxLength.issuedPermission}
-            isComplete={isIssuedPermission}
-            error="Enter a permission such as documents.read."
-            value={permission}
-            onChoose={(permission) => table.change({ permission })}
-          />
-        </>
-      }
-      list={list}
-      nouns={nouns}
-      total={isFiltered ? "uncounted" : keyCount}
-      {...(!isFiltered && { expectedCount: keyCount })}
-      isFiltered={isFiltered}
-      failureTitle="Couldn’t load keys"
-      columns={columns}
-      isTall
-      idOf={idOf}
-      search={search}
-      navigation={table}
-      defaultSort={defaultKeySort}
-      selection={
-        canManage && {
-          nameOf: bulkKeys.nameOf,
-          bar: (items, onSelect) => (
-            <BulkBar {...bulkKeys} items={items} actions={issuedKeyActions(path)} onSelect={onSelect} />
-          ),
+            {!owner && (
+              <TextFilter
+                label="External ID"
+                maxLength={maxLength.externalId}
+                isComplete={() => true}
+                value={consumer}
+                onChoose={(consumer) => table.change({ consumer })}
+              />
+            )}
+            <TextFilter
+              label="Permission"
+              maxLength={maxLength.issuedPermission}
+              isComplete={isIssuedPermission}
+              error="Enter a permission such as documents.read."
+              value={permission}
+              onChoose={(permission) => table.change({ permission })}
+            />
+          </>
         }
-      }
-      onOpen={({ id }) =>
-        void navigate({
-          to: "/w/$slug/keyspaces/$keyspaceId/keys/$keyId",
-          params: { slug: workspace.slug, keyspaceId: keyspace.id, keyId: id },
-        })
-      }
-      empty={
-        isFiltered ? (
-          <NoMatch
-            noun="key"
-            search={q}
-            hasFilters={hasFilters}
-            level={3}
-            onClear={() => navigation.change(noFilters)}
-          >
-            Search covers the start of names and the first characters of keys.{" "}
-            {owner ? "The filter matches permissions" : "Filters match external IDs and permissions"} exactly.
-          </NoMatch>
-        ) : (
-          <EmptyPanel
-            title={owner ? "No keys" : "No keys yet"}
-            level={3}
-            action={
-              canManage && (
-                <Button leftSection={<IconPlus size={16} />} onClick={onIssue}>
-                  {owner ? "Issue key" : "Issue the first key"}
-                </Button>
-              )
-            }
-          >
-            {owner
-              ? "This consumer has no keys. Consumers without keys and shared rate limits are removed after 30 days."
-              : "Issue a key to a consumer of your API. Your service verifies it with each request, and the result says who sent it and what they may do."}
-          </EmptyPanel>
-        )
-      }
-    />
+        list={list}
+        nouns={nouns}
+        total={isFiltered ? "uncounted" : keyCount}
+        {...(!isFiltered && { expectedCount: keyCount })}
+        isFiltered={isFiltered}
+        failureTitle="Couldn’t load keys"
+        columns={columns}
+        isTall
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultKeySort}
+        selection={
+          canManage && {
+            nameOf: titleOfKey,
+            bar: (items, onSelect) => <LazyBulkBar path={path} items={items} onSelect={onSelect} />,
+          }
+        }
+        onOpen={({ id }) =>
+          void navigate({
+            to: "/w/$slug/keyspaces/$keyspaceId/keys/$keyId",
+            params: { slug: workspace.slug, keyspaceId: keyspace.id, keyId: id },
+          })
+        }
+        empty={
+          isFiltered ? (
+            <NoMatch
+              noun="key"
+              search={q}
+              hasFilters={hasFilters}
+              level={3}
+              onClear={() => navigation.change(noFilters)}
+            >
+              Search covers the start of names and the first characters of keys.{" "}
+              {owner ? "The filter matches permissions" : "Filters match external IDs and permissions"}{" "}
+              exactly.
+            </NoMatch>
+          ) : (
+            <EmptyPanel
+              title={owner ? "No keys" : "No keys yet"}
+              level={3}
+              action={
+                canManage && (
+                  <Button leftSection={<IconPlus size={16} />} onClick={onIssue}>
+                    {owner ? "Issue key" : "Issue the first key"}
+                  </Button>
+                )
+              }
+            >
+              {owner
+                ? "This consumer has no keys. Consumers without keys and shared rate limits are removed after 30 days."
+                : "Issue a key to a consumer of your API. Your service verifies it with each request, and the result says who sent it and what they may do."}
+            </EmptyPanel>
+          )
+        }
+      />
+    </RecentUsageProvider>
   );
 }
 

@@ -2,8 +2,6 @@ import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQuery } fr
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import { isLoadingFailed } from "../../server/use-loading-failure.ts";
-import { usageBuckets } from "../../ui/usage-buckets.ts";
-import type { UsageRange } from "../../ui/usage-ranges.ts";
 import { readKeySearch } from "./key-search.ts";
 import {
   type ConsumerSort,
@@ -110,15 +108,6 @@ export function useConsumer(path: ConsumerPath) {
   return useQuery({
     ...trpc.consumers.get.queryOptions(path),
     refetchInterval: ({ state }) => !isLoadingFailed(state) && !isNotFound(state.error) && refreshEveryMs,
-  });
-}
-
-/** The verifications of a consumer's keys by outcome, which are read again while the page is visible. */
-export function useConsumerUsage(path: ConsumerPath, range: UsageRange, now: Date) {
-  return useQuery({
-    ...trpc.keyspaceUsage.consumerUsage.queryOptions({ ...path, ...usageBuckets(range, now) }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && !isNotFound(state.error) && refreshEveryMs,
-    placeholderData: keepPreviousData,
   });
 }
 

@@ -1,0 +1,75 @@
+import { Skeleton } from "@mantine/core";
+import { useSuspenseQuery } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
+import type { ReactElement } from "react";
+import { QueryPanel } from "../../server/query-panel.tsx";
+import { type IssuedKey, trpc } from "../../server/trpc.ts";
+import { CodeLine } from "../../ui/code-line.tsx";
+import sectionClasses from "../../ui/section.module.css";
+import { Section } from "../../ui/section.tsx";
+import { UsageChart } from "../../ui/usage-chart.tsx";
+import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
+import { useNow } from "../../ui/use-now.ts";
+import { type IssuedKeyPath, useIssuedKeyUsage } from "./use-issued-key-history.ts";
+import { verifyCommand } from "./verify-command.ts";
+
+const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/keys/$keyId");
+const chartHeight = 254;
+
+interface UsageSectionProps {
+  readonly path: IssuedKeyPath;
+  readonly issuedKey: IssuedKey;
+}
+
+/** The outcomes of a key's verifications, by hour or by day. */
+export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): ReactElement {
+  const { range = "24h" } = route.useSearch();
+  const navigate = route.useNavigate();
+  const now = useNow();
+  const query = useIssuedKeyUsage(path, range, now);
+  return (
+    <Section
+      title="Usage"
+      isBusy={query.isPlaceholderData}
+      action={
+        <UsageRangePicker
+          range={range}
+          onChoose={(chosen) =>
+            void navigate({
+              search: ({ range: _range, ...before }) => ({ ...before, ...chosen }),
+              replace: true,
+              resetScroll: false,
+            })
+          }
+        />
+      }
+    >
+      <QueryPanel query={query} failureTitle="Couldn’t load usage" height={chartHeight + 34}>
+        {(rows) => (
+          <div className={sectionClasses.box}>
+            {query.isPlaceholderData ? (
+              <Skeleton h={chartHeight} />
+            ) : rows.length === 0 && issuedKey.lastUsedAt === null ? (
+              <NotUsedYet />
+            ) : (
+              <UsageChart rows={rows} range={range} now={now} noun="verifications" />
+            )}
+          </div>
+        )}
+      </QueryPanel>
+    </Section>
+  );
+}
+
+function NotUsedYet(): ReactElement {
+  const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  return (
+    <>
+      <p className={sectionClasses.empty}>
+        No verifications of this key yet. Run this command with the key in place of sk_live_… and an API key
+        in place of $API_KEY, and the verification appears here within seconds:
+      </p>
+      <CodeLine code={verifyCommand(instance.baseUrl, "sk_live_…")} copyLabel="Copy command" />
+    </>
+  );
+}
