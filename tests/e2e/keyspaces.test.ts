@@ -194,8 +194,8 @@ test("edits a key, also after someone else has changed it", async () => {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Save" }).click();
   await page.getByRole("heading", { name: "Acme mobile", level: 1 }).waitFor();
-  await page.getByText("Any IP address").waitFor();
-  await page.getByText("98, refilled to 100").waitFor();
+  await page.getByText("Any IP address", { exact: true }).waitFor();
+  await page.getByText("98, refilled to 100 on day 1 of each month").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });
 
@@ -241,7 +241,7 @@ test("changes the balance of a key, and rejects what would make it negative", as
   await choose("Change", "Add");
   await field("Credits").fill("2");
   await dialog().getByRole("button", { name: "Change balance" }).click();
-  await page.getByText("100, refilled to 100").waitFor();
+  await page.getByText("100, refilled to 100 on day 1 of each month").waitFor();
 });
 
 test("disables and enables selected keys together", async () => {
