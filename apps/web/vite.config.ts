@@ -112,11 +112,11 @@ export default defineConfig({
             { name: "choice", test: choiceModules },
             {
               name: "keyspaces",
-              test: /features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-status|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|try-button|use-keyspaces|verify-command|whole-number)/,
+              test: /features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-status|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|text-filter|try-button|use-(examined-list|keyspaces)|verify-command|whole-number)/,
             },
             {
               name: "keyspace-page",
-              test: /ui\/sparkline\.|features\/keyspaces\/(issued-key-columns|issued-keys-section|keyspace-page|recent-usage|lazy-bulk-bar|text-filter|use-examined-list)/,
+              test: /ui\/sparkline\.|features\/keyspaces\/(issued-key-columns|issued-keys-section|keyspace-page|recent-usage|lazy-bulk-bar)/,
             },
             {
               name: "key-page",
