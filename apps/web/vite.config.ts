@@ -116,11 +116,11 @@ export default defineConfig({
             { name: "choice", test: choiceModules },
             {
               name: "keyspaces",
-              test: /ui\/sparkline\.|features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-columns|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|recent-usage|try-button|use-keyspaces|verify-command|whole-number)/,
+              test: /features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-status|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|text-filter|try-button|use-(examined-list|keyspaces)|verify-command|whole-number)/,
             },
             {
               name: "issued-keys-table",
-              test: /features\/keyspaces\/(issued-keys-section|lazy-bulk-bar|text-filter|use-examined-list)/,
+              test: /ui\/sparkline\.|features\/keyspaces\/(issued-key-columns|issued-keys-section|recent-usage|lazy-bulk-bar)/,
             },
             {
               name: "key-page",

@@ -175,7 +175,7 @@ test("finds keys by name, first characters, status, consumer and permission, in 
 
 test("edits a key, also after someone else has changed it", async () => {
   await page.getByText("203.0.113.0/24").waitFor();
-  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByRole("button", { name: "Edit", exact: true }).click();
   await field("IP ranges").fill("");
   await field("Name").fill("Acme mobile");
   const { keyspaceId, keyId } = readPath();
@@ -194,8 +194,8 @@ test("edits a key, also after someone else has changed it", async () => {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Save" }).click();
   await page.getByRole("heading", { name: "Acme mobile", level: 1 }).waitFor();
-  await page.getByText("Any IP address").waitFor();
-  await page.getByText("98, refilled to 100").waitFor();
+  await page.getByText("Any IP address", { exact: true }).waitFor();
+  await page.getByText("98, refilled to 100 on day 1 of each month").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });
 
@@ -241,7 +241,7 @@ test("changes the balance of a key, and rejects what would make it negative", as
   await choose("Change", "Add");
   await field("Credits").fill("2");
   await dialog().getByRole("button", { name: "Change balance" }).click();
-  await page.getByText("100, refilled to 100").waitFor();
+  await page.getByText("100, refilled to 100 on day 1 of each month").waitFor();
 });
 
 test("disables and enables selected keys together", async () => {
@@ -344,12 +344,12 @@ test("a viewer sees keyspaces and keys, and no action that the role doesn’t al
   await linus.getByRole("link", { name: "Globex" }).click();
   await linus.getByRole("heading", { name: "Globex", level: 1 }).waitFor();
   for (const name of ["Edit", "Rotate", "Try a key", "Delete key"])
-    expect(await linus.getByRole("button", { name }).count()).toBe(0);
+    expect(await linus.getByRole("button", { name, exact: true }).count()).toBe(0);
   await linus.goBack();
   await linus.getByRole("heading", { name: "Staging", level: 1 }).waitFor();
   await linus.getByRole("link", { name: "Globex" }).waitFor();
   for (const name of ["Edit", "Issue key", "Try a key", "Delete keyspace"])
-    expect(await linus.getByRole("button", { name }).count()).toBe(0);
+    expect(await linus.getByRole("button", { name, exact: true }).count()).toBe(0);
 });
 
 /** The IDs in the URL of a keyspace or a key. */

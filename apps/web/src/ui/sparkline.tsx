@@ -1,5 +1,4 @@
 import type { ReactElement } from "react";
-import classes from "./sparkline.module.css";
 
 interface SparklineProps {
   /** The accessible name, with a summary of the data, such as "12 verifications in 30 days". */
@@ -25,7 +24,7 @@ export function Sparkline({ label, values }: SparklineProps): ReactElement {
   const width = values.length * step - (step - barWidth);
   return (
     <svg
-      className={classes.sparkline}
+      display="block"
       role="img"
       aria-label={label}
       width={width}
@@ -33,8 +32,8 @@ export function Sparkline({ label, values }: SparklineProps): ReactElement {
       viewBox={`0 0 ${width} ${height + 1}`}
     >
       <title>{label}</title>
-      <path className={classes.axis} d={`M0 ${height}h${width}v1h${-width}z`} />
-      <path className={classes.bars} d={bars.join("")} />
+      <path fill="var(--lk-border)" d={`M0 ${height}h${width}v1h${-width}z`} />
+      <path fill="var(--lk-dimmed)" d={bars.join("")} />
     </svg>
   );
 }

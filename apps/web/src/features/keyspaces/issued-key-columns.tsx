@@ -7,10 +7,9 @@ import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { ExpiryDate } from "../../ui/expiry-date.tsx";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
-import { StatusBadges } from "../../ui/status-badge.tsx";
-import { useNow } from "../../ui/use-now.ts";
 import { ConsumerLink } from "./consumer-link.tsx";
-import { describeIssuedStatus, describeSecret } from "./keyspace-status.ts";
+import { IssuedKeyStatus } from "./issued-key-status.tsx";
+import { describeSecret } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
 import { RecentUses, RecentVerifications } from "./recent-usage.tsx";
 
@@ -156,9 +155,4 @@ function Name({ slug, issuedKey }: NameProps): ReactElement {
       )}
     </>
   );
-}
-
-/** The status of a key, and anything that needs attention. */
-export function IssuedKeyStatus({ issuedKey }: Pick<NameProps, "issuedKey">): ReactElement {
-  return <StatusBadges statuses={describeIssuedStatus(issuedKey, useNow())} />;
 }
