@@ -223,9 +223,7 @@ export async function createFixture({ services: { db }, owner }: TestApp): Promi
         })
         .execute();
       const { tenant, otherTenant } = fixture.issuedKeys;
-      const keyIds = [tenant.issuedKeyId, otherTenant.issuedKeyId];
-      await addVerifications(owner, keyIds);
-      await addCreationEvents(owner, keyIds);
+      await addVerifications(owner, [tenant.issuedKeyId, otherTenant.issuedKeyId]);
       return {
         ...fixture,
         ownersKey,
@@ -328,7 +326,7 @@ async function addIssuedKey(
   return { issuedKeyId, id: encodeId("issuedKey", issuedKeyId), name, externalId, secret };
 }
 
-/** Adds nine uses of each of these issued keys at the time of use, as many today, and a rejected verification. */
+/** Adds nine uses of each of these issued keys at the time of use, and a rejected verification. */
 async function addVerifications(owner: Db, keyIds: readonly IssuedKeyId[]): Promise<void> {
   const key = sql`issued_keys where id = any(${keyIds}::uuid[])`;
   await sql`
@@ -340,23 +338,11 @@ async function addVerifications(owner: Db, keyIds: readonly IssuedKeyId[]): Prom
     insert into keyspace_usage_days
       (workspace_id, keyspace_id, subject_id, is_consumer, day, count, use_count, magnitude)
     select workspace_id, keyspace_id, unnest(array[id, consumer_id]), unnest(array[false, true]),
-      day, 9, 9, 3
-    from (select * from ${key}) key,
-      unnest(array[${timeOfUse}::timestamptz, now()]) used_at, cast(used_at at time zone 'UTC' as date) day`.execute(
-    owner,
-  );
+      (${timeOfUse}::timestamptz at time zone 'UTC')::date, 9, 9, 3
+    from ${key}`.execute(owner);
   await sql`
     insert into issued_key_rejections (workspace_id, key_id, id, occurred_at, code, request_id)
     select workspace_id, id, gen_random_uuid(), ${timeOfUse}, 'EXPIRED', 'one' from ${key}`.execute(owner);
-}
-
-/** Adds the event of the creation of each of these issued keys. */
-async function addCreationEvents(owner: Db, keyIds: readonly IssuedKeyId[]): Promise<void> {
-  await sql`
-    insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id, after)
-    select workspace_id, gen_random_uuid(), 'issued-key.created', 'command', 'issued-key', id,
-      jsonb_build_object('name', name, 'credits', '9')
-    from issued_keys where id = any(${keyIds}::uuid[])`.execute(owner);
 }
 
 async function addWorkspace(trx: Trx, name: string, owner: Person): Promise<FixtureWorkspace> {
