@@ -114,9 +114,9 @@ test("reads lists of verifications exactly as the schema does, or leaves them to
   ];
   for (const body of bodies) {
     const expected = schema.parse(body).verifications.map(toVerification);
-    expect(readVerifications(body) ?? expected).toEqual(expected);
+    // Limits are left to the schema.
+    expect(readVerifications(body)).toEqual(body === bodies.at(-1) ? undefined : expected);
   }
-  expect(readVerifications(bodies[2] ?? {})).toHaveLength(maxVerifications);
   const invalid = [
     {},
     { verifications: [] },

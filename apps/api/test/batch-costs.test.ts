@@ -43,6 +43,7 @@ test("every procedure in the cost table exists", () => {
     "invitations.list",
     "issuedKeyBulk.change",
     "issuedKeyImport.importRows",
+    "issuedKeys.changes",
     "issuedKeys.list",
     "issuedKeys.verify",
     "keyHistory.evaluate",

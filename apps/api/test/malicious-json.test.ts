@@ -1,5 +1,8 @@
 // Bodies that exploit JSON parsers. /open rejects each with a specific error, and none causes a server error.
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { brotliCompressSync, gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -110,4 +113,57 @@ describe("the web app's calls", () => {
 
 test("no body has caused an error in the log", () => {
   expect(app.readLog()).not.toContain('"level":50');
+});
+
+describe("a compressed body whose rest can't be decompressed", () => {
+  const rest = Buffer.from("not compressed at all");
+  const bodies: readonly (readonly [string, string, Buffer])[] = [
+    ["that isn't UTF-8", "gzip", gzipSync(Buffer.alloc(100, 255))],
+    ["that is too large", "gzip", gzipSync(Buffer.alloc(110_000, " "))],
+    ["that is too large, with Brotli", "br", brotliCompressSync(Buffer.alloc(110_000, " "))],
+  ];
+  const chunk = (data: Buffer) =>
+    Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from("\r\n")]);
+
+  test.each(
+    bodies.flatMap(([what, encoding, body]) =>
+      ["/exports/audit-events", "/open/keys/verify", "/open/workspaces"].map(
+        (path) => [what, path, encoding, body] as const,
+      ),
+    ),
+  )("%s, at %s, is rejected, and the node serves the next request", async (_, path, encoding, body) => {
+    const uncaught: unknown[] = [];
+    const onError = (error: unknown) => uncaught.push(error);
+    process.on("uncaughtException", onError);
+    onTestFinished(() => void process.off("uncaughtException", onError));
+    const { hostname, port, host } = new URL(app.baseUrl);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      `Host: ${host}`,
+      "Content-Type: application/json",
+      `Content-Encoding: ${encoding}`,
+      "Transfer-Encoding: chunked",
+      `Authorization: Bearer ${key}`,
+      `Cookie: ${cookie}`,
+    ].join("\r\n");
+    socket.write(
+      Buffer.concat([Buffer.from(`${head}\r\n\r\n`), chunk(body), chunk(rest), Buffer.from("0\r\n\r\n")]),
+    );
+    const [response] = await once(socket, "data");
+    expect(String(response)).toMatch(/^HTTP\/1\.1 4(00|13) /);
+    expect((await post("/open/workspaces", "{}")).status).toBe(400);
+    expect(uncaught).toEqual([]);
+  });
+});
+
+test("an export reads the body of no caller without a session", async () => {
+  const response = await fetch(`${app.baseUrl}/exports/audit-events`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: "not JSON",
+  });
+  expect(response.status).toBe(401);
 });

@@ -90,7 +90,7 @@ export async function deleteUser(trx: Trx, { id, name }: Pick<User, "id" | "name
   // No statement of admission waits for the counters of deleted keys, because their versions have changed. There can be
   // very many, so they are deleted before the counters of usable keys are locked.
   await trx.deleteFrom("api_keys").where("user_id", "=", id).where("deleted_at", "is not", null).execute();
-  await lockCountersOf(trx, trx.selectFrom("users").select("id").where("id", "=", id));
   await trx.deleteFrom("owner_versions").where("owner_id", "=", id).execute();
+  await lockCountersOf(trx, trx.selectFrom("users").select("id").where("id", "=", id));
   await trx.deleteFrom("users").where("id", "=", id).execute();
 }

@@ -94,7 +94,7 @@ async function listAttention(
       cross join lateral (
         select id, keyspace_id, name, start, created_at, expires_at, listed_expiry, disabled_at from issued_keys
         where keyspace_id = keyspaces.id and workspace_id = ${workspaceId} and ${isCandidate}
-        order by ${order} limit ${perKeyspace}
+        order by ${order} limit ${perKeyspace + 1}
       ) key
     ),
     matching as materialized (
@@ -105,11 +105,12 @@ async function listAttention(
       first.expires_at as "expiresAt", counter.last_used_at as "lastUsedAt", counts.total, counts."isPartial"
     from (
       select (select count(*) from matching) as total,
-        exists (select from examined group by keyspace_id having count(*) >= ${perKeyspace}) as "isPartial"
+        exists (select from examined group by keyspace_id having count(*) > ${perKeyspace}) as "isPartial"
     ) counts
     left join first on true
     left join key_counters counter on counter.key_id = first.id
     order by ${order}`.execute(trx);
+  await sql`set local enable_bitmapscan = on`.execute(trx);
   const { total = 0, isPartial = false } = rows[0] ?? {};
   // Without items, there is one row with the counts.
   const items = rows.flatMap(({ total: _total, isPartial: _isPartial, id, ...key }) =>

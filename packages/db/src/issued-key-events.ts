@@ -26,7 +26,7 @@ export async function listIssuedKeyEvents(
 ): Promise<IssuedKeyEvent[]> {
   const latest = trx
     .selectFrom("audit_events")
-    .selectAll()
+    .select(["id", "occurred_at", "action", "actor_kind", "actor_user_id", "target_id", "before", "after"])
     .where("workspace_id", "=", workspaceId)
     // A range and this order, which only the index on targets has. For a key with many of the workspace's events, the planner
     // would otherwise read the newest events of the workspace, however many are about others.

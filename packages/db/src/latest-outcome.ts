@@ -3,8 +3,8 @@ import type { KeyspaceId } from "./ids.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
- * The outcome of the verifications of a keyspace in the latest hour that has any; `VALID` if that hour has several.
- * Undefined for a keyspace without verifications.
+ * The outcome of the verifications of a keyspace in the latest hour that has any: `VALID` if it is among them, and otherwise
+ * the last one in alphabetical order. Undefined for a keyspace without verifications.
  */
 export async function findLatestOutcome(
   trx: WorkspaceTrx,

@@ -96,7 +96,7 @@ export async function deleteServiceAccounts(
   { workspaceId }: WorkspaceScope,
 ): Promise<void> {
   const accounts = trx.selectFrom("users").select("id").where("service_workspace_id", "=", workspaceId);
-  await lockCountersOf(trx, accounts);
   await trx.deleteFrom("owner_versions").where("owner_id", "in", accounts).execute();
+  await lockCountersOf(trx, accounts);
   await trx.deleteFrom("users").where("service_workspace_id", "=", workspaceId).execute();
 }

@@ -9,6 +9,7 @@ import {
   isLockTimeout,
   isMissingRoleOrPrivilege,
   isNotAcceptingConnections,
+  isSerializationFailure,
   isServerUnavailable,
 } from "./sqlstate.ts";
 
@@ -23,6 +24,7 @@ const classes = {
   isNotAcceptingConnections,
   isMissingRoleOrPrivilege,
   isServerUnavailable,
+  isSerializationFailure,
 };
 
 function classify(error: unknown): string[] {
@@ -47,7 +49,7 @@ test.each([
   ["28000", "invalid_authorization_specification", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["28P01", "invalid_password", ["isDatabaseUnavailable", "isServerUnavailable"]],
   ["3D000", "invalid_catalog_name", []],
-  ["40001", "serialization_failure", ["isDatabaseUnavailable", "isDefiniteAbort"]],
+  ["40001", "serialization_failure", ["isDatabaseUnavailable", "isDefiniteAbort", "isSerializationFailure"]],
   ["40003", "statement_completion_unknown", []],
   ["40P01", "deadlock_detected", ["isDatabaseUnavailable", "isDefiniteAbort"]],
   ["42501", "insufficient_privilege", ["isMissingRoleOrPrivilege"]],
@@ -121,5 +123,5 @@ test("a serialization failure is a definite abort", async () => {
   const error = await first.query(`update ${table} set n = 3`).catch((thrown: unknown) => thrown);
   await first.query("rollback");
   expect(error).toMatchObject({ code: "40001" });
-  expect(classify(error)).toEqual(["isDatabaseUnavailable", "isDefiniteAbort"]);
+  expect(classify(error)).toEqual(["isDatabaseUnavailable", "isDefiniteAbort", "isSerializationFailure"]);
 });

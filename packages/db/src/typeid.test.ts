@@ -24,3 +24,10 @@ test("encodes every UUID like typeid-js, and decodes it to the same UUID", () =>
     { numRuns: 2_000 },
   );
 });
+
+test("neither encodes nor decodes a text of another length", () => {
+  for (const text of ["", "0190", "0".repeat(37)]) {
+    expect(() => encodeSuffix(text)).toThrow("not a UUID");
+    expect(() => decodeSuffix(text)).toThrow("not the suffix");
+  }
+});

@@ -19,6 +19,8 @@ const characters = Buffer.alloc(uuidLength);
 
 /** @param uuid in lower case, with hyphens. */
 export function encodeSuffix(uuid: string): string {
+  // A shorter text would leave characters of another ID in the result.
+  if (uuid.length !== uuidLength) throw new Error("This is not a UUID.");
   let length = 0;
   let bits = 0;
   // 26 characters have two bits more than a UUID, which precede it and are 0.
@@ -38,6 +40,7 @@ export function encodeSuffix(uuid: string): string {
 
 /** @param suffix 26 characters of the alphabet, the first of which is at most `7`. */
 export function decodeSuffix(suffix: string): string {
+  if (suffix.length !== suffixLength) throw new Error("This is not the suffix of a TypeID.");
   let length = 0;
   let bits = 0;
   // The first two bits are not part of the UUID.

@@ -8,7 +8,7 @@ export interface UsageBuckets {
   readonly to: Date;
 }
 
-/** SQL for the start of the bucket of a row of `key_usage_hours`, and for whether the row is in any bucket. */
+/** SQL for the start of the bucket of a row with an `hour`, and for whether the row is in any bucket. */
 export function bucketsAsSql({ starts, to }: UsageBuckets): {
   readonly startsAt: RawBuilder<Date>;
   readonly isInRange: RawBuilder<boolean>;

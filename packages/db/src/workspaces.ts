@@ -250,8 +250,8 @@ export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): P
 /**
  * Deletes a workspace with everything in it. Returns false if it does not exist, or is at none of `versions`. Call it
  * last in the transaction. After the commit, every node rejects requests with keys in this workspace.
- * @param deletion.memberIds all members, locked with `lockUsers`, so that the versions of all of their keys that can
- *   reach the workspace are incremented, including keys that are created or edited concurrently.
+ * @param deletion.memberIds all members, locked with `lockUsers`: their versions as owners are incremented, so that no node uses
+ *   what it remembers about their roles in the workspace.
  */
 export async function deleteWorkspace(
   trx: WorkspaceTrx,

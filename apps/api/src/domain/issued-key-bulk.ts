@@ -12,6 +12,7 @@ import type { IssuedKeySettings } from "@latchkey/db/issued-key-settings";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import type { Trx } from "@latchkey/db/schema";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { AppError } from "@latchkey/errors";
 import { describeIssuedEdit } from "./issued-key-details.ts";
 import { enterKeyspace } from "./issued-key-edits.ts";
 import { type Expiry, resolveExpiryTime } from "./key-expiry.ts";
@@ -23,6 +24,9 @@ export const bulkActions = ["change", "enable", "disable", "delete"] as const;
 type BulkSettings = Partial<Pick<IssuedKeySettings, "permissions" | "limits" | "ipRanges" | "meta">> & {
   readonly expiresAt?: Expiry;
 };
+
+/** The most permissions that a change of several keys can write: one row each, within the time of a change. */
+const maxWrittenPermissions = 20_000;
 
 /** What to do with several keys. */
 export type BulkRequest =
@@ -41,7 +45,7 @@ export interface BulkResult {
 /**
  * Changes, enables, disables or deletes several keys in one transaction. Once this is committed, every node applies it. Each
  * changed key gets an event. A consumer has at most 1,000 keys, so all of its keys are changed.
- * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past, and for too many permissions.
  */
 export async function changeIssuedKeys(
   trx: Trx,
@@ -55,6 +59,7 @@ export async function changeIssuedKeys(
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, keyspaceId);
   const keys = await lockIssuedKeys(workspaceTrx, scope, keyspaceId, chosen);
+  if (request.action === "change") requireFewPermissions(keys.length, request.changes);
   const settings =
     request.action === "change"
       ? await resolveSettings(trx, request.changes)
@@ -129,4 +134,14 @@ function describeStates(keys: readonly LockedKey[], request: Exclude<BulkRequest
       targetId,
       ...(request === "delete" ? { before: { name, start, externalId } } : { after: { name, start } }),
     }));
+}
+
+/** @throws {AppError} BAD_REQUEST */
+function requireFewPermissions(keyCount: number, { permissions = [] }: BulkSettings): void {
+  if (keyCount * permissions.length <= maxWrittenPermissions) return;
+  const message = "Too many permissions for as many keys. Change fewer keys at a time.";
+  throw new AppError("BAD_REQUEST", {
+    message: "The change is too large",
+    issues: [{ path: "changes.permissions", code: "too_large", message }],
+  });
 }

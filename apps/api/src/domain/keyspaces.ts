@@ -145,6 +145,7 @@ export interface KeyspaceDeletionPreview {
   readonly keyCount: number;
   /** When a key was last used; null for never. See `findLastUse`. */
   readonly lastUsedAt: Date | null;
+  /** Whether a key that was not examined can have been used later. See `findLastUse`. */
   readonly isPartial: boolean;
 }
 

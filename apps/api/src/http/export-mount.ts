@@ -74,10 +74,10 @@ async function sendExport(
   if (ctx.method !== "POST") throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "POST" } });
   requireSameOrigin(ctx.method, ctx.headers, services.baseUrl);
   if (ctx.request.type !== "application/json") throw new AppError("UNSUPPORTED_MEDIA_TYPE");
-  const raw = await readJsonBody(ctx.req);
   const address = clientAddress(ctx.req, services.isTrustedProxy) ?? null;
   const session = await services.sessions.find({ headers: toHeaders(ctx.headers), address });
   if (!session) throw signInRequired();
+  const raw = await readJsonBody(ctx.req);
   const parsed = parseInput({ body }, { params: {}, query: {}, body: raw });
   const input = parsed.body as { readonly workspaceId: WorkspaceId }; // Every export's schema has it.
   const { hasSecondFactor } = session;

@@ -61,9 +61,17 @@ function takeReceivedText(req: IncomingMessage): string | undefined {
 const wholeDecoder = new TextDecoder("utf-8", { fatal: true });
 
 async function readText(req: IncomingMessage): Promise<string> {
+  let body: Readable = req;
   try {
-    return await getRawBody(unpack(req), { limit: maxBodyBytes, encoding: "utf-8", decoder: createDecoder });
+    body = unpack(req);
+    return await getRawBody(body, { limit: maxBodyBytes, encoding: "utf-8", decoder: createDecoder });
   } catch (error) {
+    if (body !== req) {
+      // The rest is discarded, so that the next request of the connection is read.
+      req.unpipe();
+      body.destroy();
+      req.resume();
+    }
     throw translateReadError(error);
   }
 }
@@ -72,6 +80,8 @@ async function readText(req: IncomingMessage): Promise<string> {
 function unpack(req: IncomingMessage): Readable {
   const encoding = req.headers["content-encoding"]?.toLowerCase() ?? "identity";
   if (encoding === "identity") return req;
+  // A client that has disconnected sends neither data nor an error.
+  if (req.destroyed) throw new AppError("BAD_REQUEST", { message: "The body cannot be read" });
   const unpacked =
     encoding === "gzip" || encoding === "deflate"
       ? createUnzip()
@@ -82,6 +92,8 @@ function unpack(req: IncomingMessage): Readable {
     const message = "The body's Content-Encoding must be gzip, deflate or br";
     throw new AppError("UNSUPPORTED_MEDIA_TYPE", { message });
   }
+  // `getRawBody` removes its listener when it fails. Without another, an error in what follows would end the process.
+  unpacked.on("error", () => undefined);
   // `pipe` doesn't forward the error if the client disconnects. `pipeline` does, but also closes the connection
   // before an error response can be sent.
   req.once("error", (error) => unpacked.destroy(error));

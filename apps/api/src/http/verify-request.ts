@@ -22,7 +22,7 @@ export interface VerificationGate {
 }
 
 /** A request to an endpoint that verifies keys. */
-interface Caller {
+interface VerificationCall {
   readonly req: IncomingMessage;
   readonly token: string;
   readonly route: Route;
@@ -36,7 +36,7 @@ interface Caller {
  */
 export async function verifyRequest(
   { admission, verifier }: VerificationGate,
-  { req, token, route, path, address }: Caller,
+  { req, token, route, path, address }: VerificationCall,
 ): Promise<VerifierAnswer & { readonly request: ParsedVerification | AppError | undefined }> {
   const recognizes = verifier.recognizes(token);
   // Waits only if it has to: a request that has arrived completely gets into the next batch without a turn of the microtask queue.

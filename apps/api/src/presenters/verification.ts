@@ -49,7 +49,7 @@ export const verificationResult = z
     workspaceId: shownId("workspace").nullable(),
     externalId: shownText(maxLength.externalId).nullable().meta({
       description: "The consumer that the key was issued to; null for none.",
-      example: "customer-42",
+      example: "customer_42",
     }),
     name: shownText(maxLength.issuedKeyName).nullable().meta({ example: "Production" }),
     meta: z
@@ -98,7 +98,7 @@ const nothing = {
   limits: [],
 };
 
-/** The results of two valid verifications, of which the second one costs 5. */
+/** The results of a batch. The example has two valid verifications, of which the second one costs 5. */
 export const verificationResults = z
   .object({ data: z.array(verificationResult).max(verificationLimits.maxVerifications) })
   .meta({

@@ -21,6 +21,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["invitations.list", 5],
   ["issuedKeyBulk.change", maxBatchCost],
   ["issuedKeyImport.importRows", maxBatchCost],
+  ["issuedKeys.changes", 5],
   ["issuedKeys.list", 5],
   ["issuedKeys.verify", 5],
   ["keyHistory.evaluate", 5],

@@ -69,7 +69,6 @@ export const issuedKeysRouter = createRouter({
     );
   }),
 
-  /** Returns the secret, which is shown once. */
   /** The latest 100 changes to a key, newest first. With `hasCredits`, only those of its credits. */
   changes: reading
     .input(workspaceInput({ ...path, hasCredits: z.boolean().default(false) }))
@@ -81,6 +80,7 @@ export const issuedKeysRouter = createRouter({
       return rows.map(presentIssuedKeyEvent);
     }),
 
+  /** Returns the secret, which is shown once. */
   create: managing
     .input(workspaceInput({ keyspaceId, fields: z.strictObject(newIssuedKeyFields) }))
     .mutation(async ({ ctx, input: { keyspaceId, fields } }) => {

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { KeyFacts } from "../admission/decision.ts";
 import { membershipAs, validFacts } from "../admission/facts.test-kit.ts";
-import { assumeState, isUnmetered, type UnmeteredRequest } from "./assumed-state.ts";
-import { decideRequest, type LockedState } from "./decide-verification.ts";
+import { assumeState, isUnmetered } from "./assumed-state.ts";
+import { type DecisionState, decideRequest, type FoundKeys } from "./decide-verification.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 import { verificationOf } from "./verifier.test-kit.ts";
 
@@ -52,7 +52,7 @@ describe("a request is unmetered", () => {
     );
   });
 
-  test.each<[string, Partial<UnmeteredRequest & { readonly name: object | undefined }>]>([
+  test.each<[string, Partial<FoundKeys & { readonly name: object | undefined }>]>([
     ["a name", { name: {} }],
     ["a rate limit of the caller", { caller: { ...caller, limit: { quota: 1, windowSeconds: 60 } } }],
     ["an unused secret of the caller", { caller: { ...caller, isUnusedSecret: true } }],
@@ -88,7 +88,7 @@ const requests = fc.array(
 );
 
 /** A copy of the state whose time is another one. */
-function stateAt(now: number, { counters }: LockedState): LockedState {
+function stateAt(now: number, { counters }: DecisionState): DecisionState {
   const unused = [...counters.values()].map((counter) => ({ ...counter, uses: 0, isChanged: false }));
   return {
     counters: new Map(unused.map((counter) => [counter.id, counter])),
@@ -127,7 +127,8 @@ test("what was decided by an assumed time is decided in the same way at each tim
       if (!isValid) return;
       validCount += 1;
       expect(batch.map((request) => decideRequest(request, locked))).toEqual(decisions);
-      const usesOf = ({ counters }: LockedState) => [...counters.values()].map(({ id, uses }) => [id, uses]);
+      const usesOf = ({ counters }: DecisionState) =>
+        [...counters.values()].map(({ id, uses }) => [id, uses]);
       expect(usesOf(locked)).toEqual(usesOf(state));
     }),
     { numRuns: 2_000 },

@@ -1,17 +1,14 @@
-import type { Counter, CounterId, KnownRequest, LockedState } from "./decide-verification.ts";
+import type { Counter, CounterId, DecisionState, FoundKeys } from "./decide-verification.ts";
 import type { MeterState } from "./meters.ts";
 
 /**
  * The state by which a node decides requests before it locks anything: the versions of all facts are current, and the time is
  * `now`. What was decided is valid only if the statement that counts the uses confirms the assumptions.
  */
-export interface AssumedState extends LockedState {
+export interface AssumedState extends DecisionState {
   /** When the decisions are valid, in milliseconds since the epoch: from `from`, and before `until`. */
   readonly validity: { readonly from: number; readonly until: number };
 }
-
-/** A request without a meter, so that a node can decide it before it locks the counters. */
-export type UnmeteredRequest = Omit<KnownRequest, "earlier">;
 
 const noMeters: MeterState = { windows: new Map(), balance: null };
 
@@ -23,7 +20,7 @@ export function isUnmetered({
   caller,
   targets,
   name,
-}: UnmeteredRequest & { readonly name: object | undefined }): boolean {
+}: FoundKeys & { readonly name: object | undefined }): boolean {
   if (name || caller?.limit || caller?.isUnusedSecret) return false;
   return targets.every(
     (facts) =>
@@ -36,7 +33,7 @@ export function isUnmetered({
 }
 
 /** Assumes that the facts of unmetered requests are current. @param now the database's time, as far as the node can tell. */
-export function assumeState(requests: readonly UnmeteredRequest[], now: number): AssumedState {
+export function assumeState(requests: readonly FoundKeys[], now: number): AssumedState {
   const counters = new Map<CounterId, Counter>();
   const assume = (id: CounterId, version: number): void => {
     if (!counters.has(id))

@@ -12,7 +12,8 @@ import type { OwnerVersion } from "./verifiable-key.ts";
  * - The versions of owners, and of keys without a use, are read in the snapshot, which was taken after the requests arrived. So
  *   it has every change that was acknowledged before them, and the rows need no lock.
  * - A key that has credits is not counted: an earlier version of Latchkey doesn't change the version of a key that gets them.
- * - The database's time is one at which the batch would have been decided in the same way.
+ * - The database's time is one at which the batch would have been decided in the same way. It is read before the rows are locked:
+ *   what the versions announce was true then, and still is when they are checked.
  * - The statement locks rows as it updates them. Its plan, a nested loop over `input` (see the tests), updates them in the
  *   order of their keys, as every other statement that locks counters does, so that two nodes don't deadlock.
  */
@@ -80,7 +81,9 @@ export async function countUses(
     ],
     rowMode: "array",
   });
-  return rows[0]?.[0] ?? 0;
+  const [row] = rows;
+  if (!row) throw new Error("The statement returned no time.");
+  return row[0];
 }
 
 function listVersions(items: readonly { readonly id: string; readonly version: number }[]): string[] {

@@ -8,11 +8,11 @@ import { apiKeyLimitName } from "./api-key-target.ts";
 import {
   type Counter,
   type CounterId,
+  type DecisionState,
   decideRequest,
   type EarlierRequest,
   findTarget,
   type KnownRequest,
-  type LockedState,
 } from "./decide-verification.ts";
 import type { MeterState } from "./meters.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
@@ -65,7 +65,7 @@ function counterOf(id: CounterId, meters: Partial<MeterState> = {}): Counter {
   return { id, version: 1, uses: 0, isSecretUsed: false, meters: state, isChanged: false };
 }
 
-function lock(counters: readonly Counter[], isOwnerCurrent: LockedState["isOwnerCurrent"] = () => true) {
+function lock(counters: readonly Counter[], isOwnerCurrent: DecisionState["isOwnerCurrent"] = () => true) {
   return {
     counters: new Map(counters.map((counter) => [counter.id, counter])),
     isOwnerCurrent,
@@ -406,7 +406,7 @@ describe("facts that have changed decide nothing", () => {
     limits: [limitOf("shared", 1)],
   };
 
-  test.each<[string, KnownRequest, LockedState]>([
+  test.each<[string, KnownRequest, DecisionState]>([
     [
       "the caller's version",
       request,

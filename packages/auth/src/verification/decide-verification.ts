@@ -10,7 +10,7 @@ import type { Verification, VerificationOutcome, VerificationResult, VerifiedKey
 /** The ID of a row of `key_counters`. */
 export type CounterId = KeyId | IssuedKeyId | ConsumerId;
 
-/** A locked row of `key_counters`, with what the batch has spent so far. Only the decision of the batch changes it. */
+/** A row of `key_counters`, locked or assumed, with what the batch has spent so far. Only the decision changes it. */
 export interface Counter {
   readonly id: CounterId;
   readonly version: number;
@@ -23,8 +23,8 @@ export interface Counter {
   isChanged: boolean;
 }
 
-/** What a batch is decided by: rows that are locked, versions that are current, and the database's time after the locks. */
-export interface LockedState {
+/** What a batch is decided by: locked rows or, before they are locked, assumptions that are checked later. */
+export interface DecisionState {
   readonly counters: ReadonlyMap<CounterId, Counter>;
   /** Whether the version of an owner of keys is the current one. */
   readonly isOwnerCurrent: (id: string, version: number) => boolean;
@@ -35,6 +35,9 @@ export interface LockedState {
   /** The most verifications with a new name that an API key can request per hour. */
   readonly maxNamedPerHour: number;
 }
+
+/** A request with the facts about its keys, before it is known what earlier requests with the same name have spent. */
+export type FoundKeys = Omit<KnownRequest, "earlier">;
 
 /** A request to verify keys, with the facts by which it is decided. */
 export interface KnownRequest {
@@ -78,10 +81,10 @@ export type RequestDecision =
     };
 
 /**
- * Decides one request of a batch, and spends its costs in the locked state. Requests are decided in the order of their
+ * Decides one request of a batch, and spends its costs in the state. Requests are decided in the order of their
  * arrival. Pure apart from the counters that it changes.
  */
-export function decideRequest(request: KnownRequest, state: LockedState): RequestDecision {
+export function decideRequest(request: KnownRequest, state: DecisionState): RequestDecision {
   const { caller } = request;
   // An old secret whose overlap has ended belongs to no key any more.
   const hasEnded = (facts: VerifiableKey | undefined): boolean =>
@@ -113,7 +116,7 @@ function verifyAll(
   { verifications, targets, earlier }: KnownRequest,
   /** Undefined for a member without an API key, whose request has no name. */
   callerCounter: Counter | undefined,
-  state: LockedState,
+  state: DecisionState,
 ): VerificationOutcome {
   if (earlier?.kind === "name-reused") return earlier;
   const unknownLimit = findUnknownLimit(verifications, targets);
@@ -139,7 +142,7 @@ function withoutCost(verification: Verification): Verification {
 const outdated = { kind: "outdated" } as const;
 
 /** The row of a key whose version is the one of the facts. */
-function currentCounter(state: LockedState, id: CounterId, version: number): Counter | undefined {
+function currentCounter(state: DecisionState, id: CounterId, version: number): Counter | undefined {
   const counter = state.counters.get(id);
   return counter?.version === version ? counter : undefined;
 }
@@ -147,7 +150,7 @@ function currentCounter(state: LockedState, id: CounterId, version: number): Cou
 /** Whether the facts of a key are current, and the caller's membership has not become idle. */
 function isCurrent(
   { keyId, version, workspaceId, owner, hasCredits, idleAt, consumer }: VerifiableKey,
-  { caller, state }: { readonly caller: KeyFacts | undefined; readonly state: LockedState },
+  { caller, state }: { readonly caller: KeyFacts | undefined; readonly state: DecisionState },
 ): boolean {
   const callerIdleAt = caller?.memberships.get(workspaceId)?.idleAt ?? null;
   const counter = currentCounter(state, keyId, version);
@@ -162,7 +165,7 @@ function isCurrent(
   );
 }
 
-function isConsumerCurrent({ id, version, limits }: ConsumerFacts, state: LockedState): boolean {
+function isConsumerCurrent({ id, version, limits }: ConsumerFacts, state: DecisionState): boolean {
   return state.isOwnerCurrent(id, version) && (limits.length === 0 || state.counters.has(id));
 }
 
@@ -212,7 +215,7 @@ function spendCallerLimit(counter: Counter, { quota, windowSeconds }: Limit, now
 const namesLimit = { name: "idempotency-keys", windowSeconds: 3_600, appliesAlways: true } as const;
 
 /** Counts verifications with a new name, each of which a record stores for the length of the window. */
-function spendNames(counter: Counter, cost: number, { maxNamedPerHour, now }: LockedState): LimitResult {
+function spendNames(counter: Counter, cost: number, { maxNamedPerHour, now }: DecisionState): LimitResult {
   return spendLimit(counter, { limit: { ...namesLimit, quota: maxNamedPerHour }, cost }, now);
 }
 
@@ -260,7 +263,7 @@ const notFound = { code: "NOT_FOUND" } as const satisfies VerificationResult;
 /** Checks a key and, if it is valid, spends the costs of the verification. */
 function verify(
   verification: Verification,
-  { facts, state }: { readonly facts: VerifiableKey | undefined; readonly state: LockedState },
+  { facts, state }: { readonly facts: VerifiableKey | undefined; readonly state: DecisionState },
 ): VerificationResult {
   const counter = facts && state.counters.get(facts.keyId);
   if (!facts || !counter) return notFound;
@@ -311,7 +314,7 @@ const codes = { spent: "VALID", "rate-limited": "RATE_LIMITED", "usage-exceeded"
 function checkKey(
   facts: VerifiableKey,
   { permissions, clientAddress }: Verification,
-  { hasPassed }: Pick<LockedState, "hasPassed">,
+  { hasPassed }: Pick<DecisionState, "hasPassed">,
 ) {
   if (facts.isDisabled) return "DISABLED";
   if (facts.expiresAt !== null && hasPassed(facts.expiresAt)) return "EXPIRED";

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { checkKey, haveSameVersions, type KeyFacts, type Membership } from "../admission/decision.ts";
 import { FactsCache } from "../admission/facts-cache.ts";
 import { toApiKeyTarget } from "./api-key-target.ts";
-import { findTarget, type KnownRequest } from "./decide-verification.ts";
+import { type FoundKeys, findTarget } from "./decide-verification.ts";
 import { FairCache } from "./fair-cache.ts";
 import { type ApiKeyLookup, findApiKeys, findCandidates } from "./statements.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
@@ -19,7 +19,7 @@ export interface RequestedKeys {
 }
 
 /** A request with the facts about its keys. */
-export interface FoundRequest<Request> extends Omit<KnownRequest, "earlier"> {
+export interface FoundRequest<Request> extends FoundKeys {
   readonly pending: Request;
 }
 

@@ -6,6 +6,7 @@ import {
   type Counter,
   type CounterId,
   decideRequest,
+  type FoundKeys,
   type KnownRequest,
   listCounterIds,
   type RequestDecision,
@@ -16,7 +17,7 @@ import type { OwnerVersion } from "./verifiable-key.ts";
 import type { NamedRequest, VerificationRequest } from "./verification.ts";
 
 /** A request of a batch, before what it has spent earlier is known. */
-export interface PreparedRequest extends Omit<KnownRequest, "earlier"> {
+export interface PreparedRequest extends FoundKeys {
   readonly name: VerificationRequest["name"];
 }
 
@@ -55,6 +56,10 @@ export async function rollBack(client: pg.Client, failure: unknown): Promise<unk
   } catch {
     return failure;
   }
+  return asRolledBack(failure);
+}
+
+function asRolledBack(failure: unknown): unknown {
   return isServerUnavailable(failure) ? failure : new RolledBack(failure);
 }
 
@@ -75,7 +80,7 @@ export async function countBatch<Request extends PreparedRequest>(
   if (decided.length === 0) return undefined;
   const begun = client.query("begin");
   const counted = countUses(client, {
-    counters: [...state.counters.values()],
+    counters: listDecided(state.counters, decided),
     owners: listOwners(decided.map(({ request }) => request)),
     validity: state.validity,
   });
@@ -86,6 +91,15 @@ export async function countBatch<Request extends PreparedRequest>(
     throw error;
   }
   return { decided, counters: state.counters, now: await counted };
+}
+
+/** The counters of the decided requests. Those of outdated requests would make the statement fail for all of them. */
+function listDecided(
+  counters: ReadonlyMap<CounterId, Counter>,
+  decided: readonly { readonly request: PreparedRequest }[],
+): Counter[] {
+  const ids = new Set(decided.flatMap(({ request }) => listCounterIds(request)));
+  return [...counters.values()].filter(({ id }) => ids.has(id));
 }
 
 /** @throws {RolledBack} if a request can't be decided. Nothing was sent. */
@@ -170,7 +184,7 @@ async function commit(client: pg.Client, writes: readonly Promise<unknown>[]): P
   const failed = results.find((result) => result.status === "rejected");
   if (ended.status === "rejected") throw ended.reason;
   const failure = failed?.reason ?? new Error("Postgres rolled back a transaction in which nothing failed.");
-  if (ended.value.command === "ROLLBACK") throw await rollBack(client, failure);
+  if (ended.value.command === "ROLLBACK") throw asRolledBack(failure);
   if (failed) throw failure;
 }
 

@@ -8,7 +8,7 @@ import type { AdmissionOptions } from "../admission/options.ts";
 import { type PendingState, Scheduler } from "../admission/scheduler.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { chooseBatch } from "./choose-batch.ts";
-import { DatabaseClock } from "./database-clock.ts";
+import { ClockEstimate } from "./clock-estimate.ts";
 import { type CounterId, listCounterIds } from "./decide-verification.ts";
 import { Isolation } from "./isolation.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
@@ -41,11 +41,13 @@ export interface VerifierOptions extends AdmissionOptions {
   readonly maxNamedPerHour?: number;
 }
 
-/** The answer to a probe whose key exists. */
-const recognized: VerifierAnswer = withoutOutcome.unavailable;
+/** The answer to a lookup whose key exists. It is another object than the answer of a full queue or without a database. */
+const recognized: VerifierAnswer = { ...withoutOutcome.unavailable };
 
 type FoundVerification = FoundRequest<PendingVerification> & PreparedRequest;
 
+/** A count that takes longer, in milliseconds, has waited for locks. */
+const maxCountMs = 150;
 /** The most pending requests. */
 const maxPending = 2_000;
 /**
@@ -80,7 +82,7 @@ export class Verifier {
   readonly #reportFailure: (error: unknown) => void;
   /** What requests that failed alone were about, and what was locked. */
   readonly #isolation = new Isolation();
-  readonly #databaseClock = new DatabaseClock();
+  readonly #clock = new ClockEstimate();
   /** When it last waited for locks of isolated keys, by `performance.now()`. */
   #waitedForIsolatedAt = 0;
   readonly #pendingOfCaller = new Map<string, { requests: number; verifications: number }>();
@@ -123,7 +125,7 @@ export class Verifier {
     if (digest === undefined || this.#keys.hasApiKey(digest)) return digest !== undefined;
     const probe = { address: undefined, verifications: [], name: undefined };
     return this.#enqueue({ ...probe, ...this.#identify(digest), isProbe: true }).then(
-      ({ verdict }) => verdict.kind !== "rejected",
+      (answer) => answer === recognized,
     );
   }
 
@@ -281,7 +283,10 @@ export class Verifier {
     });
   }
 
-  /** Decides requests, and waits for locked counters. Returns false if that took too long, and nothing was decided. */
+  /**
+   * Decides requests, and waits for locked counters. Returns false if a lock took too long: requests without meters can have been
+   * answered, and nothing was decided about the others.
+   */
   async #spendWaiting(
     client: pg.Client,
     requests: readonly FoundVerification[],
@@ -340,17 +345,21 @@ export class Verifier {
       readonly isolatesLocked?: boolean;
     },
   ): Promise<void> {
-    const { skipsLocked, lockTimeoutMs, isolatesLocked = false } = options;
+    const { lockTimeoutMs, isolatesLocked = false } = options;
+    let { skipsLocked } = options;
     const listPending = () => requests.filter((request) => !request.pending.isAnswered);
     let pending = listPending();
     if (pending.length === 0) return;
     const onProgress = () => this.#connection.noteProgress();
     try {
       if (!skipsLocked && lockTimeoutMs === undefined) {
+        const startedAt = performance.now();
         await this.#count(client, pending);
         onProgress();
         pending = listPending();
         if (pending.length === 0) return;
+        // Its deadline allows a batch to wait for locks once.
+        skipsLocked = performance.now() - startedAt > maxCountMs;
       }
       const { decided, counters, now } = await spendBatch(client, pending, {
         skipsLocked,
@@ -358,7 +367,7 @@ export class Verifier {
         maxNamedPerHour: this.#maxNamedPerHour,
         onProgress,
       });
-      if (counters.size > 0) this.#databaseClock.set(now);
+      if (counters.size > 0) this.#clock.set(now);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
     } catch (error) {
       // It failed alone. A lock that takes too long is not the fault of the request.
@@ -372,10 +381,10 @@ export class Verifier {
 
   /** Decides the requests without meters, unless facts have changed, and answers them after the commit. */
   async #count(client: pg.Client, requests: readonly FoundVerification[]): Promise<void> {
-    const now = this.#databaseClock.estimate();
+    const now = this.#clock.estimate();
     const batch = now === undefined ? undefined : await countBatch(client, requests, now);
     if (!batch) return;
-    this.#databaseClock.set(batch.now);
+    this.#clock.set(batch.now);
     this.#answer(batch.decided, { isLocked: () => false, isolatesLocked: false });
   }
 

@@ -1,5 +1,5 @@
 /** Estimates the database's time from the latest time that it returned, so that the clock of the node doesn't matter. */
-export class DatabaseClock {
+export class ClockEstimate {
   /** The difference to `performance.now()`, in milliseconds. */
   #offset: number | undefined;
 
