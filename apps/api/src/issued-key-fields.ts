@@ -226,7 +226,7 @@ export const issuedKeyChanges = {
   limits: clearable(settings.limits, []),
   credits: creditsEdit.nullable().exactOptional().meta({
     description:
-      "The credits. Absent fields stay as they are: without `remaining`, the key keeps its balance, also while it is used. Null removes the credits.",
+      "The credits. Absent fields stay as they are: without `remaining`, the key keeps its balance, even if it is used at the same time. Null removes the credits.",
   }),
   expiresAt: settings.expiresAt.exactOptional(),
   isDisabled: settings.isDisabled.exactOptional(),

@@ -16,7 +16,7 @@ export const permissionCatalog = {
   "api-keys:manage": "Block API keys from the workspace, and set its API key policy.",
   "keyspaces:read": "See the keyspaces.",
   "keyspaces:manage": "Create, change, disable and delete keyspaces.",
-  "keys:read": "See issued keys and consumers.",
+  "keys:read": "See issued keys, consumers, their usage, and who changed the keys.",
   "keys:manage": "Issue, change, rotate and delete keys, and change consumers and credits.",
   "keys:verify": "Verify issued keys, which spends their limits and credits.",
   "webhooks:manage": "See and manage webhooks, which send the audit log to other servers.",

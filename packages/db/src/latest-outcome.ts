@@ -4,7 +4,8 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
  * The outcome of the verifications of a keyspace in the latest hour that has any: `VALID` if it is among them, and otherwise
- * the last one in alphabetical order. Undefined for a keyspace without verifications.
+ * the last one in alphabetical order. Undefined if the history, which
+ * covers `HISTORY_DAYS`, has no verification.
  */
 export async function findLatestOutcome(
   trx: WorkspaceTrx,

@@ -71,11 +71,11 @@ const method = `## Method
   response; \`node:http\` sends a string that was built in advance. Before each measurement, their responses are compared
   with Latchkey's.
 - \`GET /open/workspaces/{workspaceId}\` has a path parameter and reads one row in a transaction of its own, and
-  \`GET …/members\` reads 25 rows. Their share of bare Koa is that of a bare Koa that returns the same response and reads
-  nothing. To measure only them: \`pnpm bench --only koa,latchkey:workspace,latchkey:members --connections 64,256\`.
+  \`GET …/members\` reads 25 rows. Their share of bare Koa compares them with a bare Koa that
+  returns the same response without reading anything. To measure only them: \`pnpm bench --only koa,latchkey:workspace,latchkey:members --connections 64,256\`.
 - \`pnpm bench:verify\` measures the verification of issued keys
-  ([figures](verification-benchmarks.md)). It is a separate run, because its requests have bodies, and are compared with other
-  servers, which answer the same POST; together, both would take over two hours.
+  ([figures](verification-benchmarks.md)). It is a separate run, because its requests have bodies, and it compares other
+  servers, which answer the same POST.
 - better-auth runs its API-key plugin on the same Postgres, in a database that its own migrator created. Keys are hashed,
   and each use is counted in the key's row before the response, by its rate limit, which is too high to be reached. Nothing
   is deferred and nothing is cached. It has a pool of ${betterAuthPoolSize} connections, and its rate limit per IP address and its log are

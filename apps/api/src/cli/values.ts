@@ -64,7 +64,8 @@ export const userReference = z.string().transform((text, context): UserReference
 export const auditTarget = z.string().transform((text, context): { id: string; text: string } => {
   const id = decodeTargetId(text);
   if (id) return { id, text };
-  const message = "Expected the ID of a user, an API key, an invitation, a webhook or the workspace.";
+  const message =
+    "Expected the ID of a user, an API key, an invitation, a webhook, a keyspace, an issued key, a consumer or a workspace.";
   context.addIssue({ code: "custom", message });
   return z.NEVER;
 });

@@ -209,7 +209,7 @@ export async function changeIssuedKey(
 /** @throws {AppError} UNPROCESSABLE_CONTENT for a key without credits. */
 function requireBalance({ remainingCredits }: IssuedKey): void {
   if (remainingCredits !== null) return;
-  const message = "The key has no credits. Send a balance too.";
+  const message = "The key has no credits. Send `remaining` too.";
   const issue = { path: "credits.remaining", code: "required", message } as const;
   throw new AppError("UNPROCESSABLE_CONTENT", { message, issues: [issue] });
 }

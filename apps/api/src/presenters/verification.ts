@@ -44,7 +44,7 @@ export const verificationResult = z
       }),
     keyId: shownId("issuedKey", "key")
       .nullable()
-      .meta({ description: "The issued key; or an API key, which has no keyspace." }),
+      .meta({ description: "The ID of the issued key, or of an API key, for which `keyspaceId` is null." }),
     keyspaceId: shownId("keyspace").nullable(),
     workspaceId: shownId("workspace").nullable(),
     externalId: shownText(maxLength.externalId).nullable().meta({

@@ -11,7 +11,8 @@ import type { OwnerVersion } from "./verifiable-key.ts";
  *   that transaction, and then checks the version again.
  * - The versions of owners, and of keys without a use, are read in the snapshot, which was taken after the requests arrived. So
  *   it has every change that was acknowledged before them, and the rows need no lock.
- * - A key that has credits is not counted: an earlier version of Latchkey doesn't change the version of a key that gets them.
+ * - A key that has credits is not counted: setting a balance doesn't change the version
+ *   of the key, so the version alone doesn't show that it has credits.
  * - The database's time is one at which the batch would have been decided in the same way. It is read before the rows are locked:
  *   what the versions announce was true then, and still is when they are checked.
  * - The statement locks rows as it updates them. Its plan, a nested loop over `input` (see the tests), updates them in the

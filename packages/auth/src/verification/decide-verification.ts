@@ -156,7 +156,7 @@ function isCurrent(
   const counter = currentCounter(state, keyId, version);
   return (
     counter !== undefined &&
-    // The version of a key that gets a balance may stay the same.
+    // Setting a balance doesn't change the version of the key.
     (hasCredits || counter.meters.balance === null) &&
     state.isOwnerCurrent(owner.id, owner.version) &&
     (consumer === null || isConsumerCurrent(consumer, state)) &&

@@ -14,6 +14,9 @@ export function addAuditCommands(program: Command, createAction: CreateAction): 
       "only changes made by this user: an email address, or the ID of a user or service account, even a deleted one",
     )
     .option("--action <action>", "only changes with this action, such as member.removed")
-    .option("--target <id>", "only changes to this user, API key, invitation, webhook or workspace")
+    .option(
+      "--target <id>",
+      "only changes to this user, API key, invitation, webhook, keyspace, issued key, consumer or workspace",
+    )
     .action(createAction(async () => (await import("./export-audit-log.ts")).exportAuditLogTask));
 }

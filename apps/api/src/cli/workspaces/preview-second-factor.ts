@@ -54,11 +54,11 @@ function present(affected: Affected) {
 
 const affectedView: View<ReturnType<typeof present>> = [
   { label: "ID", text: (shown) => (shown.type === "member" ? shown.userId : shown.id) },
-  { label: "Stops", text: ({ type }) => (type === "member" ? "member" : "API key") },
+  { label: "Type", text: ({ type }) => (type === "member" ? "member" : "API key") },
   { label: "Last used here", text: describeLastUse },
   { label: "Member", text: (shown) => (shown.type === "member" ? shown.name : shown.owner.name) },
   {
-    label: "Email or key name",
+    label: "Email address or key name",
     text: (shown) => (shown.type === "member" ? (shown.email ?? "none") : shown.name),
   },
 ];

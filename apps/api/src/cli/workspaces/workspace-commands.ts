@@ -28,7 +28,7 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .option("--audit-retention-days <days>", "delete events of the audit log after this many days, or none")
     .option(
       "--preview",
-      "with --requires-second-factor: change nothing, and list the members without one and the keys that would stop working",
+      "with --requires-second-factor: change nothing, and list up to 1,000 members without a second factor and up to 1,000 API keys that would stop working",
     )
     .action(createAction(async () => (await import("./edit-workspace.ts")).editWorkspaceTask));
   workspace

@@ -7,7 +7,10 @@ export const auditFilterQuery = {
   actorId: userId.optional().meta({ description: "Only changes made by this user." }),
   targetId: auditTargetId
     .optional()
-    .meta({ description: "Only changes to this member, API key, invitation, webhook or workspace." }),
+    .meta({
+      description:
+        "Only changes to this user, API key, invitation, webhook, keyspace, issued key, consumer or workspace.",
+    }),
   from: auditFilterInput.from.meta({
     description: "Only changes at this time or later.",
     example: "2026-03-01T00:00:00Z",

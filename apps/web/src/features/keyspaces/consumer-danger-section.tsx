@@ -23,14 +23,13 @@ const actions = {
   disable: {
     verb: "Disable",
     done: "disabled",
-    explanation:
-      "None of the consumer’s keys is valid until you enable it again. Their settings don’t change.",
+    explanation: "The consumer’s keys aren’t valid until you enable them again. Their settings don’t change.",
     none: "All keys were already disabled.",
   },
   enable: {
     verb: "Enable",
     done: "enabled",
-    explanation: "The consumer’s keys become valid again, unless they have expired or have no credits.",
+    explanation: "The consumer’s keys become valid again, unless they have expired or are out of credits.",
     none: "All keys were already enabled.",
   },
   delete: {
@@ -117,10 +116,10 @@ export function ConsumerDangerSection({ workspaceId, consumer }: ConsumerDangerS
 
 function describeEffect(action: Action, { activeKeyCount }: Consumer): string {
   if (action === "enable")
-    return "Keys that are disabled become valid again, unless they have expired or have no credits.";
+    return "Keys that are disabled become valid again, unless they have expired or are out of credits.";
   const stop =
     activeKeyCount === 0
-      ? "None of the keys is valid now, so none stops working."
+      ? "None of the keys is active, so none stops working."
       : `${countOf(activeKeyCount, "key stops", "keys stop")} working from the next request, on every service that verifies them.`;
   return `${stop} ${action === "delete" ? "This can’t be undone." : "You can enable them again."}`;
 }

@@ -42,7 +42,7 @@ export function ConsumerLimits({ workspace, consumer, canManage }: ConsumerLimit
         {limits.length === 0 ? (
           <p className={sectionClasses.words}>
             None. Only the limits of each key apply. A shared limit applies to all keys of the consumer
-            together, in addition to those.
+            together, in addition to the limits of each key.
           </p>
         ) : (
           <ul className={classes.limits}>

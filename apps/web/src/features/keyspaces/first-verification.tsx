@@ -31,10 +31,10 @@ export function FirstVerificationStatus({ path }: { readonly path: KeyspacePath 
   return (
     <p className={classes.arrival} role="status">
       {outcome === null ? (
-        "Waiting for the first verification. It appears here within seconds."
+        "Waiting for a verification. It appears here within seconds."
       ) : (
         <>
-          The first verification has arrived.{" "}
+          A verification has arrived.{" "}
           <StatusBadge label={outcomeTitle(outcome)} tone={tones[outcome] ?? "rejected"} />
         </>
       )}
@@ -51,13 +51,13 @@ export interface FirstVerificationProps {
 export function FirstVerification({ workspaceId, keyspace }: FirstVerificationProps): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   return (
-    <Section title="Verify your first key" isWide>
+    <Section title="Verify a key" isWide>
       <ol className={classes.steps}>
         <li>
           <h3>Create an API key for your service</h3>
           <p>
-            Your service verifies keys with an API key of its own. Restrict it to <code>keys:verify</code>,
-            and it can do nothing else.
+            Your service verifies keys with an API key of its own. Restrict it to this workspace and to{" "}
+            <code>keys:verify</code>, and it can do nothing else.
           </p>
           <Button
             variant="default"

@@ -77,8 +77,8 @@ export function IssuedKeyChangesSection({ path, slug, canReadLog }: ChangesSecti
             <div className={sectionClasses.box}>
               <p className={sectionClasses.empty}>
                 {which === "credits"
-                  ? "The credits of this key haven’t been changed. Uses and refills don’t appear here."
-                  : "This key hasn’t been changed. Edits, rotations and changes of credits appear here."}
+                  ? "The audit log has no changes to the credits of this key. Uses and refills don’t appear here."
+                  : "The audit log has no changes to this key. Edits, rotations and credit changes appear here."}
               </p>
             </div>
           ) : (

@@ -65,7 +65,7 @@ function Usage({ workspace, keyspace }: UsageProps): ReactElement {
         workspace={workspace}
         keyspace={keyspace}
         page="Usage"
-        explanation="How often its keys were verified, with which outcomes, and by which consumers."
+        explanation="How often the keys of this keyspace were verified, by outcome, key, consumer and tag."
         action={<ExportUsageButton workspace={workspace} keyspace={keyspace} range={range} />}
       />
       <Section

@@ -90,7 +90,7 @@ export function IssuedKeyLists({ issuedKeys, range, slug }: IssuedKeyListsProps)
             items={unused.items}
             empty={
               unused.isPartial
-                ? "None of the oldest keys is unused. Newer keys weren’t examined, because there are too many."
+                ? "None of the oldest keys of each keyspace is unused. Newer keys weren’t examined, because there are too many."
                 : "No unused keys. Keys that haven’t been used for 30 days appear here."
             }
             describe={({ lastUsedAt, createdAt, ...key }) => ({
