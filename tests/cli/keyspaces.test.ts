@@ -141,7 +141,7 @@ test("imports keys of any form from CSV, reports rejected rows, and changes noth
       `${base64?.toString("base64")},,,,,,`,
       "not-a-hash,,,,,,",
       `${other?.toString("hex")},,,customer_1,,,true`,
-      `${sha256("wrong").toString("hex")},,,,Not A Permission,,`,
+      `${sha256("wrong").toString("hex")},,,,documents.*.read,,`,
     ].join("\n"),
   );
   const rejected = [

@@ -68,7 +68,11 @@ test("filters by action, person, target and day, in the URL", async () => {
   await page.getByText("added Grace as an admin").waitFor();
   expect(await page.getByRole("textbox", { name: "Target" }).inputValue()).toMatch(/^usr_/);
   await page.getByRole("textbox", { name: "Target" }).fill("usr_");
-  await page.getByText("Enter the ID of a member, API key, invitation, webhook or workspace.").waitFor();
+  await page
+    .getByText(
+      "Enter the ID of a member, API key, invitation, webhook, keyspace, issued key, consumer or workspace.",
+    )
+    .waitFor();
   await page.getByRole("textbox", { name: "Target" }).fill("");
   await status("3 events");
   await page.getByLabel("From").fill("2020-02-30");

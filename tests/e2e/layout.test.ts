@@ -362,7 +362,7 @@ test.each([...pages, ["a key", (): string => `/account/api-keys/${keyId}`, "Dang
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.goto(environment.baseUrl + path());
     await page.getByText(text).first().waitFor();
-    await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
+    await expect.poll(() => page.locator("[aria-busy=true], .mantine-Skeleton-root").count()).toBe(0);
     const names = await page.evaluate<string[]>(findControls);
     const visited: { place: number; isShown: boolean }[] = [];
     for (let press = 0; press < names.length; press += 1) {

@@ -21,6 +21,7 @@ export const issuedPermission = z
   .string()
   .max(maxLength.issuedPermission, `Use at most ${maxLength.issuedPermission} characters.`)
   .regex(issuedPermissionPattern, "Enter a permission such as documents.read, documents.* or *.")
+  .refine(hasNoKey, containsKey)
   .meta({ example: "documents.read" });
 
 /** The permissions of an issued key. The workspace's own API chooses their names. */

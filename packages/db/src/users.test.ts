@@ -1,7 +1,6 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { insertApiKey } from "./api-key-changes.ts";
-import type { KeyId, UserId } from "./ids.ts";
+import type { UserId } from "./ids.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { disableUser, enableUser, findUserByEmail, getUser, insertUserWithPassword } from "./users.ts";
 
@@ -88,28 +87,20 @@ test("enabling a user who is enabled ends no session", async () => {
   expect(await countSessions(id)).toBe(1);
 });
 
-test("disabling and enabling a user increment only the versions of that user's keys", async () => {
+test("disabling and enabling a user increment only that user's version as an owner of keys", async () => {
   const [id, stranger] = [(await addUser()) as UserId, (await addUser()) as UserId]; // The addresses are new.
-  const [own, other] = [await addKey(id), await addKey(stranger)];
   await disable(id);
-  expect(await readVersion(own)).toBe(2);
+  expect(await readVersion(id)).toBe(1);
   await enable(id);
-  expect(await readVersion(own)).toBe(3);
-  expect(await readVersion(other)).toBe(1);
+  expect(await readVersion(id)).toBe(2);
+  expect(await readVersion(stranger)).toBe(0);
 });
 
-async function addKey(userId: UserId): Promise<KeyId> {
-  const key = { userId, name: "key", description: "", start: "lk_abcdef", hash: randomBytes(32) };
-  const id = await database.db.transaction().execute((trx) => insertApiKey(trx, key));
-  if (!id) throw new Error("The user is disabled.");
-  return id;
-}
-
-async function readVersion(keyId: KeyId): Promise<number> {
-  const { version } = await database.db
-    .selectFrom("key_counters")
+async function readVersion(ownerId: UserId): Promise<number> {
+  const row = await database.owner
+    .selectFrom("owner_versions")
     .select("version")
-    .where("key_id", "=", keyId)
-    .executeTakeFirstOrThrow();
-  return version;
+    .where("owner_id", "=", ownerId)
+    .executeTakeFirst();
+  return row?.version ?? 0;
 }

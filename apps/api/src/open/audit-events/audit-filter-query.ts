@@ -5,12 +5,10 @@ import { auditTargetId, userId } from "../../schemas.ts";
 export const auditFilterQuery = {
   action: auditFilterInput.action.meta({ description: "Only events with this action." }),
   actorId: userId.optional().meta({ description: "Only changes made by this user." }),
-  targetId: auditTargetId
-    .optional()
-    .meta({
-      description:
-        "Only changes to this user, API key, invitation, webhook, keyspace, issued key, consumer or workspace.",
-    }),
+  targetId: auditTargetId.optional().meta({
+    description:
+      "Only changes to this user, API key, invitation, webhook, keyspace, issued key, consumer or workspace.",
+  }),
   from: auditFilterInput.from.meta({
     description: "Only changes at this time or later.",
     example: "2026-03-01T00:00:00Z",
