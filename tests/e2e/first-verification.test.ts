@@ -17,9 +17,9 @@ const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
 
 const dialog = () => page.getByRole("dialog");
 const field = (name: string) => dialog().getByRole("textbox", { name, exact: true });
-const guide = () => page.getByRole("region", { name: "Verify your first key" });
-const waiting = "Waiting for the first verification";
-const arrived = "The first verification has arrived.";
+const guide = () => page.getByRole("region", { name: "Verify a key" });
+const waiting = "Waiting for a verification";
+const arrived = "A verification has arrived.";
 
 /** Runs a command that the page shows, with an API key, and returns the code of the verification. */
 async function run(command: string): Promise<string> {
