@@ -23,9 +23,12 @@ const secretModules = /\/src\/ui\/(new-secret|overlap-(fields|values)|secret-dia
 /** What the forms of keyspaces and issued keys share. */
 const keyspaceFormModules =
   /features\/keyspaces\/(changed-fields|conflict-notice|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field)/;
-/** Charts, and the lists below them. Their styles are among the shared ones, so that a page loads one file less. */
+/**
+ * Charts, and the lists below them. The styles of the overview are among theirs, because the overview is at its limit of
+ * requests.
+ */
 const chartModules =
-  /\/src\/(ui\/(\w+-chart|item-list|nice-ceiling|rejections-section|segmented-control|usage-(buckets|range-picker)|verification-figure)|server\/export-usage-button)\.tsx?$/;
+  /\/src\/(ui\/(\w+-chart|item-list|nice-ceiling|rejections-section|segmented-control|usage-(buckets|range-picker)|verification-figure)|server\/export-usage-button|features\/overview\/[\w-]+\.module)\./;
 /** The dialogs of exports. */
 const exportModules = /\/src\/server\/(download-export|export-(form|usage-dialog))\./;
 /** The filters of the two logs with events of several people. */
@@ -59,7 +62,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|drawer|field-rules|form-dialog|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|uncopied-secrets|use-commands|verdict\.module/.test(
+    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|describe-violation|drawer|field-rules|form-dialog|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|uncopied-secrets|use-commands|verdict\.module/.test(
       path,
     ) &&
     ![
@@ -98,6 +101,7 @@ export default defineConfig({
             { name: "bulk", test: bulkModules },
             { name: "events", test: eventModules },
             { name: "person-filters", test: personFilterModules },
+            { name: "violations", test: /\/src\/ui\/describe-violation\./ },
             { name: "passkeys", test: /\/src\/server\/passkeys\./ },
             { name: "api-key-columns", test: /features\/api-keys\/api-key-columns/ },
             {

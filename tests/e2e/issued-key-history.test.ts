@@ -75,6 +75,8 @@ test("shows verifications by outcome, and the rejected ones with their reasons",
   await reasons.getByText("Out of credits").waitFor();
   await reasons.getByText("IP address not allowed").waitFor();
   const rejections = section("Rejected and rate-limited verifications");
+  // The table loads when it comes into view.
+  await rejections.scrollIntoViewIfNeeded();
   for (const [result, reason] of [
     ["Rate limited", "The remaining quota of a rate limit is lower than the cost."],
     ["Out of credits", "The key has too few credits for this cost."],
@@ -95,6 +97,7 @@ test("the range and the filter by reason are in the URL", async () => {
   await page.waitForURL(/\?range=7d&reason=USAGE_EXCEEDED$/);
   await page.reload();
   await page.getByRole("img", { name: "Verifications in the last 7 days by outcome, 1 allowed" }).waitFor();
+  await section("Rejected and rate-limited verifications").scrollIntoViewIfNeeded();
   await rowOf("Out of credits").waitFor();
   expect(await rowOf("198.51.100.9").count()).toBe(0);
 });

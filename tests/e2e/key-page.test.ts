@@ -417,6 +417,8 @@ test("pages and filters rejected requests, and keeps the state of their table in
   });
   for (let count = 0; count < 12; count += 1) await call(key, "/open/me");
   const rejected = section(page, "Rejected and rate-limited requests");
+  // The table loads when it comes into view.
+  await rejected.scrollIntoViewIfNeeded();
   await rejected.getByText("Page 1 of 2").waitFor();
   expect(await rejected.getByRole("row").count()).toBe(11);
   await rejected.getByRole("button", { name: "Next page" }).click();
@@ -433,6 +435,7 @@ test("pages and filters rejected requests, and keeps the state of their table in
 
   // The page and the columns are in the URL, so reloading and Back restore them.
   await page.reload();
+  await rejected.scrollIntoViewIfNeeded();
   await rejected.getByText("Page 2 of 2").waitFor();
   expect(await rejected.getByRole("columnheader", { name: "IP address" }).count()).toBe(0);
   await rejected.getByRole("row").last().getByRole("link").click();
@@ -455,6 +458,7 @@ test("pages and filters rejected requests, and keeps the state of their table in
   await page.getByRole("button", { name: "7 days" }).click();
   await page.waitForURL("**?reason=disabled&range=7d");
   await page.reload();
+  await rejected.scrollIntoViewIfNeeded();
   await rejected.getByText("The key was disabled.").waitFor();
   expect(await rejected.getByRole("row").count()).toBe(2);
   await rejected.getByRole("link").click();

@@ -1,9 +1,11 @@
 import { Skeleton } from "@mantine/core";
 import { type ReactElement, useState } from "react";
 import { FailurePanel, type FailurePanelProps } from "./failure-panel.tsx";
+import { defaultRejectionsSize } from "./rejections-search.ts";
 import sectionClasses from "./section.module.css";
 import { Section } from "./section.tsx";
-import { type ComponentSource, useLoaded } from "./use-loaded.ts";
+import type { ComponentSource } from "./use-loaded.ts";
+import { useLoadedInView } from "./use-loaded-in-view.ts";
 
 interface RejectionsSectionProps<Rejection> {
   readonly title: string;
@@ -18,8 +20,8 @@ interface RejectionsSectionProps<Rejection> {
   readonly isRetrying: boolean;
   readonly onRetry: () => void;
   /**
-   * Loaded only if there are rejections, which most keys don't have: with its code, a page would load more than the 300 kB that
-   * `e2e/first-load` allows.
+   * Loaded when it comes into view, and only if there are rejections: with its code, a page would load more than the
+   * 300 kB that `e2e/first-load` allows.
    */
   readonly table: ComponentSource<{ readonly rejections: readonly Rejection[] }>;
 }
@@ -28,8 +30,7 @@ interface RejectionsSectionProps<Rejection> {
 export function RejectionsSection<Rejection>(props: RejectionsSectionProps<Rejection>): ReactElement {
   const { title, failureTitle, rejections, empty, failure, isRetrying, onRetry, table } = props;
   const [hasFailed, setHasFailed] = useState(false);
-  const isNeeded = rejections !== undefined && rejections.length > 0 && !hasFailed;
-  const Table = useLoaded(table, isNeeded, () => setHasFailed(true));
+  const { ref, Component: Table } = useLoadedInView(table, () => setHasFailed(true));
   return (
     <Section title={title}>
       {failure || hasFailed ? (
@@ -50,8 +51,14 @@ export function RejectionsSection<Rejection>(props: RejectionsSectionProps<Rejec
       ) : rejections && Table ? (
         <Table rejections={rejections} />
       ) : (
-        <Skeleton h={120} />
+        <Skeleton ref={rejections && ref} h={heightOf(rejections?.length)} />
       )}
     </Section>
   );
+}
+
+/** The height of the table in pixels: the count, the header, and the rows of the first page with the pagination. */
+function heightOf(total: number | undefined): number {
+  if (total === undefined) return 120;
+  return 44 + 36 + 40 * Math.min(total, defaultRejectionsSize) + (total > defaultRejectionsSize ? 44 : 0);
 }

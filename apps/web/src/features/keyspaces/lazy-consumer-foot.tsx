@@ -1,8 +1,8 @@
 import { Skeleton } from "@mantine/core";
-import { type ReactElement, useCallback, useState } from "react";
+import type { ReactElement } from "react";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
-import { useLoaded } from "../../ui/use-loaded.ts";
+import { useLoadedInView } from "../../ui/use-loaded-in-view.ts";
 import type { ConsumerFootProps } from "./consumer-foot.tsx";
 
 // With its code, the page of a consumer would load more than the 300 kB that `e2e/first-load` allows.
@@ -12,14 +12,7 @@ const source = {
 
 /** Loads the usage of a consumer, and the actions for all of its keys, when they come into view. */
 export function LazyConsumerFoot(props: ConsumerFootProps): ReactElement {
-  const [isSeen, setIsSeen] = useState(false);
-  const ref = useCallback((node: HTMLDivElement | null) => {
-    if (!node) return undefined;
-    const observer = new IntersectionObserver(([entry]) => entry?.isIntersecting && setIsSeen(true));
-    observer.observe(node);
-    return () => observer.disconnect();
-  }, []);
-  const Foot = useLoaded(source, isSeen, () => setIsSeen(false));
+  const { ref, Component: Foot } = useLoadedInView(source);
   if (Foot) return <Foot {...props} />;
   return (
     <div ref={ref}>
