@@ -108,7 +108,7 @@ test.each([
   ],
   [
     ["--format", "csv", "--target", "me"],
-    '--target: "me" is not valid. Expected the ID of a user, an API key, an invitation, a webhook or the workspace.',
+    '--target: "me" is not valid. Expected the ID of a user, an API key, an invitation, a webhook, a keyspace, an issued key, a consumer or a workspace.',
   ],
   [
     ["--format", "csv", "--action", "nothing"],

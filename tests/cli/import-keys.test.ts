@@ -84,7 +84,7 @@ test("an import whose process was killed is continued, and each key is there onc
   for (const index of [0, 9_999, 10_000, 24_999]) expect(await verify(secrets[index] ?? "")).toBe("VALID");
 }, 240_000);
 
-test("an import that can't read its file further reports what it did, and the mended file continues it", async () => {
+test("an import that can't read the rest of its file reports what it imported, and an import of the repaired file continues it", async () => {
   const secrets = createSecrets(2_500);
   const lines = ["hash,name", ...secrets.map((secret) => `${hashOf(secret)},`)];
   // The header and 2,500 rows precede it.

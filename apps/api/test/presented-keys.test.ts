@@ -79,7 +79,9 @@ test("the hash of an empty key can't be imported", async () => {
   expect(await imported).toEqual({
     imported: 0,
     existing: 0,
-    rejected: [{ line: 1, path: "hash", message: "This is the SHA-256 of an empty text." }],
+    rejected: [
+      { line: 1, path: "hash", message: "This is the SHA-256 of an empty text. Enter the SHA-256 of a key." },
+    ],
   });
 });
 

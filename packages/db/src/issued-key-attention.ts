@@ -32,8 +32,8 @@ interface AttentionQuery {
 }
 
 /**
- * How many keys a list examines at most, of all keyspaces together. Many keys can be in the way of those that need attention:
- * disabled ones of those that expire, used ones of those that are unused.
+ * How many keys a list examines at most, of all keyspaces together. A bound is needed because many examined keys may not need
+ * attention: disabled keys among those that expire, used keys among the oldest.
  */
 export const maxExaminedKeys = { expiring: 5_000, unused: 1_000 } as const;
 

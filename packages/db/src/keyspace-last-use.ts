@@ -21,7 +21,7 @@ export interface LastUse {
  * Finds when a key of a keyspace was last used, in bounded time. Up to {@link maxExaminedKeys} keys, it is the exact time. With more
  * keys, the history of the keyspace has the hour of its last use, and the counters of the keys that were busy on that day, and those
  * of the newest keys, have a time that is at least as exact. The keyspace's history includes keys that were deleted.
- * @param keyCount the number of keys, which the keyspace has.
+ * @param keyCount the number of keys of the keyspace.
  */
 export async function findLastUse(
   trx: WorkspaceTrx,

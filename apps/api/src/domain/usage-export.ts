@@ -40,7 +40,7 @@ export interface UsageExportQuery {
 
 /** The most keys or consumers in an export, busiest first. */
 const maxSubjects = 1_000;
-/** How many rows of hours one read adds up at most, about: this takes some 50 ms. */
+/** About how many hourly rows one read adds up at most, which takes about 50 ms. */
 const hoursPerRead = 50_000;
 
 /** Runs a part of an export. */
@@ -49,7 +49,7 @@ type Read = <Result>(work: (trx: WorkspaceTrx) => Promise<Result>) => Promise<Re
 /**
  * Reads the verifications of a keyspace or of all keyspaces by group and bucket, in parts. Between two parts, it holds neither a
  * connection nor one of the user's concurrent reads. It contains the 1,000 busiest keys or consumers, or the 100 busiest tags
- * of each keyspace, and no counts of 0.
+ * in each keyspace, and no counts of 0.
  * @param read runs the reads of one part, as one of the user's concurrent reads.
  * @param requireAccess checks before each part that the caller may still read the usage.
  * @throws {AppError} NOT_FOUND

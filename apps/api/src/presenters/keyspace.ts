@@ -60,15 +60,17 @@ export function presentKeyspace(shown: Keyspace): z.input<typeof keyspace> {
   };
 }
 
+const examined = maxExaminedKeys.toLocaleString("en");
+
 /** What the deletion of a keyspace affects. */
 export const keyspaceDeletionPreview = z
   .object({
     keyCount: z.int().meta({ description: "The number of keys that are deleted.", example: 1_250 }),
     lastUsedAt: timestamp.nullable().meta({
-      description: `When one of the keys was last used; null for never. With more than ${maxExaminedKeys} keys, it can be the start of the hour, and that of a key that was deleted.`,
+      description: `When one of the keys was last used; null for never. With more than ${examined} keys, it can be rounded down to the hour, and can be the last use of a key that has been deleted.`,
     }),
     isPartial: z.boolean().meta({
-      description: `Whether this is the last use of the newest ${maxExaminedKeys} keys, because there are more, and the history has no use of any.`,
+      description: `Whether only the newest ${examined} keys were examined: there are more keys, and the history has no use of any of them.`,
       example: false,
     }),
   })

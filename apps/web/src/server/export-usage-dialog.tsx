@@ -21,7 +21,7 @@ const groupings = {
   outcome: { label: "By outcome", help: "Valid, rate limited and each reason for a rejection." },
   key: { label: "By key", help: "The 1,000 keys with the most verifications." },
   externalId: { label: "By consumer", help: "The 1,000 consumers with the most verifications." },
-  tag: { label: "By tag", help: "The 100 tags of each keyspace with the most verifications." },
+  tag: { label: "By tag", help: "The 100 tags with the most verifications in each keyspace." },
 } as const;
 type Grouping = keyof typeof groupings;
 

@@ -44,7 +44,7 @@ describe("a request is unmetered", () => {
     name: undefined,
   };
 
-  test("without limits, credits, unused secrets and a name", () => {
+  test("without limits, credits, unused secrets and an Idempotency-Key", () => {
     expect(isUnmetered(request)).toBe(true);
     expect(isUnmetered({ ...request, caller: undefined, targets: [undefined] })).toBe(true);
     expect(isUnmetered({ ...request, targets: [{ ...issued, isDisabled: true, consumer: null }] })).toBe(

@@ -13,8 +13,8 @@ export interface AssumedState extends DecisionState {
 const noMeters: MeterState = { windows: new Map(), balance: null };
 
 /**
- * Whether requests spend from no meter: no key has a rate limit or credits, and the request has no name, which is limited. The
- * first use of a new secret changes more than the count, so it isn't among them.
+ * Whether requests spend from no meter: no key has a rate limit or credits, and the request has no `Idempotency-Key`, whose use has
+ * a quota. The first use of a new secret changes more than the count, so such a request isn't unmetered.
  */
 export function isUnmetered({
   caller,

@@ -2,7 +2,7 @@ import { SizeClasses } from "../size-classes.ts";
 
 /**
  * What is remembered for one owner: a linked list of entries, in the order of their latest use. A map whose order is changed by each
- * use would allocate a new table now and then: with 20,000 keys, a verification in a batch took 8.5 µs in Node instead of 7.4.
+ * use would allocate a new table now and then.
  */
 interface Share<Value> {
   readonly owner: string;

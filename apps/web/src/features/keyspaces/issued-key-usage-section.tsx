@@ -50,7 +50,7 @@ export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): R
             {query.isPlaceholderData ? (
               <Skeleton h={chartHeight} />
             ) : rows.length === 0 && issuedKey.lastUsedAt === null ? (
-              <NotUsedYet />
+              <NotUsedYet start={issuedKey.start} />
             ) : (
               <UsageChart rows={rows} range={range} now={now} noun="verifications" />
             )}
@@ -61,15 +61,16 @@ export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): R
   );
 }
 
-function NotUsedYet(): ReactElement {
+function NotUsedYet({ start }: { readonly start: string }): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  const placeholder = `${start}…`;
   return (
     <>
       <p className={sectionClasses.empty}>
-        No verifications of this key yet. Run this command with the key in place of sk_live_… and an API key
-        in place of $API_KEY, and the verification appears here within seconds:
+        No verifications of this key yet. Run this command, and the verification appears here within seconds.
+        Replace <code>$API_KEY</code> with an API key, and <code>{placeholder}</code> with this key:
       </p>
-      <CodeLine code={verifyCommand(instance.baseUrl, "sk_live_…")} copyLabel="Copy command" />
+      <CodeLine code={verifyCommand(instance.baseUrl, placeholder)} copyLabel="Copy command" />
     </>
   );
 }

@@ -91,7 +91,7 @@ function Usage({ workspace, keyspace }: UsageProps): ReactElement {
             {!rows ? (
               <Skeleton h={254} />
             ) : rows.length === 0 ? (
-              <NoVerifications label={usageRanges[range].label} />
+              <NoVerifications label={usageRanges[range].label} prefix={keyspace.prefix} />
             ) : (
               <UsageChart rows={rows} range={range} now={now} noun="verifications" hasReasons={false} />
             )}
@@ -122,16 +122,23 @@ function Usage({ workspace, keyspace }: UsageProps): ReactElement {
 }
 
 /** As high as the chart, which replaces it. */
-function NoVerifications({ label }: { readonly label: string }): ReactElement {
+function NoVerifications({
+  label,
+  prefix,
+}: {
+  readonly label: string;
+  readonly prefix: string;
+}): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
+  const placeholder = `${prefix}_…`;
   return (
     <div className={classes.noVerifications}>
       <p>
-        No key was verified in the last {label}. Your services verify a key with each request that they
-        receive. Run this command with an API key in $API_KEY and an issued key in place of $KEY, and the
-        verification appears here within seconds:
+        No key was verified in the last {label}. Your services verify the key of each request that they
+        receive. Run this command, and the verification appears here within seconds. Replace{" "}
+        <code>$API_KEY</code> with an API key, and <code>{placeholder}</code> with an issued key:
       </p>
-      <CodeLine code={verifyCommand(instance.baseUrl, "$KEY")} copyLabel="Copy command" />
+      <CodeLine code={verifyCommand(instance.baseUrl, placeholder)} copyLabel="Copy command" />
     </div>
   );
 }
