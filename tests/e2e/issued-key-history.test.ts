@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { scrollUntil } from "../support/scroll-until.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -75,8 +76,7 @@ test("shows verifications by outcome, and the rejected ones with their reasons",
   await reasons.getByText("Out of credits").waitFor();
   await reasons.getByText("IP address not allowed").waitFor();
   const rejections = section("Rejected and rate-limited verifications");
-  // The table loads when it comes into view.
-  await rejections.scrollIntoViewIfNeeded();
+  await scrollUntil(rejections.getByRole("row"));
   for (const [result, reason] of [
     ["Rate limited", "The remaining quota of a rate limit is lower than the cost."],
     ["Out of credits", "The key has too few credits for this cost."],
@@ -97,8 +97,7 @@ test("the range and the filter by reason are in the URL", async () => {
   await page.waitForURL(/\?range=7d&reason=USAGE_EXCEEDED$/);
   await page.reload();
   await page.getByRole("img", { name: "Verifications in the last 7 days by outcome, 1 allowed" }).waitFor();
-  await section("Rejected and rate-limited verifications").scrollIntoViewIfNeeded();
-  await rowOf("Out of credits").waitFor();
+  await scrollUntil(rowOf("Out of credits"));
   expect(await rowOf("198.51.100.9").count()).toBe(0);
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import type { OpenPage } from "../support/browser.ts";
 import { toUuid } from "../support/inspection.ts";
+import { scrollUntil } from "../support/scroll-until.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -183,7 +184,7 @@ test("explains a rejected request by its ID, on the key's page and in the search
   const reason =
     "The key is restricted to IP ranges, and the request came from an IP address outside those ranges.";
   const rejected = page.getByRole("row").filter({ hasText: requestId });
-  await rejected.getByText(reason).waitFor();
+  await scrollUntil(rejected.getByText(reason));
   await rejected.getByText("GET /open/me").waitFor();
   await rejected.getByText("127.0.0.1").waitFor();
   await section(page, "Usage").getByText("IP address not allowed").waitFor();
@@ -417,9 +418,7 @@ test("pages and filters rejected requests, and keeps the state of their table in
   });
   for (let count = 0; count < 12; count += 1) await call(key, "/open/me");
   const rejected = section(page, "Rejected and rate-limited requests");
-  // The table loads when it comes into view.
-  await rejected.scrollIntoViewIfNeeded();
-  await rejected.getByText("Page 1 of 2").waitFor();
+  await scrollUntil(rejected.getByText("Page 1 of 2"));
   expect(await rejected.getByRole("row").count()).toBe(11);
   await rejected.getByRole("button", { name: "Next page" }).click();
   await rejected.getByText("Page 2 of 2").waitFor();
@@ -435,8 +434,7 @@ test("pages and filters rejected requests, and keeps the state of their table in
 
   // The page and the columns are in the URL, so reloading and Back restore them.
   await page.reload();
-  await rejected.scrollIntoViewIfNeeded();
-  await rejected.getByText("Page 2 of 2").waitFor();
+  await scrollUntil(rejected.getByText("Page 2 of 2"));
   expect(await rejected.getByRole("columnheader", { name: "IP address" }).count()).toBe(0);
   await rejected.getByRole("row").last().getByRole("link").click();
   await page.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
@@ -458,8 +456,7 @@ test("pages and filters rejected requests, and keeps the state of their table in
   await page.getByRole("button", { name: "7 days" }).click();
   await page.waitForURL("**?reason=disabled&range=7d");
   await page.reload();
-  await rejected.scrollIntoViewIfNeeded();
-  await rejected.getByText("The key was disabled.").waitFor();
+  await scrollUntil(rejected.getByText("The key was disabled."));
   expect(await rejected.getByRole("row").count()).toBe(2);
   await rejected.getByRole("link").click();
   await page.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
@@ -467,7 +464,7 @@ test("pages and filters rejected requests, and keeps the state of their table in
   await rejected.getByText("The key was disabled.").waitFor();
   expect(await rejected.getByRole("row").count()).toBe(2);
   await page.goto(`${environment.baseUrl}/account/api-keys/${id}?reason=expired`);
-  await rejected.getByText("None of the last 100 requests has this reason.").waitFor();
+  await scrollUntil(rejected.getByText("None of the last 100 requests has this reason."));
 
   await rejected.getByRole("combobox", { name: "Reason" }).click();
   await page.getByRole("option", { name: "Any reason" }).click();

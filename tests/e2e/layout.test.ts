@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { scrollUntil } from "../support/scroll-until.ts";
 import { signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -274,6 +275,7 @@ describe.each(["relative", "exact"])("with %s times", (times) => {
     ["a key that was used", (): string => `/account/api-keys/${usedKeyId}`, "of-the-pipeline"],
   ] as const)("pages neither clip nor overlap their text at any width: %s", async (_what, path, text) => {
     await page.goto(environment.baseUrl + path());
+    await scrollUntil(page.getByText(text));
     await page.getByText(text).first().waitFor();
     expect(await findProblemsByWidth()).toEqual({});
   });
