@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { scrollUntil } from "../support/scroll-until.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -153,6 +154,7 @@ test("a member sees the policy, why it rejects the key, and a valid lifetime for
   await linus.getByText("Edit the key’s restrictions, and set an expiry.").waitFor();
   // The explanation of a rejected request leads back to what the policy requires.
   const rejected = linus.getByRole("row").filter({ hasText: "API key policy doesn’t allow the key" });
+  await scrollUntil(rejected);
   await rejected.first().getByRole("link").click();
   await linus.getByRole("heading", { name: "Why this request was rejected" }).waitFor();
   await linus.getByRole("link", { name: "See what the workspace requires" }).click();
