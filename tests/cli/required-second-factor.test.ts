@@ -82,7 +82,7 @@ test("--preview lists the members without a second factor and their keys, and ch
   ]);
   const lines = expectText(await instance.command(preview)).split("\n");
   expect(lines).toEqual([
-    expect.stringMatching(/^ID +STOPS +LAST USED HERE +MEMBER +EMAIL OR KEY NAME$/),
+    expect.stringMatching(/^ID +TYPE +LAST USED HERE +MEMBER +EMAIL ADDRESS OR KEY NAME$/),
     expect.stringMatching(/^usr_\w+ +member +- +Grace +grace@example\.com$/),
     expect.stringMatching(/^key_\w+ +API key +20\d\d-\S+Z +Grace +Grace's deploys$/),
     expect.stringMatching(/^key_\w+ +API key +never +Grace +Grace's backups$/),
