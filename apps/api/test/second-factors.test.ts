@@ -47,7 +47,7 @@ const noSession = { data: { code: "UNAUTHORIZED" } };
 
 describe("setting up an authenticator app", () => {
   test("takes effect with the first code, gives ten recovery codes once, and ends the other sessions", async () => {
-    const { userId, email } = await app.addUser();
+    const { email } = await app.addUser();
     const [opened, other] = [await signIn(email), await signIn(email)];
     const { client } = opened;
     const first = await client.factors.createTotp.mutate();
@@ -62,7 +62,8 @@ describe("setting up an authenticator app", () => {
     await expect(client.factors.enableTotp.mutate({ code: codeOf(first.secret) })).rejects.toMatchObject(
       wrongCode,
     );
-    const { recoveryCodes } = await client.factors.enableTotp.mutate({ code: ` ${codeOf(secret)} ` });
+    const firstCode = codeOf(secret);
+    const { recoveryCodes } = await client.factors.enableTotp.mutate({ code: ` ${firstCode} ` });
     expect(new Set(recoveryCodes).size).toBe(10);
     for (const code of recoveryCodes ?? [])
       expect(code).toMatch(/^[0-9A-HJKMNP-TV-Z]{4}(-[0-9A-HJKMNP-TV-Z]{4}){2}$/);
@@ -81,10 +82,7 @@ describe("setting up an authenticator app", () => {
     ]);
     // The first code can't be used for a sign-in too.
     const again = await signIn(email);
-    await expect(again.client.session.enterCode.mutate({ code: codeOf(secret) })).rejects.toMatchObject(
-      wrongCode,
-    );
-    await forgetUsedCodes(userId);
+    await expect(again.client.session.enterCode.mutate({ code: firstCode })).rejects.toMatchObject(wrongCode);
   });
 
   test("stores and logs neither the secret, nor a recovery code, nor the state of a sign-in", async () => {
