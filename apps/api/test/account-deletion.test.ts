@@ -2,6 +2,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role, Trx } from "@latchkey/db/schema";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
@@ -10,7 +11,7 @@ import { updateKey } from "../src/domain/api-keys.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { grantOperator } from "../src/domain/operators.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
-import { countWaiting, holdLocks } from "./table-locks.ts";
+import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 

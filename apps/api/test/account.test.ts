@@ -1,13 +1,14 @@
 // The user's own account in the web app: name, password and sessions.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember } from "../src/domain/members.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
-import { countWaiting, holdLocks } from "./table-locks.ts";
+import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 

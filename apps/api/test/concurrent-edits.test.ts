@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId } from "@latchkey/db/ids";
-import { sql } from "kysely";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { updateKey } from "../src/domain/api-keys.ts";
@@ -14,13 +14,6 @@ beforeAll(async () => {
   app = await startTestApp();
 });
 afterAll(() => app.close());
-
-async function countWaiting(): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.owner);
-  return rows[0]?.count ?? 0;
-}
 
 test("of two concurrent edits of a key, the second includes the first, and neither is lost", async () => {
   const { userId, id } = await app.addKey();
@@ -38,7 +31,7 @@ test("of two concurrent edits of a key, the second includes the first, and neith
   const second = db
     .transaction()
     .execute((trx) => updateKey(trx, edit, { settings: { ipRanges }, mayExpand: false }, defaultQuotas));
-  await expect.poll(countWaiting).toBe(1);
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
   commitSignal.resolve();
   await first;
   expect(await second).toMatchObject({ isReadOnly: true, ipRanges });
@@ -77,7 +70,7 @@ test("a key that is given access to a workspace while its owner's role changes h
   await roleChange.promise;
   const expanding = restrict([own.scope.workspaceId, shared.scope.workspaceId]);
   // Without the wait, a node could remember the former role with a version that the role change doesn't increment.
-  await expect.poll(countWaiting).toBe(1);
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
   commitSignal.resolve();
   await Promise.all([changing, expanding]);
   const get = async (path: string) =>

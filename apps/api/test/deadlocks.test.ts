@@ -1,10 +1,10 @@
 // A change that Postgres rolls back because it deadlocked with another transaction.
 import { clientConfig } from "@latchkey/db/connection";
 import type { IssuedKeyId } from "@latchkey/db/ids";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createIssuedKeyClient } from "./issued-key-client.ts";
-import { countWaiting } from "./table-locks.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;

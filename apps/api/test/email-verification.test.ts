@@ -4,6 +4,7 @@ import { insertIdentity } from "@latchkey/db/identities";
 import { decodeId, encodeId, type InvitationId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertPasskey } from "@latchkey/db/passkeys";
 import { replaceRecoveryCodes } from "@latchkey/db/second-factors";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { hasVerifiedEmail } from "@latchkey/db/users";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -13,7 +14,7 @@ import { addInvitationNotice } from "../src/domain/invitation-jobs.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { createMailTasks } from "../src/mail/mail-tasks.ts";
 import type { Mail } from "../src/mail/mailer.ts";
-import { countWaiting, holdLocks } from "./table-locks.ts";
+import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 

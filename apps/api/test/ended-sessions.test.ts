@@ -1,11 +1,12 @@
 // A session ends while its request waits for a lock: the change is rejected, and nothing is changed. The same for a
 // sign-in whose password or factor is replaced or removed while it waits.
 import { decodeId, encodeId, type SessionId, type UserId } from "@latchkey/db/ids";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { lockAccount } from "../src/domain/account.ts";
 import { createSoftwarePasskey } from "./software-passkey.ts";
-import { countWaiting, holdLocks } from "./table-locks.ts";
+import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 

@@ -4,10 +4,10 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId, type KeyId, type UserId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import type { Trx } from "@latchkey/db/schema";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { disableUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { TRPCClientError } from "@trpc/client";
-import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rotateKey, updateKey } from "../src/domain/api-keys.ts";
 import { blockWorkspaceKeys, changePolicy } from "../src/domain/key-policies.ts";
@@ -260,7 +260,7 @@ describe("in the web app", () => {
     const { userId, client } = await signedIn();
     const commit = await hold((trx) => disableUser(trx, userId));
     const outcome = outcomeOf(client.workspaces.create.mutate({ name: "Too late" }));
-    await expect.poll(countBlockedConnections).toBe(1);
+    await expect.poll(() => countWaiting(app.owner)).toBe(1);
     await commit();
     expect([await outcome, await countTooLate()]).toEqual(["FORBIDDEN", 0]);
   });
@@ -308,7 +308,7 @@ describe("the last owner of a workspace with other members", () => {
       await changeRole(first.userId, "viewer")(trx);
     });
     const outcome = disable(second);
-    await expect.poll(countBlockedConnections).toBe(1);
+    await expect.poll(() => countWaiting(app.owner)).toBe(1);
     await commit();
     expect([await outcome, await disabledAt(second)]).toEqual(["CONFLICT", null]);
   });
@@ -341,11 +341,4 @@ async function outcomeOf(attempt: Promise<unknown>): Promise<string> {
           ? error.code
           : String(error),
   );
-}
-
-async function countBlockedConnections(): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(app.owner);
-  return rows[0]?.count ?? 0;
 }

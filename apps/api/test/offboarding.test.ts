@@ -3,11 +3,11 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";
 import type { Role } from "@latchkey/db/schema";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { changeMemberRole } from "../src/domain/members.ts";
-import { countWaiting } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 

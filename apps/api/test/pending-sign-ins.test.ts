@@ -3,12 +3,13 @@
 
 import type { UserId } from "@latchkey/db/ids";
 import { encodeId } from "@latchkey/db/ids";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { disableAccount, enableAccount } from "../src/domain/accounts.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { createSoftwarePasskey } from "./software-passkey.ts";
-import { countWaiting, holdLocks } from "./table-locks.ts";
+import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 

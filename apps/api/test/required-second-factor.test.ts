@@ -2,6 +2,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/schema";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { TOTP } from "otpauth";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -9,7 +10,7 @@ import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { resetSecondFactors } from "../src/domain/second-factors.ts";
-import { countWaiting, holdLocks } from "./table-locks.ts";
+import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 

@@ -1,5 +1,6 @@
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { countWaiting, holdLocks } from "./table-locks.ts";
+import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 

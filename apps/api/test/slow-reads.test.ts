@@ -1,11 +1,12 @@
 import { encodeId, type UserId } from "@latchkey/db/ids";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
-import { countWaiting, holdLocks } from "./table-locks.ts";
+import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 // Slow reads of one user must not delay the requests of other users.

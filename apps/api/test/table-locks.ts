@@ -1,6 +1,4 @@
 import { clientConfig } from "@latchkey/db/connection";
-import type { Db } from "@latchkey/db/schema";
-import { sql } from "kysely";
 import pg from "pg";
 import { inject, onTestFinished } from "vitest";
 
@@ -16,12 +14,4 @@ export async function holdLocks(
   await client.query("begin");
   await client.query(statement, [...values]);
   return () => client.query("commit");
-}
-
-/** Counts the connections that wait for a lock in the current database. */
-export async function countWaiting(db: Db): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(db);
-  return rows[0]?.count ?? 0;
 }

@@ -5,13 +5,14 @@ import { buffer } from "node:stream/consumers";
 import { createIpMatcher } from "@latchkey/auth/ip-ranges";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { type DeliveryId, decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createMessageSender } from "../src/webhooks/message-sender.ts";
 import { createWebhookTasks, DeliveryFailedError } from "../src/webhooks/webhook-tasks.ts";
 import { createOpenClient, type OpenReply } from "./open-client.ts";
-import { countWaiting, holdLocks } from "./table-locks.ts";
+import { holdLocks } from "./table-locks.ts";
 import { join } from "./team.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 

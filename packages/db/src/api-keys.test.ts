@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { deleteApiKey, insertApiKey, lockApiKey, updateApiKey } from "./api-key-changes.ts";
 import { findApiKey, findRateLimitedKeys, listApiKeys, summarizeApiKeys } from "./api-keys.ts";
 import type { KeyId, UserId } from "./ids.ts";
+import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { disableUser, insertUserWithPassword } from "./users.ts";
 import { asUser } from "./workspace-scope.ts";
@@ -116,14 +117,6 @@ test("of concurrent deletions, only one succeeds; the key then can't be listed o
   ).toBe(false);
 });
 
-/** How many queries wait for a lock. */
-async function countWaiting(): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*) as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(database.owner);
-  return rows[0]?.count ?? 0;
-}
-
 test("a transaction that locks a key waits for one that has locked it, and then reads its changes", async () => {
   const userId = await addUser();
   const key = { userId, id: await addKey(userId, "CI") };
@@ -141,7 +134,7 @@ test("a transaction that locks a key waits for one that has locked it, and then 
   });
   await isLocked;
   const second = edit(" on branches", () => undefined);
-  await expect.poll(countWaiting).toBe(1);
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
   letCommit();
   await Promise.all([first, second]);
   expect(await names(userId, "")).toEqual(["CI for tests on branches"]);
@@ -162,7 +155,7 @@ test("the disabling of a user waits for a key that is being created, and later o
   await isLocked;
   const disabling = database.db.transaction().execute((trx) => disableUser(trx, userId));
   // Lets the creation commit only after the disabling waits for it.
-  await expect.poll(countWaiting).toBe(1);
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
   letCommit();
   // The user was not disabled yet.
   expect(await creation).toBeDefined();

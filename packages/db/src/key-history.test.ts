@@ -14,6 +14,7 @@ import {
 } from "./key-history.ts";
 import { pruneKeyHistory } from "./prune-key-history.ts";
 import type { Db } from "./schema.ts";
+import { countWaiting } from "./testing/count-waiting.ts";
 import { measureSlowest } from "./testing/measure-slowest.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
@@ -244,7 +245,7 @@ test.for<
   await write(history, node);
   const release = await hold(`select from ${table} where ${column} = $1 for update`, [ids[20]]);
   const writing = write(history, node);
-  await expect.poll(countWaiting, { interval: 10 }).toBe(1);
+  await expect.poll(() => countWaiting(database.owner), { interval: 10 }).toBe(1);
   const { rows: free } = await sql<{ id: string }>`
     select ${sql.ref(column)}::text as id from ${sql.table(table)}
     where ${sql.ref(column)}::text = any(${ids}) for update skip locked`.execute(database.owner);
@@ -270,16 +271,6 @@ function merge(histories: readonly Partial<KeyHistory>[]): Partial<KeyHistory> {
     addresses: histories.flatMap(({ addresses = [] }) => addresses),
     secrets: histories.flatMap(({ secrets = [] }) => secrets),
   };
-}
-
-/** How many writers wait for a lock. */
-async function countWaiting(): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from pg_stat_activity
-    where datname = current_database() and application_name = 'statistics' and wait_event_type = 'Lock'`.execute(
-    database.owner,
-  );
-  return rows[0]?.count ?? 0;
 }
 
 test("rows that another node has locked are skipped when surplus rows are deleted", async () => {

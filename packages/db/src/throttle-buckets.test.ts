@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { type BucketUse, consumeTokens, returnTokens } from "./throttle-buckets.ts";
 
@@ -32,14 +33,6 @@ async function readFullAt(...buckets: readonly BucketUse[]): Promise<number[]> {
       return rows[0]?.fullAt.getTime() ?? Number.NaN;
     }),
   );
-}
-
-/** How many queries wait for a lock. */
-async function countWaiting(): Promise<number> {
-  const { rows } = await sql<{ count: number }>`
-    select count(*)::integer as count from pg_stat_activity
-    where datname = current_database() and wait_event_type = 'Lock'`.execute(database.owner);
-  return rows[0]?.count ?? 0;
 }
 
 test("a full bucket allows its capacity immediately, and then one token per refill time", async () => {
@@ -106,7 +99,7 @@ test("an attempt that is too late for the last token returns exactly what it too
       order by digest for update`.execute(trx);
     // Both see the last token of the scarce bucket, and then wait for its row.
     attempts = Promise.all([take(scarce, plenty), take(plenty, scarce)]);
-    await expect.poll(countWaiting, { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => countWaiting(database.owner), { timeout: 10_000 }).toBe(2);
   });
   const waits = ((await attempts) ?? []).toSorted((one, other) => one - other);
   expect(waits).toEqual([0, expect.any(Number)]);

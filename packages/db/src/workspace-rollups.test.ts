@@ -10,6 +10,7 @@ import { createEmptyDatabase } from "./migrate.test-kit.ts";
 import { migrate } from "./migrate.ts";
 import { pruneKeyHistory } from "./prune-key-history.ts";
 import type { Db } from "./schema.ts";
+import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
@@ -166,13 +167,7 @@ test.each(["workspace_usage_hours", "workspace_key_days"])(
     await blocker.query("begin");
     await blocker.query(`select from ${table} where workspace_id = $1 for update`, [sorted[10]]);
     const writing = write(usage.toReversed());
-    const countWaiting = async () =>
-      (
-        await sql<{ count: number }>`
-        select count(*) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`.execute(database.owner)
-      ).rows[0]?.count;
-    await expect.poll(countWaiting, { interval: 10 }).toBe(1);
+    await expect.poll(() => countWaiting(database.owner), { interval: 10 }).toBe(1);
     const { rows } = await sql<{ id: WorkspaceId }>`
     select workspace_id as id from ${sql.table(table)} for update skip locked`.execute(database.owner);
     expect([...new Set(rows.map(({ id }) => id))].toSorted()).toEqual(sorted.slice(11));

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
@@ -109,13 +110,9 @@ test.each<[string, Pick<UsageIncrement, "validUntil" | "limit">]>([
   await other.query("select from key_counters where key_id = $1 for update", [middle]);
 
   await client.query("begin; set local lock_timeout = 0; set local statement_timeout = 0");
-  const { rows: backends } = await client.query("select pg_backend_pid() as pid");
   const increments = [last, first, middle].map((keyId) => createIncrement(keyId, restrictions));
   const counting = countUses(client, increments);
-  const isWaiting = "select wait_event_type = 'Lock' as waits from pg_stat_activity where pid = $1";
-  await expect
-    .poll(async () => (await other.query(isWaiting, [backends[0].pid])).rows, { timeout: 10_000 })
-    .toEqual([{ waits: true }]);
+  await expect.poll(() => countWaiting(database.owner), { timeout: 10_000 }).toBe(1);
   const free = "select key_id from key_counters where key_id = any($1) for update skip locked";
   const { rows: unlocked } = await other.query(free, [[first, last]]);
   await other.query("rollback");

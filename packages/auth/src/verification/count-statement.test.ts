@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import type { IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
 import { isSerializationFailure } from "@latchkey/db/sqlstate";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
@@ -185,17 +186,12 @@ async function waitForCounter(ids: readonly IssuedKeyId[], held: IssuedKeyId) {
   const [blocker, observer] = [await connectForTest(), await connectForTest()];
   await blocker.query("begin");
   await blocker.query("select from key_counters where key_id = $1 for update", [held]);
-  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   const counted = isCounted({
     counters: ids.map((id) => useOf(id, 1)).reverse(),
     owners: [],
     validity: always,
   });
-  const countWaiting = async () => {
-    const text = "select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'";
-    return (await observer.query(text, [rows[0]?.pid])).rowCount;
-  };
-  await expect.poll(countWaiting).toBe(1);
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
   return { blocker, observer, counted };
 }
 

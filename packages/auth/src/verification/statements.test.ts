@@ -1,5 +1,6 @@
 import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
@@ -35,14 +36,9 @@ async function waitForCounter(held: "first" | "second") {
   await blocker.query("select from key_counters where key_id = $1 for update", [
     held === "first" ? first : second,
   ]);
-  const { rows } = await node.query<{ pid: number }>("select pg_backend_pid() as pid");
   await node.query("begin");
   const locked = lockCounters(node, [second, first], { owners: [], skipsLocked: false });
-  const countWaiting = async () => {
-    const text = "select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'";
-    return (await observer.query(text, [rows[0]?.pid])).rowCount;
-  };
-  await expect.poll(countWaiting).toBe(1);
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
   return { first, second, locked, observer, release: () => blocker.query("commit") };
 }
 

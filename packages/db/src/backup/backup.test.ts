@@ -6,6 +6,7 @@ import { migrate } from "../migrate.ts";
 import { migrations } from "../migrations.ts";
 import type { Db } from "../schema.ts";
 import { requireTenantIsolation } from "../tenant-isolation.ts";
+import { countWaiting } from "../testing/count-waiting.ts";
 import {
   createOwnedDatabase,
   dump,
@@ -116,19 +117,11 @@ test("a migration can't rewrite a table between the snapshot and the reading of 
 test("an interrupted backup stops waiting for a lock", async () => {
   const { owner, superuser } = await createSource();
   const interruption = new AbortController();
-  const isWaiting = async (): Promise<boolean> => {
-    const { rows } = await sql`
-      select from pg_stat_activity
-      where datname = ${owner.database} and application_name = 'latchkey backup' and wait_event_type = 'Lock'`.execute(
-      superuser,
-    );
-    return rows.length > 0;
-  };
   await superuser.transaction().execute(async (trx) => {
     await sql`lock table audit_events in access exclusive mode`.execute(trx);
     const reading = dump(owner, { signal: interruption.signal });
     reading.catch(() => undefined);
-    await expect.poll(isWaiting).toBe(true);
+    await expect.poll(() => countWaiting(superuser)).toBe(1);
     interruption.abort();
     await expect(reading).rejects.toThrow("Connection terminated");
   });
