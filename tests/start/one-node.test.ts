@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { untilAnswered } from "@latchkey/db/testing/until-answered";
 import { afterAll, beforeAll, expect, onTestFailed, test } from "vitest";
 import {
   type Account,
@@ -15,7 +16,6 @@ import { callOpen, type OpenAnswer, statusOf } from "../support/open-call.ts";
 import { eventually, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
 import { type ProductNode, readyAgainWithinMs, spawnNode } from "../support/product.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
-import { untilAnswered } from "../support/until-answered.ts";
 
 // One data directory from its first start, in steps: each test continues where the previous one ended.
 

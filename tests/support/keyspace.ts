@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { decodeId } from "@latchkey/db/ids";
+import { untilAnswered } from "@latchkey/db/testing/until-answered";
 import { type Connection, open } from "./inspection.ts";
-import { untilAnswered } from "./until-answered.ts";
 
 /** A workspace with a keyspace, and the API key of its owner. */
 export interface Keyspace {

@@ -1,7 +1,7 @@
 // Edits of the credits of a key that keep its balance or its refill.
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createIssuedKeyClient, type Space, untilAnswered } from "./issued-key-client.ts";
+import { createIssuedKeyClient, type Space, sendIdempotently } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -16,7 +16,7 @@ const daily = { amount: 50, interval: "daily", day: null };
 const monthly = { amount: 80, interval: "monthly", day: 1 };
 
 const editCredits = async ({ call }: Space, id: string, credits: object) => {
-  const reply = await untilAnswered((headers) => call(["PATCH", `/${id}`], { credits }, headers));
+  const reply = await sendIdempotently((headers) => call(["PATCH", `/${id}`], { credits }, headers));
   return reply.body.credits;
 };
 

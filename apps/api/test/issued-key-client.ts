@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { decodeId, type IssuedKeyId } from "@latchkey/db/ids";
+import { untilAnswered } from "@latchkey/db/testing/until-answered";
 import { sql } from "kysely";
 import { expect } from "vitest";
 import { createOpenClient, type OpenReply } from "./open-client.ts";
@@ -22,24 +23,22 @@ type OpenCall = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<OpenReply>;
 
-/** How often {@link untilAnswered} sends a request. */
-const maxAttempts = 20;
-
 /**
- * Sends a request again with the same `Idempotency-Key` while the server has too much to do, which is after a deadline, or is still
- * processing it.
+ * Sends a request with an `Idempotency-Key`, and again with the same one while the server has too much to do, which is after a
+ * deadline, or is still processing it.
  */
-export async function untilAnswered(
+export async function sendIdempotently(
   send: (headers: Readonly<Record<string, string>>) => Promise<OpenReply>,
 ): Promise<OpenReply> {
   const headers = { "Idempotency-Key": randomUUID() };
-  for (let attempt = 1; attempt < maxAttempts; attempt += 1) {
-    const reply = await send(headers);
-    const { issues } = (reply.body.error ?? {}) as { readonly issues?: unknown };
-    const isInProgress = reply.status === 409 && issues === undefined;
-    if (reply.status !== 503 && !isInProgress) return reply;
-  }
-  return await send(headers);
+  return await untilAnswered(
+    () => send(headers),
+    ({ status, body }) => {
+      const { issues } = (body.error ?? {}) as { readonly issues?: unknown };
+      const isInProgress = status === 409 && issues === undefined;
+      return status === 503 || isInProgress;
+    },
+  );
 }
 
 /** Creates keyspaces and keys through the open API. `getApp` is called for each request, because tests start the app later. */
@@ -63,7 +62,7 @@ export function createIssuedKeyClient(getApp: () => TestApp) {
       { call }: Space,
       fields: object = {},
     ): Promise<{ id: string; secret: string; uuid: IssuedKeyId }> {
-      const { status, body } = await untilAnswered((headers) => call(["POST", ""], fields, headers));
+      const { status, body } = await sendIdempotently((headers) => call(["POST", ""], fields, headers));
       expect([status, body.error]).toEqual([201, undefined]);
       const id = String(body.id);
       return { id, secret: String(body.key), uuid: decodeId("issuedKey", id) as IssuedKeyId }; // The API has just created it.
@@ -89,7 +88,9 @@ export function createIssuedKeyClient(getApp: () => TestApp) {
     /** Verifies a key once, as the owner of the team. */
     async verify({ team }: Space, secret: string): Promise<Readonly<Record<string, unknown>>> {
       const path = ["POST", "/keys/verify"] as const;
-      const reply = await untilAnswered((headers) => send(team.owner.secret, path, { key: secret }, headers));
+      const reply = await sendIdempotently((headers) =>
+        send(team.owner.secret, path, { key: secret }, headers),
+      );
       return reply.body;
     },
   };

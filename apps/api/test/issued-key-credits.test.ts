@@ -1,7 +1,7 @@
 // Changes to balances of credits, also while keys are verified.
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createIssuedKeyClient, untilAnswered } from "./issued-key-client.ts";
+import { createIssuedKeyClient, sendIdempotently } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -129,7 +129,7 @@ test("of concurrent subtractions and verifications, each is counted exactly", as
   const results = await Promise.all(
     Array.from({ length: 50 }, async () => {
       const [change, verification] = await Promise.all([
-        untilAnswered((headers) => space.call(["POST", `/${id}/credits`], { subtract: 1 }, headers)),
+        sendIdempotently((headers) => space.call(["POST", `/${id}/credits`], { subtract: 1 }, headers)),
         verify(space, secret),
       ]);
       expect([200, 409]).toContain(change.status);

@@ -7,12 +7,14 @@ const maxAttempts = 60;
 /**
  * Sends a request again while the server responds with 503, which it does on a busy machine at the deadline of a request. For
  * tests that don't assert deadlines.
+ * @param mustRepeat whether an answer means that the request must be sent again.
  */
 export async function untilAnswered<Answer extends { readonly status: number }>(
   send: () => Promise<Answer>,
+  mustRepeat: (answer: Answer) => boolean = ({ status }) => status === 503,
 ): Promise<Answer> {
   let answer = await send();
-  for (let attempt = 1; answer.status === 503 && attempt < maxAttempts; attempt += 1) {
+  for (let attempt = 1; mustRepeat(answer) && attempt < maxAttempts; attempt += 1) {
     await delay(pauseMs);
     answer = await send();
   }
