@@ -17,6 +17,7 @@ import { writeReply } from "./reply.ts";
 import { requireSameOrigin } from "./same-site.ts";
 import { fileReply, openFile, type StreamedFile } from "./streamed-file.ts";
 import { toHeaders } from "./to-headers.ts";
+import { startWithinMs } from "./user-concurrency.ts";
 
 /** What an export reads with. */
 export interface ExportCall {
@@ -44,9 +45,6 @@ export function defineExport<Body extends z.ZodObject>(
 ): FileExport {
   return declaration;
 }
-
-/** How long a page may wait in the user's queue, in milliseconds. */
-const startWithinMs = 5_000;
 
 interface MountOptions {
   readonly services: Services;

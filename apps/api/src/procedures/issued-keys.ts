@@ -12,6 +12,7 @@ import {
 } from "../domain/issued-keys.ts";
 import { getKeyspace } from "../domain/keyspaces.ts";
 import { issuedKeyId, keyspaceId } from "../fields.ts";
+import { startWithinMs } from "../http/user-concurrency.ts";
 import { issuedKeyChanges, newIssuedKeyFields } from "../issued-key-fields.ts";
 import { issuedKeyFilter } from "../issued-key-filter.ts";
 import { overlapSeconds } from "../key-fields.ts";
@@ -20,7 +21,7 @@ import { presentIssuedKey, presentIssuedKeyWithSecret } from "../presenters/issu
 import { presentIssuedKeyEvent } from "../presenters/issued-key-event.ts";
 import { presentVerification } from "../presenters/verification.ts";
 import { toVerification, verificationRequest } from "../verification-fields.ts";
-import { createRouter, startWithinMs, workspaceInput, workspaceProcedure } from "./trpc.ts";
+import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 const order = listQuery(["createdAt", "name", "expiresAt"]).shape;
 const { key, permissions, cost, clientIp } = verificationRequest.shape;

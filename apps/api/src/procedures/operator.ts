@@ -19,12 +19,13 @@ import { grantOperator, revokeOperator } from "../domain/operators.ts";
 import { createResetLinkAsOperator } from "../domain/password-reset.ts";
 import { requestOriginOf } from "../domain/sign-in-attempts.ts";
 import { instant, searchText, userId, workspaceId } from "../fields.ts";
+import { startWithinMs } from "../http/user-concurrency.ts";
 import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
 import { presentInstanceState } from "../presenters/instance-state.ts";
 import { presentUserOverview } from "../presenters/user-overview.ts";
 import { presentWorkspaceOverview } from "../presenters/workspace-overview.ts";
-import { createRouter, sessionProcedure, startWithinMs } from "./trpc.ts";
+import { createRouter, sessionProcedure } from "./trpc.ts";
 
 const pageSizeInput = pageSize.default(50);
 const userList = listQuery(["createdAt", "name", "email"]).shape;

@@ -15,6 +15,7 @@ import { translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
 import { findForbidden } from "../find-forbidden.ts";
 import type { ExplainRequest, Explanation, TriedRequest } from "../http/explain-request.ts";
+import { startWithinMs } from "../http/user-concurrency.ts";
 import { describeIssues, toIssues } from "../issues.ts";
 
 /** The context of every procedure. */
@@ -113,9 +114,6 @@ export const publicInputProcedure = publicProcedure.use(async ({ next, getRawInp
   requireNothingForbidden(await getRawInput());
   return await next();
 });
-
-/** How long a read or a change may wait in the user's queue, in milliseconds. */
-export const startWithinMs = 5_000;
 
 /** Reads on one connection, within the user's limit of concurrent reads. Statements are canceled after one second. */
 export async function readAs<Result>(
