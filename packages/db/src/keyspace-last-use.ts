@@ -4,7 +4,7 @@ import { useOutcome } from "./keyspace-usage.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** How many counters of keys {@link findLastUse} reads, the newest keys first. It takes about 30 ms. */
-export const maxExaminedKeys = 10_000;
+export const maxExaminedForLastUse = 10_000;
 
 /** How many of the keys that were busy on the day of the last use it reads in addition. */
 const maxBusyKeys = 1_000;
@@ -18,9 +18,9 @@ export interface LastUse {
 }
 
 /**
- * Finds when a key of a keyspace was last used, in bounded time. Up to {@link maxExaminedKeys} keys, it is the exact time. With more
- * keys, the history of the keyspace has the hour of its last use, and the counters of the keys that were busy on that day, and those
- * of the newest keys, have a time that is at least as exact. The keyspace's history includes keys that were deleted.
+ * Finds when a key of a keyspace was last used, in bounded time. Up to {@link maxExaminedForLastUse} keys, it is the exact time.
+ * With more keys, the history of the keyspace has the hour of its last use, and the counters of the keys that were busy on that day,
+ * and those of the newest keys, have a time that is at least as exact. The keyspace's history includes keys that were deleted.
  * @param keyCount the number of keys of the keyspace.
  */
 export async function findLastUse(
@@ -28,7 +28,7 @@ export async function findLastUse(
   { workspaceId }: WorkspaceScope,
   { id, keyCount }: { readonly id: KeyspaceId; readonly keyCount: number },
 ): Promise<LastUse> {
-  const hasMore = keyCount > maxExaminedKeys;
+  const hasMore = keyCount > maxExaminedForLastUse;
   // The primary key orders the hours, so that the last one is found at the end of an index.
   const lastHour = hasMore
     ? sql`
@@ -49,7 +49,7 @@ export async function findLastUse(
       (select max(last_used_at) from key_counters where key_id = any(array(
         select id from issued_keys
         where keyspace_id = ${id} and workspace_id = ${workspaceId}
-        order by created_at desc, id desc limit ${maxExaminedKeys}
+        order by created_at desc, id desc limit ${maxExaminedForLastUse}
       )))
     ) as "lastUsedAt"`.execute(trx);
   const [row] = rows;
