@@ -158,14 +158,14 @@ export class Admission {
   async #count(usageGroups: Batch["usageGroups"]): Promise<void> {
     try {
       const { uncounted, limits } = await this.#send({ usageGroups, lookupGroups: new Map() }, countUses);
-      const again: PendingRequest[] = [];
+      const uncountedRequests: PendingRequest[] = [];
       for (const keyId of uncounted) {
         this.#isolatedKeys.add(keyId);
-        again.push(...(usageGroups.get(keyId)?.requests ?? []));
+        uncountedRequests.push(...(usageGroups.get(keyId)?.requests ?? []));
         usageGroups.delete(keyId);
       }
       // They are no longer in `usageGroups`, so they are queued before anything below can throw.
-      this.#scheduler.requeue(again);
+      this.#scheduler.requeue(uncountedRequests);
       for (const [keyId, group] of usageGroups) this.#answerCounted(group, limits.get(keyId));
     } catch (error) {
       const batch: Batch = { usageGroups, lookupGroups: new Map() };
@@ -219,7 +219,7 @@ export class Admission {
 
   /** Answers the requests that are decided; queues those of changed keys again and postpones those of locked rows. */
   #applyFindings({ usageGroups, lookupGroups }: Batch, { uncounted, limits, found }: Findings): void {
-    const again: PendingRequest[] = [];
+    const unanswered: PendingRequest[] = [];
     for (const [keyId, group] of usageGroups) {
       const { requests } = group;
       const obstacle = uncounted.get(keyId);
@@ -231,14 +231,14 @@ export class Admission {
       this.#isolatedKeys.delete(keyId);
       if (!obstacle) this.#answerCounted(group, limits.get(keyId));
       else for (const request of requests) request.facts = undefined;
-      again.push(...requests.filter(({ isAnswered }) => !isAnswered));
+      unanswered.push(...requests.filter(({ isAnswered }) => !isAnswered));
     }
     let position = 0;
     for (const group of lookupGroups.values()) {
-      again.push(...this.#applyLookup(found[position], group));
+      unanswered.push(...this.#applyLookup(found[position], group));
       position += 1;
     }
-    this.#scheduler.requeue(again);
+    this.#scheduler.requeue(unanswered);
   }
 
   /** Judges requests by facts that were read after they arrived. Returns those that are allowed and must still be counted. */
