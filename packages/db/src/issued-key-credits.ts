@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { IssuedKeyId } from "./ids.ts";
 import type { Refill } from "./issued-key-settings.ts";
+import { settledCredits } from "./settled-credits.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
@@ -14,6 +15,12 @@ export async function settleRefill(
   formerRefill: Refill | null,
 ): Promise<void> {
   const refill = sql`${formerRefill && JSON.stringify(formerRefill)}::jsonb`;
+  const credits = settledCredits({
+    credits: sql`clock.credits`,
+    refilledAt: sql`clock.credits_refilled_at`,
+    refill,
+    dueAt: sql`latest_refill(${refill}, now)`,
+  });
   await sql`
     with locked as materialized (
       select key_id, credits, credits_refilled_at from key_counters where key_id = ${id} for no key update
@@ -23,10 +30,7 @@ export async function settleRefill(
       select locked.*, clock_timestamp() as now from locked
     )
     update key_counters counter
-    set credits = case
-        when latest_refill(${refill}, now) > clock.credits_refilled_at
-        then greatest(clock.credits, (${refill} ->> 'amount')::bigint)
-        else clock.credits end,
+    set credits = ${credits},
       -- Not earlier than before: after the clock was set back, the same refill must not be applied twice.
       credits_refilled_at = greatest(now, clock.credits_refilled_at)
     from clock
@@ -68,6 +72,12 @@ export async function changeCredits(
 ): Promise<ChangedBalance | undefined> {
   const balance =
     "set" in change ? sql`${change.set}::bigint` : sql`refilled.credits + ${change.add}::bigint`;
+  const credits = settledCredits({
+    credits: sql`credits`,
+    refilledAt: sql`credits_refilled_at`,
+    refill: sql`refill`,
+    dueAt: sql`due_at`,
+  });
   const refilledAt =
     "set" in change ? sql`refilled.now` : sql`greatest(refilled.due_at, refilled.credits_refilled_at)`;
   const { rows } = await sql<{ before: number | null; after: number | null }>`
@@ -81,9 +91,7 @@ export async function changeCredits(
       select locked.*, clock_timestamp() as now from locked
     ),
     refilled as materialized (
-      select key_id, now, due_at, credits_refilled_at,
-        case when due_at > credits_refilled_at then greatest(credits, (refill ->> 'amount')::bigint)
-          else credits end as credits
+      select key_id, now, due_at, credits_refilled_at, ${credits} as credits
       from clock join issued_keys on issued_keys.id = clock.key_id,
         lateral (select latest_refill(refill, now) as due_at) as refills
     ),

@@ -1,21 +1,23 @@
 import { type RawBuilder, sql } from "kysely";
+import { settledCredits } from "./settled-credits.ts";
 
 /** Why a key is not valid, or `active`. If several reasons apply, the first one of these counts. */
 export const issuedKeyStatuses = ["disabled", "expired", "out-of-credits", "active"] as const;
 export type IssuedKeyStatus = (typeof issuedKeyStatuses)[number];
 
 /**
- * SQL for the balance of a key, as the next use finds it: a refill that became due since the balance was last set or refilled
- * counts. A refill never reduces the balance.
+ * SQL for the balance of a key, as the next use finds it: with a refill that is due.
  * @param key the name by which the query calls the row of the key.
  * @param counter the name by which it calls the row of the key's counter.
  */
 export function remainingCreditsOf(key: string, counter: string): RawBuilder<number | null> {
-  const [refill, credits] = [sql.ref(`${key}.refill`), sql.ref(`${counter}.credits`)];
-  return sql<number | null>`case
-    when latest_refill(${refill}, clock_timestamp()) > ${sql.ref(`${counter}.credits_refilled_at`)}
-    then greatest(${credits}, (${refill} ->> 'amount')::bigint)
-    else ${credits} end`;
+  const refill = sql.ref(`${key}.refill`);
+  return settledCredits({
+    credits: sql.ref(`${counter}.credits`),
+    refilledAt: sql.ref(`${counter}.credits_refilled_at`),
+    refill,
+    dueAt: sql`latest_refill(${refill}, clock_timestamp())`,
+  });
 }
 
 /** SQL for whether a key has expired, by the database's clock. */
