@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type Account, callProcedure, createKey, signUp } from "../support/account.ts";
+import { type Account, callProcedure, signUp } from "../support/account.ts";
 import { open } from "../support/inspection.ts";
 import { callApi, createKeyspace, issueKey, type Keyspace } from "../support/keyspace.ts";
 import { connectionTo } from "../support/postmaster.ts";
@@ -22,8 +22,7 @@ beforeAll(async () => {
   instance = await createPreparedInstance();
   ({ baseUrl } = await instance.startInProcess());
   account = await signUp(baseUrl);
-  const { key } = await createKey(baseUrl, account, "gateway");
-  keyspace = await createKeyspace(baseUrl, key);
+  keyspace = await createKeyspace(baseUrl, account);
 });
 afterAll(async () => {
   await client?.end();

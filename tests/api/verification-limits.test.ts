@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createKey } from "../support/account.ts";
 import { effort } from "../support/effort.ts";
 import {
   callApi,
@@ -25,8 +24,7 @@ let nodes: TwoNodes;
 let keyspace: Keyspace;
 beforeAll(async () => {
   nodes = await startTwoNodes();
-  const { key } = await createKey(nodes.left.baseUrl, nodes.account, "gateway");
-  keyspace = await createKeyspace(nodes.left.baseUrl, key);
+  keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
 });
 afterAll(async () => {
   await nodes?.close();

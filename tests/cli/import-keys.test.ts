@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createKey, signUp } from "../support/account.ts";
+import { type Account, signUp } from "../support/account.ts";
 import { callApi, createKeyspace, type Keyspace, pathOf } from "../support/keyspace.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import { spawnCommand } from "../support/product.ts";
@@ -14,19 +14,19 @@ import type { TestInstance } from "../support/test-instance.ts";
 
 let instance: TestInstance;
 let baseUrl: string;
-let callerKey: string;
+let account: Account;
 let keyspace: Keyspace;
 
 beforeAll(async () => {
   instance = await createPreparedInstance();
   ({ baseUrl } = await instance.startInProcess());
-  ({ key: callerKey } = await createKey(baseUrl, await signUp(baseUrl), "importer"));
+  account = await signUp(baseUrl);
 });
 afterAll(async () => {
   await instance?.close();
 });
 beforeEach(async () => {
-  keyspace = await createKeyspace(baseUrl, callerKey);
+  keyspace = await createKeyspace(baseUrl, account);
 });
 
 function createSecrets(count: number): readonly string[] {

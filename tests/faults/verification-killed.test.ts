@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createKey } from "../support/account.ts";
 import { createKeyspace, issueKey, type Keyspace, readCounter } from "../support/keyspace.ts";
 import { type Outcome, startLoad } from "../support/load.ts";
 import { statusOf } from "../support/open-call.ts";
@@ -13,8 +12,7 @@ let nodes: TwoNodes;
 let keyspace: Keyspace;
 beforeAll(async () => {
   nodes = await startTwoNodes();
-  const { key } = await createKey(nodes.left.baseUrl, nodes.account, "gateway");
-  keyspace = await createKeyspace(nodes.left.baseUrl, key);
+  keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
 });
 afterAll(async () => {
   await nodes?.close();

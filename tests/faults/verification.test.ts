@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createKey } from "../support/account.ts";
 import { effort } from "../support/effort.ts";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { countNodeConnections, holdLocks, open } from "../support/inspection.ts";
@@ -32,8 +31,7 @@ let environment: FaultEnvironment;
 let keyspace: Keyspace;
 beforeAll(async () => {
   environment = await createFaultEnvironment();
-  const { key } = await createKey(environment.node.baseUrl, environment.account, "gateway");
-  keyspace = await createKeyspace(environment.node.baseUrl, key);
+  keyspace = await createKeyspace(environment.node.baseUrl, environment.account);
 });
 afterAll(async () => {
   await environment?.close();

@@ -26,8 +26,7 @@ let nodes: TwoNodes;
 let keyspace: Keyspace;
 beforeAll(async () => {
   nodes = await startTwoNodes();
-  const { key } = await createKey(nodes.left.baseUrl, nodes.account, "editor");
-  keyspace = await createKeyspace(nodes.left.baseUrl, key);
+  keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
 });
 afterAll(async () => {
   await nodes?.close();

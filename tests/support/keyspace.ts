@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { decodeId } from "@latchkey/db/ids";
 import { untilAnswered } from "@latchkey/db/testing/until-answered";
+import { type Account, createKey } from "./account.ts";
 import { type Connection, open } from "./inspection.ts";
 
 /** A workspace with a keyspace, and the API key of its owner. */
@@ -51,7 +52,9 @@ async function create<Data>(caller: Caller, path: string, body: object): Promise
   return read(request, await untilAnswered(() => send(caller, request, body)));
 }
 
-export async function createKeyspace(baseUrl: string, callerKey: string): Promise<Keyspace> {
+/** Creates a keyspace in a new workspace of an account, and the API key of the account that calls it. */
+export async function createKeyspace(baseUrl: string, account: Account): Promise<Keyspace> {
+  const { key: callerKey } = await createKey(baseUrl, account, "gateway");
   const caller = { baseUrl, callerKey };
   const name = `Payments ${randomUUID().slice(0, 8)}`;
   const { id: workspaceId } = await create<{ id: string }>(caller, "/workspaces", { name });
