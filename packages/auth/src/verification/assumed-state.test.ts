@@ -1,38 +1,15 @@
-import type { ConsumerId, IssuedKeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
+import type { ConsumerId, IssuedKeyId } from "@latchkey/db/ids";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { KeyFacts } from "../admission/decision.ts";
-import { membershipAs, validFacts } from "../admission/facts.test-kit.ts";
+import { membershipAs } from "../admission/facts.test-kit.ts";
 import { assumeState, isUnmetered } from "./assumed-state.ts";
 import { type DecisionState, decideRequest, type FoundKeys } from "./decide-verification.ts";
+import { caller, plainKey, workspaceId } from "./verifiable-key.test-kit.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 import { verificationOf } from "./verifier.test-kit.ts";
 
-const workspaceId = "workspace" as WorkspaceId;
-const keyspaceId = "keyspace" as KeyspaceId;
-const caller: KeyFacts = { ...validFacts, memberships: new Map([[workspaceId, membershipAs("member")]]) };
 const consumer = { id: "consumer" as ConsumerId, externalId: "acme", version: 1, limits: [] };
-const issued: VerifiableKey = {
-  keyId: "issued" as IssuedKeyId,
-  workspaceId,
-  keyspaceId,
-  version: 1,
-  owner: { id: keyspaceId, version: 0 },
-  isDisabled: false,
-  isUnusedSecret: false,
-  expiresAt: null,
-  overlapEndsAt: null,
-  name: "Acme",
-  meta: {},
-  permissions: [],
-  grantedPermissions: new Set(),
-  limits: [],
-  refill: null,
-  hasCredits: false,
-  idleAt: null,
-  allowsAddress: undefined,
-  consumer,
-};
+const issued: VerifiableKey = { ...plainKey, consumer };
 const limit = { name: "requests", quota: 1, windowSeconds: 60, appliesAlways: true };
 
 describe("a request is unmetered", () => {

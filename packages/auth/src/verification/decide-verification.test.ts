@@ -1,7 +1,7 @@
 import type { ConsumerId, IssuedKeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
 import { describe, expect, test } from "vitest";
 import type { KeyFacts } from "../admission/decision.ts";
-import { membershipAs, validFacts } from "../admission/facts.test-kit.ts";
+import { membershipAs } from "../admission/facts.test-kit.ts";
 import { createIpMatcher } from "../ip-ranges.ts";
 import { compileRestrictions } from "../restrictions.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
@@ -16,36 +16,19 @@ import {
 } from "./decide-verification.ts";
 import type { MeterState } from "./meters.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
+import { caller, keyspaceId, plainKey, workspaceId } from "./verifiable-key.test-kit.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 import type { Verification, VerificationResult } from "./verification.ts";
 
 const now = Date.UTC(2026, 4, 15, 12);
-const workspaceId = "workspace" as WorkspaceId;
-const keyspaceId = "keyspace" as KeyspaceId;
-
-const caller: KeyFacts = { ...validFacts, memberships: new Map([[workspaceId, membershipAs("member")]]) };
 
 const issued: VerifiableKey = {
-  keyId: "issued" as IssuedKeyId,
-  workspaceId,
-  keyspaceId,
-  version: 1,
-  owner: { id: keyspaceId, version: 0 },
-  isDisabled: false,
-  isUnusedSecret: false,
-  expiresAt: null,
-  overlapEndsAt: null,
-  name: "Acme",
+  ...plainKey,
   meta: { plan: "pro" },
   permissions: ["documents.read"],
   grantedPermissions: new Set(["documents.read"]),
-  limits: [],
-  refill: null,
   // Tests with a balance need it, and the others don't.
   hasCredits: true,
-  idleAt: null,
-  allowsAddress: undefined,
-  consumer: null,
 };
 
 const verification: Verification = {
