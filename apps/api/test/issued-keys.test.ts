@@ -262,12 +262,15 @@ describe("rejects", () => {
 });
 
 describe("changes", () => {
-  test("a field that is left out stays, null clears it, and each change invalidates remembered facts", async () => {
+  test.each<readonly [string, (empty: unknown) => unknown]>([
+    ["null", () => null],
+    ["an empty value", (empty) => empty],
+  ])("%s clears a field, keeps the others, and invalidates remembered facts", async (_what, valueFor) => {
     const space = await addSpace({
       defaultPermissions: ["a"],
       defaultCredits: { remaining: 9, refill: null },
     });
-    const values = {
+    const { id, uuid } = await addKey(space, {
       name: "Acme",
       externalId: "acme",
       meta: { plan: "pro" },
@@ -276,9 +279,8 @@ describe("changes", () => {
       credits: { remaining: 5, refill },
       expiresAt: "2999-01-01T00:00:00.000Z",
       ipRanges: ["192.0.2.0/24"],
-    };
-    const { id, uuid } = await addKey(space, values);
-    const changes = {
+    });
+    const cleared = {
       name: "",
       externalId: null,
       meta: {},
@@ -289,17 +291,19 @@ describe("changes", () => {
       ipRanges: null,
     };
     let version = 1;
-    for (const [name, value] of Object.entries(changes)) {
+    for (const [name, value] of Object.entries(cleared)) {
       const before = (await space.call(["GET", `/${id}`])).body;
       version += 1;
-      const { status, body } = await space.call(["PATCH", `/${id}`], { [name]: value });
-      expect([status, body]).toEqual([200, { ...before, [name]: value, version }]);
+      const { status, body } = await space.call(["PATCH", `/${id}`], { [name]: valueFor(value) });
+      expect([name, status, body]).toEqual([name, 200, { ...before, [name]: value, version }]);
       expect(await readCounter(uuid)).toMatchObject({ version });
     }
+    expect((await listEvents(space)).at(-1)).toMatchObject({ before: { ipRanges: "192.0.2.0/24" } });
     expect(await readCounter(uuid)).toMatchObject({ credits: null });
     const { credits } = (await space.call(["PATCH", `/${id}`], { credits: { remaining: 3 } })).body;
     expect(credits).toEqual({ remaining: 3, refill: null });
     expect(await readCounter(uuid)).toMatchObject({ credits: 3 });
+    expect((await space.call(["PATCH", `/${id}`], { isDisabled: null })).status).toBe(400);
   });
 
   test("a change of other fields keeps the balance, also one that uses changed concurrently", async () => {
