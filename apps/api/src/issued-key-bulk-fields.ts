@@ -2,7 +2,12 @@ import { encodeId } from "@latchkey/db/ids";
 import type { ChosenKeys } from "@latchkey/db/issued-key-bulk";
 import { issuedKeyLimits } from "@latchkey/limits";
 import { z } from "zod";
-import { type BulkRequest, type BulkResult, bulkActions } from "./domain/issued-key-bulk.ts";
+import {
+  type BulkRequest,
+  type BulkResult,
+  type BulkSettings,
+  bulkActions,
+} from "./domain/issued-key-bulk.ts";
 import { editOf, issuedKeyId } from "./fields.ts";
 import { externalId, issuedKeyChanges } from "./issued-key-fields.ts";
 import { customIssue } from "./issues.ts";
@@ -14,7 +19,9 @@ const { permissions, expiresAt, limits, ipRanges, meta } = issuedKeyChanges;
 
 /** What several keys can have in common. A change of it has three states per field, like that of one key. */
 const changes = editOf(
-  { permissions, expiresAt, limits, ipRanges, meta },
+  { permissions, expiresAt, limits, ipRanges, meta } satisfies Readonly<
+    Record<keyof BulkSettings, z.ZodType>
+  >,
   "Send at least one field to change.",
 ).meta({
   description:

@@ -1,3 +1,4 @@
+import type { IssuedFieldName } from "@latchkey/db/issued-key-settings";
 import { issuedKeyLimits, issuedPermissionPattern, maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import {
@@ -180,6 +181,9 @@ function isStorable(value: unknown, levels: number): boolean {
   );
 }
 
+/** A schema for each field of an issued key. */
+type FieldSchemas = Readonly<Record<IssuedFieldName, z.ZodType>>;
+
 const settings = {
   name: label(maxLength.issuedKeyName).meta({ description: "Empty for none.", example: "Acme" }),
   externalId: externalId.nullable().meta({
@@ -203,7 +207,7 @@ const settings = {
     .boolean()
     .meta({ description: "Whether the key is not valid until it is enabled.", example: false }),
   ipRanges: keySettings.ipRanges,
-};
+} satisfies FieldSchemas;
 
 /** The fields of a new issued key. The keyspace has defaults for those that may be left out without a default here. */
 export const newIssuedKeyFields = {
@@ -216,7 +220,7 @@ export const newIssuedKeyFields = {
   expiresAt: settings.expiresAt.exactOptional(),
   isDisabled: settings.isDisabled.default(false),
   ipRanges: settings.ipRanges,
-};
+} satisfies FieldSchemas;
 
 /** The fields of an edit. Each one is optional. Null clears those that can be empty. */
 export const issuedKeyChanges = {
@@ -232,4 +236,4 @@ export const issuedKeyChanges = {
   expiresAt: settings.expiresAt.exactOptional(),
   isDisabled: settings.isDisabled.exactOptional(),
   ipRanges: settings.ipRanges,
-};
+} satisfies FieldSchemas;

@@ -46,6 +46,13 @@ export interface IssuedKeySettings {
 export type IssuedSettingName = keyof IssuedKeySettings;
 
 /**
+ * The fields by which the API, files, the command and the docs name what people set on a key: its settings, `credits` instead of the
+ * refill alone, and its consumer. Each of them has a declaration per field, so that a new setting does not compile without all of
+ * them (docs/decisions/0074).
+ */
+export type IssuedFieldName = Exclude<IssuedSettingName, "refill"> | "credits" | "externalId";
+
+/**
  * How each setting is stored in `issued_keys`: the SQL that reads it from a row that the query calls `key`, and the columns'
  * values. A setting that is not declared here does not compile (docs/decisions/0033).
  */

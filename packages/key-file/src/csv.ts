@@ -1,5 +1,6 @@
 import { CsvError, parse } from "csv-parse/sync";
 import { KeyFileError } from "./key-file-error.ts";
+import type { KeyFileField } from "./key-file-fields.ts";
 import type { KeyFileRow } from "./key-file-row.ts";
 import type { Block } from "./split-into-blocks.ts";
 
@@ -11,10 +12,20 @@ interface CsvRecord {
   readonly info: { readonly lines: number };
 }
 
-/** The columns whose cells are lists, separated by spaces. */
-const listColumns = new Set(["permissions", "ipRanges"]);
-/** The columns whose cells are JSON. */
-const jsonColumns = new Set(["meta", "limits", "credits", "isDisabled"]);
+/** How the cells of a column are read: as they are, as a list of what spaces separate, or as JSON. */
+const cellFormats: Readonly<Record<KeyFileField, "text" | "list" | "json">> = {
+  hash: "text",
+  start: "text",
+  name: "text",
+  externalId: "text",
+  permissions: "list",
+  limits: "json",
+  credits: "json",
+  expiresAt: "text",
+  isDisabled: "json",
+  ipRanges: "list",
+  meta: "json",
+};
 
 /**
  * Reads the records of a block of CSV.
@@ -70,11 +81,12 @@ function toContent(record: readonly string[], columns: readonly string[]): KeyFi
 }
 
 function readCell(name: string, cell: string): unknown {
+  const format = cellFormats[name as KeyFileField]; // Undefined for an unknown column, which the caller rejects.
   if (name === "expiresAt" && cell === "never") return null;
   // Unlike an empty cell, which stands for the default of the keyspace.
-  if (listColumns.has(name) && cell.trim() === "[]") return [];
-  if (listColumns.has(name)) return cell.split(/\s+/).filter((item) => item !== "");
-  if (!jsonColumns.has(name)) return cell;
+  if (format === "list" && cell.trim() === "[]") return [];
+  if (format === "list") return cell.split(/\s+/).filter((item) => item !== "");
+  if (format !== "json") return cell;
   try {
     const value: unknown = JSON.parse(cell);
     return name === "credits" && typeof value === "number" ? { remaining: value } : value;

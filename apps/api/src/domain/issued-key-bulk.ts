@@ -20,8 +20,10 @@ import type { Edit } from "./workspaces.ts";
 
 export const bulkActions = ["change", "enable", "disable", "delete"] as const;
 
-/** The settings that a change of several keys can set. */
-type BulkSettings = Partial<Pick<IssuedKeySettings, "permissions" | "limits" | "ipRanges" | "meta">> & {
+/** The settings that a change of several keys can set: all that keys can have in common, except `isDisabled`, which has actions. */
+export type BulkSettings = Partial<
+  Omit<IssuedKeySettings, "name" | "refill" | "isDisabled" | "expiresAt">
+> & {
   readonly expiresAt?: Expiry;
 };
 

@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Details } from "@latchkey/db/audit-actions";
-import type { Credits, IssuedKeySettings, NamedLimit } from "@latchkey/db/issued-key-settings";
+import type {
+  Credits,
+  IssuedFieldName,
+  IssuedKeySettings,
+  NamedLimit,
+} from "@latchkey/db/issued-key-settings";
 
 // Settings of issued keys as values of audit events, which are short texts.
 
@@ -38,8 +43,11 @@ type DescribedKey = IssuedKeySettings & {
   readonly remainingCredits: number | null;
 };
 
-/** What an audit event says about a key: never its secret, nor `meta`, which can contain anything. */
-export function describeIssuedKey(key: DescribedKey): Details {
+/** The fields of a key in audit events: all but `meta`, which can contain anything, and `isDisabled`, which has its own events. */
+type AuditedFields = Readonly<Record<Exclude<IssuedFieldName, "meta" | "isDisabled">, Details[string]>>;
+
+/** What an audit event says about a key: never its secret. */
+export function describeIssuedKey(key: DescribedKey): AuditedFields {
   const { name, permissions, limits, expiresAt, ipRanges, externalId } = key;
   return {
     name,
@@ -65,7 +73,10 @@ export function describeIssuedEdit(
   before: DescribedKey,
   after: DescribedKey,
 ): { readonly before: Details; readonly after: Details } | undefined {
-  const [former, current] = [describeIssuedKey(before), describeIssuedKey(after)];
+  const [former, current]: readonly [Details, Details] = [
+    describeIssuedKey(before),
+    describeIssuedKey(after),
+  ];
   const isMetaChanged = !isDeepStrictEqual(before.meta, after.meta);
   const isChanged: Readonly<Record<string, boolean>> = {
     // The texts can be equal although omitted items differ.

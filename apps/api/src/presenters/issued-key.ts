@@ -1,5 +1,6 @@
 import { maxValidFormerSecrets } from "@latchkey/db/api-key-changes";
 import { encodeId } from "@latchkey/db/ids";
+import type { IssuedFieldName } from "@latchkey/db/issued-key-settings";
 import { issuedKeyStatuses } from "@latchkey/db/issued-key-status";
 import type { IssuedKey } from "@latchkey/db/issued-keys";
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
@@ -13,6 +14,9 @@ const shownStart = shownText(maxLength.issuedKeyStart);
 
 /** The status of an issued key. */
 export const issuedKeyStatus = z.enum(issuedKeyStatuses);
+
+/** A schema for each field of an issued key, and others for what isn't set. */
+type PresentedFields = Readonly<Record<IssuedFieldName, z.ZodType>> & Readonly<Record<string, z.ZodType>>;
 
 /** An issued key. */
 export const issuedKey = z
@@ -71,7 +75,7 @@ export const issuedKey = z
       )
       .meta({ maxItems: maxValidFormerSecrets, description: "Old secrets that are still valid." }),
     version,
-  })
+  } satisfies PresentedFields)
   .meta({ id: "IssuedKey" });
 
 /** Fields that uses of a key change, at any depth. They don't change the `ETag`. */

@@ -1,5 +1,5 @@
 import type { ConsumerId, IssuedKeyId, KeyId, KeyspaceId, UserId, WorkspaceId } from "@latchkey/db/ids";
-import type { NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
+import type { IssuedSettingName, NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
 import { createIpMatcher } from "../ip-ranges.ts";
 
 /** The user or keyspace that a key belongs to. */
@@ -69,6 +69,18 @@ const keyOfSecret = `
  */
 const maxCandidates = 16;
 
+/** SQL for each setting as a fact of a key. */
+const settingFacts: Readonly<Record<IssuedSettingName, string>> = {
+  isDisabled: "key.disabled_at is not null or keyspace.disabled_at is not null",
+  expiresAt: "extract(epoch from key.expires_at) * 1000",
+  name: "key.name",
+  meta: "key.meta",
+  permissions: "key.permissions",
+  limits: "key.limits",
+  refill: "key.refill",
+  ipRanges: "key.ip_ranges",
+};
+
 /**
  * SQL for the facts of the keys of `lookup`, oldest first. A key of a deleted keyspace is not found. `offset 0` keeps the
  * planner from reading a whole table while it has few rows, because the plan is kept when it has more.
@@ -84,18 +96,13 @@ export const findIssuedKeys = `
         'id', key.keyspace_id,
         'version', coalesce((select version from owner_versions where owner_id = key.keyspace_id), 0)
       ),
-      'isDisabled', key.disabled_at is not null or keyspace.disabled_at is not null,
+      ${Object.entries(settingFacts)
+        .map(([name, expression]) => `'${name}', ${expression}`)
+        .join(", ")},
       'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
-      'expiresAt', extract(epoch from key.expires_at) * 1000,
       'overlapEndsAt', case when key.good_until = '-infinity' then 0
         else extract(epoch from key.good_until) * 1000 end,
-      'name', key.name,
-      'meta', key.meta,
-      'permissions', key.permissions,
-      'limits', key.limits,
-      'refill', key.refill,
       'hasCredits', counter.credits is not null,
-      'ipRanges', key.ip_ranges,
       'consumer', case when consumer.id is not null then json_build_object(
         'id', consumer.id,
         'externalId', consumer.external_id,
