@@ -62,10 +62,10 @@ export type KeyspaceFields = Pick<
 export type IssuedKey = Outputs["issuedKeys"]["get"];
 /** A consumer of the keys of a keyspace. */
 export type Consumer = Outputs["consumers"]["get"];
-/** The settings of an issued key, as a call sends them. */
+/** The fields of an issued key in its form, as a call sends them: all that the API accepts, except `isDisabled`. */
 export type IssuedKeyFields = Pick<
   IssuedKey,
-  "name" | "externalId" | "meta" | "permissions" | "limits" | "credits" | "ipRanges"
+  Exclude<keyof Inputs["issuedKeys"]["create"]["fields"], "isDisabled" | "expiresAt">
 > &
   Partial<Pick<IssuedKey, "expiresAt">>;
 /** An edit of an issued key, as a call sends it. */

@@ -1,5 +1,5 @@
 import { describeOverlap } from "../../server/describe-overlap.ts";
-import type { IssuedKeyChange } from "../../server/trpc.ts";
+import type { IssuedKeyChange, IssuedKeyFields } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import type { Piece } from "../../ui/event-sentence.tsx";
@@ -41,8 +41,9 @@ function describeBalance(former: Detail, after: Details): readonly Piece[] {
   return [`set the balance${balance}`];
 }
 
-/** The label of each setting in an event. */
-const settingLabels: Readonly<Record<string, string>> = {
+/** The label of each field in an event. */
+const fieldLabels: Readonly<Record<Exclude<keyof IssuedKeyFields, "meta">, string>> &
+  Readonly<Record<string, string>> = {
   name: "the name",
   externalId: "the consumer",
   permissions: "the permissions",
@@ -55,7 +56,7 @@ const settingLabels: Readonly<Record<string, string>> = {
 /** What was changed, with the values before and after. Only changed settings are in `before`. */
 function describeSettings(before: Details, after: Details): readonly Piece[] {
   const changes = Object.entries(before ?? {}).map(([name, former]): readonly Piece[] => [
-    `${settingLabels[name] ?? name} from `,
+    `${fieldLabels[name] ?? name} from `,
     showValue(name, former),
     " to ",
     showValue(name, after?.[name]),

@@ -1,28 +1,15 @@
-import { Button, Group, Select, Textarea, TextInput } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactElement, ReactNode } from "react";
 import type { IssuedKeyFields } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
-import { describeExactly } from "../../ui/elapsed.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { lifetimes } from "../../ui/lifetimes.ts";
-import { describeTimeZone } from "../../ui/time-zone.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
-import { CreditsFields } from "./credits-fields.tsx";
 import { useFieldIssues } from "./field-issues.ts";
-import classes from "./fields.module.css";
+import { IssuedKeyInputs } from "./issued-key-inputs.tsx";
 import { fieldsOfKey, type IssuedKeyValues, issuedKeyRules } from "./issued-key-values.ts";
-import { LimitFields } from "./limit-fields.tsx";
-import { PermissionsField } from "./permissions-field.tsx";
-
-const expiries = [
-  { value: "never", label: "Never expires" },
-  // JavaScript iterates integer keys in ascending order.
-  ...Object.entries(lifetimes).map(([value, label]) => ({ value, label })),
-  { value: "date", label: "On a date" },
-];
 
 interface IssuedKeyFormProps {
   readonly initialValues: IssuedKeyValues;
@@ -52,11 +39,6 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
   });
   useUnsavedInput(form.isDirty);
   const failure = useFieldIssues(form, error);
-  const isEdit = expiresAt !== undefined;
-  const firstExpiries = [
-    ...(expiresAt ? [{ value: "keep", label: `Current: ${describeExactly(new Date(expiresAt))}` }] : []),
-    ...(defaultLifetimeDays ? [{ value: "default", label: `In ${defaultLifetimeDays} days (default)` }] : []),
-  ];
   return (
     <form
       className={dialogClasses.form}
@@ -67,88 +49,7 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
     >
       {notice}
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
-      <div className={classes.row}>
-        <TextInput
-          {...form.getInputProps("name")}
-          className={classes.wide}
-          label="Name"
-          description="To recognize the key. Optional."
-          placeholder="Acme production"
-          autoComplete="off"
-          dir="auto"
-          data-autofocus
-        />
-        <TextInput
-          {...form.getInputProps("externalId")}
-          className={classes.wide}
-          label="External ID"
-          description="The consumer, as your system identifies it. Optional."
-          placeholder="customer_42"
-          autoComplete="off"
-          spellCheck={false}
-        />
-      </div>
-      <PermissionsField
-        label="Permissions"
-        help="What the key allows in your API, one per line. “reports.*” includes all that start with “reports.”, and “*” includes all."
-        inputProps={form.getInputProps("permissions")}
-      />
-      <div className={classes.row}>
-        <Select
-          {...form.getInputProps("expiry")}
-          className={classes.wide}
-          label="Expires"
-          data={[...firstExpiries, ...expiries]}
-          allowDeselect={false}
-        />
-        {form.values.expiry === "date" && (
-          <TextInput
-            {...form.getInputProps("expiryDate")}
-            className={classes.wide}
-            type="datetime-local"
-            label="Date and time"
-            description={describeTimeZone()}
-          />
-        )}
-      </div>
-      <Textarea
-        {...form.getInputProps("ipRanges")}
-        label="IP ranges"
-        description="IP addresses or ranges from which the consumer can use the key, one per line. Leave empty to allow any IP address."
-        placeholder={"203.0.113.0/24\n2001:db8::/32"}
-        classNames={{ input: classes.mono ?? "" }}
-        autosize
-        minRows={1}
-        maxRows={8}
-        autoComplete="off"
-        spellCheck={false}
-      />
-      <LimitFields
-        form={form}
-        help="How much the key can be used per window. A verification that exceeds a limit spends nothing."
-      />
-      <CreditsFields
-        form={form}
-        help={
-          isEdit
-            ? "How often the key can still be used. The balance changes only if you enter another one."
-            : "How often the key can be used in total. A verification costs 1 credit unless it names another cost."
-        }
-      />
-      <div className={classes.group}>
-        <Textarea
-          {...form.getInputProps("meta")}
-          label="Metadata"
-          description="A JSON object that each verification returns, such as the plan of the customer. Optional."
-          placeholder={'{ "plan": "pro" }'}
-          classNames={{ input: classes.mono ?? "" }}
-          autosize
-          minRows={2}
-          maxRows={12}
-          autoComplete="off"
-          spellCheck={false}
-        />
-      </div>
+      <IssuedKeyInputs form={form} expiresAt={expiresAt} defaultLifetimeDays={defaultLifetimeDays} />
       <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
         <Button variant="default" onClick={onCancel} disabled={isBusy}>
           Cancel

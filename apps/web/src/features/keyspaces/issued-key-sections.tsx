@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { Fragment, type ReactElement, type ReactNode } from "react";
-import type { IssuedKey, SessionWorkspace } from "../../server/trpc.ts";
+import type { IssuedKey, IssuedKeyFields, SessionWorkspace } from "../../server/trpc.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { formatCount } from "../../ui/count.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
@@ -20,6 +20,11 @@ interface SectionProps {
   readonly issuedKey: IssuedKey;
 }
 
+interface Fact {
+  readonly label: string;
+  readonly value: ReactNode;
+}
+
 /** What a key may do, and for whom. */
 export function SettingsSection({
   workspace,
@@ -28,49 +33,59 @@ export function SettingsSection({
   onChangeCredits,
 }: SectionProps & { readonly canManage: boolean; readonly onChangeCredits: () => void }): ReactElement {
   const { externalId, permissions, expiresAt, ipRanges, limits, credits, meta, keyspaceId } = issuedKey;
-  return (
-    <Section title="Settings">
-      <dl className={sectionClasses.facts}>
-        <dt>Consumer</dt>
-        <dd>
-          {externalId === null ? (
-            <EmptyCell />
-          ) : (
-            <>
-              <ConsumerLink {...{ slug: workspace.slug, keyspaceId, externalId }} />
-              <CopyButton text={externalId} label="Copy external ID" />
-            </>
-          )}
-        </dd>
-        <dt>Permissions</dt>
-        <dd>
-          <Lines items={permissions} isCode />
-        </dd>
-        <dt>Expires</dt>
-        <dd>{expiresAt === null ? "Never expires" : describeExactly(new Date(expiresAt))}</dd>
-        <dt>IP ranges</dt>
-        <dd>{ipRanges ? <Lines items={ipRanges} isCode /> : "Any IP address"}</dd>
-        <dt>Rate limits</dt>
-        <dd>
-          <Lines items={limits.map(describeNamedLimit)} />
-        </dd>
-        <dt>Credits</dt>
-        <dd>
+  // The title of the page is the name.
+  const facts: Readonly<Record<Exclude<keyof IssuedKeyFields, "name">, Fact>> = {
+    externalId: {
+      label: "Consumer",
+      value:
+        externalId === null ? (
+          <EmptyCell />
+        ) : (
+          <>
+            <ConsumerLink {...{ slug: workspace.slug, keyspaceId, externalId }} />
+            <CopyButton text={externalId} label="Copy external ID" />
+          </>
+        ),
+    },
+    permissions: { label: "Permissions", value: <Lines items={permissions} isCode /> },
+    expiresAt: {
+      label: "Expires",
+      value: expiresAt === null ? "Never expires" : describeExactly(new Date(expiresAt)),
+    },
+    ipRanges: { label: "IP ranges", value: ipRanges ? <Lines items={ipRanges} isCode /> : "Any IP address" },
+    limits: { label: "Rate limits", value: <Lines items={limits.map(describeNamedLimit)} /> },
+    credits: {
+      label: "Credits",
+      value: (
+        <>
           {credits ? describeCredits(credits) : "Unlimited"}
           {canManage && credits && (
             <Button variant="subtle" color="gray" size="xs" flex="none" onClick={onChangeCredits}>
               Change balance
             </Button>
           )}
-        </dd>
-        <dt>Metadata</dt>
-        <dd>
-          {Object.keys(meta).length === 0 ? (
-            <EmptyCell />
-          ) : (
-            <pre className={classes.json}>{JSON.stringify(meta, null, 2)}</pre>
-          )}
-        </dd>
+        </>
+      ),
+    },
+    meta: {
+      label: "Metadata",
+      value:
+        Object.keys(meta).length === 0 ? (
+          <EmptyCell />
+        ) : (
+          <pre className={classes.json}>{JSON.stringify(meta, null, 2)}</pre>
+        ),
+    },
+  };
+  return (
+    <Section title="Settings">
+      <dl className={sectionClasses.facts}>
+        {Object.entries(facts).map(([field, { label, value }]) => (
+          <Fragment key={field}>
+            <dt>{label}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ))}
       </dl>
     </Section>
   );
