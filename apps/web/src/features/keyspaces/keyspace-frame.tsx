@@ -2,12 +2,12 @@ import { Button, Skeleton } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { isNotFound } from "../../server/refresh-every.ts";
 import type { SessionWorkspace } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { isNotFound } from "./use-keyspaces.ts";
 
 interface KeyspaceFrameProps<Item> {
   readonly workspace: SessionWorkspace;

@@ -4,8 +4,9 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeActor } from "../../server/describe-actor.ts";
 import { describeEvent } from "../../server/describe-event.ts";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
-import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { EventSentence } from "../../ui/event-sentence.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import lists from "../../ui/item-list.module.css";
@@ -27,7 +28,7 @@ export function Activity({
 }): ReactElement {
   const query = useQuery({
     ...trpc.audit.list.queryOptions({ workspaceId }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+    ...refreshEvery(refreshMilliseconds),
   });
   const failure = useLoadingFailure(query);
   return (

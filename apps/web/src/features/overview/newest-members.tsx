@@ -3,8 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { roleTitles } from "../../server/roles.ts";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
-import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import lists from "../../ui/item-list.module.css";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -24,7 +25,7 @@ export function NewestMembers({
 }): ReactElement {
   const query = useQuery({
     ...trpc.members.list.queryOptions({ workspaceId, sort: "-joinedAt" }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+    ...refreshEvery(refreshMilliseconds),
   });
   const failure = useLoadingFailure(query);
   return (

@@ -2,8 +2,9 @@ import { Skeleton } from "@mantine/core";
 import { keepPreviousData, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
-import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
@@ -22,13 +23,9 @@ import classes from "./overview.module.css";
 import { QuickStart } from "./quick-start.tsx";
 import { Verifications } from "./verifications.tsx";
 
-const refreshMilliseconds = 5_000;
-const verificationsRefreshMilliseconds = 15_000;
-/** Refetches while the page is visible, until loading fails with nothing to show. */
-const refetchOptions = {
-  refetchInterval: (query: { readonly state: Parameters<typeof isLoadingFailed>[0] }) =>
-    !isLoadingFailed(query.state) && refreshMilliseconds,
-};
+/** How the requests, keys and progress are read again, and how the verifications, which cost more. */
+const refreshOptions = refreshEvery(5_000);
+const slowRefreshOptions = refreshEvery(15_000);
 
 const route = getRouteApi("/app/w/$slug/");
 
@@ -44,22 +41,22 @@ export function OverviewPage(): ReactElement {
   const buckets = { workspaceId: workspace.id, ...usageBuckets(range, now) };
   const usage = useQuery({
     ...trpc.overview.usage.queryOptions(buckets),
-    ...refetchOptions,
+    ...refreshOptions,
     placeholderData: keepPreviousData,
   });
   const keys = useQuery({
     ...trpc.overview.keys.queryOptions(buckets),
-    ...refetchOptions,
+    ...refreshOptions,
     placeholderData: keepPreviousData,
   });
   const canReadKeys = access.can("keys:read");
   const verifications = useQuery({
     ...trpc.overview.verifications.queryOptions(buckets),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && verificationsRefreshMilliseconds,
+    ...slowRefreshOptions,
     placeholderData: keepPreviousData,
     enabled: canReadKeys,
   });
-  const progress = useQuery({ ...trpc.apiKeys.summary.queryOptions(), ...refetchOptions });
+  const progress = useQuery({ ...trpc.apiKeys.summary.queryOptions(), ...refreshOptions });
   const usageFailure = useLoadingFailure(usage);
   const keysFailure = useLoadingFailure(keys);
   const verificationsFailure = useLoadingFailure(verifications);
