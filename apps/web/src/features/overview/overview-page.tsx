@@ -2,6 +2,7 @@ import { Skeleton } from "@mantine/core";
 import { keepPreviousData, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { ChartSection } from "../../server/chart-section.tsx";
 import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
@@ -90,7 +91,7 @@ export function OverviewPage(): ReactElement {
       )}
       {!isLoading && (
         <>
-          <Section
+          <ChartSection
             title="Requests"
             isWide
             action={
@@ -99,34 +100,22 @@ export function OverviewPage(): ReactElement {
                 onChoose={(search) => void navigate({ search, replace: true, resetScroll: false })}
               />
             }
+            query={usage}
+            failureTitle="Couldn’t load requests"
           >
-            {usageFailure ? (
-              <FailurePanel
-                title="Couldn’t load requests"
-                message={usageFailure.message}
-                requestId={usageFailure.requestId}
-                isRetrying={usage.isFetching}
-                onRetry={() => void usage.refetch()}
-              />
-            ) : (
-              <div className={classes.box} aria-busy={!usage.data || usage.isPlaceholderData}>
-                {!usage.data || usage.isPlaceholderData ? (
-                  <Skeleton h={254} />
-                ) : (
-                  <>
-                    <UsageChart rows={usage.data} range={range} now={now} />
-                    {!hasRequests && (
-                      <p className={classes.note}>
-                        Only requests to this workspace are counted here, such as{" "}
-                        <code>GET /open/workspaces/{workspace.id}</code>. The page of an API key counts all of
-                        its requests.
-                      </p>
-                    )}
-                  </>
+            {(rows) => (
+              <>
+                <UsageChart rows={rows} range={range} now={now} />
+                {!hasRequests && (
+                  <p className={classes.note}>
+                    Only requests to this workspace are counted here, such as{" "}
+                    <code>GET /open/workspaces/{workspace.id}</code>. The page of an API key counts all of its
+                    requests.
+                  </p>
                 )}
-              </div>
+              </>
             )}
-          </Section>
+          </ChartSection>
           {hasVerifications && (
             <Verifications workspace={workspace} range={range} now={now} query={verifications} />
           )}
