@@ -5,11 +5,8 @@ import { ChartSection } from "../../server/chart-section.tsx";
 import { ExportUsageButton } from "../../server/export-usage-button.tsx";
 import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { useSessionChanges } from "../../server/use-session-changes.ts";
-import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
-import { LostAccess } from "../../ui/lost-access.tsx";
 import { Section } from "../../ui/section.tsx";
 import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
@@ -21,7 +18,6 @@ import { KeyspaceHeader } from "./keyspace-header.tsx";
 import classes from "./keyspaces.module.css";
 import { OutcomeTable } from "./outcome-table.tsx";
 import { useBusiest, useKeyspaceUsage } from "./use-keyspace-usage.ts";
-import { useKeyspace } from "./use-keyspaces.ts";
 import { verifyCommand } from "./verify-command.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/usage");
@@ -30,14 +26,8 @@ const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/usage");
 export function KeyspaceUsagePage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const { keyspaceId } = route.useParams();
-  const access = useWorkspaceAccess(workspace);
-  const sessionChanges = useSessionChanges();
-  const query = useKeyspace({ workspaceId: workspace.id, keyspaceId });
-  if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
-  }
   return (
-    <KeyspaceFrame key={keyspaceId} workspace={workspace} noun="Keyspace" query={query}>
+    <KeyspaceFrame key={keyspaceId} workspace={workspace} keyspaceId={keyspaceId}>
       {(keyspace) => <Usage workspace={workspace} keyspace={keyspace} />}
     </KeyspaceFrame>
   );
