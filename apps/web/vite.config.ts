@@ -22,7 +22,7 @@ const choiceModules = /\/src\/ui\/choice\./;
 const secretModules = /\/src\/ui\/(new-secret|overlap-(fields|values)|secret-dialog)\./;
 /** What the forms of keyspaces and issued keys share. */
 const keyspaceFormModules =
-  /features\/keyspaces\/(changed-fields|conflict-notice|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field)/;
+  /features\/keyspaces\/(changed-fields|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field|settings-form|use-conflict)/;
 /**
  * Charts, and the lists below them. The styles of the overview are among theirs, because the overview is at its limit of
  * requests.
