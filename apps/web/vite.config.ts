@@ -40,7 +40,8 @@ const factorLibraries = /\/uqr\/|@simplewebauthn/;
 /** Libraries of the messages in a corner of the window, which load at the first key press or click. */
 const toastLibraries =
   /@mantine\/notifications\/(styles|esm\/(?!index|notifications\.store))|@mantine\/core\/.*\/Notification[./]|react-transition-group/;
-const formLibraries = /@mantine\/form|klona|fast-deep-equal/;
+/** The library of forms, and what puts the errors of a call into a form. */
+const formModules = /@mantine\/form|klona|fast-deep-equal|\/src\/(server\/show-issues|ui\/focus-first-error)\./;
 /** Separate from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
 
@@ -51,7 +52,7 @@ function isFirstLibrary(path: string): boolean {
     fileLibraries,
     factorLibraries,
     toastLibraries,
-    formLibraries,
+    formModules,
     textAreaLibraries,
     tableModules,
   ];
@@ -74,6 +75,7 @@ function isShared(path: string): boolean {
       secretModules,
       chartModules,
       exportModules,
+      formModules,
     ].some((modules) => modules.test(path))
   );
 }
@@ -95,7 +97,7 @@ export default defineConfig({
           groups: [
             { name: "libraries", test: isFirstLibrary },
             { name: "shared", test: isShared },
-            { name: "forms", test: formLibraries },
+            { name: "forms", test: formModules },
             { name: "text-areas", test: textAreaLibraries },
             { name: "tables", test: tableModules },
             { name: "bulk", test: bulkModules },
