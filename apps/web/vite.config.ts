@@ -22,13 +22,13 @@ const choiceModules = /\/src\/ui\/choice\./;
 const secretModules = /\/src\/ui\/(new-secret|overlap-(fields|values)|secret-dialog)\./;
 /** What the forms of keyspaces and issued keys share. */
 const keyspaceFormModules =
-  /features\/keyspaces\/(changed-fields|conflict-notice|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field)/;
+  /features\/keyspaces\/(changed-fields|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field|settings-form|use-conflict)/;
 /**
  * Charts, and the lists below them. The styles of the overview are among theirs, because the overview is at its limit of
  * requests.
  */
 const chartModules =
-  /\/src\/(ui\/(\w+-chart|item-list|nice-ceiling|rejections-section|segmented-control|usage-(buckets|range-picker)|verification-figure)|server\/export-usage-button|features\/overview\/[\w-]+\.module)\./;
+  /\/src\/(ui\/(\w+-chart|item-list|nice-ceiling|rejections-section|segmented-control|usage-(buckets|range-picker)|verification-figure)|server\/(chart-section|export-usage-button)|features\/overview\/[\w-]+\.module)\./;
 /** The dialogs of exports. */
 const exportModules = /\/src\/server\/(download-export|export-(form|usage-dialog))\./;
 /** The filters of the two logs with events of several people. */
@@ -40,7 +40,9 @@ const factorLibraries = /\/uqr\/|@simplewebauthn/;
 /** Libraries of the messages in a corner of the window, which load at the first key press or click. */
 const toastLibraries =
   /@mantine\/notifications\/(styles|esm\/(?!index|notifications\.store))|@mantine\/core\/.*\/Notification[./]|react-transition-group/;
-const formLibraries = /@mantine\/form|klona|fast-deep-equal/;
+/** The library of forms, and what puts the errors of a call into a form. */
+const formModules =
+  /@mantine\/form|klona|fast-deep-equal|\/src\/(server\/show-issues|ui\/focus-first-error)\./;
 /** Separate from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
 
@@ -51,7 +53,7 @@ function isFirstLibrary(path: string): boolean {
     fileLibraries,
     factorLibraries,
     toastLibraries,
-    formLibraries,
+    formModules,
     textAreaLibraries,
     tableModules,
   ];
@@ -74,6 +76,7 @@ function isShared(path: string): boolean {
       secretModules,
       chartModules,
       exportModules,
+      formModules,
     ].some((modules) => modules.test(path))
   );
 }
@@ -95,7 +98,7 @@ export default defineConfig({
           groups: [
             { name: "libraries", test: isFirstLibrary },
             { name: "shared", test: isShared },
-            { name: "forms", test: formLibraries },
+            { name: "forms", test: formModules },
             { name: "text-areas", test: textAreaLibraries },
             { name: "tables", test: tableModules },
             { name: "bulk", test: bulkModules },

@@ -23,7 +23,9 @@ async function add(outcomes: readonly string[], hoursAgo: readonly number[], sub
 }
 
 function find(as = scope) {
-  return inWorkspace(database.db, as, (trx) => findLatestOutcome(trx, scope, keyspaceId));
+  return inWorkspace(database.db, as, (trx) =>
+    findLatestOutcome(trx, scope, { id: keyspaceId, keyCount: 1 }),
+  );
 }
 
 test("is that of the latest hour, and VALID if that hour has several", async () => {
@@ -36,6 +38,25 @@ test("is that of the latest hour, and VALID if that hour has several", async () 
   await add(["VALID", "RATE_LIMITED"], [7]);
   expect(await find()).toBe("VALID");
   expect(await find(mintWorkspaceScope(createId("workspace")))).toBeUndefined();
+});
+
+test("is VALID if a key was used before the time that the history covers", async () => {
+  const dormant = { id: createId("keyspace"), keyCount: 2 };
+  const findDormant = () => inWorkspace(database.db, scope, (trx) => findLatestOutcome(trx, scope, dormant));
+  const { rows } = await sql<{ id: string }>`
+    insert into issued_keys (workspace_id, keyspace_id, id, hash, start)
+    select ${scope.workspaceId}, ${dormant.id}, uuidv7(), sha256(start::bytea), start
+    from unnest(array['acme_1', 'acme_2']) start
+    returning id`.execute(database.owner);
+  const ids = rows.map(({ id }) => id);
+  await sql`insert into key_counters (key_id) select unnest(${ids}::uuid[])`.execute(database.owner);
+  expect(await findDormant()).toBeUndefined();
+  await sql`update key_counters set last_used_at = '2020-01-01' where key_id = ${ids[0]}`.execute(
+    database.owner,
+  );
+  expect(await findDormant()).toBe("VALID");
+  await add(["EXPIRED"], [7], dormant.id);
+  expect(await findDormant()).toBe("EXPIRED");
 });
 
 test("reads one row by an index, however many hours there are", async () => {
@@ -52,7 +73,7 @@ test("reads one row by an index, however many hours there are", async () => {
       return rows[0] ?? { scans: 0, rows: 0 };
     };
     const before = await countReads();
-    expect(await findLatestOutcome(trx, scope, keyspaceId)).toBe("DISABLED");
+    expect(await findLatestOutcome(trx, scope, { id: keyspaceId, keyCount: 1 })).toBe("DISABLED");
     const after = await countReads();
     return { scans: after.scans - before.scans, rows: after.rows - before.rows };
   });

@@ -1,20 +1,24 @@
 import { sql } from "kysely";
 import type { KeyspaceId } from "./ids.ts";
+import { findLastUse } from "./keyspace-last-use.ts";
+import { useOutcome } from "./keyspace-usage.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
  * The outcome of the verifications of a keyspace in the latest hour that has any: `VALID` if it is among them, and otherwise
- * the last one in alphabetical order. Undefined if the history, which
- * covers `HISTORY_DAYS`, has no verification.
+ * the last one in alphabetical order. If the history, which covers `HISTORY_DAYS`, has no verification, it is `VALID` if a key
+ * was ever used ({@link findLastUse}), and otherwise undefined.
  */
 export async function findLatestOutcome(
   trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
-  keyspaceId: KeyspaceId,
+  scope: WorkspaceScope,
+  keyspace: { readonly id: KeyspaceId; readonly keyCount: number },
 ): Promise<string | undefined> {
   const { rows } = await sql<{ outcome: string }>`
     select outcome from keyspace_usage_hours
-    where workspace_id = ${workspaceId} and subject_id = ${keyspaceId}
+    where workspace_id = ${scope.workspaceId} and subject_id = ${keyspace.id}
     order by hour desc, outcome desc limit 1`.execute(trx);
-  return rows[0]?.outcome;
+  if (rows[0] || keyspace.keyCount === 0) return rows[0]?.outcome;
+  const { at } = await findLastUse(trx, scope, keyspace);
+  return at === null ? undefined : useOutcome;
 }

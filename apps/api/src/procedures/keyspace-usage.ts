@@ -113,15 +113,14 @@ export const keyspaceUsageRouter = createRouter({
       return rows.map(presentUsage);
     }),
 
-  /** The outcome of the latest verifications with all keys; null if there are none. */
+  /** The outcome of the latest verifications with all keys; null if there was never one, as far as is known. */
   latestOutcome: reading
     .input(workspaceInput({ keyspaceId }))
     .query(async ({ ctx, input: { keyspaceId } }) => {
       const { scope } = ctx.access;
       const outcome = await ctx.read((db) =>
         inWorkspace(db, scope, async (trx) => {
-          await getKeyspace(trx, scope, keyspaceId);
-          return await findLatestOutcome(trx, scope, keyspaceId);
+          return await findLatestOutcome(trx, scope, await getKeyspace(trx, scope, keyspaceId));
         }),
       );
       return { outcome: outcome ?? null };

@@ -5,7 +5,7 @@ import { rolesWithPermission } from "./roles.ts";
 import { type Permission, type Role, type SessionWorkspace, trpc, type Workspace } from "./trpc.ts";
 import { useSessionChanges } from "./use-session-changes.ts";
 
-interface WorkspaceAccess {
+export interface WorkspaceAccess {
   /** Whether the user is no longer a member, or the workspace was deleted. */
   readonly isLost: boolean;
   /** The current state of the workspace on the server. */

@@ -3,6 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPencil, IconRefresh } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useRef, useState } from "react";
+import { isNotFound } from "../../server/refresh-every.ts";
 import type { ApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
@@ -22,7 +23,7 @@ import { RestrictionsSection } from "./restrictions-section.tsx";
 import { SecretsSection } from "./secrets-section.tsx";
 import { TryItSection } from "./try-it/try-it-section.tsx";
 import { UsageSection } from "./usage-section.tsx";
-import { isKeyNotFound, useKey } from "./use-key-page.ts";
+import { useKey } from "./use-key-page.ts";
 
 const route = getRouteApi("/app/account/api-keys/$keyId");
 const editApiKeyDialog = {
@@ -43,7 +44,7 @@ export function KeyPage(): ReactElement {
 function Page({ keyId }: { readonly keyId: string }): ReactElement {
   const query = useKey(keyId);
   const failure = useLoadingFailure(query);
-  if (isKeyNotFound(query.error)) return <KeyNotFound />;
+  if (isNotFound(query.error)) return <KeyNotFound />;
   if (failure) {
     return (
       <>

@@ -1,13 +1,10 @@
-import { Skeleton } from "@mantine/core";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { ChartSection } from "../../server/chart-section.tsx";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { curlLine } from "../../ui/curl-line.ts";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
-import { Section } from "../../ui/section.tsx";
 import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
 import { useNow } from "../../ui/use-now.ts";
@@ -21,10 +18,8 @@ export function UsageSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElem
   const { range = "24h" } = route.useSearch();
   const navigate = route.useNavigate();
   const now = useNow();
-  const usage = useKeyUsage(apiKey.id, range, now);
-  const failure = useLoadingFailure(usage);
   return (
-    <Section
+    <ChartSection
       title="Usage"
       action={
         <UsageRangePicker
@@ -38,27 +33,17 @@ export function UsageSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElem
           }
         />
       }
+      query={useKeyUsage(apiKey.id, range, now)}
+      failureTitle="Couldn’t load usage"
     >
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load usage"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={usage.isFetching}
-          onRetry={() => void usage.refetch()}
-        />
-      ) : (
-        <div className={pageClasses.box} aria-busy={!usage.data || usage.isPlaceholderData}>
-          {!usage.data || usage.isPlaceholderData ? (
-            <Skeleton h={254} />
-          ) : usage.data.length === 0 && apiKey.lastUsedAt === null ? (
-            <NotUsedYet />
-          ) : (
-            <UsageChart rows={usage.data} range={range} now={now} />
-          )}
-        </div>
-      )}
-    </Section>
+      {(rows) =>
+        rows.length === 0 && apiKey.lastUsedAt === null ? (
+          <NotUsedYet />
+        ) : (
+          <UsageChart rows={rows} range={range} now={now} />
+        )
+      }
+    </ChartSection>
   );
 }
 

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
-import { isLoadingFailed } from "../../server/use-loading-failure.ts";
 import { type ApiKeysSearch, toQuery } from "./api-keys-search.ts";
 
 const refreshMilliseconds = 2_000;
@@ -17,7 +17,7 @@ export function apiKeysQuery(search: ApiKeysSearch) {
 export function useApiKeys(search: ApiKeysSearch) {
   return useQuery({
     ...apiKeysQuery(search),
-    refetchInterval: (query) => !isLoadingFailed(query.state) && refreshMilliseconds,
+    ...refreshEvery(refreshMilliseconds),
     placeholderData: keepPreviousData,
   });
 }

@@ -4,19 +4,16 @@ import { IconPlus } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Consumer, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
-import { useSessionChanges } from "../../server/use-session-changes.ts";
-import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
-import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { Section } from "../../ui/section.tsx";
 import { ConsumerDetails, ConsumerLimits } from "./consumer-sections.tsx";
 import { DisabledBanner } from "./disabled-banner.tsx";
 import { IssuedKeys } from "./issued-keys-section.tsx";
-import { KeyspaceFrame } from "./keyspace-frame.tsx";
+import { ItemFrame, KeyspaceFrame } from "./keyspace-frame.tsx";
 import classes from "./keyspaces.module.css";
 import { LazyConsumerFoot } from "./lazy-consumer-foot.tsx";
-import { useConsumer, useKeyspace } from "./use-keyspaces.ts";
+import { useConsumer } from "./use-keyspaces.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/consumers/$externalId");
 const issueDialog = {
@@ -28,19 +25,12 @@ const issueDialog = {
 export function ConsumerPage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const { keyspaceId, externalId } = route.useParams();
-  const access = useWorkspaceAccess(workspace);
-  const sessionChanges = useSessionChanges();
-  const path = { workspaceId: workspace.id, keyspaceId };
-  const keyspaceQuery = useKeyspace(path);
-  const query = useConsumer({ ...path, externalId });
-  if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
-  }
+  const query = useConsumer({ workspaceId: workspace.id, keyspaceId, externalId });
   return (
     // Remounts for another consumer, so that no state is kept.
-    <KeyspaceFrame key={externalId} workspace={workspace} noun="Keyspace" query={keyspaceQuery}>
-      {(keyspace) => (
-        <KeyspaceFrame workspace={workspace} noun="Consumer" query={query}>
+    <KeyspaceFrame key={externalId} workspace={workspace} keyspaceId={keyspaceId}>
+      {(keyspace, access) => (
+        <ItemFrame workspace={workspace} noun="Consumer" query={query}>
           {(consumer) => (
             <Loaded
               workspace={workspace}
@@ -49,7 +39,7 @@ export function ConsumerPage(): ReactElement {
               canManage={access.can("keys:manage")}
             />
           )}
-        </KeyspaceFrame>
+        </ItemFrame>
       )}
     </KeyspaceFrame>
   );

@@ -1,9 +1,6 @@
-import { Skeleton } from "@mantine/core";
 import type { ReactElement } from "react";
-import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { ChartSection } from "../../server/chart-section.tsx";
 import sectionClasses from "../../ui/section.module.css";
-import { Section } from "../../ui/section.tsx";
 import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
 import type { UsageRange, UsageRangeSearch } from "../../ui/usage-ranges.ts";
@@ -22,33 +19,23 @@ interface ConsumerUsageProps {
 /** The outcomes of the verifications of a consumer's keys, by hour or by day. */
 export function ConsumerUsage({ path, range, isUnused, onChooseRange }: ConsumerUsageProps): ReactElement {
   const now = useNow();
-  const usage = useConsumerUsage(path, range, now);
-  const failure = useLoadingFailure(usage);
-  const rows = usage.isPlaceholderData ? undefined : usage.data;
   return (
-    <Section title="Usage" action={<UsageRangePicker range={range} onChoose={onChooseRange} />}>
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load usage"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={usage.isFetching}
-          onRetry={() => void usage.refetch()}
-        />
-      ) : (
-        <div className={sectionClasses.box} aria-busy={!rows}>
-          {!rows ? (
-            <Skeleton h={254} />
-          ) : rows.length === 0 && isUnused ? (
-            <p className={sectionClasses.words}>
-              No verifications yet. When your service verifies a key of this consumer, the verification
-              appears here within seconds.
-            </p>
-          ) : (
-            <UsageChart rows={rows} range={range} now={now} noun="verifications" />
-          )}
-        </div>
-      )}
-    </Section>
+    <ChartSection
+      title="Usage"
+      action={<UsageRangePicker range={range} onChoose={onChooseRange} />}
+      query={useConsumerUsage(path, range, now)}
+      failureTitle="Couldn’t load usage"
+    >
+      {(rows) =>
+        rows.length === 0 && isUnused ? (
+          <p className={sectionClasses.words}>
+            No verifications yet. When your service verifies a key of this consumer, the verification appears
+            here within seconds.
+          </p>
+        ) : (
+          <UsageChart rows={rows} range={range} now={now} noun="verifications" />
+        )
+      }
+    </ChartSection>
   );
 }

@@ -5,12 +5,9 @@ import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
 import type { Consumer, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
-import { useSessionChanges } from "../../server/use-session-changes.ts";
-import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
-import { LostAccess } from "../../ui/lost-access.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { Section } from "../../ui/section.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
@@ -19,7 +16,7 @@ import { KeyspaceFrame } from "./keyspace-frame.tsx";
 import { KeyspaceHeader } from "./keyspace-header.tsx";
 import { type ConsumersSearch, defaultConsumerSort } from "./keyspaces-search.ts";
 import { useExaminedList } from "./use-examined-list.ts";
-import { useConsumers, useKeyspace } from "./use-keyspaces.ts";
+import { useConsumers } from "./use-keyspaces.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/consumers");
 const issueDialog = {
@@ -32,15 +29,9 @@ const nouns = ["consumer", "consumers"] as const;
 export function ConsumersPage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const { keyspaceId } = route.useParams();
-  const access = useWorkspaceAccess(workspace);
-  const sessionChanges = useSessionChanges();
-  const query = useKeyspace({ workspaceId: workspace.id, keyspaceId });
-  if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
-  }
   return (
-    <KeyspaceFrame key={keyspaceId} workspace={workspace} noun="Keyspace" query={query}>
-      {(keyspace) => (
+    <KeyspaceFrame key={keyspaceId} workspace={workspace} keyspaceId={keyspaceId}>
+      {(keyspace, access) => (
         <Loaded workspace={workspace} keyspace={keyspace} canIssue={access.can("keys:manage")} />
       )}
     </KeyspaceFrame>

@@ -1,20 +1,13 @@
-import { Button, Group } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactElement, type ReactNode, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import type { ReactElement } from "react";
 import { type Consumer, trpc } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
-import dialogClasses from "../../ui/dialog.module.css";
-import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
-import { FormFailure } from "../../ui/form-failure.tsx";
-import { useUnsavedInput } from "../../ui/unsaved-input.ts";
-import { ConflictNotice } from "./conflict-notice.tsx";
-import { useFieldIssues } from "./field-issues.ts";
 import { LimitFields } from "./limit-fields.tsx";
 import { type ConsumerValues, limitRules, readLimits, toLimits } from "./limit-values.ts";
+import { SettingsForm, type SettingsFormProps } from "./settings-form.tsx";
+import { useConflict } from "./use-conflict.tsx";
 
 interface EditConsumerDialogProps {
   readonly workspaceId: string;
@@ -40,17 +33,16 @@ export function EditConsumerDialog(props: EditConsumerDialogProps): ReactElement
   );
 }
 
-/**
- * Saves only if the consumer still has the version that the user saw. A conflict restarts the form from the current
- * version.
- */
+/** Saves only if the consumer still has the version that the user saw. */
 function Loaded({ workspaceId, consumer, onClose }: EditConsumerDialogProps): ReactElement {
   const queryClient = useQueryClient();
-  // The page reads the consumer again while the dialog is open.
-  const [base, setBase] = useState(consumer);
-  const [hasConflict, setHasConflict] = useState(false);
   const { keyspaceId, externalId } = consumer;
   const path = { workspaceId, keyspaceId, externalId };
+  const { base, notice, clear, onError } = useConflict({
+    noun: "consumer",
+    item: consumer,
+    load: () => queryClient.fetchQuery(trpc.consumers.get.queryOptions(path, { staleTime: 0 })),
+  });
   const update = useMutation(
     trpc.consumers.update.mutationOptions({
       onSuccess: async (changed) => {
@@ -59,24 +51,20 @@ function Loaded({ workspaceId, consumer, onClose }: EditConsumerDialogProps): Re
         onClose();
         notifications.show({ message: "Shared rate limits saved." });
       },
-      onError: async (error) => {
-        if (describeFailure(error).code !== "PRECONDITION_FAILED") return;
-        const options = trpc.consumers.get.queryOptions(path, { staleTime: 0 });
-        setBase(await queryClient.fetchQuery(options));
-        setHasConflict(true);
-      },
+      onError,
     }),
   );
   return (
     <Form
       key={base.version}
-      consumer={base}
-      error={hasConflict ? undefined : update.error}
-      notice={hasConflict && <ConflictNotice noun="consumer" />}
+      limits={base.limits}
+      action="Save"
+      error={notice ? undefined : update.error}
+      notice={notice}
       isBusy={update.isPending}
       onSubmit={(limits) => {
         if (JSON.stringify(limits) === JSON.stringify(base.limits)) return onClose();
-        setHasConflict(false);
+        clear();
         update.mutate({ ...path, version: base.version, changes: { limits } });
       }}
       onCancel={onClose}
@@ -84,47 +72,23 @@ function Loaded({ workspaceId, consumer, onClose }: EditConsumerDialogProps): Re
   );
 }
 
-interface FormProps {
-  readonly consumer: Consumer;
-  readonly error: unknown;
-  /** Shown above the fields. */
-  readonly notice: ReactNode;
-  readonly isBusy: boolean;
-  readonly onSubmit: (limits: Consumer["limits"]) => void;
-  readonly onCancel: () => void;
+interface FormProps extends SettingsFormProps<Consumer["limits"]> {
+  readonly limits: Consumer["limits"];
 }
 
-function Form({ consumer, error, notice, isBusy, onSubmit, onCancel }: FormProps): ReactElement {
+function Form({ limits, onSubmit, ...frame }: FormProps): ReactElement {
   const form = useForm<ConsumerValues>({
     name: "consumer",
     mode: "controlled",
-    initialValues: { limits: readLimits(consumer.limits) },
+    initialValues: { limits: readLimits(limits) },
     validate: { limits: limitRules },
   });
-  useUnsavedInput(form.isDirty);
-  const failure = useFieldIssues(form, error);
   return (
-    <form
-      className={dialogClasses.form}
-      noValidate
-      onSubmit={form.onSubmit(({ limits }) => {
-        if (!isBusy) onSubmit(toLimits(limits));
-      }, focusFirstError(form.getInputNode))}
-    >
-      {notice}
-      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+    <SettingsForm {...frame} form={form} onSubmit={(values) => onSubmit(toLimits(values.limits))}>
       <LimitFields
         form={form}
         help="All keys of the consumer share these limits, in addition to the limits of each key. A verification that exceeds a limit spends nothing."
       />
-      <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
-        <Button variant="default" onClick={onCancel} disabled={isBusy}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={isBusy}>
-          Save
-        </BusyButton>
-      </Group>
-    </form>
+    </SettingsForm>
   );
 }

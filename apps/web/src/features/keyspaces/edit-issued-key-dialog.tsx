@@ -1,12 +1,11 @@
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import type { ReactElement } from "react";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
-import { ConflictNotice } from "./conflict-notice.tsx";
 import { IssuedKeyForm } from "./issued-key-form.tsx";
 import { changesOfKey, fieldsOfKey, valuesOfKey } from "./issued-key-values.ts";
+import { useConflict } from "./use-conflict.tsx";
 
 interface EditIssuedKeyDialogProps {
   readonly workspaceId: string;
@@ -25,13 +24,15 @@ export function EditIssuedKeyDialog(props: EditIssuedKeyDialogProps): ReactEleme
   );
 }
 
-/** Saves only if the key still has the version that the user saw. A conflict restarts the form from the current version. */
+/** Saves only if the key still has the version that the user saw. */
 function Form({ workspaceId, issuedKey, onClose }: EditIssuedKeyDialogProps): ReactElement {
   const queryClient = useQueryClient();
-  // The page reads the key again while the dialog is open.
-  const [base, setBase] = useState(issuedKey);
-  const [hasConflict, setHasConflict] = useState(false);
   const path = { workspaceId, keyspaceId: issuedKey.keyspaceId, id: issuedKey.id };
+  const { base, notice, clear, onError } = useConflict({
+    noun: "key",
+    item: issuedKey,
+    load: () => queryClient.fetchQuery(trpc.issuedKeys.get.queryOptions(path, { staleTime: 0 })),
+  });
   const update = useMutation(
     trpc.issuedKeys.update.mutationOptions({
       onSuccess: async () => {
@@ -39,12 +40,7 @@ function Form({ workspaceId, issuedKey, onClose }: EditIssuedKeyDialogProps): Re
         onClose();
         notifications.show({ message: "Key saved." });
       },
-      onError: async (error) => {
-        if (describeFailure(error).code !== "PRECONDITION_FAILED") return;
-        const options = trpc.issuedKeys.get.queryOptions(path, { staleTime: 0 });
-        setBase(await queryClient.fetchQuery(options));
-        setHasConflict(true);
-      },
+      onError,
     }),
   );
   const initialValues = valuesOfKey(base);
@@ -54,13 +50,13 @@ function Form({ workspaceId, issuedKey, onClose }: EditIssuedKeyDialogProps): Re
       initialValues={initialValues}
       expiresAt={base.expiresAt}
       action="Save"
-      error={hasConflict ? undefined : update.error}
-      notice={hasConflict && <ConflictNotice noun="key" />}
+      error={notice ? undefined : update.error}
+      notice={notice}
       isBusy={update.isPending}
       onSubmit={(fields) => {
         const changes = changesOfKey(fieldsOfKey(initialValues, new Date()), fields);
         if (Object.keys(changes).length === 0) return onClose();
-        setHasConflict(false);
+        clear();
         update.mutate({ ...path, version: base.version, changes });
       }}
       onCancel={onClose}

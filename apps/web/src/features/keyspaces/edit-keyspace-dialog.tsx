@@ -1,13 +1,12 @@
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import type { ReactElement } from "react";
 import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { changedFields } from "./changed-fields.ts";
-import { ConflictNotice } from "./conflict-notice.tsx";
 import { KeyspaceForm } from "./keyspace-form.tsx";
 import { fieldsOfKeyspace, valuesOfKeyspace } from "./keyspace-values.ts";
+import { useConflict } from "./use-conflict.tsx";
 
 interface EditKeyspaceDialogProps {
   readonly workspace: SessionWorkspace;
@@ -26,15 +25,15 @@ export function EditKeyspaceDialog(props: EditKeyspaceDialogProps): ReactElement
   );
 }
 
-/**
- * Saves only if the keyspace still has the version that the user saw. A conflict restarts the form from the current
- * version.
- */
+/** Saves only if the keyspace still has the version that the user saw. */
 function Form({ workspace, keyspace, onClose }: EditKeyspaceDialogProps): ReactElement {
   const queryClient = useQueryClient();
-  const [base, setBase] = useState(keyspace);
-  const [hasConflict, setHasConflict] = useState(false);
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
+  const { base, notice, clear, onError } = useConflict({
+    noun: "keyspace",
+    item: keyspace,
+    load: () => queryClient.fetchQuery(trpc.keyspaces.get.queryOptions(path, { staleTime: 0 })),
+  });
   const update = useMutation(
     trpc.keyspaces.update.mutationOptions({
       onSuccess: async () => {
@@ -42,12 +41,7 @@ function Form({ workspace, keyspace, onClose }: EditKeyspaceDialogProps): ReactE
         onClose();
         notifications.show({ message: "Keyspace saved." });
       },
-      onError: async (error) => {
-        if (describeFailure(error).code !== "PRECONDITION_FAILED") return;
-        const options = trpc.keyspaces.get.queryOptions(path, { staleTime: 0 });
-        setBase(await queryClient.fetchQuery(options));
-        setHasConflict(true);
-      },
+      onError,
     }),
   );
   const initialValues = valuesOfKeyspace(base);
@@ -56,13 +50,13 @@ function Form({ workspace, keyspace, onClose }: EditKeyspaceDialogProps): ReactE
       key={base.version}
       initialValues={initialValues}
       action="Save"
-      error={hasConflict ? undefined : update.error}
-      notice={hasConflict && <ConflictNotice noun="keyspace" />}
+      error={notice ? undefined : update.error}
+      notice={notice}
       isBusy={update.isPending}
       onSubmit={(fields) => {
         const changes = changedFields(fieldsOfKeyspace(initialValues), fields);
         if (Object.keys(changes).length === 0) return onClose();
-        setHasConflict(false);
+        clear();
         update.mutate({ ...path, version: base.version, changes });
       }}
       onCancel={onClose}

@@ -4,11 +4,8 @@ import { IconPencil, IconRefresh } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
-import { useSessionChanges } from "../../server/use-session-changes.ts";
-import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
-import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { ConsumerLink } from "./consumer-link.tsx";
 import { DisabledBanner } from "./disabled-banner.tsx";
@@ -18,9 +15,9 @@ import { IssuedKeyRejectionsSection } from "./issued-key-rejections-section.tsx"
 import { DetailsSection, SecretsSection, SettingsSection } from "./issued-key-sections.tsx";
 import { IssuedKeyStatus } from "./issued-key-status.tsx";
 import { IssuedKeyUsageSection } from "./issued-key-usage-section.tsx";
-import { KeyspaceFrame } from "./keyspace-frame.tsx";
+import { ItemFrame, KeyspaceFrame } from "./keyspace-frame.tsx";
 import { TryButton } from "./try-button.tsx";
-import { useIssuedKey, useKeyspace } from "./use-keyspaces.ts";
+import { useIssuedKey } from "./use-keyspaces.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/keys/$keyId");
 const editDialog = {
@@ -41,19 +38,12 @@ const creditsDialog = {
 export function IssuedKeyPage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const { keyspaceId, keyId } = route.useParams();
-  const access = useWorkspaceAccess(workspace);
-  const sessionChanges = useSessionChanges();
-  const path = { workspaceId: workspace.id, keyspaceId };
-  const keyspaceQuery = useKeyspace(path);
-  const query = useIssuedKey({ ...path, id: keyId });
-  if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
-  }
+  const query = useIssuedKey({ workspaceId: workspace.id, keyspaceId, id: keyId });
   return (
     // Remounts for another key, so that no state is kept.
-    <KeyspaceFrame key={keyId} workspace={workspace} noun="Keyspace" query={keyspaceQuery}>
-      {(keyspace) => (
-        <KeyspaceFrame workspace={workspace} noun="Key" query={query}>
+    <KeyspaceFrame key={keyId} workspace={workspace} keyspaceId={keyspaceId}>
+      {(keyspace, access) => (
+        <ItemFrame workspace={workspace} noun="Key" query={query}>
           {(issuedKey) => (
             <Loaded
               workspace={workspace}
@@ -64,7 +54,7 @@ export function IssuedKeyPage(): ReactElement {
               canReadLog={access.can("audit:read")}
             />
           )}
-        </KeyspaceFrame>
+        </ItemFrame>
       )}
     </KeyspaceFrame>
   );

@@ -1,12 +1,10 @@
-import { Skeleton } from "@mantine/core";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { QueryPanel } from "../../server/query-panel.tsx";
+import { ChartSection } from "../../server/chart-section.tsx";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import sectionClasses from "../../ui/section.module.css";
-import { Section } from "../../ui/section.tsx";
 import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
 import { useNow } from "../../ui/use-now.ts";
@@ -14,7 +12,6 @@ import { type IssuedKeyPath, useIssuedKeyUsage } from "./use-issued-key-history.
 import { verifyCommand } from "./verify-command.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/keys/$keyId");
-const chartHeight = 254;
 
 interface UsageSectionProps {
   readonly path: IssuedKeyPath;
@@ -26,11 +23,9 @@ export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): R
   const { range = "24h" } = route.useSearch();
   const navigate = route.useNavigate();
   const now = useNow();
-  const query = useIssuedKeyUsage(path, range, now);
   return (
-    <Section
+    <ChartSection
       title="Usage"
-      isBusy={query.isPlaceholderData}
       action={
         <UsageRangePicker
           range={range}
@@ -43,21 +38,17 @@ export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): R
           }
         />
       }
+      query={useIssuedKeyUsage(path, range, now)}
+      failureTitle="Couldn’t load usage"
     >
-      <QueryPanel query={query} failureTitle="Couldn’t load usage" height={chartHeight + 34}>
-        {(rows) => (
-          <div className={sectionClasses.box}>
-            {query.isPlaceholderData ? (
-              <Skeleton h={chartHeight} />
-            ) : rows.length === 0 && issuedKey.lastUsedAt === null ? (
-              <NotUsedYet start={issuedKey.start} />
-            ) : (
-              <UsageChart rows={rows} range={range} now={now} noun="verifications" />
-            )}
-          </div>
-        )}
-      </QueryPanel>
-    </Section>
+      {(rows) =>
+        rows.length === 0 && issuedKey.lastUsedAt === null ? (
+          <NotUsedYet start={issuedKey.start} />
+        ) : (
+          <UsageChart rows={rows} range={range} now={now} noun="verifications" />
+        )
+      }
+    </ChartSection>
   );
 }
 

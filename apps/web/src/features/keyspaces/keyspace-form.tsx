@@ -1,53 +1,34 @@
-import { Button, Group, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactElement } from "react";
 import type { KeyspaceFields } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
-import dialogClasses from "../../ui/dialog.module.css";
-import { focusFirstError } from "../../ui/focus-first-error.ts";
-import { FormFailure } from "../../ui/form-failure.tsx";
-import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { CreditsFields } from "./credits-fields.tsx";
-import { useFieldIssues } from "./field-issues.ts";
 import classes from "./fields.module.css";
 import { fieldsOfKeyspace, type KeyspaceValues, keyspaceRules } from "./keyspace-values.ts";
 import { LimitFields } from "./limit-fields.tsx";
 import { PermissionsField } from "./permissions-field.tsx";
+import { SettingsForm, type SettingsFormProps } from "./settings-form.tsx";
 
-interface KeyspaceFormProps {
+interface KeyspaceFormProps extends Omit<SettingsFormProps<KeyspaceFields>, "onSubmit"> {
   readonly initialValues: KeyspaceValues;
-  /** The label of the button that submits. */
-  readonly action: string;
-  readonly error: unknown;
-  readonly isBusy: boolean;
-  /** Shown above the fields. */
-  readonly notice?: ReactNode;
   /** @param markSaved call it before another page opens, so that nothing asks whether to discard the input. */
   readonly onSubmit: (fields: KeyspaceFields, markSaved: () => void) => void;
-  readonly onCancel: () => void;
 }
 
 /** The form of a new keyspace, or of an edit. */
-export function KeyspaceForm(props: KeyspaceFormProps): ReactElement {
-  const { initialValues, action, error, isBusy, notice, onSubmit, onCancel } = props;
+export function KeyspaceForm({ initialValues, onSubmit, ...frame }: KeyspaceFormProps): ReactElement {
   const form = useForm<KeyspaceValues>({
     name: "keyspace",
     mode: "controlled",
     initialValues,
     validate: keyspaceRules,
   });
-  useUnsavedInput(form.isDirty);
-  const failure = useFieldIssues(form, error);
   return (
-    <form
-      className={dialogClasses.form}
-      noValidate
-      onSubmit={form.onSubmit((values) => {
-        if (!isBusy) onSubmit(fieldsOfKeyspace(values), () => form.resetDirty());
-      }, focusFirstError(form.getInputNode))}
+    <SettingsForm
+      {...frame}
+      form={form}
+      onSubmit={(values) => onSubmit(fieldsOfKeyspace(values), () => form.resetDirty())}
     >
-      {notice}
-      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <TextInput
         {...form.getInputProps("name")}
         label="Name"
@@ -109,14 +90,6 @@ export function KeyspaceForm(props: KeyspaceFormProps): ReactElement {
         form={form}
         help="How often a new key can be used in total. A verification costs 1 credit unless it names another cost."
       />
-      <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
-        <Button variant="default" onClick={onCancel} disabled={isBusy}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={isBusy}>
-          {action}
-        </BusyButton>
-      </Group>
-    </form>
+    </SettingsForm>
   );
 }

@@ -2,23 +2,48 @@ import { Button, Skeleton } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import type { SessionWorkspace } from "../../server/trpc.ts";
+import { isNotFound } from "../../server/refresh-every.ts";
+import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
+import { useWorkspaceAccess, type WorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
+import { LostAccess } from "../../ui/lost-access.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
-import { isNotFound } from "./use-keyspaces.ts";
+import { useKeyspace } from "./use-keyspaces.ts";
 
-interface KeyspaceFrameProps<Item> {
+interface KeyspaceFrameProps {
   readonly workspace: SessionWorkspace;
-  /** "Keyspace" or "Key". */
+  readonly keyspaceId: string;
+  readonly children: (keyspace: Keyspace, access: WorkspaceAccess) => ReactElement;
+}
+
+/** A page of a keyspace, or what replaces it while it loads, or if it can't be shown. */
+export function KeyspaceFrame({ workspace, keyspaceId, children }: KeyspaceFrameProps): ReactElement {
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  const query = useKeyspace({ workspaceId: workspace.id, keyspaceId });
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
+  }
+  return (
+    <ItemFrame workspace={workspace} noun="Keyspace" query={query}>
+      {(keyspace) => children(keyspace, access)}
+    </ItemFrame>
+  );
+}
+
+interface ItemFrameProps<Item> {
+  readonly workspace: SessionWorkspace;
+  /** "Keyspace", "Key" or "Consumer". */
   readonly noun: string;
   readonly query: UseQueryResult<Item, unknown>;
   readonly children: (item: Item) => ReactElement;
 }
 
-/** The page of a keyspace or a key, or what replaces it while it loads, if loading fails, and if there is none. */
-export function KeyspaceFrame<Item>(props: KeyspaceFrameProps<Item>): ReactElement {
+/** The page of a keyspace, a key or a consumer, or what replaces it while it loads, if loading fails, and if there is none. */
+export function ItemFrame<Item>(props: ItemFrameProps<Item>): ReactElement {
   const { workspace, noun, query, children } = props;
   const failure = useLoadingFailure(query);
   const parent = (

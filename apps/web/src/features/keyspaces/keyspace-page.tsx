@@ -4,10 +4,7 @@ import { IconPencil, IconPlus, IconUpload } from "@tabler/icons-react";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
-import { useSessionChanges } from "../../server/use-session-changes.ts";
-import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
-import { LostAccess } from "../../ui/lost-access.tsx";
 import { Section } from "../../ui/section.tsx";
 import { useLoaded } from "../../ui/use-loaded.ts";
 import { IssuedKeys } from "./issued-keys-section.tsx";
@@ -17,7 +14,6 @@ import { KeyspaceDangerSection, KeyspaceDetails } from "./keyspace-sections.tsx"
 import classes from "./keyspaces.module.css";
 import { TryButton } from "./try-button.tsx";
 import { useFirstVerification } from "./use-first-verification.ts";
-import { useKeyspace } from "./use-keyspaces.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId");
 const editDialog = {
@@ -43,17 +39,10 @@ const guide = {
 export function KeyspacePage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const { keyspaceId } = route.useParams();
-  const access = useWorkspaceAccess(workspace);
-  const sessionChanges = useSessionChanges();
-  const path = { workspaceId: workspace.id, keyspaceId };
-  const query = useKeyspace(path);
-  if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
-  }
   return (
     // Remounts for another keyspace, so that no state is kept.
-    <KeyspaceFrame key={keyspaceId} workspace={workspace} noun="Keyspace" query={query}>
-      {(keyspace) => (
+    <KeyspaceFrame key={keyspaceId} workspace={workspace} keyspaceId={keyspaceId}>
+      {(keyspace, access) => (
         <Loaded
           workspace={workspace}
           keyspace={keyspace}

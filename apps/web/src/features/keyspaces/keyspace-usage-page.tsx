@@ -1,16 +1,12 @@
-import { Skeleton } from "@mantine/core";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { ChartSection } from "../../server/chart-section.tsx";
 import { ExportUsageButton } from "../../server/export-usage-button.tsx";
 import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { useSessionChanges } from "../../server/use-session-changes.ts";
-import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
-import { LostAccess } from "../../ui/lost-access.tsx";
-import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
@@ -22,7 +18,6 @@ import { KeyspaceHeader } from "./keyspace-header.tsx";
 import classes from "./keyspaces.module.css";
 import { OutcomeTable } from "./outcome-table.tsx";
 import { useBusiest, useKeyspaceUsage } from "./use-keyspace-usage.ts";
-import { useKeyspace } from "./use-keyspaces.ts";
 import { verifyCommand } from "./verify-command.ts";
 
 const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/usage");
@@ -31,14 +26,8 @@ const route = getRouteApi("/app/w/$slug/keyspaces/$keyspaceId/usage");
 export function KeyspaceUsagePage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const { keyspaceId } = route.useParams();
-  const access = useWorkspaceAccess(workspace);
-  const sessionChanges = useSessionChanges();
-  const query = useKeyspace({ workspaceId: workspace.id, keyspaceId });
-  if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
-  }
   return (
-    <KeyspaceFrame key={keyspaceId} workspace={workspace} noun="Keyspace" query={query}>
+    <KeyspaceFrame key={keyspaceId} workspace={workspace} keyspaceId={keyspaceId}>
       {(keyspace) => <Usage workspace={workspace} keyspace={keyspace} />}
     </KeyspaceFrame>
   );
@@ -58,7 +47,6 @@ function Usage({ workspace, keyspace }: UsageProps): ReactElement {
   const busiest = useBusiest(path, range, now);
   const usageFailure = useLoadingFailure(usage);
   const busiestFailure = useLoadingFailure(busiest);
-  const rows = usage.isPlaceholderData ? undefined : usage.data;
   return (
     <>
       <KeyspaceHeader
@@ -68,7 +56,7 @@ function Usage({ workspace, keyspace }: UsageProps): ReactElement {
         explanation="How often the keys of this keyspace were verified, by outcome, key, consumer and tag."
         action={<ExportUsageButton workspace={workspace} keyspace={keyspace} range={range} />}
       />
-      <Section
+      <ChartSection
         title="Verifications"
         isWide
         action={
@@ -77,28 +65,18 @@ function Usage({ workspace, keyspace }: UsageProps): ReactElement {
             onChoose={(search) => void navigate({ search, replace: true, resetScroll: false })}
           />
         }
+        query={usage}
+        failureTitle="Couldn’t load verifications"
       >
-        {usageFailure ? (
-          <FailurePanel
-            title="Couldn’t load verifications"
-            message={usageFailure.message}
-            requestId={usageFailure.requestId}
-            isRetrying={usage.isFetching}
-            onRetry={() => void usage.refetch()}
-          />
-        ) : (
-          <div className={sectionClasses.box} aria-busy={!rows}>
-            {!rows ? (
-              <Skeleton h={254} />
-            ) : rows.length === 0 ? (
-              <NoVerifications label={usageRanges[range].label} prefix={keyspace.prefix} />
-            ) : (
-              <UsageChart rows={rows} range={range} now={now} noun="verifications" hasReasons={false} />
-            )}
-          </div>
-        )}
-      </Section>
-      {!usageFailure && <OutcomeTable rows={rows} />}
+        {(rows) =>
+          rows.length === 0 ? (
+            <NoVerifications label={usageRanges[range].label} prefix={keyspace.prefix} />
+          ) : (
+            <UsageChart rows={rows} range={range} now={now} noun="verifications" hasReasons={false} />
+          )
+        }
+      </ChartSection>
+      {!usageFailure && <OutcomeTable rows={usage.isPlaceholderData ? undefined : usage.data} />}
       {busiestFailure ? (
         <Section title="Busiest keys and consumers">
           <FailurePanel

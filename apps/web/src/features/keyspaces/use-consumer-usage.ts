@@ -1,9 +1,9 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
-import { isLoadingFailed } from "../../server/use-loading-failure.ts";
 import { usageBuckets } from "../../ui/usage-buckets.ts";
 import type { UsageRange } from "../../ui/usage-ranges.ts";
-import { type ConsumerPath, isNotFound } from "./use-keyspaces.ts";
+import type { ConsumerPath } from "./use-keyspaces.ts";
 
 /** How often the usage is read again, in milliseconds. */
 const refreshEveryMs = 3_000;
@@ -13,7 +13,7 @@ const refreshEveryMs = 3_000;
 export function useConsumerUsage(path: ConsumerPath, range: UsageRange, now: Date) {
   return useQuery({
     ...trpc.keyspaceUsage.consumerUsage.queryOptions({ ...path, ...usageBuckets(range, now) }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && !isNotFound(state.error) && refreshEveryMs,
+    ...refreshEvery(refreshEveryMs),
     placeholderData: keepPreviousData,
   });
 }

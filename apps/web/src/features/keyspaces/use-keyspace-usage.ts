@@ -1,20 +1,12 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
-import { isLoadingFailed } from "../../server/use-loading-failure.ts";
 import { usageBuckets } from "../../ui/usage-buckets.ts";
 import type { UsageRange } from "../../ui/usage-ranges.ts";
 import type { KeyspacePath } from "./use-keyspaces.ts";
 
 /** How often the counts and the busiest keys are read again, in milliseconds. */
 const refreshEveryMs = { usage: 5_000, busiest: 15_000 };
-
-/** Reads again while the page is visible, until loading fails with nothing to show. */
-function refreshEvery(milliseconds: number) {
-  return {
-    refetchInterval: (query: { readonly state: Parameters<typeof isLoadingFailed>[0] }) =>
-      !isLoadingFailed(query.state) && milliseconds,
-  };
-}
 
 /** The outcomes of the verifications of a keyspace. */
 export function useKeyspaceUsage(path: KeyspacePath, range: UsageRange, now: Date) {

@@ -1,7 +1,6 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { describeFailure } from "../../server/failure.ts";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
-import { isLoadingFailed } from "../../server/use-loading-failure.ts";
 import { readKeySearch } from "./key-search.ts";
 import {
   type ConsumerSort,
@@ -107,7 +106,7 @@ export interface ConsumerPath extends KeyspacePath {
 export function useConsumer(path: ConsumerPath) {
   return useQuery({
     ...trpc.consumers.get.queryOptions(path),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && !isNotFound(state.error) && refreshEveryMs,
+    ...refreshEvery(refreshEveryMs),
   });
 }
 
@@ -115,12 +114,6 @@ export function useConsumer(path: ConsumerPath) {
 export function useIssuedKey(path: KeyspacePath & { readonly id: string }) {
   return useQuery({
     ...trpc.issuedKeys.get.queryOptions(path),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && !isNotFound(state.error) && refreshEveryMs,
+    ...refreshEvery(refreshEveryMs),
   });
-}
-
-/** Whether a keyspace or key doesn't exist, or the ID in the URL is invalid. */
-export function isNotFound(error: unknown): boolean {
-  const { code } = describeFailure(error);
-  return error !== null && (code === "NOT_FOUND" || code === "BAD_REQUEST");
 }

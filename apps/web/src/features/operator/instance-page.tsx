@@ -1,8 +1,9 @@
 import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { type InstanceState, trpc } from "../../server/trpc.ts";
-import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { formatCount } from "../../ui/count.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
@@ -18,11 +19,7 @@ const refreshMilliseconds = 10_000;
 
 /** The health of the instance, for operators. */
 export function InstancePage(): ReactElement {
-  const query = useQuery(
-    trpc.operator.instance.queryOptions(undefined, {
-      refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
-    }),
-  );
+  const query = useQuery(trpc.operator.instance.queryOptions(undefined, refreshEvery(refreshMilliseconds)));
   const failure = useLoadingFailure(query);
   return (
     <>

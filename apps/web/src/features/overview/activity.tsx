@@ -1,13 +1,12 @@
-import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeActor } from "../../server/describe-actor.ts";
 import { describeEvent } from "../../server/describe-event.ts";
+import { QueryPanel } from "../../server/query-panel.tsx";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
-import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { EventSentence } from "../../ui/event-sentence.tsx";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
 import lists from "../../ui/item-list.module.css";
 import { OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -27,9 +26,8 @@ export function Activity({
 }): ReactElement {
   const query = useQuery({
     ...trpc.audit.list.queryOptions({ workspaceId }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+    ...refreshEvery(refreshMilliseconds),
   });
-  const failure = useLoadingFailure(query);
   return (
     <Section
       title="Recent activity"
@@ -40,33 +38,25 @@ export function Activity({
         </Link>
       }
     >
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load recent activity"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={query.isFetching}
-          onRetry={() => void query.refetch()}
-        />
-      ) : query.data ? (
-        <ul className={lists.list}>
-          {query.data.items.slice(0, shownEvents).map((event) => (
-            <li key={event.id} className={lists.item}>
-              <span className={lists.subject}>
-                <span className={lists.name}>
-                  <OwnerName {...describeActor(event)} />
-                </span>{" "}
-                <EventSentence pieces={describeEvent(event)} />
-              </span>
-              <span className={lists.figure}>
-                <RelativeTime at={event.occurredAt} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      ) : (
-        <Skeleton h={176} />
-      )}
+      <QueryPanel query={query} failureTitle="Couldn’t load recent activity" height={176}>
+        {({ items }) => (
+          <ul className={lists.list}>
+            {items.slice(0, shownEvents).map((event) => (
+              <li key={event.id} className={lists.item}>
+                <span className={lists.subject}>
+                  <span className={lists.name}>
+                    <OwnerName {...describeActor(event)} />
+                  </span>{" "}
+                  <EventSentence pieces={describeEvent(event)} />
+                </span>
+                <span className={lists.figure}>
+                  <RelativeTime at={event.occurredAt} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </QueryPanel>
     </Section>
   );
 }

@@ -1,11 +1,10 @@
-import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { QueryPanel } from "../../server/query-panel.tsx";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { roleTitles } from "../../server/roles.ts";
 import { trpc } from "../../server/trpc.ts";
-import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { FailurePanel } from "../../ui/failure-panel.tsx";
 import lists from "../../ui/item-list.module.css";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Section } from "../../ui/section.tsx";
@@ -24,9 +23,8 @@ export function NewestMembers({
 }): ReactElement {
   const query = useQuery({
     ...trpc.members.list.queryOptions({ workspaceId, sort: "-joinedAt" }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+    ...refreshEvery(refreshMilliseconds),
   });
-  const failure = useLoadingFailure(query);
   return (
     <Section
       title="Newest members"
@@ -39,31 +37,23 @@ export function NewestMembers({
         )
       }
     >
-      {failure ? (
-        <FailurePanel
-          title="Couldn’t load members"
-          message={failure.message}
-          requestId={failure.requestId}
-          isRetrying={query.isFetching}
-          onRetry={() => void query.refetch()}
-        />
-      ) : query.data ? (
-        <ul className={lists.list}>
-          {query.data.items.slice(0, shownMembers).map(({ userId, name, email, role, joinedAt }) => (
-            <li key={userId} className={lists.item}>
-              <div className={lists.subject}>
-                <bdi className={lists.name}>{name}</bdi>
-                <span className={lists.detail}>{email ?? "Service account"}</span>
-              </div>
-              <span className={lists.figure}>
-                {roleTitles[role]}, joined <RelativeTime at={joinedAt} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      ) : (
-        <Skeleton h={120} />
-      )}
+      <QueryPanel query={query} failureTitle="Couldn’t load members" height={120}>
+        {({ items }) => (
+          <ul className={lists.list}>
+            {items.slice(0, shownMembers).map(({ userId, name, email, role, joinedAt }) => (
+              <li key={userId} className={lists.item}>
+                <div className={lists.subject}>
+                  <bdi className={lists.name}>{name}</bdi>
+                  <span className={lists.detail}>{email ?? "Service account"}</span>
+                </div>
+                <span className={lists.figure}>
+                  {roleTitles[role]}, joined <RelativeTime at={joinedAt} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </QueryPanel>
     </Section>
   );
 }

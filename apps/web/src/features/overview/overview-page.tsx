@@ -2,8 +2,10 @@ import { Skeleton } from "@mantine/core";
 import { keepPreviousData, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { ChartSection } from "../../server/chart-section.tsx";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc } from "../../server/trpc.ts";
-import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
@@ -22,13 +24,9 @@ import classes from "./overview.module.css";
 import { QuickStart } from "./quick-start.tsx";
 import { Verifications } from "./verifications.tsx";
 
-const refreshMilliseconds = 5_000;
-const verificationsRefreshMilliseconds = 15_000;
-/** Refetches while the page is visible, until loading fails with nothing to show. */
-const refetchOptions = {
-  refetchInterval: (query: { readonly state: Parameters<typeof isLoadingFailed>[0] }) =>
-    !isLoadingFailed(query.state) && refreshMilliseconds,
-};
+/** How the requests, keys and progress are read again, and how the verifications, which cost more. */
+const refreshOptions = refreshEvery(5_000);
+const slowRefreshOptions = refreshEvery(15_000);
 
 const route = getRouteApi("/app/w/$slug/");
 
@@ -44,22 +42,22 @@ export function OverviewPage(): ReactElement {
   const buckets = { workspaceId: workspace.id, ...usageBuckets(range, now) };
   const usage = useQuery({
     ...trpc.overview.usage.queryOptions(buckets),
-    ...refetchOptions,
+    ...refreshOptions,
     placeholderData: keepPreviousData,
   });
   const keys = useQuery({
     ...trpc.overview.keys.queryOptions(buckets),
-    ...refetchOptions,
+    ...refreshOptions,
     placeholderData: keepPreviousData,
   });
   const canReadKeys = access.can("keys:read");
   const verifications = useQuery({
     ...trpc.overview.verifications.queryOptions(buckets),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && verificationsRefreshMilliseconds,
+    ...slowRefreshOptions,
     placeholderData: keepPreviousData,
     enabled: canReadKeys,
   });
-  const progress = useQuery({ ...trpc.apiKeys.summary.queryOptions(), ...refetchOptions });
+  const progress = useQuery({ ...trpc.apiKeys.summary.queryOptions(), ...refreshOptions });
   const usageFailure = useLoadingFailure(usage);
   const keysFailure = useLoadingFailure(keys);
   const verificationsFailure = useLoadingFailure(verifications);
@@ -93,7 +91,7 @@ export function OverviewPage(): ReactElement {
       )}
       {!isLoading && (
         <>
-          <Section
+          <ChartSection
             title="Requests"
             isWide
             action={
@@ -102,34 +100,22 @@ export function OverviewPage(): ReactElement {
                 onChoose={(search) => void navigate({ search, replace: true, resetScroll: false })}
               />
             }
+            query={usage}
+            failureTitle="Couldn’t load requests"
           >
-            {usageFailure ? (
-              <FailurePanel
-                title="Couldn’t load requests"
-                message={usageFailure.message}
-                requestId={usageFailure.requestId}
-                isRetrying={usage.isFetching}
-                onRetry={() => void usage.refetch()}
-              />
-            ) : (
-              <div className={classes.box} aria-busy={!usage.data || usage.isPlaceholderData}>
-                {!usage.data || usage.isPlaceholderData ? (
-                  <Skeleton h={254} />
-                ) : (
-                  <>
-                    <UsageChart rows={usage.data} range={range} now={now} />
-                    {!hasRequests && (
-                      <p className={classes.note}>
-                        Only requests to this workspace are counted here, such as{" "}
-                        <code>GET /open/workspaces/{workspace.id}</code>. The page of an API key counts all of
-                        its requests.
-                      </p>
-                    )}
-                  </>
+            {(rows) => (
+              <>
+                <UsageChart rows={rows} range={range} now={now} />
+                {!hasRequests && (
+                  <p className={classes.note}>
+                    Only requests to this workspace are counted here, such as{" "}
+                    <code>GET /open/workspaces/{workspace.id}</code>. The page of an API key counts all of its
+                    requests.
+                  </p>
                 )}
-              </div>
+              </>
             )}
-          </Section>
+          </ChartSection>
           {hasVerifications && (
             <Verifications workspace={workspace} range={range} now={now} query={verifications} />
           )}

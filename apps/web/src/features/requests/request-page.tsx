@@ -2,8 +2,9 @@ import { Button, Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { type RequestExplanation, trpc } from "../../server/trpc.ts";
-import { isLoadingFailed, useLoadingFailure } from "../../server/use-loading-failure.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
@@ -22,7 +23,7 @@ export function RequestPage(): ReactElement {
   const { requestId } = route.useParams();
   const query = useQuery({
     ...trpc.keyHistory.explainRequest.queryOptions({ requestId }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+    ...refreshEvery(refreshMilliseconds),
   });
   const failure = useLoadingFailure(query);
   const hasRateLimited = query.data?.[0]?.reason === "limited";

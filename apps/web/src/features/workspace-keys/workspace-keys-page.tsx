@@ -2,8 +2,8 @@ import { Button } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate as useAppNavigate } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useMemo, useState } from "react";
+import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc, type WorkspaceKey } from "../../server/trpc.ts";
-import { isLoadingFailed } from "../../server/use-loading-failure.ts";
 import { usePagedList } from "../../server/use-paged-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
@@ -40,7 +40,7 @@ export function WorkspaceKeysPage(): ReactElement {
   const sessionChanges = useSessionChanges();
   const keys = useQuery({
     ...trpc.workspaceKeys.list.queryOptions({ workspaceId: workspace.id, ...toQuery(search) }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+    ...refreshEvery(refreshMilliseconds),
     placeholderData: keepPreviousData,
   });
   const list = usePagedList(keys);

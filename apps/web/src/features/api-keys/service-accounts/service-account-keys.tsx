@@ -3,8 +3,8 @@ import { IconPlus } from "@tabler/icons-react";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
+import { refreshEvery } from "../../../server/refresh-every.ts";
 import { trpc } from "../../../server/trpc.ts";
-import { isLoadingFailed } from "../../../server/use-loading-failure.ts";
 import { usePagedList } from "../../../server/use-paged-list.ts";
 import { EmptyPanel } from "../../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../../ui/filter-select.tsx";
@@ -36,7 +36,7 @@ export function ServiceAccountKeys({ workspaceId, userId, onCreate }: ServiceAcc
   const isFiltered = q !== "" || status !== undefined;
   const keys = useQuery({
     ...trpc.serviceAccounts.keys.queryOptions({ workspaceId, userId, ...toQuery({ ...search, size }) }),
-    refetchInterval: ({ state }) => !isLoadingFailed(state) && refreshMilliseconds,
+    ...refreshEvery(refreshMilliseconds),
     placeholderData: keepPreviousData,
   });
   const total = keys.isPlaceholderData ? undefined : keys.data?.total;

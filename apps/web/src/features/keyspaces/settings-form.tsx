@@ -1,0 +1,59 @@
+import { Button, Group } from "@mantine/core";
+import type { UseFormReturnType } from "@mantine/form";
+import type { ReactElement, ReactNode } from "react";
+import { BusyButton } from "../../ui/busy-button.tsx";
+import dialogClasses from "../../ui/dialog.module.css";
+import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import { useFieldIssues } from "./field-issues.ts";
+import type { IssuedKeyValues } from "./issued-key-values.ts";
+import type { KeyspaceValues } from "./keyspace-values.ts";
+import type { ConsumerValues } from "./limit-values.ts";
+
+/** What the forms of keyspaces, issued keys and consumers have in common. */
+export interface SettingsFormProps<Fields> {
+  /** The label of the button that submits. */
+  readonly action: string;
+  readonly error: unknown;
+  readonly isBusy: boolean;
+  /** Shown above the fields. */
+  readonly notice?: ReactNode;
+  readonly onSubmit: (fields: Fields) => void;
+  readonly onCancel: () => void;
+}
+
+interface FrameProps<Values> extends SettingsFormProps<Values> {
+  readonly form: UseFormReturnType<Values>;
+  readonly children: ReactNode;
+}
+
+/** The frame of a form in a dialog: why it was rejected, its fields, and the buttons. */
+export function SettingsForm<Values extends IssuedKeyValues | KeyspaceValues | ConsumerValues>(
+  props: FrameProps<Values>,
+): ReactElement {
+  const { form, action, error, isBusy, notice, onSubmit, onCancel, children } = props;
+  useUnsavedInput(form.isDirty);
+  const failure = useFieldIssues(form, error);
+  return (
+    <form
+      className={dialogClasses.form}
+      noValidate
+      onSubmit={form.onSubmit((values) => {
+        if (!isBusy) onSubmit(values);
+      }, focusFirstError(form.getInputNode))}
+    >
+      {notice}
+      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      {children}
+      <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
+        <Button variant="default" onClick={onCancel} disabled={isBusy}>
+          Cancel
+        </Button>
+        <BusyButton type="submit" loading={isBusy}>
+          {action}
+        </BusyButton>
+      </Group>
+    </form>
+  );
+}

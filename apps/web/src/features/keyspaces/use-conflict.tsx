@@ -1,0 +1,46 @@
+import { type ReactElement, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
+import { FormFailure } from "../../ui/form-failure.tsx";
+
+interface ConflictOptions<Item> {
+  /** Such as "keyspace". */
+  readonly noun: string;
+  /** What the user edits, when the dialog opens. */
+  readonly item: Item;
+  /** Reads its current version. */
+  readonly load: () => Promise<Item>;
+}
+
+interface Conflict<Item> {
+  /** What the form starts with. The page can read a newer version while the dialog is open. */
+  readonly base: Item;
+  /** Shown above the fields after a conflict. */
+  readonly notice: ReactElement | false;
+  /** Called before a form is saved. */
+  readonly clear: () => void;
+  /** Called if it could not be saved. */
+  readonly onError: (error: unknown) => Promise<void>;
+}
+
+/**
+ * Detects that someone else changed what a form edits. The form is then restarted from the current version, by which it must
+ * be keyed.
+ */
+export function useConflict<Item>({ noun, item, load }: ConflictOptions<Item>): Conflict<Item> {
+  const [base, setBase] = useState(item);
+  const [hasConflict, setHasConflict] = useState(false);
+  return {
+    base,
+    notice: hasConflict && (
+      <FormFailure
+        message={`The ${noun} was changed in another window or by someone else, so your changes weren’t saved. The current settings are shown below.`}
+      />
+    ),
+    clear: () => setHasConflict(false),
+    async onError(error) {
+      if (describeFailure(error).code !== "PRECONDITION_FAILED") return;
+      setBase(await load());
+      setHasConflict(true);
+    },
+  };
+}
