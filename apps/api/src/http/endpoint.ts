@@ -141,7 +141,8 @@ export interface Endpoint {
   readonly verifies?: {
     /** Parses the raw parts of a request. @throws {AppError} BAD_REQUEST */
     readonly parse: (raw: RawInput) => readonly Verification[];
-    readonly present: (results: readonly VerificationResult[]) => Answer;
+    /** Formats the body of the response, as JSON with only the fields of its schema. */
+    readonly format: (results: readonly VerificationResult[]) => string;
     /** What precedes the path of a field of a verification in issues, by its position from 0. */
     readonly pathOf: (verification: number) => string;
   };
@@ -241,18 +242,16 @@ export function defineFileEndpoint<Parts extends RequestParts, Allowed extends A
 }
 
 /** Declares an endpoint that verifies keys. It needs nothing but a valid key: each verification checks the permission. */
-export function defineVerificationEndpoint<Body extends z.ZodObject, Schema extends z.ZodObject>(
-  declaration: Pick<Endpoint, "path" | "operationId" | "summary" | "description" | "errors"> & {
-    readonly request: { readonly body: Body };
-    readonly response: EndpointResponse<Schema> & { readonly schema: Schema };
-    readonly verifications: (body: z.output<Body>) => readonly Verification[];
-    /** Reads common bodies faster than the schema, with the same result; undefined for a body that it doesn't support. */
-    readonly readCommon: (body: object) => readonly Verification[] | undefined;
-    readonly present: (results: readonly VerificationResult[]) => z.input<Schema>;
-    readonly pathOf: (verification: number) => string;
-  },
+export function defineVerificationEndpoint<Body extends z.ZodObject>(
+  declaration: Pick<Endpoint, "path" | "operationId" | "summary" | "description" | "response" | "errors"> &
+    Pick<NonNullable<Endpoint["verifies"]>, "format" | "pathOf"> & {
+      readonly request: { readonly body: Body };
+      readonly verifications: (body: z.output<Body>) => readonly Verification[];
+      /** Reads common bodies faster than the schema, with the same result; undefined for a body that it doesn't support. */
+      readonly readCommon: (body: object) => readonly Verification[] | undefined;
+    },
 ): Endpoint {
-  const { verifications, readCommon, present, pathOf, ...facts } = declaration;
+  const { verifications, readCommon, format, pathOf, ...facts } = declaration;
   return {
     ...facts,
     method: "POST",
@@ -265,7 +264,7 @@ export function defineVerificationEndpoint<Body extends z.ZodObject, Schema exte
       parse: (raw) =>
         (raw.body && isEmpty(raw.query) && readCommon(raw.body)) ||
         verifications(parseInput(facts.request, raw).body as z.output<Body>), // Parsed by this schema.
-      present: (results) => facts.response.schema.parse(present(results)),
+      format,
       pathOf,
     },
   };

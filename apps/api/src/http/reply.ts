@@ -10,37 +10,40 @@ export interface Reply {
   readonly body: string | Buffer | Readable | undefined;
 }
 
+interface ReplyHead {
+  readonly status: number;
+  /** Headers in addition to those of the body and of every reply: name, value, name, value. */
+  readonly headers: readonly string[];
+}
+
 /** Creates a reply with a JSON body, or without a body if the value is undefined. */
 export function jsonReply(
   requestId: string,
-  {
-    status,
-    value,
-    headers,
-  }: {
-    readonly status: number;
-    readonly value: object | undefined;
-    /** Headers in addition to those of the body and of every reply: name, value, name, value. */
-    readonly headers: readonly string[];
-  },
+  { status, value, headers }: ReplyHead & { readonly value: object | undefined },
 ): Reply {
-  if (value === undefined) {
-    return { status, headers: ["X-Request-Id", requestId, ...commonHeaders, ...headers], body: undefined };
-  }
-  const body = JSON.stringify(value);
+  return value === undefined
+    ? { status, headers: ["X-Request-Id", requestId, ...commonHeaders, ...headers], body: undefined }
+    : jsonTextReply(requestId, { status, text: JSON.stringify(value), headers });
+}
+
+/** Creates a reply whose body is JSON that has been formatted. */
+export function jsonTextReply(
+  requestId: string,
+  { status, text, headers }: ReplyHead & { readonly text: string },
+): Reply {
   return {
     status,
     headers: [
       "Content-Type",
       "application/json; charset=utf-8",
       "Content-Length",
-      String(Buffer.byteLength(body)),
+      String(Buffer.byteLength(text)),
       "X-Request-Id",
       requestId,
       ...commonHeaders,
       ...headers,
     ],
-    body,
+    body: text,
   };
 }
 

@@ -12,7 +12,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { createTurns } from "./event-loop-turns.ts";
 import { nameReused } from "./idempotency.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
-import { jsonReply, type Reply } from "./reply.ts";
+import { jsonTextReply, type Reply } from "./reply.ts";
 import type { VerifiedRequest } from "./request-listener.ts";
 import { requireAdmitted } from "./require-admitted.ts";
 
@@ -42,9 +42,9 @@ export function verificationHandler(
     if (!outcome || !verifies) throw new Error("An admitted request has no outcome.");
     const results = requireVerified(outcome, verifies);
     const present = () =>
-      jsonReply(requestId, {
+      jsonTextReply(requestId, {
         status: response.status,
-        value: verifies.present(results),
+        text: verifies.format(results),
         headers: rateLimitHeaders(ctx.limit),
       });
     return results.length > maxResultsPerTurn ? takeTurn().then(present) : present();

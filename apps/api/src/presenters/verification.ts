@@ -1,4 +1,4 @@
-import type { VerificationResult } from "@latchkey/auth/verification";
+import type { VerificationResult, VerifiedKey } from "@latchkey/auth/verification";
 import { encodeId, type IssuedKeyId, type KeyId } from "@latchkey/db/ids";
 import { issuedKeyLimits, maxLength, verificationLimits } from "@latchkey/limits";
 import { z } from "zod";
@@ -110,12 +110,50 @@ export const verificationResults = z
     },
   });
 
-export function presentVerification(result: VerificationResult): z.input<typeof verificationResult> {
+type PresentedVerification = z.input<typeof verificationResult>;
+/** The fields that depend on what the verification spent. */
+type PresentedMeters = Pick<PresentedVerification, "credits" | "limits">;
+/** The fields that every verification of the same key has. */
+type PresentedKey = Omit<PresentedVerification, "valid" | "code" | keyof PresentedMeters>;
+
+export function presentVerification(result: VerificationResult): PresentedVerification {
   if (result.code === "NOT_FOUND") return { valid: false, code: result.code, ...nothing };
+  const { code, key } = result;
+  return { valid: code === "VALID", code, ...presentKey(key), ...presentMeters(result) };
+}
+
+/**
+ * Formats a result as JSON: what `JSON.stringify(presentVerification(result))` returns. This exists for speed only: the fields of a key
+ * are formatted once, and not in each response. It saves a sixth of Node's time for 100 verifications per request, and 7% of that for
+ * one. A test compares both.
+ */
+export function formatVerification(result: VerificationResult): string {
+  if (result.code === "NOT_FOUND") return notFoundText;
   const { code, key, remainingCredits, limits } = result;
+  const meters =
+    remainingCredits === null && limits.length === 0 ? noMetersText : formatFields(presentMeters(result));
+  return `{"valid":${code === "VALID"},"code":"${code}",${formatKey(key)},${meters}}`;
+}
+
+const notFoundText = JSON.stringify(presentVerification({ code: "NOT_FOUND" }));
+const noMetersText = formatFields({ credits: null, limits: [] } satisfies PresentedMeters);
+const keyTexts = new WeakMap<VerifiedKey, string>();
+
+function formatKey(key: VerifiedKey): string {
+  const known = keyTexts.get(key);
+  if (known !== undefined) return known;
+  const text = formatFields(presentKey(key));
+  keyTexts.set(key, text);
+  return text;
+}
+
+/** Formats the fields of an object, without its braces. */
+function formatFields(fields: PresentedKey | PresentedMeters): string {
+  return JSON.stringify(fields).slice(1, -1);
+}
+
+function presentKey(key: VerifiedKey): PresentedKey {
   return {
-    valid: code === "VALID",
-    code,
     // An API key belongs to no keyspace.
     keyId:
       key.keyspaceId === null
@@ -128,6 +166,14 @@ export function presentVerification(result: VerificationResult): z.input<typeof 
     meta: key.meta,
     permissions: [...key.permissions],
     expiresAt: key.expiresAt?.toISOString() ?? null,
+  };
+}
+
+function presentMeters({
+  remainingCredits,
+  limits,
+}: Pick<Exclude<VerificationResult, { code: "NOT_FOUND" }>, "remainingCredits" | "limits">): PresentedMeters {
+  return {
     credits: remainingCredits === null ? null : { remaining: remainingCredits },
     limits: limits.map(({ name, quota, remaining, resetsInSeconds, isExceeded }) => ({
       name,

@@ -365,9 +365,14 @@ function publicNameOf({ name }: Pick<NamedLimit, "name">): string {
   return name === apiKeyLimitName ? "key" : name;
 }
 
+/** What results say about keys, created once per facts. So a presenter can remember what it made of an object. */
+const descriptions = new WeakMap<VerifiableKey, VerifiedKey>();
+
 function describeKey(facts: VerifiableKey): VerifiedKey {
+  const known = descriptions.get(facts);
+  if (known) return known;
   const { keyId, keyspaceId, workspaceId, consumer, name, meta, permissions, expiresAt } = facts;
-  return {
+  const description = {
     keyId,
     keyspaceId,
     workspaceId,
@@ -378,4 +383,6 @@ function describeKey(facts: VerifiableKey): VerifiedKey {
     permissions,
     expiresAt: expiresAt === null ? null : new Date(expiresAt),
   };
+  descriptions.set(facts, description);
+  return description;
 }

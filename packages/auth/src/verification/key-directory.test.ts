@@ -23,7 +23,7 @@ async function createDirectory() {
   });
   await client.connect();
   onTestFinished(() => client.end());
-  const directory = new KeyDirectory(1_000, 25_000);
+  const directory = new KeyDirectory(1_000, 35_000);
   const observed = Object.create(client) as pg.Client; // The same client, with another `query`.
   let queries = 0;
   observed.query = ((...parameters: Parameters<pg.Client["query"]>) => {

@@ -52,7 +52,7 @@ export type VerificationResult =
       readonly apiKeyUse: Presented | undefined;
     };
 
-/** A key that the caller may verify. */
+/** A key that the caller may verify. Results about the same facts share one object, which never changes. */
 export interface VerifiedKey {
   readonly keyId: IssuedKeyId | KeyId;
   /** Null for an API key, like `name` and `meta`. */

@@ -1,6 +1,6 @@
 import type { VerificationResult } from "@latchkey/auth/verification";
 import { defineVerificationEndpoint } from "../../http/endpoint.ts";
-import { presentVerification, verificationResult } from "../../presenters/verification.ts";
+import { formatVerification, verificationResult } from "../../presenters/verification.ts";
 import { readVerification } from "../../read-verification.ts";
 import { toVerification, verificationRequest } from "../../verification-fields.ts";
 
@@ -18,6 +18,6 @@ export const verifyKey = defineVerificationEndpoint({
     const verification = readVerification(body);
     return verification && [verification];
   },
-  present: ([result]) => presentVerification(result as VerificationResult), // One for each verification.
+  format: ([result]) => formatVerification(result as VerificationResult), // One for each verification.
   pathOf: () => "",
 });

@@ -1,7 +1,7 @@
 import { verificationLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { defineVerificationEndpoint } from "../../http/endpoint.ts";
-import { presentVerification, verificationResults } from "../../presenters/verification.ts";
+import { formatVerification, verificationResults } from "../../presenters/verification.ts";
 import { readVerifications } from "../../read-verification.ts";
 import { toVerification, verificationRequest } from "../../verification-fields.ts";
 
@@ -26,6 +26,6 @@ export const verifyKeys = defineVerificationEndpoint({
   errors: [],
   verifications: ({ verifications }) => verifications.map(toVerification),
   readCommon: readVerifications,
-  present: (results) => ({ data: results.map(presentVerification) }),
+  format: (results) => `{"data":[${results.map(formatVerification).join()}]}`,
   pathOf: (verification) => `verifications.${verification}.`,
 });
