@@ -15,6 +15,8 @@ let cookie: string;
 let client: ReturnType<typeof openClient>["client"];
 let workspaceId: string;
 let production: string;
+/** Two buckets: of the day before the test began, and of the hour in which it began and the next one. */
+let buckets: { readonly starts: readonly number[]; readonly to: number };
 let apiKey: string;
 
 beforeAll(async () => {
@@ -31,6 +33,8 @@ beforeEach(async () => {
   ({ id: workspaceId } = await client.workspaces.create.mutate({ name: "Team" }));
   ({ secret: apiKey } = await app.addKey(userId));
   production = await createKeyspace("Production, EU");
+  const hour = Math.floor(Date.now() / 1_000 / hourSeconds) * hourSeconds;
+  buckets = { starts: [hour - 24 * hourSeconds, hour], to: hour + 2 * hourSeconds };
 });
 
 async function createKeyspace(name: string): Promise<string> {
@@ -40,6 +44,8 @@ async function createKeyspace(name: string): Promise<string> {
 
 const { send } = createOpenClient(() => app);
 
+const hourSeconds = 3_600;
+
 async function issueAndVerify(keyspaceId: string, fields: object, verifications: readonly object[]) {
   const created = await client.issuedKeys.create.mutate({ workspaceId, keyspaceId, fields });
   for (const verification of verifications)
@@ -47,19 +53,11 @@ async function issueAndVerify(keyspaceId: string, fields: object, verifications:
   return created.id;
 }
 
-const hourSeconds = 3_600;
-
-/** Two buckets: of the day before the current hour, and of the current and the next hour. */
-function buckets() {
-  const hour = Math.floor(Date.now() / 1_000 / hourSeconds) * hourSeconds;
-  return { starts: [hour - 24 * hourSeconds, hour], to: hour + 2 * hourSeconds };
-}
-
 function exportUsage(input: object, headers: Record<string, string> = {}) {
   return fetch(`${app.baseUrl}/exports/verifications`, {
     method: "POST",
     headers: { "Content-Type": "application/json", Cookie: cookie, ...headers },
-    body: JSON.stringify({ workspaceId, keyspaceId: production, ...buckets(), ...input }),
+    body: JSON.stringify({ workspaceId, keyspaceId: production, ...buckets, ...input }),
   });
 }
 
