@@ -1,14 +1,14 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { type Candidates, listBusiestIssuedKeys } from "./busiest-subjects.ts";
 import { openDatabase } from "./connection.ts";
 import { createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
-import { type Candidates, listBusiestIssuedKeys } from "./keyspace-usage.ts";
 import {
   readCountsOfSubjects,
   readCountsOfTags,
   readOutcomesOfSubjects,
-  readUsageOfKeyspaces,
-} from "./keyspace-usage-buckets.ts";
+  readUsageOfSubjects,
+} from "./keyspace-usage.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -76,8 +76,8 @@ function read<Result>(work: (trx: WorkspaceTrx) => Promise<Result>): Promise<Res
 }
 
 test("adds up the outcomes of keyspaces, without those of other workspaces", async () => {
-  const readOf = (keyspaceIds: readonly KeyspaceId[]) =>
-    read((trx) => readUsageOfKeyspaces(trx, scope, { keyspaceIds, buckets }));
+  const readOf = (subjectIds: readonly KeyspaceId[]) =>
+    read((trx) => readUsageOfSubjects(trx, scope, { subjectIds, buckets }));
   expect(await readOf([production, staging, foreign])).toEqual([
     { startsAt: days[0], outcome: "VALID", count: 2 },
     { startsAt: days[1], outcome: "EXPIRED", count: 4 },
@@ -105,6 +105,26 @@ test("reads the outcomes and the counts of each subject", async () => {
     [days[1], 12, 8],
   ]);
   expect(of(globex)).toEqual([[days[1], 20, 20]]);
+});
+
+test("reads whole days in UTC from the counts of days", async () => {
+  const midnights = { starts: [new Date("2026-03-01"), new Date("2026-03-02")], to: new Date("2026-03-03") };
+  const list = () =>
+    read((trx) => readCountsOfSubjects(trx, scope, { subjectIds: [acme, globex], buckets: midnights }));
+  const expected = [
+    [acme, midnights.starts[0], 5, 5],
+    [acme, midnights.starts[1], 1_009, 1_005],
+    [globex, midnights.starts[1], 20, 20],
+  ];
+  const rowsOf = (rows: Awaited<ReturnType<typeof list>>) =>
+    rows.map(({ subjectId, startsAt, count, useCount }) => [subjectId, startsAt, count, useCount]);
+  expect(rowsOf(await list())).toEqual(
+    expected.toSorted(([one = ""], [other = ""]) => (one < other ? -1 : 1)),
+  );
+  await sql`update keyspace_usage_days set count = count + 1 where subject_id = ${globex}`.execute(
+    database.owner,
+  );
+  expect(rowsOf(await list())).toContainEqual([globex, midnights.starts[1], 21, 20]);
 });
 
 test("reads the counts of tags of one keyspace", async () => {
@@ -150,8 +170,7 @@ test("reads only the hours of the subjects, by an index", async () => {
   };
   for (const [work, rows] of [
     [
-      (trx: WorkspaceTrx) =>
-        readUsageOfKeyspaces(trx, scope, { keyspaceIds: [production, staging], buckets }),
+      (trx: WorkspaceTrx) => readUsageOfSubjects(trx, scope, { subjectIds: [production, staging], buckets }),
       5,
     ],
     [(trx: WorkspaceTrx) => readCountsOfSubjects(trx, scope, { subjectIds: [acme, globex], buckets }), 5],

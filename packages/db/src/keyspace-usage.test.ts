@@ -1,16 +1,9 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { listBusiestConsumers, listBusiestIssuedKeys, listBusiestTags } from "./busiest-subjects.ts";
 import { openDatabase } from "./connection.ts";
 import { type ConsumerId, createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
-import {
-  listBusiestConsumers,
-  listBusiestIssuedKeys,
-  listBusiestTags,
-  listIssuedKeyRejections,
-  readSubjectUsage,
-  readUsageOfSubjects,
-  readUsageOfTags,
-} from "./keyspace-usage.ts";
+import { listIssuedKeyRejections, readCountsOfSubjects, readUsageOfSubjects } from "./keyspace-usage.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { pruneKeyHistory } from "./prune-key-history.ts";
 import type { Db } from "./schema.ts";
@@ -153,7 +146,7 @@ test("reads the outcomes of a key and of a keyspace in buckets", async () => {
   const starts = [new Date("2026-03-01T23:00:00Z"), new Date("2026-03-02T00:00:00Z")];
   const buckets = { starts, to: new Date("2026-03-02T12:00:00Z") };
   const readOf = (subjectId: IssuedKeyId | KeyspaceId) =>
-    read((trx) => readSubjectUsage(trx, scope, { subjectId, buckets }));
+    read((trx) => readUsageOfSubjects(trx, scope, { subjectIds: [subjectId], buckets }));
   expect(await readOf(other)).toEqual(
     starts.flatMap((startsAt) => outcomes.toSorted().map((outcome) => ({ startsAt, outcome, count: 2 }))),
   );
@@ -161,7 +154,7 @@ test("reads the outcomes of a key and of a keyspace in buckets", async () => {
     starts.flatMap((startsAt) => outcomes.toSorted().map((outcome) => ({ startsAt, outcome, count: 3 }))),
   );
   const inOther = await inWorkspace(database.db, otherScope, (trx) =>
-    readSubjectUsage(trx, scope, { subjectId: keyspaceId, buckets }),
+    readUsageOfSubjects(trx, scope, { subjectIds: [keyspaceId], buckets }),
   );
   expect(inOther).toEqual([]);
 });
@@ -221,18 +214,6 @@ test.each([
   );
 });
 
-test("reads the busiest subjects by hour and by day", async () => {
-  await clear();
-  const [one, other] = createIds("issuedKey", 2) as [IssuedKeyId, IssuedKeyId]; // As many as were created.
-  await write({ usage: createUsage([one, other], []) });
-  const [from, to] = [new Date("2026-03-01T00:00:00Z"), new Date("2026-03-03T00:00:00Z")];
-  const readBy = (bucket: "hour" | "day") =>
-    read((trx) => readUsageOfSubjects(trx, scope, { subjectIds: [other], from, to, bucket }));
-  const days = ["2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"].map((text) => new Date(text));
-  expect(await readBy("day")).toEqual(days.map((startsAt) => ({ subjectId: other, startsAt, count: 12 })));
-  expect(await readBy("hour")).toEqual(hours.map((startsAt) => ({ subjectId: other, startsAt, count: 6 })));
-});
-
 function tagged(tag: string, change: Partial<KeyspaceHistory["tags"][number]> = {}) {
   return { workspaceId, keyspaceId, hour, tag, outcome: "VALID", count: 1, ...change };
 }
@@ -258,17 +239,6 @@ test("counts at most 100 tags of a keyspace and hour by name, and the others tog
     );
   expect(await listed(keyspaceId, nextHour)).toEqual([{ tag: "c", count: 1, useCount: 1 }]);
   expect(await listed(otherKeyspace, hour)).toEqual([{ tag: "c", count: 1, useCount: 1 }]);
-});
-
-test("reads tags by hour and by day", async () => {
-  await clear();
-  await write({ tags: hours.flatMap((hour) => [tagged("a", { hour }), tagged("b", { hour, count: 5 })]) });
-  const period = { keyspaceId, from: new Date("2026-03-01T00:00:00Z"), to: new Date("2026-03-03T00:00:00Z") };
-  const readBy = (bucket: "hour" | "day") =>
-    read((trx) => readUsageOfTags(trx, scope, { ...period, tags: ["b"], bucket }));
-  expect(await readBy("hour")).toEqual(hours.map((startsAt) => ({ tag: "b", startsAt, count: 5 })));
-  const days = ["2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"].map((text) => new Date(text));
-  expect(await readBy("day")).toEqual(days.map((startsAt) => ({ tag: "b", startsAt, count: 10 })));
 });
 
 /** A rejected verification, `place` milliseconds after the beginning of the hour. */
@@ -369,10 +339,8 @@ test("reads few rows of many, by indexes", async () => {
   expect(busiest.rows).toBeLessThanOrEqual(1_000 * 3 + 1_000 * (1 + 2));
   const key = "c4ca4238-a0b9-2382-0dcc-509a6f75849b" as IssuedKeyId; // The first one.
   const buckets = { starts: [lastDay], to };
-  const ofKey = await measure((trx) => readSubjectUsage(trx, scope, { subjectId: key, buckets }));
+  const ofKey = await measure((trx) => readUsageOfSubjects(trx, scope, { subjectIds: [key], buckets }));
   expect(ofKey).toEqual({ scans: 0, rows: 2 });
-  const series = await measure((trx) =>
-    readUsageOfSubjects(trx, scope, { subjectIds: [key], from: lastDay, to, bucket: "hour" }),
-  );
+  const series = await measure((trx) => readCountsOfSubjects(trx, scope, { subjectIds: [key], buckets }));
   expect(series).toEqual({ scans: 0, rows: 2 });
 });

@@ -10,61 +10,52 @@ export const useOutcome = "VALID";
 /** A keyspace, an issued key or a consumer, whose verifications are counted. */
 export type UsageSubjectId = KeyspaceId | IssuedKeyId | ConsumerId;
 
-/** How many verifications of a subject had one outcome in one bucket. */
+/** How many verifications had one outcome in one bucket. */
 export interface SubjectUsage {
   readonly startsAt: Date;
   readonly outcome: string;
   readonly count: number;
 }
 
-/** The outcomes of the verifications of a keyspace, an issued key or a consumer, oldest first. */
-export async function readSubjectUsage(
+/** Subjects, and the period whose verifications are read. */
+interface SubjectsQuery {
+  readonly subjectIds: readonly UsageSubjectId[];
+  readonly buckets: UsageBuckets;
+}
+
+/** The outcomes of the verifications of these subjects, added up, oldest first. */
+export async function readUsageOfSubjects(
   trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
-  { subjectId, buckets }: { readonly subjectId: UsageSubjectId; readonly buckets: UsageBuckets },
+  scope: WorkspaceScope,
+  subjects: SubjectsQuery,
 ): Promise<SubjectUsage[]> {
-  const { startsAt, isInRange } = bucketsAsSql(buckets);
+  const { startsAt } = bucketsAsSql(subjects.buckets);
   const { rows } = await sql<SubjectUsage>`
     select ${startsAt} as "startsAt", outcome, sum(count)::bigint as count
-    from keyspace_usage_hours
-    where workspace_id = ${workspaceId} and subject_id = ${subjectId} and ${isInRange}
+    from ${hoursOfSubjects(scope, subjects)}
     group by 1, 2
     order by 1, 2`.execute(trx);
   return rows;
 }
 
-/** How many subjects are read to find the busiest ones. */
-export interface Candidates {
-  /** The most rows of a day, of all days and keyspaces together. */
-  readonly rows: number;
-  /** The most subjects whose verifications are added up exactly. */
-  readonly subjects: number;
+/** The outcomes of the verifications of one of several subjects in a bucket. */
+interface SubjectOutcome extends SubjectUsage {
+  readonly subjectId: UsageSubjectId;
 }
 
-/** For a short list on a page, which is read again and again. */
-export const fewCandidates = { rows: 10_000, subjects: 100 } as const satisfies Candidates;
-const manyCandidates = { rows: 100_000, subjects: 1_000 } as const satisfies Candidates;
-
-/** Which of the busiest keys or consumers of a period are listed. */
-export interface BusiestQuery extends KeyspacesPeriod {
-  readonly limit: number;
-  readonly candidates?: Candidates;
-}
-
-/** The hours that start at or after `from`, and before `to`. */
-interface Period {
-  readonly from: Date;
-  readonly to: Date;
-}
-
-/** A period of one keyspace. */
-export interface KeyspacePeriod extends Period {
-  readonly keyspaceId: KeyspaceId;
-}
-
-/** A period of several keyspaces. */
-export interface KeyspacesPeriod extends Period {
-  readonly keyspaceIds: readonly KeyspaceId[];
+/** The outcomes of the verifications of each of these subjects, by subject, oldest first. */
+export async function readOutcomesOfSubjects(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  subjects: SubjectsQuery,
+): Promise<SubjectOutcome[]> {
+  const { startsAt } = bucketsAsSql(subjects.buckets);
+  const { rows } = await sql<SubjectOutcome>`
+    select subject_id as "subjectId", ${startsAt} as "startsAt", outcome, sum(count)::bigint as count
+    from ${hoursOfSubjects(scope, subjects)}
+    group by 1, 2, 3
+    order by 1, 2, 3`.execute(trx);
+  return rows;
 }
 
 /** How often something was verified, and how many of these verifications were uses. */
@@ -73,196 +64,94 @@ export interface VerificationCount {
   readonly useCount: number;
 }
 
-/** An issued key with many verifications. */
-export interface BusyIssuedKey extends VerificationCount {
-  readonly id: IssuedKeyId;
-  readonly keyspaceId: KeyspaceId;
-  /** Null for a key that was deleted. */
-  readonly name: string | null;
-  /** The first characters of the secret; empty if unknown, null for a key that was deleted. */
-  readonly start: string | null;
-}
-
-/** The keys of keyspaces with the most verifications, busiest first. See {@link selectBusiest} for how they are chosen. */
-export async function listBusiestIssuedKeys(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  { limit, ...period }: BusiestQuery,
-): Promise<BusyIssuedKey[]> {
-  const { rows } = await sql<BusyIssuedKey>`
-    select busiest.subject_id as id, busiest.keyspace_id as "keyspaceId", issued_keys.name,
-      issued_keys.start, busiest.count, busiest.use_count as "useCount"
-    from (${selectBusiest(scope, period, { isConsumer: false })} order by count desc, 1 limit ${limit}) busiest
-    left join issued_keys on issued_keys.id = busiest.subject_id
-    order by busiest.count desc, busiest.subject_id`.execute(trx);
-  return rows;
-}
-
-/** A consumer with many verifications of its keys. */
-export interface BusyConsumer extends VerificationCount {
-  readonly id: ConsumerId;
-  readonly keyspaceId: KeyspaceId;
-  readonly externalId: string;
-}
-
-/**
- * The consumers of keyspaces with the most verifications, busiest first. Purged consumers are left out. See
- * {@link selectBusiest} for how they are chosen.
- */
-export async function listBusiestConsumers(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  { limit, ...period }: BusiestQuery,
-): Promise<BusyConsumer[]> {
-  const { rows } = await sql<BusyConsumer>`
-    select consumers.id, busiest.keyspace_id as "keyspaceId", consumers.external_id as "externalId", busiest.count, busiest.use_count as "useCount"
-    from (${selectBusiest(scope, period, { isConsumer: true })}) busiest
-    join consumers on consumers.id = busiest.subject_id
-    order by busiest.count desc, consumers.id
-    limit ${limit}`.execute(trx);
-  return rows;
-}
-
-const dayMs = 86_400_000;
-/** The most subjects that are read per keyspace and day. */
-const candidatesPerDay = 1_000;
-
-/**
- * SQL for the busiest subjects of a period: rows of `subject_id`, `keyspace_id`, `count` and `use_count`.
- *
- * It reads a bounded number of rows, however many subjects there are: the busiest 1,000 of each keyspace and day that overlaps
- * the period are candidates, fewer for many days and keyspaces, and those that had the most verifications on these days
- * remain. Their verifications in the period are then added up exactly, by day and, for the parts of days at both ends, by
- * hour.
- */
-function selectBusiest(
-  { workspaceId }: WorkspaceScope,
-  { keyspaceIds, from, to, candidates = manyCandidates }: Omit<BusiestQuery, "limit">,
-  { isConsumer }: { readonly isConsumer: boolean },
-): RawBuilder<unknown> {
-  const [first, last] = [startOfDay(from), startOfDay(new Date(to.getTime() - 1))];
-  const dayCount = (last.getTime() - first.getTime()) / dayMs + 1;
-  const lists = dayCount * Math.max(1, keyspaceIds.length);
-  const perDay = Math.max(1, Math.min(candidatesPerDay, Math.floor(candidates.rows / lists)));
-  const [firstWhole, endOfWhole] = [startOfDay(new Date(from.getTime() + dayMs - 1)), startOfDay(to)];
-  const hasWholeDays = firstWhole < endOfWhole;
-  // Aggregates of one subject each are read by the primary index, whatever the planner expects.
-  const hours = (start: Date, end: Date) => sql`
-    select sum(count) as count, sum(count) filter (where outcome = ${useOutcome}) as use_count
-    from keyspace_usage_hours
-    where workspace_id = ${workspaceId} and subject_id = candidates.subject_id
-      and hour >= ${start} and hour < ${end}`;
-  const wholeDays = sql`
-    select sum(count) as count, sum(use_count) as use_count from keyspace_usage_days
-    where workspace_id = ${workspaceId} and subject_id = candidates.subject_id
-      and day >= ${toDate(firstWhole)} and day < ${toDate(endOfWhole)}`;
-  const parts = hasWholeDays
-    ? [wholeDays, hours(from, firstWhole), hours(endOfWhole, to)]
-    : [hours(from, to)];
-  return sql`
-    with candidates as materialized (
-      select busiest.subject_id, keyspaces.id as keyspace_id
-      from unnest(${keyspaceIds}::uuid[]) as keyspaces (id)
-      cross join generate_series(${toDate(first)}, ${toDate(last)}, interval '1 day') as days (day)
-      cross join lateral (
-        select subject_id, count from keyspace_usage_days
-        where workspace_id = ${workspaceId} and keyspace_id = keyspaces.id and is_consumer = ${isConsumer}
-          and day = days.day::date
-        order by magnitude desc limit ${perDay}
-      ) busiest
-      group by 1, 2
-      order by sum(busiest.count) desc, 1
-      limit ${candidates.subjects}
-    )
-    select candidates.subject_id, candidates.keyspace_id, sum(part.count)::bigint as count,
-      coalesce(sum(part.use_count), 0)::bigint as use_count
-    from candidates cross join lateral (${sql.join(parts, sql` union all `)}) part
-    group by 1, 2
-    having sum(part.count) > 0`;
-}
-
-function startOfDay(time: Date): Date {
-  return new Date(Math.floor(time.getTime() / dayMs) * dayMs);
-}
-
-function toDate(midnight: Date): RawBuilder<unknown> {
-  return sql`${midnight.toISOString().slice(0, 10)}::date`;
-}
-
-/** How many verifications of a subject, or with a tag, there were in one bucket. */
-export interface BucketCount {
+/** The verifications of one of several subjects in a bucket. */
+interface SubjectCount extends VerificationCount {
+  readonly subjectId: UsageSubjectId;
   readonly startsAt: Date;
-  readonly count: number;
 }
 
 /**
- * The verifications of each of these keys or consumers by hour or day in UTC, oldest first. Days are whole, so `from` and
- * `to` must be midnights in UTC if `bucket` is "day".
+ * The verifications of each of these keys or consumers, by subject, oldest first. If all buckets begin at midnight in UTC, it
+ * reads the counts of days.
  */
-export async function readUsageOfSubjects(
+export async function readCountsOfSubjects(
   trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
-  {
-    subjectIds,
-    from,
-    to,
-    bucket,
-  }: {
-    readonly subjectIds: readonly UsageSubjectId[];
-    readonly from: Date;
-    readonly to: Date;
-    readonly bucket: "hour" | "day";
-  },
-): Promise<(BucketCount & { readonly subjectId: UsageSubjectId })[]> {
-  const isSubject = sql`workspace_id = ${workspaceId} and subject_id = any(${subjectIds}::uuid[])`;
-  const source =
-    bucket === "day"
-      ? sql`
-        select subject_id, day::timestamp at time zone 'UTC' as starts_at, count from keyspace_usage_days
-        where ${isSubject} and day >= ${toDate(from)} and day < ${toDate(to)}`
-      : sql`
-        select subject_id, hour as starts_at, count from keyspace_usage_hours
-        where ${isSubject} and hour >= ${from} and hour < ${to}`;
-  const { rows } = await sql<BucketCount & { subjectId: UsageSubjectId }>`
-    select subject_id as "subjectId", starts_at as "startsAt", sum(count)::bigint as count
-    from (${source}) used
+  scope: WorkspaceScope,
+  subjects: SubjectsQuery,
+): Promise<SubjectCount[]> {
+  const { buckets } = subjects;
+  const { startsAt } = bucketsAsSql(buckets);
+  const source = [...buckets.starts, buckets.to].every(isMidnight)
+    ? daysOfSubjects(scope, subjects)
+    : hoursOfSubjects(scope, subjects);
+  const { rows } = await sql<SubjectCount>`
+    select subject_id as "subjectId", ${startsAt} as "startsAt", sum(count)::bigint as count,
+      sum(use_count)::bigint as "useCount"
+    from ${source}
     group by 1, 2
     order by 1, 2`.execute(trx);
   return rows;
 }
 
-/** The tags of a keyspace with the most verifications, busiest first. */
-export async function listBusiestTags(
-  trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
-  { keyspaceId, from, to, limit }: KeyspacePeriod & { readonly limit: number },
-): Promise<(VerificationCount & { readonly tag: string })[]> {
-  const { rows } = await sql<VerificationCount & { tag: string }>`
-    select tag, sum(count)::bigint as count, sum(use_count)::bigint as "useCount"
-    from keyspace_tag_hours
-    where workspace_id = ${workspaceId} and keyspace_id = ${keyspaceId} and hour >= ${from} and hour < ${to}
-    group by 1
-    order by 2 desc, 1
-    limit ${limit}`.execute(trx);
-  return rows;
+function isMidnight(time: Date): boolean {
+  return time.getTime() % 86_400_000 === 0;
 }
 
-/** The verifications with each of these tags by bucket, oldest first. */
-export async function readUsageOfTags(
+/**
+ * SQL for a table `counted` of the hours of subjects. The hours of each subject are read by themselves, so that the primary index
+ * is used, whatever the planner expects.
+ */
+function hoursOfSubjects(
+  { workspaceId }: WorkspaceScope,
+  { subjectIds, buckets }: SubjectsQuery,
+): RawBuilder<unknown> {
+  const { isInRange } = bucketsAsSql(buckets);
+  return sql`unnest(${subjectIds}::uuid[]) as subjects (subject_id)
+    cross join lateral (
+      select hour, outcome, count, case when outcome = ${useOutcome} then count else 0 end as use_count
+      from keyspace_usage_hours
+      where workspace_id = ${workspaceId} and subject_id = subjects.subject_id and ${isInRange}
+      offset 0
+    ) counted`;
+}
+
+/** The same for the days of keys and consumers, which begin and end at midnight in UTC. */
+function daysOfSubjects(
+  { workspaceId }: WorkspaceScope,
+  { subjectIds, buckets: { starts, to } }: SubjectsQuery,
+): RawBuilder<unknown> {
+  return sql`unnest(${subjectIds}::uuid[]) as subjects (subject_id)
+    cross join lateral (
+      select day::timestamp at time zone 'UTC' as hour, count, use_count
+      from keyspace_usage_days
+      where workspace_id = ${workspaceId} and subject_id = subjects.subject_id
+        and day >= (${starts[0]}::timestamptz at time zone 'UTC')::date
+        and day < (${to}::timestamptz at time zone 'UTC')::date
+      offset 0
+    ) counted`;
+}
+
+/** The verifications with a tag in a bucket. */
+interface TagCount extends VerificationCount {
+  readonly tag: string;
+  readonly startsAt: Date;
+}
+
+/** The verifications with each of these tags of a keyspace, by tag, oldest first. */
+export async function readCountsOfTags(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
   {
     keyspaceId,
-    from,
-    to,
     tags,
-    bucket,
-  }: KeyspacePeriod & { readonly tags: readonly string[]; readonly bucket: "hour" | "day" },
-): Promise<(BucketCount & { readonly tag: string })[]> {
-  const { rows } = await sql<BucketCount & { tag: string }>`
-    select tag, date_trunc(${bucket}, hour, 'UTC') as "startsAt", sum(count)::bigint as count
+    buckets,
+  }: { readonly keyspaceId: KeyspaceId; readonly tags: readonly string[]; readonly buckets: UsageBuckets },
+): Promise<TagCount[]> {
+  const { startsAt, isInRange } = bucketsAsSql(buckets);
+  const { rows } = await sql<TagCount>`
+    select tag, ${startsAt} as "startsAt", sum(count)::bigint as count, sum(use_count)::bigint as "useCount"
     from keyspace_tag_hours
-    where workspace_id = ${workspaceId} and keyspace_id = ${keyspaceId} and hour >= ${from} and hour < ${to}
+    where workspace_id = ${workspaceId} and keyspace_id = ${keyspaceId} and ${isInRange}
       and tag = any(${tags}::text[])
     group by 1, 2
     order by 1, 2`.execute(trx);

@@ -1,24 +1,33 @@
-import type { ConsumerPath } from "@latchkey/db/consumers";
-import { encodeId } from "@latchkey/db/ids";
-import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
 import {
-  type IssuedKeyRejection,
+  type BusyConsumer,
+  type BusyIssuedKey,
+  fewCandidates,
   type KeyspacePeriod,
   listBusiestConsumers,
   listBusiestIssuedKeys,
   listBusiestTags,
+} from "@latchkey/db/busiest-subjects";
+import type { ConsumerPath } from "@latchkey/db/consumers";
+import { encodeId, type IssuedKeyId, type KeyspaceId } from "@latchkey/db/ids";
+import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
+import {
+  type IssuedKeyRejection,
   listIssuedKeyRejections,
-  readSubjectUsage,
+  readCountsOfSubjects,
+  readCountsOfTags,
   readUsageOfSubjects,
-  readUsageOfTags,
   type SubjectUsage,
   useOutcome,
+  type VerificationCount,
 } from "@latchkey/db/keyspace-usage";
+import { findLatestOutcome } from "@latchkey/db/latest-outcome";
+import { listRecentUsage, type RecentUsage } from "@latchkey/db/recent-key-usage";
 import type { UsageBuckets } from "@latchkey/db/usage-buckets";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { getConsumer } from "./consumers.ts";
 import { getIssuedKey } from "./issued-keys.ts";
+import { getKeyspace } from "./keyspaces.ts";
 
 /** What verifications can be grouped by. */
 export const usageGroupings = ["key", "externalId", "outcome", "tag"] as const;
@@ -50,26 +59,38 @@ export interface GroupedPeriod extends KeyspacePeriod {
 
 const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
+/** A period with its hours or days. */
+interface BucketedPeriod extends KeyspacePeriod {
+  readonly buckets: UsageBuckets;
+  readonly limit: number;
+}
+
 /**
  * Reads the groups of a keyspace with the most verifications, busiest first, in the hours or days in UTC that begin in a
- * period. The caller must have checked that the keyspace exists.
- * @throws {AppError} BAD_REQUEST if the period has too many buckets for the number of groups.
+ * period.
+ * @throws {AppError} NOT_FOUND, BAD_REQUEST if the period has too many buckets for the number of groups.
  */
 export async function readGroupedUsage(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   { from, to, ...query }: GroupedPeriod,
 ): Promise<UsageGroup[]> {
+  await getKeyspace(trx, scope, query.keyspaceId);
   const length = bucketMs[query.bucket];
   const roundUp = (time: Date) => new Date(Math.ceil(time.getTime() / length) * length);
-  const period = { ...query, from: roundUp(from), to: roundUp(to) };
-  const bucketCount = (period.to.getTime() - period.from.getTime()) / length;
+  const rounded = { from: roundUp(from), to: roundUp(to) };
+  const bucketCount = (rounded.to.getTime() - rounded.from.getTime()) / length;
   if (bucketCount === 0) return [];
   if (bucketCount * query.limit > maxCounts) {
     const most = Math.floor(maxCounts / query.limit).toLocaleString("en-US");
     const message = `the period has too many buckets. With this "limit", at most ${most} are possible. Use an earlier time, a lower "limit", or "day" as "bucket".`;
     throw new AppError("BAD_REQUEST", { issues: [{ path: "to", code: "invalid_range", message }] });
   }
+  const starts = Array.from(
+    { length: bucketCount },
+    (_, place) => new Date(rounded.from.getTime() + place * length),
+  );
+  const period = { ...query, ...rounded, buckets: { starts, to: rounded.to } };
   switch (query.groupBy) {
     case "key":
       return await readKeys(trx, scope, period);
@@ -87,11 +108,11 @@ export async function readGroupedUsage(
 async function readKeys(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  period: GroupedPeriod,
+  period: BucketedPeriod,
 ): Promise<UsageGroup[]> {
   const keys = await listBusiestIssuedKeys(trx, scope, { ...period, keyspaceIds: [period.keyspaceId] });
   const subjectIds = keys.map(({ id }) => id);
-  const counts = await readUsageOfSubjects(trx, scope, { ...period, subjectIds });
+  const counts = await readCountsOfSubjects(trx, scope, { ...period, subjectIds });
   return addBuckets(
     keys.map((key) => ({ ...key, value: encodeId("issuedKey", key.id) })),
     counts,
@@ -102,11 +123,11 @@ async function readKeys(
 async function readConsumers(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  period: GroupedPeriod,
+  period: BucketedPeriod,
 ): Promise<UsageGroup[]> {
   const consumers = await listBusiestConsumers(trx, scope, { ...period, keyspaceIds: [period.keyspaceId] });
   const subjectIds = consumers.map(({ id }) => id);
-  const counts = await readUsageOfSubjects(trx, scope, { ...period, subjectIds });
+  const counts = await readCountsOfSubjects(trx, scope, { ...period, subjectIds });
   return addBuckets(
     consumers.map((consumer) => ({ ...consumer, value: consumer.externalId, name: null })),
     counts,
@@ -117,10 +138,10 @@ async function readConsumers(
 async function readTags(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  period: GroupedPeriod,
+  period: BucketedPeriod,
 ): Promise<UsageGroup[]> {
   const tags = await listBusiestTags(trx, scope, period);
-  const counts = await readUsageOfTags(trx, scope, { ...period, tags: tags.map(({ tag }) => tag) });
+  const counts = await readCountsOfTags(trx, scope, { ...period, tags: tags.map(({ tag }) => tag) });
   return addBuckets(
     tags.map((row) => ({ ...row, value: row.tag, name: null })),
     counts,
@@ -132,12 +153,9 @@ async function readTags(
 async function readOutcomes(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { keyspaceId, from, to, bucket, limit }: GroupedPeriod,
+  { keyspaceId, buckets, limit }: BucketedPeriod,
 ): Promise<UsageGroup[]> {
-  const length = bucketMs[bucket];
-  const bucketCount = (to.getTime() - from.getTime()) / length;
-  const starts = Array.from({ length: bucketCount }, (_, place) => new Date(from.getTime() + place * length));
-  const rows = await readSubjectUsage(trx, scope, { subjectId: keyspaceId, buckets: { starts, to } });
+  const rows = await readUsageOfSubjects(trx, scope, { subjectIds: [keyspaceId], buckets });
   return [...Map.groupBy(rows, ({ outcome }) => outcome)]
     .map(([outcome, buckets]) => {
       const count = buckets.reduce((sum, bucket) => sum + bucket.count, 0);
@@ -156,6 +174,76 @@ function addBuckets<Group extends Omit<UsageGroup, "buckets">, Count extends Usa
   return groups.map((group) => ({ ...group, buckets: buckets.get(idOf(group)) ?? [] }));
 }
 
+/** A keyspace, and the period of a chart. */
+interface KeyspaceBuckets {
+  readonly keyspaceId: KeyspaceId;
+  readonly buckets: UsageBuckets;
+}
+
+/**
+ * Reads the outcomes of the verifications of all keys of a keyspace, oldest first.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function readKeyspaceUsage(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { keyspaceId, buckets }: KeyspaceBuckets,
+): Promise<SubjectUsage[]> {
+  await getKeyspace(trx, scope, keyspaceId);
+  return await readUsageOfSubjects(trx, scope, { subjectIds: [keyspaceId], buckets });
+}
+
+/** The keys, consumers and tags of a keyspace with the most verifications, busiest first. */
+export interface BusiestOfKeyspace {
+  readonly keys: readonly BusyIssuedKey[];
+  readonly consumers: readonly BusyConsumer[];
+  readonly tags: readonly (VerificationCount & { readonly tag: string })[];
+}
+
+/**
+ * Lists at most 10 keys, 10 consumers and 20 tags.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function listBusiest(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { keyspaceId, buckets: { starts, to } }: KeyspaceBuckets,
+): Promise<BusiestOfKeyspace> {
+  await getKeyspace(trx, scope, keyspaceId);
+  const period = { from: starts[0] ?? to, to };
+  const subjects = { ...period, keyspaceIds: [keyspaceId], limit: 10, candidates: fewCandidates };
+  return {
+    keys: await listBusiestIssuedKeys(trx, scope, subjects),
+    consumers: await listBusiestConsumers(trx, scope, subjects),
+    tags: await listBusiestTags(trx, scope, { ...period, keyspaceId, limit: 20 }),
+  };
+}
+
+/**
+ * Lists the verifications of these keys per day in UTC, in the last 30 days. Keys without any are left out.
+ * @throws {AppError} NOT_FOUND if there is no such keyspace.
+ */
+export async function listRecent(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  keys: { readonly keyspaceId: KeyspaceId; readonly ids: readonly IssuedKeyId[] },
+): Promise<RecentUsage[]> {
+  await getKeyspace(trx, scope, keys.keyspaceId);
+  return await listRecentUsage(trx, scope, keys);
+}
+
+/**
+ * Returns the outcome of the latest verifications of a keyspace, undefined if there are none. See `findLatestOutcome`.
+ * @throws {AppError} NOT_FOUND
+ */
+export async function readLatestOutcome(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  keyspaceId: KeyspaceId,
+): Promise<string | undefined> {
+  return await findLatestOutcome(trx, scope, await getKeyspace(trx, scope, keyspaceId));
+}
+
 /**
  * Reads the outcomes of the verifications of a key, oldest first.
  * @throws {AppError} NOT_FOUND
@@ -165,8 +253,8 @@ export async function readIssuedKeyUsage(
   scope: WorkspaceScope,
   { buckets, ...path }: IssuedKeyPath & { readonly buckets: UsageBuckets },
 ): Promise<SubjectUsage[]> {
-  const { id: subjectId } = await getIssuedKey(trx, scope, path);
-  return await readSubjectUsage(trx, scope, { subjectId, buckets });
+  const { id } = await getIssuedKey(trx, scope, path);
+  return await readUsageOfSubjects(trx, scope, { subjectIds: [id], buckets });
 }
 
 /**
@@ -178,8 +266,8 @@ export async function readConsumerUsage(
   scope: WorkspaceScope,
   { buckets, ...path }: ConsumerPath & { readonly buckets: UsageBuckets },
 ): Promise<SubjectUsage[]> {
-  const { id: subjectId } = await getConsumer(trx, scope, path);
-  return await readSubjectUsage(trx, scope, { subjectId, buckets });
+  const { id } = await getConsumer(trx, scope, path);
+  return await readUsageOfSubjects(trx, scope, { subjectIds: [id], buckets });
 }
 
 /**

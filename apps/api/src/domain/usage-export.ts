@@ -1,15 +1,11 @@
+import { listBusiestConsumers, listBusiestIssuedKeys, listBusiestTags } from "@latchkey/db/busiest-subjects";
 import { encodeId, type KeyspaceId } from "@latchkey/db/ids";
-import {
-  listBusiestConsumers,
-  listBusiestIssuedKeys,
-  listBusiestTags,
-  type UsageSubjectId,
-} from "@latchkey/db/keyspace-usage";
 import {
   readCountsOfSubjects,
   readCountsOfTags,
   readOutcomesOfSubjects,
-} from "@latchkey/db/keyspace-usage-buckets";
+  type UsageSubjectId,
+} from "@latchkey/db/keyspace-usage";
 import { listKeyspaceNames, type NamedKeyspace } from "@latchkey/db/keyspaces";
 import type { Db } from "@latchkey/db/schema";
 import type { UsageBuckets } from "@latchkey/db/usage-buckets";

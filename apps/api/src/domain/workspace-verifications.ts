@@ -1,18 +1,17 @@
 import {
-  type AttentionKey,
-  type AttentionList,
-  listExpiringIssuedKeys,
-  listUnusedIssuedKeys,
-} from "@latchkey/db/issued-key-attention";
-import {
   type BusyConsumer,
   type BusyIssuedKey,
   fewCandidates,
   listBusiestConsumers,
   listBusiestIssuedKeys,
-  type SubjectUsage,
-} from "@latchkey/db/keyspace-usage";
-import { readUsageOfKeyspaces } from "@latchkey/db/keyspace-usage-buckets";
+} from "@latchkey/db/busiest-subjects";
+import {
+  type AttentionKey,
+  type AttentionList,
+  listExpiringIssuedKeys,
+  listUnusedIssuedKeys,
+} from "@latchkey/db/issued-key-attention";
+import { readUsageOfSubjects, type SubjectUsage } from "@latchkey/db/keyspace-usage";
 import { listKeyspaceNames, type NamedKeyspace } from "@latchkey/db/keyspaces";
 import type { UsageBuckets } from "@latchkey/db/usage-buckets";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
@@ -51,9 +50,10 @@ export async function readWorkspaceVerifications(
       return keyspace ? [{ ...item, keyspace }] : [];
     });
   const { starts, to } = buckets;
-  const query = { keyspaceIds: keyspaces.map(({ id }) => id), limit };
+  const keyspaceIds = keyspaces.map(({ id }) => id);
+  const query = { keyspaceIds, limit };
   const busiest = { ...query, from: starts[0] ?? to, to, candidates: fewCandidates };
-  const usage = await readUsageOfKeyspaces(trx, scope, { ...query, buckets });
+  const usage = await readUsageOfSubjects(trx, scope, { subjectIds: keyspaceIds, buckets });
   const keys = await listBusiestIssuedKeys(trx, scope, busiest);
   const consumers = await listBusiestConsumers(trx, scope, busiest);
   const expiring = await listExpiringIssuedKeys(trx, scope, query);

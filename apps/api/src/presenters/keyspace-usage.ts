@@ -3,7 +3,7 @@ import { encodeId } from "@latchkey/db/ids";
 import { type IssuedKeyRejection, issuedKeyRejectionLimit } from "@latchkey/db/keyspace-usage";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { maxUsageGroups, type UsageGroup } from "../domain/keyspace-usage.ts";
+import { type BusiestOfKeyspace, maxUsageGroups, type UsageGroup } from "../domain/keyspace-usage.ts";
 import { shownId, shownIdentifier, shownText, timestamp } from "../schemas.ts";
 
 /** What each outcome of a verification means. */
@@ -63,6 +63,21 @@ export function presentUsageGroup({
     count,
     useCount,
     buckets: buckets.map(({ startsAt, count }) => ({ startsAt: startsAt.toISOString(), count })),
+  };
+}
+
+/** The busiest keys, consumers and tags of a keyspace, for the web app. */
+export function presentBusiest({ keys, consumers, tags }: BusiestOfKeyspace) {
+  return {
+    keys: keys.map(({ id, name, start, count, useCount }) => ({
+      id: encodeId("issuedKey", id),
+      name,
+      start,
+      count,
+      useCount,
+    })),
+    consumers: consumers.map(({ externalId, count, useCount }) => ({ externalId, count, useCount })),
+    tags: tags.map(({ tag, count, useCount }) => ({ tag, count, useCount })),
   };
 }
 

@@ -1,71 +1,46 @@
 import { encodeId } from "@latchkey/db/ids";
-import {
-  fewCandidates,
-  listBusiestConsumers,
-  listBusiestIssuedKeys,
-  listBusiestTags,
-  readSubjectUsage,
-} from "@latchkey/db/keyspace-usage";
-import { findLatestOutcome } from "@latchkey/db/latest-outcome";
-import { listRecentUsage } from "@latchkey/db/recent-key-usage";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
-import { listRejections, readConsumerUsage, readIssuedKeyUsage } from "../domain/keyspace-usage.ts";
-import { getKeyspace } from "../domain/keyspaces.ts";
+import {
+  listBusiest,
+  listRecent,
+  listRejections,
+  readConsumerUsage,
+  readIssuedKeyUsage,
+  readKeyspaceUsage,
+  readLatestOutcome,
+} from "../domain/keyspace-usage.ts";
 import { issuedKeyId, issuedKeyIds, keyspaceId } from "../fields.ts";
 import { externalId } from "../issued-key-fields.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
-import { presentIssuedKeyRejection } from "../presenters/keyspace-usage.ts";
+import { presentBusiest, presentIssuedKeyRejection } from "../presenters/keyspace-usage.ts";
 import { presentUsage } from "../presenters/usage-bucket.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 const reading = workspaceProcedure("keys:read");
 const keyspaceInput = workspaceInput({ keyspaceId, ...usageBuckets }).refine(areValidBuckets, invalidBuckets);
 
-/** The maximum number of keys, consumers and tags in a list of the busiest ones. */
-const shown = 10;
-const shownTags = 20;
-
 /** The verifications of the keys of a keyspace. */
 export const keyspaceUsageRouter = createRouter({
   /** The number of verifications per outcome and bucket, with all keys. */
-  usage: reading.input(keyspaceInput).query(async ({ ctx: { read, access }, input }) => {
-    const { scope } = access;
-    const { keyspaceId, starts, to } = input;
-    const rows = await read((db) =>
-      inWorkspace(db, scope, async (trx) => {
-        await getKeyspace(trx, scope, keyspaceId);
-        return await readSubjectUsage(trx, scope, { subjectId: keyspaceId, buckets: { starts, to } });
-      }),
-    );
-    return rows.map(presentUsage);
-  }),
+  usage: reading
+    .input(keyspaceInput)
+    .query(async ({ ctx: { read, access }, input: { keyspaceId, starts, to } }) => {
+      const { scope } = access;
+      const usage = { keyspaceId, buckets: { starts, to } };
+      const rows = await read((db) => inWorkspace(db, scope, (trx) => readKeyspaceUsage(trx, scope, usage)));
+      return rows.map(presentUsage);
+    }),
 
   /** The keys, consumers and tags with the most verifications in a period. */
-  busiest: reading.input(keyspaceInput).query(async ({ ctx: { read, access }, input }) => {
-    const { scope } = access;
-    const { keyspaceId, starts, to } = input;
-    const period = { from: starts[0] ?? to, to };
-    return await read((db) =>
-      inWorkspace(db, scope, async (trx) => {
-        await getKeyspace(trx, scope, keyspaceId);
-        const busiest = { ...period, keyspaceIds: [keyspaceId], limit: shown, candidates: fewCandidates };
-        const keys = await listBusiestIssuedKeys(trx, scope, busiest);
-        const consumers = await listBusiestConsumers(trx, scope, busiest);
-        const tags = await listBusiestTags(trx, scope, { ...period, keyspaceId, limit: shownTags });
-        return {
-          keys: keys.map(({ id, name, start, count, useCount }) => ({
-            id: encodeId("issuedKey", id),
-            name,
-            start,
-            count,
-            useCount,
-          })),
-          consumers: consumers.map(({ externalId, count, useCount }) => ({ externalId, count, useCount })),
-          tags,
-        };
-      }),
-    );
-  }),
+  busiest: reading
+    .input(keyspaceInput)
+    .query(async ({ ctx: { read, access }, input: { keyspaceId, starts, to } }) => {
+      const { scope } = access;
+      const usage = { keyspaceId, buckets: { starts, to } };
+      return presentBusiest(
+        await read((db) => inWorkspace(db, scope, (trx) => listBusiest(trx, scope, usage))),
+      );
+    }),
 
   /** The verifications of the keys of a page per day in UTC, in the last 30 days. Keys without any are left out. */
   recent: reading
@@ -73,10 +48,7 @@ export const keyspaceUsageRouter = createRouter({
     .query(async ({ ctx: { read, access }, input: { keyspaceId, ids } }) => {
       const { scope } = access;
       const rows = await read((db) =>
-        inWorkspace(db, scope, async (trx) => {
-          await getKeyspace(trx, scope, keyspaceId);
-          return await listRecentUsage(trx, scope, { keyspaceId, ids });
-        }),
+        inWorkspace(db, scope, (trx) => listRecent(trx, scope, { keyspaceId, ids })),
       );
       return rows.map(({ id, count, useCount, days }) => ({
         id: encodeId("issuedKey", id),
@@ -119,9 +91,7 @@ export const keyspaceUsageRouter = createRouter({
     .query(async ({ ctx, input: { keyspaceId } }) => {
       const { scope } = ctx.access;
       const outcome = await ctx.read((db) =>
-        inWorkspace(db, scope, async (trx) => {
-          return await findLatestOutcome(trx, scope, await getKeyspace(trx, scope, keyspaceId));
-        }),
+        inWorkspace(db, scope, (trx) => readLatestOutcome(trx, scope, keyspaceId)),
       );
       return { outcome: outcome ?? null };
     }),

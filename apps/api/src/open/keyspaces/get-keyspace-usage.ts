@@ -1,7 +1,6 @@
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { readGroupedUsage, usageGroupings } from "../../domain/keyspace-usage.ts";
-import { getKeyspace } from "../../domain/keyspaces.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { invalidPeriod, isValidPeriod, usagePeriod } from "../../key-fields.ts";
 import { itemLimit } from "../../lists.ts";
@@ -32,10 +31,7 @@ ${outcomeMeanings}`,
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyspaceId }, query }, { read, access: { scope } }) => {
     const groups = await read((db) =>
-      inWorkspace(db, scope, async (trx) => {
-        await getKeyspace(trx, scope, keyspaceId);
-        return await readGroupedUsage(trx, scope, { ...query, keyspaceId });
-      }),
+      inWorkspace(db, scope, (trx) => readGroupedUsage(trx, scope, { ...query, keyspaceId })),
     );
     return { data: groups.map(presentUsageGroup) };
   },
