@@ -41,7 +41,8 @@ const factorLibraries = /\/uqr\/|@simplewebauthn/;
 const toastLibraries =
   /@mantine\/notifications\/(styles|esm\/(?!index|notifications\.store))|@mantine\/core\/.*\/Notification[./]|react-transition-group/;
 /** The library of forms, and what puts the errors of a call into a form. */
-const formModules = /@mantine\/form|klona|fast-deep-equal|\/src\/(server\/show-issues|ui\/focus-first-error)\./;
+const formModules =
+  /@mantine\/form|klona|fast-deep-equal|\/src\/(server\/show-issues|ui\/focus-first-error)\./;
 /** Separate from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
 

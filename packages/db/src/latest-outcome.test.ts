@@ -23,7 +23,9 @@ async function add(outcomes: readonly string[], hoursAgo: readonly number[], sub
 }
 
 function find(as = scope) {
-  return inWorkspace(database.db, as, (trx) => findLatestOutcome(trx, scope, { id: keyspaceId, keyCount: 1 }));
+  return inWorkspace(database.db, as, (trx) =>
+    findLatestOutcome(trx, scope, { id: keyspaceId, keyCount: 1 }),
+  );
 }
 
 test("is that of the latest hour, and VALID if that hour has several", async () => {

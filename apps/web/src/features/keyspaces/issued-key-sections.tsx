@@ -55,10 +55,10 @@ export function SettingsSection({
           <Lines items={limits.map(describeNamedLimit)} />
         </dd>
         <dt>Credits</dt>
-        <dd>
+        <dd className={classes.credits}>
           {credits ? describeCredits(credits) : "Unlimited"}
           {canManage && credits && (
-            <Button variant="subtle" color="gray" size="xs" flex="none" onClick={onChangeCredits}>
+            <Button variant="subtle" color="gray" size="xs" px={8} onClick={onChangeCredits}>
               Change balance
             </Button>
           )}
