@@ -108,6 +108,90 @@ test("issues, rotates, disables, enables and deletes a key, which applies to the
     });
 });
 
+test("issues a key with limits, refilled credits and metadata", async () => {
+  const limits = ["--limit", "requests=2/1h", "--limit", "exports=5/30d,named"];
+  const others = ["--credits", "7", "--refill", "5000/monthly-31", "--meta", '{"plan":"pro"}'];
+  const { id, key } = expectResult(
+    await run(["issued-key", "create", "--keyspace", keyspaceId, ...limits, ...others]),
+  );
+  expect(await verify(String(key))).toMatchObject({
+    code: "VALID",
+    meta: { plan: "pro" },
+    credits: { remaining: 6 },
+    limits: [{ name: "requests", quota: 2, remaining: 1 }],
+  });
+  const path = `/open/workspaces/${workspaceId}/keyspaces/${keyspaceId}/keys/${id}`;
+  const response = await fetch(baseUrl + path, { headers: { Authorization: `Bearer ${apiKey}` } });
+  expect(await response.json()).toMatchObject({
+    credits: { refill: { amount: 5_000, interval: "monthly", day: 31 } },
+    limits: [
+      { name: "requests", windowSeconds: 3_600, appliesAlways: true },
+      { name: "exports", windowSeconds: 2_592_000, appliesAlways: false },
+    ],
+  });
+});
+
+test("creates a keyspace whose keys have its defaults", async () => {
+  const identity = ["--workspace", workspaceId, "--name", "Partners", "--prefix", "acme"];
+  const defaults = ["--default-lifetime", "90d", "--default-permission", "documents.read"];
+  const spending = [
+    "--default-limit",
+    "requests=100/60s",
+    "--default-credits",
+    "9",
+    "--default-refill",
+    "9/daily",
+  ];
+  const created = expectResult(await run(["keyspace", "create", ...identity, ...defaults, ...spending]));
+  expect(created).toMatchObject({
+    defaultLifetimeDays: 90,
+    defaultPermissions: ["documents.read"],
+    defaultLimits: [{ name: "requests", quota: 100, windowSeconds: 60, appliesAlways: true }],
+    defaultCredits: { remaining: 9, refill: { amount: 9, interval: "daily", day: null } },
+  });
+  const text = expectText(
+    await instance.command(["keyspace", "create", ...identity, ...defaults, ...spending]),
+  );
+  expect(text).toMatch(/Default lifetime +90d\n/);
+  expect(text).toMatch(/Default limits +requests 100\/60s\n/);
+  expect(text).toMatch(/Default credits +9, refilled to 9 daily\n/);
+  const { key } = expectResult(await run(["issued-key", "create", "--keyspace", String(created.id)]));
+  expect(await verify(String(key))).toMatchObject({ code: "VALID", credits: { remaining: 8 } });
+});
+
+test.each([
+  [["--limit", "requests:100"], /--limit: "requests:100" is not valid. Expected <name>=<quota>\/<window>/],
+  [["--limit", "requests=0/60s"], /--limit: "requests=0\/60s" is not valid. Allow at least 1/],
+  [["--limit", "a=1/60s", "--limit", "a=2/1h,named"], /--limit: .*Use each name once/],
+  [
+    ["--credits", "5", "--refill", "10/weekly"],
+    /--refill: "10\/weekly" is not valid. Expected <amount>\/daily/,
+  ],
+  [["--credits", "5", "--refill", "10/monthly-32"], /--refill: .*Use at most 31/],
+  [["--refill", "10/daily"], /--refill: .*Give --credits too/],
+  [["--meta", "[1]"], /--meta: "\[1\]" is not valid. Expected a JSON object/],
+  [["--meta", "plan"], /--meta: "plan" is not valid. Expected a JSON object/],
+])("issues no key with %j", async (options, message) => {
+  expectFailure(await run(["issued-key", "create", "--keyspace", keyspaceId, ...options]), {
+    status: 2,
+    code: "BAD_REQUEST",
+    message,
+  });
+});
+
+test("creates no keyspace with a default refill but no credits", async () => {
+  const identity = ["--workspace", workspaceId, "--name", "Partners", "--prefix", "acme"];
+  for (const [option, value] of [
+    ["--default-refill", "10/daily"],
+    ["--default-lifetime", "0d"],
+  ] as const)
+    expectFailure(await run(["keyspace", "create", ...identity, option, value]), {
+      status: 2,
+      code: "BAD_REQUEST",
+      message: new RegExp(option),
+    });
+});
+
 test("verifies a key, and spends only with a cost", async () => {
   const settings = ["--permission", "documents.read", "--credits", "10", "--ip", "203.0.113.0/24"];
   const issued = expectResult(await run(["issued-key", "create", "--keyspace", keyspaceId, ...settings]));

@@ -120,7 +120,7 @@ test("issues a key to a consumer from its page", async () => {
   await dialog().getByText("It won’t be shown again.").waitFor();
   await dialog().getByRole("button", { name: "Done" }).click();
   await rowOf("Second").waitFor();
-  await section("Details").getByText("2 keys, 2 of them active").waitFor();
+  await section("Details").getByText("2 keys, all active").waitFor();
 });
 
 test("sets a limit that the keys of a consumer share, after a conflict, and verifications are rate limited", async () => {

@@ -1,3 +1,4 @@
+import { decodeId } from "@latchkey/db/ids";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { OpenPage } from "../support/browser.ts";
@@ -112,6 +113,40 @@ test("shifts nothing while the usage of keyspaces loads, empty and full", async 
   await environment.change("update issued_keys set created_at = now() - interval '40 days'");
   expect(await measureShift(page, usage, "customer_4")).toBeLessThan(shiftAtMost);
   expect(await measureShift(page, `/w/${slug}`, "Never used, created")).toBeLessThan(shiftAtMost);
+});
+
+test.each([1, 10, 12])("shifts nothing while %i rejected verifications load", async (count) => {
+  const { page } = await environment.browser.open();
+  await signUp(page, environment.baseUrl, `rejected-${count}@example.com`);
+  const { id: workspaceId, slug } = await getWorkspace(page);
+  const { keyspaces, issuedKeys } = proceduresOf(page);
+  const fields = { name: "Production", prefix: "sk_live" };
+  const { id: keyspaceId } = await keyspaces.create.mutate({ workspaceId, fields });
+  const { id } = await issuedKeys.create.mutate({ workspaceId, keyspaceId, fields: { name: "Acme" } });
+  await environment.change(`
+    insert into issued_key_rejections (workspace_id, key_id, id, occurred_at, code, address, request_id)
+    select workspace_id, id, uuidv7(), now() - n * interval '1 minute', 'DISABLED', '203.0.113.7', 'req_' || n
+    from issued_keys, generate_series(1, ${count}) n
+    where id = '${decodeId("issuedKey", id)}'`);
+  const table = Promise.withResolvers<void>();
+  await page.route("**/issued-key-rejections-table*.js", async (route) => {
+    await table.promise;
+    await route.continue();
+  });
+  await page.addInitScript(observeShifts);
+  await page.goto(`${environment.baseUrl}/w/${slug}/keyspaces/${keyspaceId}/keys/${id}`);
+  const section = page.getByRole("region", { name: "Rejected and rate-limited verifications" });
+  // No section below loads anymore.
+  await page.getByText("issued the key").waitFor();
+  // The end of the placeholder is in view, and with it what a higher table would move.
+  await section.locator(".mantine-Skeleton-root").evaluate((box) => box.scrollIntoView({ block: "end" }));
+  await page.evaluate("scrollBy(0, 200)");
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  await page.evaluate("layoutShift = 0");
+  table.resolve();
+  await section.getByRole("row").nth(1).waitFor();
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+  expect(await page.evaluate("layoutShift")).toBeLessThan(0.001);
 });
 
 /** Records the content of the navigation on each change. */

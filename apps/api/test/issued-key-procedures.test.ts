@@ -1,4 +1,5 @@
 // Keyspaces and issued keys in the web app.
+import { createHash } from "node:crypto";
 import { decodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -68,6 +69,21 @@ test("filters the keys of a keyspace, in pages", async () => {
     "Globex 11",
     "Globex 10",
   ]);
+});
+
+// The page sizes that are chosen unless the URL has another one (`listPageSize` of the web app).
+test("lists 50 keys and 50 consumers, unless another page size was chosen", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  const { consumers, issuedKeyImport, issuedKeys } = team.owner.client;
+  const rows = Array.from({ length: 51 }, (_, number) => {
+    const hash = createHash("sha256").update(`${path.keyspaceId}${number}`).digest("hex");
+    return { line: number + 1, content: { hash, externalId: `customer_${number}` } };
+  });
+  expect(await issuedKeyImport.importRows.mutate({ ...path, rows })).toMatchObject({ imported: 51 });
+  expect((await issuedKeys.list.query(path)).items).toHaveLength(50);
+  expect((await consumers.list.query(path)).items).toHaveLength(50);
+  expect((await consumers.list.query({ ...path, pageSize: 10 })).items).toHaveLength(10);
 });
 
 test("verifies a pasted key for a member, spends only the cost, and counts no API key's use", async () => {

@@ -22,7 +22,7 @@ export const consumersRouter = createRouter({
         search: searchText.default(""),
         sort,
         cursor,
-        pageSize: pageSize.default(25),
+        pageSize: pageSize.default(50),
       }),
     )
     .query(async ({ ctx: { read, access }, input }) => {

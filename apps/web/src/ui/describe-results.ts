@@ -13,6 +13,11 @@ export function describeResults(
   return `${formatCount(first)}–${formatCount(Math.min(page * size, total))} of ${all}`;
 }
 
+/** How many items of a list are shown whose number is unknown: "50+ keys" if there are more. */
+export function describePart(count: number, hasMore: boolean, nouns: readonly [string, string]): string {
+  return hasMore ? `${formatCount(count)}+ ${nouns[1]}` : countOf(count, ...nouns);
+}
+
 /** How many entries of a log are shown, such as "The latest 50 events". */
 export function describeLogCount(
   count: number,

@@ -1,6 +1,6 @@
 import type { ReactElement } from "react";
 import { countOf, formatCount } from "./count.ts";
-import { describeLogCount } from "./describe-results.ts";
+import { describeLogCount, describePart } from "./describe-results.ts";
 import { ListTable, type ListTableProps, type LoadedList } from "./list-table.tsx";
 import { omitRepeated } from "./omit-repeated.ts";
 import { ShowMore } from "./show-more.tsx";
@@ -19,8 +19,8 @@ interface GrowingTableProps<Item> extends ListTableProps<Item> {
   readonly list: GrowingList<Item>;
   /** Such as "member" and "members". */
   readonly nouns: readonly [string, string];
-  /** The number of results, or "uncounted" for a log. */
-  readonly total: number | "uncounted";
+  /** The number of results, "uncounted" if it is unknown, or "log" for a log. */
+  readonly total: number | "uncounted" | "log";
 }
 
 /** A list to which the user adds items at the end, because its pages are read with a cursor. */
@@ -29,13 +29,13 @@ export function GrowingTable<Item extends object>(props: GrowingTableProps<Item>
   const { list, search, navigation, idOf } = table;
   const items = list.items && omitRepeated(list.items, idOf);
   const shownCount = items?.length ?? 0;
-  const logCount = describeLogCount(shownCount, list.hasMore, search, nouns);
+  const part =
+    total === "log"
+      ? describeLogCount(shownCount, list.hasMore, search, nouns)
+      : describePart(shownCount, list.hasMore, nouns);
+  const isCounted = typeof total === "number";
   return (
-    <ListTable
-      {...table}
-      list={{ ...list, items }}
-      results={total === "uncounted" ? logCount : countOf(total, ...nouns)}
-    >
+    <ListTable {...table} list={{ ...list, items }} results={isCounted ? countOf(total, ...nouns) : part}>
       {items && (list.hasMore || shownCount > pageSizes[0]) && (
         <ShowMore
           hasMore={list.hasMore}
@@ -47,7 +47,7 @@ export function GrowingTable<Item extends object>(props: GrowingTableProps<Item>
           }}
           onShowMore={list.onShowMore}
         >
-          {total === "uncounted" ? logCount : `${formatCount(shownCount)} of ${countOf(total, ...nouns)}`}
+          {isCounted ? `${formatCount(shownCount)} of ${countOf(total, ...nouns)}` : part}
         </ShowMore>
       )}
     </ListTable>

@@ -1,33 +1,43 @@
 import { z } from "zod";
 import { createIssuedKey } from "../../domain/issued-keys.ts";
 import { instant } from "../../fields.ts";
-import { credits, issuedPermissions, newIssuedKeyFields } from "../../issued-key-fields.ts";
+import { issuedPermissions, newIssuedKeyFields } from "../../issued-key-fields.ts";
 import { lifetimeSeconds } from "../../key-fields.ts";
 import { defineTask } from "../task.ts";
 import { duration, ipRange, keyspaceId } from "../values.ts";
 import { findKeyspaceEdit } from "./find-keyspace.ts";
 import { issuedSecretResult } from "./issued-key-view.ts";
-
-const balance = z
-  .string()
-  .regex(/^\d{1,15}$/, "Expected a whole number, such as 1000.")
-  .transform(Number)
-  .pipe(credits.shape.remaining);
+import { balance, limits, metadata, refill } from "./setting-values.ts";
 
 export const createIssuedKeyTask = defineTask({
-  input: z.strictObject({
-    keyspace: keyspaceId,
-    name: newIssuedKeyFields.name,
-    externalId: newIssuedKeyFields.externalId,
-    expiresIn: duration.pipe(lifetimeSeconds).optional(),
-    expiresAt: instant.optional(),
-    permission: issuedPermissions.optional(),
-    ip: z.array(ipRange).optional(),
-    credits: balance.optional(),
-  }),
-  perform: async ({ db, quotas }, { keyspace, name, externalId, ...options }) => {
+  input: z
+    .strictObject({
+      keyspace: keyspaceId,
+      name: newIssuedKeyFields.name,
+      externalId: newIssuedKeyFields.externalId,
+      expiresIn: duration.pipe(lifetimeSeconds).optional(),
+      expiresAt: instant.optional(),
+      permission: issuedPermissions.optional(),
+      ip: z.array(ipRange).optional(),
+      limit: limits.optional(),
+      credits: balance.optional(),
+      refill: refill.optional(),
+      meta: metadata.optional(),
+    })
+    .refine(({ credits, refill }) => credits !== undefined || !refill, {
+      path: ["refill"],
+      message: "Give --credits too, the balance until the first refill.",
+    }),
+  perform: async ({ db, quotas }, { keyspace, name, externalId, expiresIn, expiresAt, ...settings }) => {
     const edit = await findKeyspaceEdit(db, keyspace);
-    const { expiresIn, expiresAt, permission: permissions, ip: ipRanges, credits: remaining } = options;
+    const {
+      permission: permissions,
+      ip: ipRanges,
+      limit: limits,
+      credits: remaining,
+      refill,
+      meta,
+    } = settings;
     const request = {
       keyspaceId: keyspace,
       name,
@@ -36,7 +46,9 @@ export const createIssuedKeyTask = defineTask({
       ...(expiresAt && { expiresAt }),
       ...(permissions && { permissions }),
       ...(ipRanges && { ipRanges }),
-      ...(remaining !== undefined && { credits: { remaining, refill: null } }),
+      ...(limits && { limits }),
+      ...(remaining !== undefined && { credits: { remaining, refill: refill ?? null } }),
+      ...(meta && { meta }),
     };
     return issuedSecretResult(
       await db.transaction().execute((trx) => createIssuedKey(trx, edit, request, quotas)),

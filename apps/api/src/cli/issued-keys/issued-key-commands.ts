@@ -26,7 +26,14 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
       collect,
     )
     .option("--ip <range>", "an IP address or range that the key may be used from; repeatable", collect)
+    .option(
+      "--limit <limit>",
+      "a rate limit, such as requests=100/60s, or exports=5/1h,named for one that applies only to verifications that name it; repeatable",
+      collect,
+    )
     .option("--credits <number>", "the balance of credits")
+    .option("--refill <refill>", "how the balance is refilled in UTC, such as 5000/daily or 5000/monthly-1")
+    .option("--meta <json>", 'data that each verification returns, such as {"plan":"pro"}')
     .action(createAction(async () => (await import("./create-issued-key.ts")).createIssuedKeyTask));
   issuedKey
     .command("rotate <id>")

@@ -1,5 +1,6 @@
 import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Keyspace } from "@latchkey/db/keyspaces";
+import { describeCredits, listLimits } from "../../domain/issued-key-details.ts";
 import { presentKeyspace } from "../../presenters/keyspace.ts";
 import { formatTime } from "../format.ts";
 import type { View } from "../result.ts";
@@ -18,6 +19,26 @@ export const keyspaceView: View<PresentedKeyspace> = [
   { label: "Prefix", text: ({ prefix }) => prefix },
   { label: "Environment", text: ({ environment }) => environment || "none" },
   { label: "Keys", text: ({ keyCount }) => String(keyCount) },
+  {
+    label: "Default lifetime",
+    text: ({ defaultLifetimeDays }) => (defaultLifetimeDays === null ? "none" : `${defaultLifetimeDays}d`),
+    isDetail: true,
+  },
+  {
+    label: "Default permissions",
+    text: ({ defaultPermissions }) => defaultPermissions.join("\n") || "none",
+    isDetail: true,
+  },
+  {
+    label: "Default limits",
+    text: ({ defaultLimits }) => listLimits(defaultLimits)?.replaceAll(", ", "\n") ?? "none",
+    isDetail: true,
+  },
+  {
+    label: "Default credits",
+    text: ({ defaultCredits }) => describeCredits(defaultCredits) ?? "unlimited",
+    isDetail: true,
+  },
   { label: "Created", text: ({ createdAt }) => formatTime(createdAt), isDetail: true },
   { label: "Name", text: ({ name }) => name },
 ];

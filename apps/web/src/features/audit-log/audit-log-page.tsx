@@ -100,7 +100,7 @@ function Log({ workspace }: { readonly workspace: SessionWorkspace }): ReactElem
         }
         list={list}
         nouns={["event", "events"]}
-        total="uncounted"
+        total="log"
         isFiltered={isFiltered}
         failureTitle="Couldn’t load the audit log"
         columns={auditLogColumns}

@@ -86,10 +86,11 @@ export function ConsumerDetails({ consumer }: Pick<ConsumerLimitsProps, "consume
   );
 }
 
-/** "3 keys, 2 of them active". */
+/** "3 keys, 2 of them active", "3 keys, all active". */
 export function describeKeys({ keyCount, activeKeyCount }: Consumer): string {
   const keys = countOf(keyCount, "key", "keys");
   if (keyCount === 0) return "No keys";
   if (keyCount === 1) return `${keys}, ${activeKeyCount === 1 ? "active" : "not active"}`;
+  if (activeKeyCount === keyCount) return `${keys}, all active`;
   return `${keys}, ${activeKeyCount === 0 ? "none" : formatCount(activeKeyCount)} of them active`;
 }

@@ -74,6 +74,7 @@ function showValue(name: string, value: Detail): Piece {
   return name === "credits" ? show(value) : { name: `“${value}”` };
 }
 
+/** A balance, or credits such as "500, refilled to 1000 monthly on day 1", with separators of thousands. */
 function show(value: Detail): string {
-  return typeof value === "number" ? formatCount(value) : String(value ?? "unknown");
+  return String(value ?? "unknown").replace(/\d+/g, (digits) => formatCount(Number(digits)));
 }

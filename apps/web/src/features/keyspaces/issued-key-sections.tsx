@@ -57,14 +57,14 @@ export function SettingsSection({
     credits: {
       label: "Credits",
       value: (
-        <>
+        <div className={classes.credits}>
           {credits ? describeCredits(credits) : "Unlimited"}
           {canManage && credits && (
-            <Button variant="subtle" color="gray" size="xs" flex="none" onClick={onChangeCredits}>
+            <Button variant="subtle" color="gray" size="xs" px={8} onClick={onChangeCredits}>
               Change balance
             </Button>
           )}
-        </>
+        </div>
       ),
     },
     meta: {

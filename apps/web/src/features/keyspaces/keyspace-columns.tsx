@@ -67,7 +67,7 @@ export function keyspaceColumns(slug: string): readonly [DataColumn<Keyspace>, .
       label: "Created",
       isTime: true,
       order: "createdAt",
-      minWidth: 112,
+      minWidth: 120,
       grow: 0,
       rank: 5,
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,

@@ -75,7 +75,7 @@ function Keyspaces({ workspace, onCreate }: KeyspacesProps): ReactElement {
   return (
     <GrowingTable
       label="Keyspaces"
-      searchField={{ label: "Search keyspaces", placeholder: "Search by name, prefix or environment" }}
+      searchField={{ label: "Search keyspaces", placeholder: "Name, prefix or environment" }}
       filters={
         <FilterSelect
           label="Status"

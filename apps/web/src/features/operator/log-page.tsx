@@ -75,7 +75,7 @@ export function LogPage(): ReactElement {
         }
         list={list}
         nouns={["event", "events"]}
-        total="uncounted"
+        total="log"
         isFiltered={isFiltered}
         failureTitle="Couldn’t load the instance log"
         columns={logColumns}

@@ -132,7 +132,7 @@ function Log(): ReactElement {
         label="Security log"
         list={list}
         nouns={["event", "events"]}
-        total="uncounted"
+        total="log"
         isFiltered={isFiltered}
         failureTitle="Couldn’t load the security log"
         columns={columns}

@@ -74,7 +74,7 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
         }
         list={list}
         nouns={nouns}
-        total="uncounted"
+        total="log"
         isFiltered={search.status !== undefined}
         failureTitle="Couldn’t load deliveries"
         columns={deliveryColumns}
