@@ -114,7 +114,7 @@ test.each<[string, Pick<UsageIncrement, "validUntil" | "limit">]>([
   const counting = countUses(client, increments);
   const isWaiting = "select wait_event_type = 'Lock' as waits from pg_stat_activity where pid = $1";
   await expect
-    .poll(async () => (await other.query(isWaiting, [backends[0].pid])).rows, { timeout: 10_000 })
+    .poll(async () => (await other.query(isWaiting, [backends[0].pid])).rows)
     .toEqual([{ waits: true }]);
   const free = "select key_id from key_counters where key_id = any($1) for update skip locked";
   const { rows: unlocked } = await other.query(free, [[first, last]]);
