@@ -123,9 +123,7 @@ test("every kind of connection has its role and its settings", async () => {
   expect((await callProcedure(node.baseUrl, call)).code).toBeUndefined();
 
   // Statistics are written within a second.
-  await expect
-    .poll(() => [...logins.keys()], { timeout: 15_000 })
-    .toEqual(expect.arrayContaining(expected.map(keyOf)));
+  await expect.poll(() => [...logins.keys()]).toEqual(expect.arrayContaining(expected.map(keyOf)));
   const product = [...logins.values()].filter(({ name }) => name !== "latchkey login role");
   const byKey = (one: Login, other: Login): number => keyOf(one).localeCompare(keyOf(other));
   expect(product.sort(byKey)).toEqual([...expected].sort(byKey));

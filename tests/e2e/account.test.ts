@@ -45,7 +45,7 @@ test("changes the name, which the header and members see immediately", async () 
   await here.getByLabel("Name").fill(" Ada   King ");
   await here.getByRole("button", { name: "Save" }).click();
   await here.getByText("Your name was changed.").waitFor();
-  expect(await here.getByLabel("Name").inputValue()).toBe("Ada King");
+  await expect.poll(() => here.getByLabel("Name").inputValue()).toBe("Ada King");
   await here.getByRole("button", { name: "Account menu" }).click();
   await here.getByRole("menu").getByText("Ada King").waitFor();
   await here.keyboard.press("Escape");

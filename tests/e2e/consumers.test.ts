@@ -174,7 +174,7 @@ test("disables, enables and deletes all keys of a consumer, after saying how man
   await dialog().getByRole("button", { name: "Disable 3 keys" }).click();
   await page.getByText("2 keys were disabled.").waitFor();
   await section("Details").getByText("3 keys, none of them active").waitFor();
-  expect(await page.getByRole("row").filter({ hasText: "Disabled" }).count()).toBe(3);
+  await expect.poll(() => page.getByRole("row").filter({ hasText: "Disabled" }).count()).toBe(3);
   expect(await use(web)).toBe("DISABLED");
   await page.getByRole("button", { name: "Enable all keys" }).press("Enter");
   await dialog().getByRole("button", { name: "Enable 3 keys" }).click();

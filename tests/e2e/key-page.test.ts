@@ -416,7 +416,13 @@ test("pages and filters rejected requests, and keeps the state of their table in
     ipRanges: ["203.0.113.0/24"],
     limit: { quota: 1, windowSeconds: 86_400 },
   });
+  // Rejections are written in the background, possibly in two writes.
+  const untilStored = async (count: number) => {
+    const { keyHistory } = proceduresOf(page);
+    await expect.poll(async () => (await keyHistory.refusals.query({ id })).length).toBe(count);
+  };
   for (let count = 0; count < 12; count += 1) await call(key, "/open/me");
+  await untilStored(12);
   const rejected = section(page, "Rejected and rate-limited requests");
   await scrollUntil(rejected.getByText("Page 1 of 2"));
   expect(await rejected.getByRole("row").count()).toBe(11);
@@ -445,6 +451,7 @@ test("pages and filters rejected requests, and keeps the state of their table in
 
   await proceduresOf(page).apiKeys.update.mutate({ id, settings: { isDisabled: true } });
   await call(key, "/open/me");
+  await untilStored(13);
   await rejected.getByRole("button", { name: "Next page" }).click();
   await rejected.getByText("Page 2 of 2").waitFor();
   await rejected.getByRole("combobox", { name: "Reason" }).click();

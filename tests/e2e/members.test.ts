@@ -173,7 +173,7 @@ test("changes a role by keyboard after a confirmation; it applies to keys on the
   await dialogOf(ada).getByRole("button", { name: "Make a viewer" }).and(focused(ada)).waitFor();
   await ada.keyboard.press("Enter");
   await ada.getByText("“Grace Hopper” is now a viewer.").waitFor();
-  expect(await roleOf(ada, "Grace Hopper").inputValue()).toBe("Viewer");
+  await expect.poll(() => roleOf(ada, "Grace Hopper").inputValue()).toBe("Viewer");
   await roleOf(ada, "Grace Hopper").and(focused(ada)).waitFor();
   expect(await askWithKey()).toBe(403);
   await grace.reload();

@@ -116,7 +116,7 @@ test("turning off a security notice asks for the password, and the security log 
   await question.getByLabel("Password").and(page.locator(":focus")).waitFor();
   await page.keyboard.press("Escape");
   await page.getByText("Couldn’t change the setting. Confirm that it’s you to continue.").waitFor();
-  expect(await setting.isChecked()).toBe(true);
+  await expect.poll(() => setting.isChecked()).toBe(true);
 
   await expect.poll(() => setting.isEnabled()).toBe(true);
   await setting.click();

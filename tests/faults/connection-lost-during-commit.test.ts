@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { open, readUses } from "../support/inspection.ts";
 import { startLoad } from "../support/load.ts";
+import { measureStall } from "../support/machine-stall.ts";
 import { countAnswered, expectWithinDeadline, verifyCounts } from "../support/request-counts.ts";
 import type { CutPoint } from "../support/tcp-proxy.ts";
 
@@ -32,6 +33,7 @@ async function endUnderLoad(
   endConnection: (round: number) => Promise<unknown>,
 ): Promise<Uses> {
   const { id, key } = await environment.knownKey(fault);
+  const stopMeasuring = measureStall(environment.node.baseUrl);
   const load = startLoad({ baseUrls: [environment.node.baseUrl], key, connections: callers });
   for (let round = 0; round < rounds; round += 1) {
     await load.reached(load.outcomes.length + 100);
@@ -47,7 +49,7 @@ async function endUnderLoad(
     { answered, counted, received: load.sent() + 1 },
     `503 to ${lost}, of whom ${counted - answered} were counted`,
   );
-  expectWithinDeadline(outcomes);
+  expectWithinDeadline(outcomes, await stopMeasuring());
   return { answered, counted, lost };
 }
 

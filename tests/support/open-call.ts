@@ -7,8 +7,8 @@ export interface OpenAnswer {
   readonly tookMs: number;
 }
 
-/** Every response is guaranteed within 2 s, so a request that takes longer than this hangs. */
-const timeoutMs = 10_000;
+/** Only ends a request that hangs, on a busy machine too. Tests assert the deadline of 2 s themselves. */
+const timeoutMs = 60_000;
 
 /** Calls the open API with a key. @throws what `fetch` throws if there is no response. */
 export async function callOpen(

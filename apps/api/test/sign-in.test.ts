@@ -302,7 +302,6 @@ describe("the log", () => {
             .split("\n")
             .slice(readCount, -1)
             .filter((line) => line.includes("sign-ins were throttled") && line.includes(address)).length,
-        { timeout: 10_000 },
       )
       .toBeGreaterThan(0);
     const entries = nextLogLines().filter(

@@ -318,7 +318,7 @@ describe("the overview", () => {
     const headers = { Authorization: `Bearer ${secret}`, "X-Request-Id": randomUUID() };
     expect((await fetch(app.baseUrl + path, { headers })).status).toBe(200);
     await expect
-      .poll(() => client.overview.usage.query({ workspaceId, ...lastDay() }), { timeout: 10_000 })
+      .poll(() => client.overview.usage.query({ workspaceId, ...lastDay() }))
       .toMatchObject([{ outcome: "admitted", count: 1 }]);
   });
 

@@ -99,7 +99,7 @@ test("an attempt that is too late for the last token returns exactly what it too
       order by digest for update`.execute(trx);
     // Both see the last token of the scarce bucket, and then wait for its row.
     attempts = Promise.all([take(scarce, plenty), take(plenty, scarce)]);
-    await expect.poll(() => countWaiting(database.owner), { timeout: 10_000 }).toBe(2);
+    await expect.poll(() => countWaiting(database.owner)).toBe(2);
   });
   const waits = ((await attempts) ?? []).toSorted((one, other) => one - other);
   expect(waits).toEqual([0, expect.any(Number)]);

@@ -112,7 +112,7 @@ test.each<[string, Pick<UsageIncrement, "validUntil" | "limit">]>([
   await client.query("begin; set local lock_timeout = 0; set local statement_timeout = 0");
   const increments = [last, first, middle].map((keyId) => createIncrement(keyId, restrictions));
   const counting = countUses(client, increments);
-  await expect.poll(() => countWaiting(database.owner), { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
   const free = "select key_id from key_counters where key_id = any($1) for update skip locked";
   const { rows: unlocked } = await other.query(free, [[first, last]]);
   await other.query("rollback");

@@ -18,6 +18,8 @@ export function measureSlowest(request: () => Promise<unknown>): () => Promise<n
       slowestMs = Math.max(slowestMs, performance.now() - startedAt - pauseMs);
     }
   })();
+  // A test that fails earlier doesn't await it, and the server that it requests then stops.
+  watched.catch(() => undefined);
   return async () => {
     isStopped = true;
     await watched;
