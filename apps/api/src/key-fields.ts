@@ -1,5 +1,6 @@
 import { isIpRange } from "@latchkey/auth/ip-ranges";
 import { permissions } from "@latchkey/auth/permissions";
+import type { SettingName } from "@latchkey/db/key-settings";
 import { maxLength, maxOverlapSeconds, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { instant, workspaceId } from "./fields.ts";
@@ -91,7 +92,7 @@ export const keySettings = {
     .nullable()
     .meta({ description: "The rate limit; null for none." })
     .exactOptional(),
-};
+} satisfies Readonly<Record<SettingName, z.ZodType>>;
 
 /** Restrictions of a key in the web app. An expiry may be a duration too, because a browser's clock may be wrong. */
 export const requestedSettings = z.strictObject({

@@ -10,17 +10,16 @@ import {
   rotateApiKey,
   updateApiKey,
 } from "@latchkey/db/api-key-changes";
+import { findRateLimitedKeys, type OwnKeyQuery } from "@latchkey/db/api-key-search";
 import {
   type ApiKey,
   type ApiKeyWithOwner,
   countApiKeys,
   findApiKey,
   findApiKeyOwnerId,
-  findRateLimitedKeys,
   listApiKeyPage,
   listApiKeys,
   listInstanceApiKeys,
-  type OwnKeyQuery,
 } from "@latchkey/db/api-keys";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";

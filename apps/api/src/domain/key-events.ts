@@ -162,11 +162,14 @@ function toDetails({ workspaceIds, ...facts }: KeyFacts, workspaceId?: Workspace
     ipRanges: joinItems(ipRanges, workspaceId ? maxListedRanges : undefined),
     limit: limit && `${limit.quota}/${limit.windowSeconds}s`,
     ...(workspaceIds === undefined ? {} : describeReach(workspaceIds, workspaceId)),
-  };
+  } satisfies Readonly<Record<Exclude<SettingName, "workspaceIds">, Detail>> &
+    Readonly<Record<string, Detail>>;
   return Object.fromEntries(
     Object.entries(details).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
   );
 }
+
+type Detail = Details[string] | undefined;
 
 /** The maximum number of IP ranges in an event of a workspace. */
 const maxListedRanges = 10;

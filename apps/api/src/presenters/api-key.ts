@@ -3,6 +3,7 @@ import { permissions } from "@latchkey/auth/permissions";
 import { maxValidFormerSecrets } from "@latchkey/db/api-key-changes";
 import type { ApiKey } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
+import type { SettingName } from "@latchkey/db/key-settings";
 import { maxLength, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
 import type { ListedKey } from "../domain/api-keys.ts";
@@ -41,6 +42,9 @@ const formerSecret = z
     lastUsedAt: timestamp.nullable().meta({ description: "Accurate to a minute." }),
   })
   .meta({ id: "FormerSecret" });
+
+/** A schema for each setting of an API key, and others for what isn't set. */
+type PresentedSettings = Readonly<Record<SettingName, z.ZodType>> & Readonly<Record<string, z.ZodType>>;
 
 /** An API key as its owner sees it. */
 export const apiKey = z
@@ -103,7 +107,7 @@ export const apiKey = z
           "The time and IP address of the last request with an old secret that was no longer valid.",
       }),
     version,
-  })
+  } satisfies PresentedSettings)
   .meta({ id: "ApiKey" });
 
 /**

@@ -1,5 +1,6 @@
 import { listRejectingWorkspaces } from "@latchkey/db/api-key-policies";
-import { ownKeySorts, summarizeApiKeys } from "@latchkey/db/api-keys";
+import { ownKeySorts } from "@latchkey/db/api-key-search";
+import { summarizeApiKeys } from "@latchkey/db/api-keys";
 import { encodeId } from "@latchkey/db/ids";
 import { keyStatuses } from "@latchkey/db/key-status";
 import { asUser } from "@latchkey/db/workspace-scope";

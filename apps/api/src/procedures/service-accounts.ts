@@ -1,4 +1,4 @@
-import { ownKeySorts } from "@latchkey/db/api-keys";
+import { ownKeySorts } from "@latchkey/db/api-key-search";
 import { encodeId } from "@latchkey/db/ids";
 import { keyStatuses } from "@latchkey/db/key-status";
 import { inWorkspace } from "@latchkey/db/workspace-scope";

@@ -4,7 +4,7 @@ import { describeExactly } from "../ui/elapsed.ts";
 import type { Piece } from "../ui/event-sentence.tsx";
 import { describeOverlap } from "./describe-overlap.ts";
 import { isRole, withArticle } from "./roles.ts";
-import type { AuditEvent, SecurityEvent } from "./trpc.ts";
+import type { AuditEvent, KeySettings, SecurityEvent } from "./trpc.ts";
 
 /** What happened, as the rest of a sentence that begins with the actor. */
 export function describeEvent(event: AuditEvent): readonly Piece[] {
@@ -230,7 +230,8 @@ export function describeKeyEvent(event: KeyEvent): readonly Piece[] {
  * How each setting is described, in this order. Settings that are unknown to this version are
  * omitted.
  */
-const settingTexts: Readonly<Record<string, (value: Detail) => string>> = {
+const settingTexts: Readonly<Record<Exclude<keyof KeySettings, "isDisabled">, DescribeDetail>> &
+  Readonly<Record<string, DescribeDetail>> = {
   isReadOnly: (is) => (is === true ? "read only" : "read and write"),
   permissions: (names) => (typeof names === "string" ? `permissions: ${names}` : "all permissions"),
   workspaces: (which) => (which === "all" ? "all workspaces" : "selected workspaces"),
@@ -244,7 +245,7 @@ const settingTexts: Readonly<Record<string, (value: Detail) => string>> = {
 };
 
 /** How each requirement of a policy is described, in this order. */
-const policyTexts: Readonly<Record<string, (value: Detail) => string>> = {
+const policyTexts: Readonly<Record<string, DescribeDetail>> = {
   maxLifetimeDays: (days) =>
     typeof days === "number" ? `keys must expire within ${days} days` : "no maximum lifetime",
   isExpiryRequired: (is) => (is === true ? "expiry required" : "expiry not required"),
@@ -284,7 +285,7 @@ function describeSettings(details: AuditEvent["after"], { isNew = false } = {}):
 }
 
 function listTexts(
-  table: Readonly<Record<string, (value: Detail) => string>>,
+  table: Readonly<Record<string, DescribeDetail>>,
   details: AuditEvent["after"],
 ): readonly Piece[] {
   const texts = Object.entries(table).flatMap(([name, describe]) =>
@@ -294,6 +295,7 @@ function listTexts(
 }
 
 type Detail = string | number | boolean | null | undefined;
+type DescribeDetail = (value: Detail) => string;
 
 function text(detail: Detail): string {
   return detail === undefined || detail === null ? "unknown" : String(detail);

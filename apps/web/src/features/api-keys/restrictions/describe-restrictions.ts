@@ -69,7 +69,8 @@ export function describeExpansions(
   { names, workspaces }: ExpansionOptions,
 ): readonly Expansion[] {
   const allPermissions = describeAllPermissions(key.serviceAccount !== null);
-  const describe: Readonly<Record<string, () => Expansion>> = {
+  const describe: Readonly<Record<keyof KeySettings, () => Expansion>> &
+    Readonly<Record<string, () => Expansion>> = {
     isDisabled: () => ({ label: "State", before: "Disabled", after: "Enabled" }),
     expiresAt: () => ({
       label: "Expires",

@@ -144,11 +144,11 @@ function isWholeNumber(text: string, max: number): boolean {
   return /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= max;
 }
 
+/** Every restriction, except an expiry that stays as it is. */
+type AllSettings = Required<Omit<KeySettings, "isDisabled" | "expiresAt">> & Pick<KeySettings, "expiresAt">;
+
 /** Returns the settings that differ between `before` and `after`, in the format of the API. */
-export function changedSettings(
-  before: RestrictionValues,
-  after: RestrictionValues,
-): Omit<KeySettings, "isDisabled"> {
+export function changedSettings(before: RestrictionValues, after: RestrictionValues): Partial<AllSettings> {
   const previous = toSettings(before);
   const next = toSettings(after);
   const names = Object.keys(next) as RestrictionName[]; // The object's keys.
@@ -160,7 +160,7 @@ export function changedSettings(
 }
 
 /** Converts form values to settings in the format of the API. */
-export function toSettings(values: RestrictionValues): Omit<KeySettings, "isDisabled"> {
+export function toSettings(values: RestrictionValues): AllSettings {
   const ipRanges = values.ipRanges.split(/[\s,]+/).filter((range) => range !== "");
   const seconds = Number(values.window === "other" ? values.windowSeconds : values.window);
   return {
