@@ -48,11 +48,13 @@ export async function deleteSurplus(
     delete from ${table} where (key_id, ${column}) in (select * from locked)`.execute(trx);
 }
 
+type ColumnType = "uuid" | "text" | "timestamptz" | "bigint";
+
 type ColumnTypes<Row> = {
-  readonly [Column in keyof Row & string]: "uuid" | "text" | "timestamptz" | "bigint";
+  readonly [Column in keyof Row & string]: ColumnType;
 };
 
-/** SQL for a table `items` with one row per item and columns of these types. */
+/** SQL for a table `items` with one row per item and columns of these types. Can be used in several statements. */
 export function asTable<Row extends object>(
   rows: readonly Row[],
   types: ColumnTypes<Row>,
@@ -61,11 +63,24 @@ export function asTable<Row extends object>(
   return sql`unnest(${sql.join(asArrays(rows, types))}) as items (${sql.join(columns)})`;
 }
 
-/** SQL for one array per column of these types. */
+/**
+ * SQL for one array per column of these types. The arrays are formatted here, once for all statements. The driver would format each
+ * element again for each statement: for 2,000 verified keys, it takes 22 ms instead of 3, once per second.
+ */
 export function asArrays<Row extends object>(
   rows: readonly Row[],
   types: ColumnTypes<Row>,
 ): RawBuilder<unknown>[] {
   const columns = Object.keys(types) as (keyof typeof types)[]; // The object has exactly these keys.
-  return columns.map((name) => sql`${rows.map((row) => row[name])}::${sql.raw(types[name])}[]`);
+  return columns.map((name) => {
+    const elements = rows.map((row) => formatElement(row[name]));
+    return sql`${`{${elements.join()}}`}::${sql.raw(types[name])}[]`;
+  });
+}
+
+/** Formats an element of an array literal. @see https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO */
+function formatElement(value: unknown): string {
+  if (value === null || value === undefined) return "null";
+  if (value instanceof Date) return `"${value.toISOString()}"`;
+  return typeof value === "string" ? `"${value.replace(/["\\]/g, "\\$&")}"` : String(value);
 }

@@ -61,12 +61,12 @@ export const otherTags = "(other)";
 export async function writeKeyspaceHistory(db: Db, history: KeyspaceHistory): Promise<void> {
   await writeHistory(db, async (trx) => {
     const usage = asTable(history.usage, usageColumns);
-    if (history.usage.length > 0) {
-      await addHours(trx, usage, "keyId");
-      await addHours(trx, usage, "consumerId");
-      await addDays(trx, usage, "keyId");
-      await addDays(trx, usage, "consumerId");
-    }
+    const ofConsumers = history.usage.filter(({ consumerId }) => consumerId !== null);
+    const usageOfConsumers = asTable(ofConsumers, usageColumns);
+    if (history.usage.length > 0) await addHours(trx, usage, "keyId");
+    if (ofConsumers.length > 0) await addHours(trx, usageOfConsumers, "consumerId");
+    if (history.usage.length > 0) await addDays(trx, usage, "keyId");
+    if (ofConsumers.length > 0) await addDays(trx, usageOfConsumers, "consumerId");
     if (history.rejections.length > 0) await putRejections(trx, history.rejections);
     if (history.tags.length > 0) await addTags(trx, history.tags);
     if (history.usage.length > 0) await addHours(trx, usage, "keyspaceId");
