@@ -37,6 +37,9 @@ type Grouping = (typeof usageGroupings)[number];
 export const maxUsageGroups = 100;
 const maxCounts = 25_000;
 
+/** The longest period of tags, in days: a keyspace has counts of 100 tags per hour, which are read one by one. */
+export const maxTagDays = 100;
+
 /** The verifications of a keyspace that have a key, a consumer, an outcome or a tag in common. */
 export interface UsageGroup {
   /** The ID of the key, the `externalId`, the outcome or the tag. */
@@ -68,7 +71,7 @@ interface BucketedPeriod extends KeyspacePeriod {
 /**
  * Reads the groups of a keyspace with the most verifications, busiest first, in the hours or days in UTC that begin in a
  * period.
- * @throws {AppError} NOT_FOUND, BAD_REQUEST if the period has too many buckets for the number of groups.
+ * @throws {AppError} NOT_FOUND, BAD_REQUEST if the period is too long for the groups.
  */
 export async function readGroupedUsage(
   trx: WorkspaceTrx,
@@ -83,9 +86,14 @@ export async function readGroupedUsage(
   if (bucketCount === 0) return [];
   if (bucketCount * query.limit > maxCounts) {
     const most = Math.floor(maxCounts / query.limit).toLocaleString("en-US");
-    const message = `the period has too many buckets. With this "limit", at most ${most} are possible. Use an earlier time, a lower "limit", or "day" as "bucket".`;
-    throw new AppError("BAD_REQUEST", { issues: [{ path: "to", code: "invalid_range", message }] });
+    rejectPeriod(
+      `the period has too many buckets. With this "limit", at most ${most} are possible. Use an earlier time, a lower "limit", or "day" as "bucket".`,
+    );
   }
+  if (query.groupBy === "tag" && bucketCount * length > maxTagDays * bucketMs.day)
+    rejectPeriod(
+      `the period is too long. Tags can be grouped in at most ${maxTagDays} days. Use an earlier time.`,
+    );
   const starts = Array.from(
     { length: bucketCount },
     (_, place) => new Date(rounded.from.getTime() + place * length),
@@ -103,6 +111,10 @@ export async function readGroupedUsage(
     default:
       return query.groupBy satisfies never;
   }
+}
+
+function rejectPeriod(message: string): never {
+  throw new AppError("BAD_REQUEST", { issues: [{ path: "to", code: "invalid_range", message }] });
 }
 
 async function readKeys(
