@@ -42,6 +42,7 @@ import * as ownersOfAuditedKeys from "./migrations/0043-owners-of-audited-keys.t
 import * as outdatedBatches from "./migrations/0048-outdated-batches.ts";
 import * as startsOfFormerSecrets from "./migrations/0050-starts-of-former-secrets.ts";
 import * as verificationsOfWorkspaces from "./migrations/0053-verifications-of-workspaces.ts";
+import * as differencesOfPermissions from "./migrations/0054-differences-of-permissions.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -100,4 +101,5 @@ export const migrations: Migrations = {
   "0048-outdated-batches": outdatedBatches,
   "0050-starts-of-former-secrets": startsOfFormerSecrets,
   "0053-verifications-of-workspaces": verificationsOfWorkspaces,
+  "0054-differences-of-permissions": differencesOfPermissions,
 };
