@@ -236,20 +236,18 @@ test("adds up fewer candidates for a longer period", async () => {
   await sql`
     insert into keyspace_usage_days
       (workspace_id, keyspace_id, subject_id, is_consumer, day, count, use_count, magnitude)
-    select ${workspaceId}, ${keyspaceId}, gen_random_uuid(), false, '2026-05-01', 1, 1, 0
-    from generate_series(1, 150)`.execute(database.owner);
-  const listOf = (from: string) => (trx: WorkspaceTrx) => {
-    const to = new Date("2026-05-02T00:00:00Z");
-    return listBusiestIssuedKeys(trx, scope, {
-      keyspaceIds: [keyspaceId],
-      from: new Date(from),
-      to,
-      limit: 5,
-    });
+    select ${workspaceId}, ${keyspaceId}, gen_random_uuid(), false, date '2026-05-01' + day, 1, 1, 0
+    from generate_series(0, 2) day, generate_series(1, 100)`.execute(database.owner);
+  const to = new Date("2026-05-04T00:00:00Z");
+  const listOf = (days: number) => (trx: WorkspaceTrx) => {
+    const from = new Date(to.getTime() - days * 86_400_000);
+    return listBusiestIssuedKeys(trx, scope, { keyspaceIds: [keyspaceId], from, to, limit: 5 });
   };
-  expect((await measure(listOf("2026-04-01T00:00:00Z"))).rows).toBe(150 + 150);
-  // In 2,000 days, a candidate can have 2,000 rows, and 200,000 may be read. A list can then have 50 rows per day.
-  expect((await measure(listOf("2020-11-09T00:00:00Z"))).rows).toBe(50 + 50);
+  expect((await measure(listOf(30))).rows).toBe(300 + 300);
+  // In 1,000 days, a candidate can have 1,000 rows, and at most 200,000 are added up.
+  expect((await measure(listOf(1_000))).rows).toBe(300 + 200);
+  // 100,000 rows of candidates are 50 per day.
+  expect((await measure(listOf(2_000))).rows).toBe(3 * 50 + 100);
 });
 
 test("reads only the hours of the subjects, by an index", async () => {
