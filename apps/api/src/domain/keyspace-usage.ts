@@ -21,7 +21,12 @@ import {
   type VerificationCount,
 } from "@latchkey/db/keyspace-usage";
 import { findLatestOutcome } from "@latchkey/db/latest-outcome";
-import { listRecentUsage, type RecentUsage } from "@latchkey/db/recent-key-usage";
+import {
+  type KeyspaceUse,
+  listRecentUsage,
+  listUseOfKeyspaces,
+  type RecentUsage,
+} from "@latchkey/db/recent-key-usage";
 import type { UsageBuckets } from "@latchkey/db/usage-buckets";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
@@ -242,6 +247,15 @@ export async function listRecent(
 ): Promise<RecentUsage[]> {
   await getKeyspace(trx, scope, keys.keyspaceId);
   return await listRecentUsage(trx, scope, keys);
+}
+
+/** Lists the recent use of these keyspaces. Those of other workspaces, and those without any, are left out. */
+export async function listUse(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  ids: readonly KeyspaceId[],
+): Promise<KeyspaceUse[]> {
+  return await listUseOfKeyspaces(trx, scope, ids);
 }
 
 /**
