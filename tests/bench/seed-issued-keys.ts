@@ -44,7 +44,7 @@ const usageDays = 90;
 
 /**
  * Adds verifications of the last 90 days with SQL: of 20,000 keys and their consumers on each day, of other keys from day to day,
- * and of the keyspace in every hour. The 2,000 busiest keys are used in every hour of the last day. Nine in ten keys were used
+ * and of the keyspace and its workspace in every hour. The 2,000 busiest keys are used in every hour of the last day. Nine in ten keys were used
  * recently.
  */
 export async function seedUsage(client: pg.Client, keyspaceId: KeyspaceId): Promise<void> {
@@ -73,8 +73,9 @@ export async function seedUsage(client: pg.Client, keyspaceId: KeyspaceId): Prom
   );
   await client.query(
     `insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
-    select workspace_id, id, hour, outcome, 1000
+    select workspace_id, subject, hour, outcome, 1000
     from keyspaces
+    cross join unnest(array[id, workspace_id]) subject
     cross join generate_series(date_trunc('hour', now()) - $2::int * interval '1 day', now(), '1 hour') hour
     cross join unnest(array['VALID', 'CHECKED', 'RATE_LIMITED', 'EXPIRED', 'FORBIDDEN']) outcome
     where id = $1`,

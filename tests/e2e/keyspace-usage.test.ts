@@ -89,6 +89,25 @@ test("the usage of a keyspace: outcomes with their meaning, and the busiest key,
   await page.getByRole("heading", { name: "=Acme", level: 1 }).waitFor();
 });
 
+test("the list of keyspaces has the uses of each keyspace and its last verification", async () => {
+  const { keyspaces } = proceduresOf(page);
+  const fields = { name: "Unused", prefix: "sk_live" };
+  const { id } = await keyspaces.create.mutate({ workspaceId: workspace.id, fields });
+  await page.goto(`${environment.baseUrl}/w/${workspace.slug}/keyspaces`);
+  const headers = page.getByRole("columnheader");
+  const cells = async (name: string) => {
+    const titles = await headers.allTextContents();
+    const texts = await page.getByRole("row").filter({ hasText: name }).getByRole("cell").allTextContents();
+    // The first cell of a row is its header.
+    return ["Uses (30 days)", "Last verified"].map((title) => texts[titles.indexOf(title) - 1]);
+  };
+  await expect.poll(() => cells("Production")).toEqual(["3", expect.stringMatching(/hour/i)]);
+  expect(await cells("Staging")).toEqual(["1", expect.stringMatching(/hour/i)]);
+  expect(await cells("Unused")).toEqual(["0", "Never"]);
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await keyspaces.delete.mutate({ workspaceId: workspace.id, keyspaceId: id });
+});
+
 /** Exports from the dialog of the page, and returns the file's name and its lines. */
 async function exportBy(grouping: string, rows: RegExp): Promise<readonly [string, readonly string[]]> {
   await page.getByRole("button", { name: "Export CSV" }).click();

@@ -104,7 +104,8 @@ test("shifts nothing while the usage of keyspaces loads, empty and full", async 
     insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
     select workspace_id, subject, date_trunc('hour', now(), 'UTC'), 'VALID', 7
     from issued_keys, unnest(array[id, consumer_id]) subject
-    union all select workspace_id, id, date_trunc('hour', now(), 'UTC'), 'VALID', 35 from keyspaces`);
+    union all select workspace_id, unnest(array[id, workspace_id]), date_trunc('hour', now(), 'UTC'), 'VALID', 35
+    from keyspaces`);
   await environment.change(`
     insert into keyspace_usage_days
       (workspace_id, keyspace_id, subject_id, is_consumer, day, count, use_count, magnitude)

@@ -183,6 +183,13 @@ export const issuedKeyIds = z
   .transform((text) => text.split(","))
   .pipe(z.array(issuedKeyId).max(maxPageIds));
 
+/** The IDs of the keyspaces of a page, in the same form. */
+export const keyspaceIds = z
+  .string()
+  .max(maxPageIds * maxIdLength)
+  .transform((text) => text.split(","))
+  .pipe(z.array(keyspaceId).max(maxPageIds));
+
 /** The token of a link that the page sends. */
 export const linkToken = z.string().min(1).max(100);
 

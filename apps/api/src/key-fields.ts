@@ -126,8 +126,8 @@ export const usageBuckets = {
   to: epochSeconds,
 };
 
-/** The longest period of a chart, because some statistics are read day by day. */
-const maxChartDays = 400;
+/** The longest period of a chart, because its statistics are read by hour: days begin at midnight in the reader's time zone. */
+const maxChartDays = 100;
 
 /** Whether the last bucket ends after it begins, at most {@link maxChartDays} days after the first one begins. */
 export function areValidBuckets({ starts, to }: z.output<z.ZodObject<typeof usageBuckets>>): boolean {

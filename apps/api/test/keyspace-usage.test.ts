@@ -246,4 +246,8 @@ test("rejects tags and periods that are not allowed", async () => {
   const long = "from=2026-03-01T00:00:00Z&to=2026-03-20T00:00:00Z&bucket=hour&groupBy=key";
   expect(await read(`${long}&limit=54`)).toBe(200);
   expect(await read(`${long}&limit=55`)).toBe(400);
+  const days = (to: string) => `from=2026-01-01T00:00:00Z&to=${to}T00:00:00Z&bucket=day&groupBy`;
+  expect(await read(`${days("2026-04-11")}=tag`)).toBe(200);
+  expect(await read(`${days("2026-04-12")}=tag`)).toBe(400);
+  expect(await read(`${days("2028-09-27")}=key`)).toBe(200);
 });

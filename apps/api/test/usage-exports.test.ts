@@ -177,6 +177,7 @@ test.each([
   { groupBy: "key", starts: [] },
   { groupBy: "key", starts: [0] },
   { groupBy: "key", to: 0 },
+  { groupBy: "key", starts: [0], to: 100 * 86_400 + 1 },
   { groupBy: "key", unknown: 1 },
 ])("rejects %j", async (input) => {
   const response = await exportUsage(input);

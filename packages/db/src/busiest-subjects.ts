@@ -7,7 +7,7 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** How many subjects are read to find the busiest ones. */
 export interface Candidates {
-  /** The most rows of a day, of all days and keyspaces together. */
+  /** The most rows of days, of all days and keyspaces together. */
   readonly rows: number;
   /** The most subjects whose verifications are added up exactly. */
   readonly subjects: number;
@@ -53,12 +53,12 @@ export interface BusyIssuedKey extends VerificationCount {
 export async function listBusiestIssuedKeys(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { limit, ...period }: BusiestQuery,
+  query: BusiestQuery,
 ): Promise<BusyIssuedKey[]> {
   const { rows } = await sql<BusyIssuedKey>`
     select busiest.subject_id as id, busiest.keyspace_id as "keyspaceId", issued_keys.name,
       issued_keys.start, busiest.count, busiest.use_count as "useCount"
-    from (${selectBusiest(scope, period, { isConsumer: false })} order by count desc, 1 limit ${limit}) busiest
+    from (${selectBusiest(scope, query, { isConsumer: false })} order by count desc, 1 limit ${query.limit}) busiest
     left join issued_keys on issued_keys.id = busiest.subject_id
     order by busiest.count desc, busiest.subject_id`.execute(trx);
   return rows;
@@ -78,40 +78,51 @@ export interface BusyConsumer extends VerificationCount {
 export async function listBusiestConsumers(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { limit, ...period }: BusiestQuery,
+  query: BusiestQuery,
 ): Promise<BusyConsumer[]> {
   const { rows } = await sql<BusyConsumer>`
     select consumers.id, busiest.keyspace_id as "keyspaceId", consumers.external_id as "externalId", busiest.count, busiest.use_count as "useCount"
-    from (${selectBusiest(scope, period, { isConsumer: true })}) busiest
+    from (${selectBusiest(scope, query, { isConsumer: true })}) busiest
     join consumers on consumers.id = busiest.subject_id
     order by busiest.count desc, consumers.id
-    limit ${limit}`.execute(trx);
+    limit ${query.limit}`.execute(trx);
   return rows;
 }
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 /** The most subjects that are read per keyspace and day. */
 const candidatesPerDay = 1_000;
+/** The most rows of candidates that are added up, if each has all outcomes in each hour; more if the list is longer. */
+const maxAddedRows = 200_000;
+/** How many outcomes a verification can have. */
+const maxOutcomes = 8;
 
 /**
  * SQL for the busiest subjects of a period: rows of `subject_id`, `keyspace_id`, `count` and `use_count`.
  *
- * It reads a bounded number of rows, however many subjects there are: the busiest 1,000 of each keyspace and day that overlaps
- * the period are candidates, fewer for many days and keyspaces, and those that had the most verifications on these days
- * remain. Their verifications in the period are then added up exactly, by day and, for the parts of days at both ends, by
- * hour.
+ * It reads a bounded number of rows, however many subjects, keyspaces and days there are: the busiest 1,000 of each keyspace and
+ * day that overlaps the period are candidates, fewer for many days and keyspaces, and only those of every second day, or fewer,
+ * if there are more days and keyspaces than rows to read. Those that had the most verifications on these days remain. Their
+ * verifications in the period are then added up exactly, by day and, for the parts of days at both ends, by hour.
  */
 function selectBusiest(
   { workspaceId }: WorkspaceScope,
-  { keyspaceIds, from, to, candidates = manyCandidates }: Omit<BusiestQuery, "limit">,
+  { keyspaceIds, from, to, limit, candidates = manyCandidates }: BusiestQuery,
   { isConsumer }: { readonly isConsumer: boolean },
 ): RawBuilder<unknown> {
   const [first, last] = [startOfDay(from), startOfDay(new Date(to.getTime() - 1))];
   const dayCount = (last.getTime() - first.getTime()) / dayMs + 1;
-  const lists = dayCount * Math.max(1, keyspaceIds.length);
-  const perDay = Math.max(1, Math.min(candidatesPerDay, Math.floor(candidates.rows / lists)));
+  const keyspaceCount = Math.max(1, keyspaceIds.length);
+  const daysPerList = Math.ceil(dayCount / Math.max(1, Math.floor(candidates.rows / keyspaceCount)));
+  const listCount = Math.ceil(dayCount / daysPerList) * keyspaceCount;
+  const perList = Math.max(1, Math.min(candidatesPerDay, Math.floor(candidates.rows / listCount)));
   const [firstWhole, endOfWhole] = [startOfDay(new Date(from.getTime() + dayMs - 1)), startOfDay(to)];
   const hasWholeDays = firstWhole < endOfWhole;
+  const wholeMs = hasWholeDays ? endOfWhole.getTime() - firstWhole.getTime() : 0;
+  const hourCount = Math.max(0, (to.getTime() - from.getTime() - wholeMs) / hourMs);
+  const affordable = Math.floor(maxAddedRows / (dayCount + hourCount * maxOutcomes));
+  const subjectCount = Math.min(candidates.subjects, Math.max(limit, affordable));
   // Aggregates of one subject each are read by the primary index, whatever the planner expects.
   const hours = (start: Date, end: Date) => sql`
     select sum(count) as count, sum(count) filter (where outcome = ${useOutcome}) as use_count
@@ -129,16 +140,16 @@ function selectBusiest(
     with candidates as materialized (
       select busiest.subject_id, keyspaces.id as keyspace_id
       from unnest(${keyspaceIds}::uuid[]) as keyspaces (id)
-      cross join generate_series(${toDate(first)}, ${toDate(last)}, interval '1 day') as days (day)
+      cross join generate_series(${toDate(last)}, ${toDate(first)}, make_interval(days => ${-daysPerList})) as days (day)
       cross join lateral (
         select subject_id, count from keyspace_usage_days
         where workspace_id = ${workspaceId} and keyspace_id = keyspaces.id and is_consumer = ${isConsumer}
           and day = days.day::date
-        order by magnitude desc limit ${perDay}
+        order by magnitude desc limit ${perList}
       ) busiest
       group by 1, 2
       order by sum(busiest.count) desc, 1
-      limit ${candidates.subjects}
+      limit ${subjectCount}
     )
     select candidates.subject_id, candidates.keyspace_id, sum(part.count)::bigint as count,
       coalesce(sum(part.use_count), 0)::bigint as use_count

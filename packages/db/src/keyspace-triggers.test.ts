@@ -188,3 +188,30 @@ test("the permissions of stored keys are listed, and follow each change", async 
     ["first", "c"],
   ]);
 });
+
+test("a change of permissions writes only the rows that differ", async () => {
+  const keyspaceId = await addKeyspace(scope);
+  const [first, second] = await addKeys(keyspaceId, 2);
+  const countWritten = (changes: Readonly<Record<string, string>>) =>
+    inWorkspace(database.db, scope, async (trx) => {
+      const count = async () => {
+        const { rows } = await sql<{ inserted: number; deleted: number }>`
+          select n_tup_ins::integer as inserted, n_tup_del::integer as deleted from pg_stat_xact_user_tables
+          where relname = 'issued_key_permissions'`.execute(trx);
+        return rows[0] ?? { inserted: 0, deleted: 0 };
+      };
+      // The connection's earlier transactions can be included.
+      const before = await count();
+      await sql`
+        update issued_keys set permissions = (${JSON.stringify(changes)}::jsonb ->> id::text)::text[]
+        where keyspace_id = ${keyspaceId}`.execute(trx);
+      const after = await count();
+      return [after.inserted - before.inserted, after.deleted - before.deleted];
+    });
+  const [one, other] = [String(first), String(second)];
+  expect(await countWritten({ [one]: "{a,b,c}", [other]: "{a,b}" })).toEqual([5, 0]);
+  // The other key is changed by the same statement, but its permissions stay the same.
+  expect(await countWritten({ [one]: "{b,c,d,d}", [other]: "{b,a}" })).toEqual([1, 1]);
+  expect(await countWritten({ [one]: "{d,c,b}", [other]: "{a,b}" })).toEqual([0, 0]);
+  expect(await countWritten({ [one]: "{}", [other]: "{a,b}" })).toEqual([0, 3]);
+});

@@ -2,13 +2,15 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type Candidates, listBusiestIssuedKeys } from "./busiest-subjects.ts";
 import { openDatabase } from "./connection.ts";
-import { createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
+import { createId, type IssuedKeyId, type KeyspaceId, type WorkspaceId } from "./ids.ts";
 import {
   readCountsOfSubjects,
   readCountsOfTags,
   readOutcomesOfSubjects,
   readUsageOfSubjects,
 } from "./keyspace-usage.ts";
+import { createEmptyDatabase } from "./migrate.test-kit.ts";
+import { migrate } from "./migrate.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -75,16 +77,48 @@ function read<Result>(work: (trx: WorkspaceTrx) => Promise<Result>): Promise<Res
   return inWorkspace(database.db, scope, work);
 }
 
-test("adds up the outcomes of keyspaces, without those of other workspaces", async () => {
-  const readOf = (subjectIds: readonly KeyspaceId[]) =>
+test("adds up the outcomes of a workspace and of keyspaces, without those of other workspaces", async () => {
+  const readOf = (subjectIds: readonly (KeyspaceId | WorkspaceId)[]) =>
     read((trx) => readUsageOfSubjects(trx, scope, { subjectIds, buckets }));
-  expect(await readOf([production, staging, foreign])).toEqual([
+  const all = await readOf([workspaceId]);
+  expect(await readOf([production, staging, foreign])).toEqual(all);
+  expect(all).toEqual([
     { startsAt: days[0], outcome: "VALID", count: 2 },
     { startsAt: days[1], outcome: "EXPIRED", count: 4 },
     { startsAt: days[1], outcome: "VALID", count: 28 },
   ]);
   expect(await readOf([staging])).toEqual([{ startsAt: days[1], outcome: "VALID", count: 20 }]);
-  expect(await readOf([foreign])).toEqual([]);
+  expect(await readOf([foreign, otherWorkspace])).toEqual([]);
+});
+
+test("the migration that counts workspaces adds up the hours of their keyspaces", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate(connection, { upTo: "0050-starts-of-former-secrets" });
+  await sql`
+    insert into workspaces (id, name, slug)
+    select id, 'Team', id from unnest(${[workspaceId, otherWorkspace]}::uuid[]) id`.execute(db);
+  await sql`
+    insert into keyspaces (workspace_id, id, name, prefix)
+    select workspace, keyspace, 'API', 'acme'
+    from unnest(${[workspaceId, workspaceId, otherWorkspace]}::uuid[], ${[production, staging, foreign]}::uuid[])
+      as added (workspace, keyspace)`.execute(db);
+  await sql`
+    insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
+    select workspace_id, subject, hour, outcome, 2 from keyspaces
+    cross join unnest(array[id, gen_random_uuid()]) subject
+    cross join unnest(${[early, late]}::timestamptz[]) hour
+    cross join unnest(array['VALID', 'EXPIRED']) outcome`.execute(db);
+  await migrate(connection);
+  const { rows } = await sql`
+    select subject_id as id, hour, outcome, count from keyspace_usage_hours where subject_id = workspace_id
+    order by count desc, hour, outcome`.execute(db);
+  expect(rows).toEqual(
+    [workspaceId, otherWorkspace].flatMap((id) =>
+      [early, late].flatMap((hour) =>
+        ["EXPIRED", "VALID"].map((outcome) => ({ id, hour, outcome, count: id === workspaceId ? 4 : 2 })),
+      ),
+    ),
+  );
 });
 
 test("reads the outcomes and the counts of each subject", async () => {
@@ -156,31 +190,81 @@ test("adds up only as many candidates as the caller wants, those with the most v
   expect(await list({ rows: 100, subjects: 2 })).toMatchObject([{ id: globex }, { id: acme }]);
 });
 
+/** Counts the sequential scans of tables of usage, and the rows that were found by indexes. */
+async function measure(work: (trx: WorkspaceTrx) => Promise<unknown>) {
+  return await read(async (trx) => {
+    const countReads = async () => {
+      const { rows } = await sql<{ scans: number; rows: number }>`
+        select sum(seq_scan)::int as scans, sum(coalesce(idx_tup_fetch, 0))::int as rows
+        from pg_stat_xact_user_tables where relname like 'keyspace_usage_%'`.execute(trx);
+      return rows[0] ?? { scans: 0, rows: 0 };
+    };
+    const before = await countReads();
+    await work(trx);
+    const after = await countReads();
+    return { scans: after.scans - before.scans, rows: after.rows - before.rows };
+  });
+}
+
+test("reads a bounded number of rows for the busiest keys of many keyspaces and days", async () => {
+  const keyspaceIds = Array.from({ length: 50 }, () => createId("keyspace"));
+  // Two keys of each keyspace on each of 40 days, and one key that is busier than all others.
+  const busiest = createId("issuedKey");
+  await sql`
+    insert into keyspace_usage_days
+      (workspace_id, keyspace_id, subject_id, is_consumer, day, count, use_count, magnitude)
+    select ${workspaceId}::uuid, keyspace, md5(keyspace::text || key)::uuid, false, date '2026-05-01' + day, key, 0, key
+    from unnest(${keyspaceIds}::uuid[]) keyspace
+    cross join generate_series(0, 39) day cross join generate_series(1, 2) key
+    union all
+    select ${workspaceId}::uuid, ${keyspaceIds[7]}::uuid, ${busiest}::uuid, false, date '2026-05-01' + day, 100, 0, 6
+    from generate_series(0, 39) day`.execute(database.owner);
+  await sql`analyze keyspace_usage_days`.execute(database.owner);
+  const [from, to] = [new Date("2026-05-01T00:00:00Z"), new Date("2026-06-10T00:00:00Z")];
+  const query = { keyspaceIds, from, to, limit: 5, candidates: { rows: 200, subjects: 10 } };
+  const list = (trx: WorkspaceTrx) => listBusiestIssuedKeys(trx, scope, query);
+  const [first, second] = await read(list);
+  expect([first?.id, first?.count, second?.count]).toEqual([busiest, 40 * 100, 40 * 2]);
+  // 2,000 days of keyspaces would be 2,000 rows. Every tenth day is read, then all days of 10 candidates.
+  const { scans, rows } = await measure(list);
+  expect(scans).toBe(0);
+  expect(rows).toBeLessThanOrEqual(200 + 10 * 40);
+});
+
+test("adds up fewer candidates for a longer period", async () => {
+  const keyspaceId = createId("keyspace");
+  await sql`
+    insert into keyspace_usage_days
+      (workspace_id, keyspace_id, subject_id, is_consumer, day, count, use_count, magnitude)
+    select ${workspaceId}, ${keyspaceId}, gen_random_uuid(), false, date '2026-05-01' + day, 1, 1, 0
+    from generate_series(0, 2) day, generate_series(1, 100)`.execute(database.owner);
+  const to = new Date("2026-05-04T00:00:00Z");
+  const listOf = (days: number) => (trx: WorkspaceTrx) => {
+    const from = new Date(to.getTime() - days * 86_400_000);
+    return listBusiestIssuedKeys(trx, scope, { keyspaceIds: [keyspaceId], from, to, limit: 5 });
+  };
+  expect((await measure(listOf(30))).rows).toBe(300 + 300);
+  // In 1,000 days, a candidate can have 1,000 rows, and at most 200,000 are added up.
+  expect((await measure(listOf(1_000))).rows).toBe(300 + 200);
+  // 100,000 rows of candidates are 50 per day.
+  expect((await measure(listOf(2_000))).rows).toBe(3 * 50 + 100);
+});
+
 test("reads only the hours of the subjects, by an index", async () => {
   await sql`
     insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
     select ${workspaceId}, md5(key::text)::uuid, ${late}::timestamptz, 'VALID', 1
     from generate_series(1, 20000) key`.execute(database.owner);
   await sql`analyze keyspace_usage_hours`.execute(database.owner);
-  const countReads = async (trx: WorkspaceTrx) => {
-    const { rows } = await sql<{ scans: number; rows: number }>`
-      select seq_scan::int as scans, idx_tup_fetch::int as rows
-      from pg_stat_xact_user_tables where relname = 'keyspace_usage_hours'`.execute(trx);
-    return rows[0] ?? { scans: 0, rows: 0 };
-  };
   for (const [work, rows] of [
     [
       (trx: WorkspaceTrx) => readUsageOfSubjects(trx, scope, { subjectIds: [production, staging], buckets }),
       5,
     ],
+    // One row per hour and outcome, however many keyspaces it has.
+    [(trx: WorkspaceTrx) => readUsageOfSubjects(trx, scope, { subjectIds: [workspaceId], buckets }), 4],
     [(trx: WorkspaceTrx) => readCountsOfSubjects(trx, scope, { subjectIds: [acme, globex], buckets }), 5],
   ] as const) {
-    const counted = await read(async (trx) => {
-      const before = await countReads(trx);
-      await work(trx);
-      const after = await countReads(trx);
-      return { scans: after.scans - before.scans, rows: after.rows - before.rows };
-    });
-    expect(counted).toEqual({ scans: 0, rows });
+    expect(await measure(work)).toEqual({ scans: 0, rows });
   }
 });

@@ -92,11 +92,11 @@ async function findDifferences(usage: readonly IssuedKeyHourUsage[]) {
   const { rows } = await sql`
     with usage as (
       select * from jsonb_to_recordset(${JSON.stringify(usage)}::jsonb)
-        as item ("keyspaceId" uuid, "keyId" uuid, "consumerId" uuid, hour timestamptz, outcome text, count bigint)
+        as item ("workspaceId" uuid, "keyspaceId" uuid, "keyId" uuid, "consumerId" uuid, hour timestamptz, outcome text, count bigint)
     ),
     expected_hours as (
       select subject, hour, outcome, sum(count) from usage
-      cross join lateral unnest(array["keyId", "consumerId", "keyspaceId"]) subject
+      cross join lateral unnest(array["keyId", "consumerId", "keyspaceId", "workspaceId"]) subject
       where subject is not null group by 1, 2, 3
     ),
     expected_days as (
@@ -284,13 +284,13 @@ test("prunes what is older than history is kept", async () => {
       rejections: [{ ...rejected(keyId, days), occurredAt: hour }],
     });
   }
-  expect(await pruneKeyHistory(nodes[0], { keepDays: 30 })).toMatchObject({ hours: 2 * (3 + 2 + 1 + 1) });
+  expect(await pruneKeyHistory(nodes[0], { keepDays: 30 })).toMatchObject({ hours: 2 * (4 + 2 + 1 + 1) });
   const { rows } = await sql<{ counts: number[] }>`
     select array[
       (select count(*) from keyspace_usage_hours), (select count(*) from keyspace_usage_days),
       (select count(*) from keyspace_tag_hours), (select count(*) from issued_key_rejections)
     ] as counts`.execute(database.owner);
-  expect(rows[0]?.counts.map(Number)).toEqual([3, 2, 1, 1]);
+  expect(rows[0]?.counts.map(Number)).toEqual([4, 2, 1, 1]);
 });
 
 test("reads few rows of many, by indexes", async () => {

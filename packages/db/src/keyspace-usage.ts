@@ -1,14 +1,14 @@
 import { type RawBuilder, sql } from "kysely";
 import type { HistoryLimit } from "./history-rows.ts";
-import type { ConsumerId, IssuedKeyId, KeyRejectionId, KeyspaceId } from "./ids.ts";
+import type { ConsumerId, IssuedKeyId, KeyRejectionId, KeyspaceId, WorkspaceId } from "./ids.ts";
 import { bucketsAsSql, type UsageBuckets } from "./usage-buckets.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** The outcome of a verification that was a use of the key. */
 export const useOutcome = "VALID";
 
-/** A keyspace, an issued key or a consumer, whose verifications are counted. */
-export type UsageSubjectId = KeyspaceId | IssuedKeyId | ConsumerId;
+/** An issued key, a consumer, a keyspace or a workspace, whose verifications are counted. */
+export type UsageSubjectId = IssuedKeyId | ConsumerId | KeyspaceId | WorkspaceId;
 
 /** How many verifications had one outcome in one bucket. */
 export interface SubjectUsage {

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "./connection.ts";
-import { createId, type IssuedKeyId } from "./ids.ts";
+import { createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
-import { listRecentUsage, recentDays } from "./recent-key-usage.ts";
+import { listRecentUsage, listUseOfKeyspaces, recentDays } from "./recent-key-usage.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace } from "./workspace-scope.ts";
 
@@ -104,4 +104,45 @@ test("reads only the days of the keys, by an index", async () => {
     return { scans: after.scans - before.scans, rows: after.rows - before.rows };
   });
   expect(reads).toEqual({ scans: 0, rows: 100 * recentDays });
+});
+
+test("keyspaces have their uses of the last 30 days and the hour of their last verification", async () => {
+  const [one, other, unused] = [createId("keyspace"), createId("keyspace"), createId("keyspace")];
+  const foreign = createId("keyspace");
+  const verified = (subject: KeyspaceId, outcome: string, hoursAgo: readonly number[]) =>
+    sql`
+      insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
+      select ${subject === foreign ? createId("workspace") : scope.workspaceId}, ${subject},
+        date_trunc('hour', now()) - make_interval(hours => ago), ${outcome}, 3
+      from unnest(${hoursAgo}::integer[]) ago`.execute(database.owner);
+  const days = recentDays * 24;
+  await verified(one, "VALID", [2, 5, days - 1, days + 1]);
+  await verified(one, "EXPIRED", [1, 2]);
+  await verified(other, "RATE_LIMITED", [days + 5]);
+  await verified(foreign, "VALID", [1]);
+  const { reads, use } = await inWorkspace(database.db, scope, async (trx) => {
+    const countReads = async () => {
+      const { rows } = await sql<{ count: number }>`
+        select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as count from pg_stat_xact_user_tables
+        where relname = 'keyspace_usage_hours'`.execute(trx);
+      return rows[0]?.count ?? 0;
+    };
+    await sql`set local enable_seqscan = off`.execute(trx); // The table is small.
+    const before = await countReads();
+    const use = await listUseOfKeyspaces(trx, scope, [one, other, unused, foreign]);
+    return { use, reads: (await countReads()) - before };
+  });
+  const { rows } = await sql<{ hour: Date }>`select date_trunc('hour', now()) as hour`.execute(
+    database.owner,
+  );
+  const ago = (hours: number) => new Date(Number(rows[0]?.hour) - hours * 3_600_000);
+  expect(use).toHaveLength(2);
+  expect(use).toEqual(
+    expect.arrayContaining([
+      { id: one, useCount: 9, lastVerifiedAt: ago(1) },
+      { id: other, useCount: 0, lastVerifiedAt: ago(days + 5) },
+    ]),
+  );
+  // The latest row of each keyspace, and the rows that are added up.
+  expect(reads).toBe(2 + 3);
 });

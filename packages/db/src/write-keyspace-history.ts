@@ -52,9 +52,9 @@ export const maxTagsPerHour = 100;
 export const otherTags = "(other)";
 
 /**
- * Writes the history that a node recorded, all of it or nothing. The counts of keys, consumers, keyspaces and days are
- * incremented in the same transaction, so they always match. Keyspaces come last, because all nodes increment the same
- * rows, which stay locked until the commit.
+ * Writes the history that a node recorded, all of it or nothing. The counts of keys, consumers, keyspaces, workspaces and days
+ * are incremented in the same transaction, so they always match. Keyspaces and workspaces come last, because all nodes
+ * increment the same rows, which stay locked until the commit.
  * @param db a connection in the admission role.
  * @throws what the driver throws, including when a row stays locked for half a second.
  */
@@ -69,7 +69,10 @@ export async function writeKeyspaceHistory(db: Db, history: KeyspaceHistory): Pr
     if (ofConsumers.length > 0) await addDays(trx, usageOfConsumers, "consumerId");
     if (history.rejections.length > 0) await putRejections(trx, history.rejections);
     if (history.tags.length > 0) await addTags(trx, history.tags);
-    if (history.usage.length > 0) await addHours(trx, usage, "keyspaceId");
+    if (history.usage.length > 0) {
+      await addHours(trx, usage, "keyspaceId");
+      await addHours(trx, usage, "workspaceId");
+    }
   });
 }
 
@@ -84,7 +87,7 @@ const usageColumns = {
 } as const;
 
 /** The subject that verifications are counted for. */
-type SubjectColumn = "keyId" | "consumerId" | "keyspaceId";
+type SubjectColumn = "keyId" | "consumerId" | "keyspaceId" | "workspaceId";
 
 async function addHours(trx: Trx, usage: RawBuilder<unknown>, subject: SubjectColumn): Promise<void> {
   const subjectId = sql.ref(subject);
@@ -98,11 +101,7 @@ async function addHours(trx: Trx, usage: RawBuilder<unknown>, subject: SubjectCo
       set count = known.count + excluded.count`.execute(trx);
 }
 
-async function addDays(
-  trx: Trx,
-  usage: RawBuilder<unknown>,
-  subject: Exclude<SubjectColumn, "keyspaceId">,
-): Promise<void> {
+async function addDays(trx: Trx, usage: RawBuilder<unknown>, subject: "keyId" | "consumerId"): Promise<void> {
   const subjectId = sql.ref(subject);
   // Halves between whole numbers keep powers of two from being rounded to the wrong side.
   const magnitudeOf = (count: RawBuilder<unknown>) =>

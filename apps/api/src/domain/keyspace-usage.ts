@@ -21,7 +21,12 @@ import {
   type VerificationCount,
 } from "@latchkey/db/keyspace-usage";
 import { findLatestOutcome } from "@latchkey/db/latest-outcome";
-import { listRecentUsage, type RecentUsage } from "@latchkey/db/recent-key-usage";
+import {
+  type KeyspaceUse,
+  listRecentUsage,
+  listUseOfKeyspaces,
+  type RecentUsage,
+} from "@latchkey/db/recent-key-usage";
 import type { UsageBuckets } from "@latchkey/db/usage-buckets";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
@@ -36,6 +41,9 @@ type Grouping = (typeof usageGroupings)[number];
 /** The most groups in one response, and the most counts of all groups together. */
 export const maxUsageGroups = 100;
 const maxCounts = 25_000;
+
+/** The longest period of tags, in days: a keyspace has counts of 100 tags per hour, which are read one by one. */
+export const maxTagDays = 100;
 
 /** The verifications of a keyspace that have a key, a consumer, an outcome or a tag in common. */
 export interface UsageGroup {
@@ -68,7 +76,7 @@ interface BucketedPeriod extends KeyspacePeriod {
 /**
  * Reads the groups of a keyspace with the most verifications, busiest first, in the hours or days in UTC that begin in a
  * period.
- * @throws {AppError} NOT_FOUND, BAD_REQUEST if the period has too many buckets for the number of groups.
+ * @throws {AppError} NOT_FOUND, BAD_REQUEST if the period is too long for the groups.
  */
 export async function readGroupedUsage(
   trx: WorkspaceTrx,
@@ -83,9 +91,14 @@ export async function readGroupedUsage(
   if (bucketCount === 0) return [];
   if (bucketCount * query.limit > maxCounts) {
     const most = Math.floor(maxCounts / query.limit).toLocaleString("en-US");
-    const message = `the period has too many buckets. With this "limit", at most ${most} are possible. Use an earlier time, a lower "limit", or "day" as "bucket".`;
-    throw new AppError("BAD_REQUEST", { issues: [{ path: "to", code: "invalid_range", message }] });
+    rejectPeriod(
+      `the period has too many buckets. With this "limit", at most ${most} are possible. Use an earlier time, a lower "limit", or "day" as "bucket".`,
+    );
   }
+  if (query.groupBy === "tag" && bucketCount * length > maxTagDays * bucketMs.day)
+    rejectPeriod(
+      `the period is too long. Tags can be grouped in at most ${maxTagDays} days. Use an earlier time.`,
+    );
   const starts = Array.from(
     { length: bucketCount },
     (_, place) => new Date(rounded.from.getTime() + place * length),
@@ -103,6 +116,10 @@ export async function readGroupedUsage(
     default:
       return query.groupBy satisfies never;
   }
+}
+
+function rejectPeriod(message: string): never {
+  throw new AppError("BAD_REQUEST", { issues: [{ path: "to", code: "invalid_range", message }] });
 }
 
 async function readKeys(
@@ -230,6 +247,15 @@ export async function listRecent(
 ): Promise<RecentUsage[]> {
   await getKeyspace(trx, scope, keys.keyspaceId);
   return await listRecentUsage(trx, scope, keys);
+}
+
+/** Lists the recent use of these keyspaces. Those of other workspaces, and those without any, are left out. */
+export async function listUse(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  ids: readonly KeyspaceId[],
+): Promise<KeyspaceUse[]> {
+  return await listUseOfKeyspaces(trx, scope, ids);
 }
 
 /**

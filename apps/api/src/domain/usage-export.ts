@@ -36,8 +36,8 @@ export interface UsageExportQuery {
 
 /** The most keys or consumers in an export, busiest first. */
 const maxSubjects = 1_000;
-/** About how many hourly rows one read adds up at most, which takes about 50 ms. */
-const hoursPerRead = 50_000;
+/** How many hours of subjects one read adds up at most. Each has a row per outcome. */
+const hoursPerRead = 25_000;
 
 /** Runs a part of an export. */
 type Read = <Result>(work: (trx: WorkspaceTrx) => Promise<Result>) => Promise<Result>;

@@ -19,7 +19,7 @@ import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope"
 /** Something of a keyspace, with the keyspace. */
 export type InKeyspace<Item> = Omit<Item, "keyspaceId"> & { readonly keyspace: NamedKeyspace };
 
-/** The verifications of all keyspaces of a workspace, and the issued keys and consumers that the overview shows. */
+/** The verifications of all keyspaces of a workspace, including deleted ones, and the issued keys and consumers that the overview shows. */
 export interface WorkspaceVerifications {
   readonly usage: readonly SubjectUsage[];
   readonly keys: readonly InKeyspace<BusyIssuedKey>[];
@@ -50,10 +50,9 @@ export async function readWorkspaceVerifications(
       return keyspace ? [{ ...item, keyspace }] : [];
     });
   const { starts, to } = buckets;
-  const keyspaceIds = keyspaces.map(({ id }) => id);
-  const query = { keyspaceIds, limit };
+  const query = { keyspaceIds: keyspaces.map(({ id }) => id), limit };
   const busiest = { ...query, from: starts[0] ?? to, to, candidates: fewCandidates };
-  const usage = await readUsageOfSubjects(trx, scope, { subjectIds: keyspaceIds, buckets });
+  const usage = await readUsageOfSubjects(trx, scope, { subjectIds: [scope.workspaceId], buckets });
   const keys = await listBusiestIssuedKeys(trx, scope, busiest);
   const consumers = await listBusiestConsumers(trx, scope, busiest);
   const expiring = await listExpiringIssuedKeys(trx, scope, query);

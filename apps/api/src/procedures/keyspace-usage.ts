@@ -4,12 +4,13 @@ import {
   listBusiest,
   listRecent,
   listRejections,
+  listUse,
   readConsumerUsage,
   readIssuedKeyUsage,
   readKeyspaceUsage,
   readLatestOutcome,
 } from "../domain/keyspace-usage.ts";
-import { issuedKeyId, issuedKeyIds, keyspaceId } from "../fields.ts";
+import { issuedKeyId, issuedKeyIds, keyspaceId, keyspaceIds } from "../fields.ts";
 import { externalId } from "../issued-key-fields.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
 import { presentBusiest, presentIssuedKeyRejection } from "../presenters/keyspace-usage.ts";
@@ -55,6 +56,22 @@ export const keyspaceUsageRouter = createRouter({
         count,
         useCount,
         days,
+      }));
+    }),
+
+  /**
+   * The uses of the keyspaces of a page in the last 30 days, and the hour of their last verification. Keyspaces without any are left
+   * out.
+   */
+  ofKeyspaces: reading
+    .input(workspaceInput({ ids: keyspaceIds }))
+    .query(async ({ ctx: { read, access }, input: { ids } }) => {
+      const { scope } = access;
+      const rows = await read((db) => inWorkspace(db, scope, (trx) => listUse(trx, scope, ids)));
+      return rows.map(({ id, useCount, lastVerifiedAt }) => ({
+        id: encodeId("keyspace", id),
+        useCount,
+        lastVerifiedAt: lastVerifiedAt.toISOString(),
       }));
     }),
 

@@ -335,6 +335,11 @@ async function addVerifications(owner: Db, keyIds: readonly IssuedKeyId[]): Prom
     owner,
   );
   await sql`
+    insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
+    select workspace_id, workspace_id, ${timeOfUse}, 'VALID', 9 * count(*) from ${key} group by 1`.execute(
+    owner,
+  );
+  await sql`
     insert into keyspace_usage_days
       (workspace_id, keyspace_id, subject_id, is_consumer, day, count, use_count, magnitude)
     select workspace_id, keyspace_id, unnest(array[id, consumer_id]), unnest(array[false, true]),

@@ -164,6 +164,7 @@ const table = readTable(`
   keyspaceUsage.usage, a foreign one      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.busiest                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.busiest, a foreign one    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  keyspaceUsage.ofKeyspaces               UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.keyUsage                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.keyUsage, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.consumerUsage             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -933,6 +934,13 @@ const plans: Readonly<Record<string, Plan>> = {
     () => dayOfUse,
     ({ issuedKeys: { tenant } }) => [tenant.id, tenant.externalId],
   ),
+  // The other keyspace is left out.
+  "keyspaceUsage.ofKeyspaces": {
+    input: createWorkspaceInput(({ keyspaces }) => ({
+      ids: `${keyspaces.otherTenant.id},${keyspaces.tenant.id}`,
+    })),
+    shows: ({ keyspaces: { tenant } }) => [`[{"id":"${tenant.id}","useCount":9`],
+  },
   ...createUsagePlans(
     "keyUsage",
     ({ issuedKeys }, of) => ({ ...dayOfUse, id: issuedKeys[of].id }),

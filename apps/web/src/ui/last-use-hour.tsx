@@ -10,13 +10,11 @@ interface LastUseHourProps {
   readonly isFirst?: boolean;
 }
 
-/** When a key was last used in a workspace, whose uses are counted by hour. */
+/** When something was last used or verified, which is counted by hour. */
 export function LastUseHour({ startsAt, isFirst = false }: LastUseHourProps): ReactElement {
   const words = describeRecentHours(startsAt, useNow());
   if (words === undefined) return <RelativeTime at={startsAt} />;
   return (
-    <span title="Uses in a workspace are counted by hour">
-      {isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words}
-    </span>
+    <span title="Counted by hour">{isFirst ? words.charAt(0).toUpperCase() + words.slice(1) : words}</span>
   );
 }

@@ -3,8 +3,9 @@ import { chooseBatch } from "./choose-batch.ts";
 import { verificationOf } from "./verifier.test-kit.ts";
 
 /** A request of a user with this many verifications. */
-const requestOf = (caller: string, count: number) => ({
+const requestOf = (caller: string, count: number, lookupCount = 0) => ({
   caller,
+  lookupCount,
   verifications: Array.from({ length: count }, () => verificationOf({ secret: "key" })),
 });
 
@@ -60,4 +61,15 @@ test("the oldest request is chosen, even if small ones of others fill the batch"
   const { chosen } = chooseBatch([requestOf("ada", 100), ...small]);
   expect(chosen[0]).toMatchObject({ caller: "ada" });
   expect(chosen).toHaveLength(401);
+});
+
+test("a batch looks up at most 250 keys that are not remembered", () => {
+  const requests = [100, 100, 100].map((count) => requestOf("ada", count, count));
+  expect(chooseBatch(requests).chosen).toEqual(requests.slice(0, 2));
+  const mixed = [requestOf("mallory", 100, 100), requestOf("mallory", 100, 100), requestOf("ada", 100)];
+  expect(describeChosen([...mixed, requestOf("mallory", 100, 100)])).toEqual([
+    "mallory 100",
+    "mallory 100",
+    "ada 100",
+  ]);
 });

@@ -1,6 +1,9 @@
 import type { VerificationRequest } from "./verification.ts";
 
-/** The most verifications in one batch, so that deciding and answering it doesn't block the event loop. */
+/**
+ * The most verifications in one batch, so that deciding and answering it doesn't block the event loop. A lookup counts as another
+ * one, so that a batch looks up at most half as many keys, known or not.
+ */
 const maxBatchVerifications = 500;
 /** How many more verifications each user gets per turn. Small requests are chosen before large ones. */
 const perTurn = 10;
@@ -9,6 +12,8 @@ const perTurn = 10;
 interface Choosable extends Pick<VerificationRequest, "verifications"> {
   /** The user whose API key the request was made with; another name while that isn't known. */
   readonly caller: string;
+  /** How many of the verified keys were not remembered when the request arrived. */
+  readonly lookupCount: number;
 }
 
 /** The requests of one user that are not chosen yet, in the order of their arrival. */
@@ -61,8 +66,8 @@ export function chooseBatch<Request extends Choosable>(
 }
 
 /** A request without verifications takes a place too. */
-function sizeOf({ verifications }: Choosable): number {
-  return Math.max(1, verifications.length);
+function sizeOf({ verifications, lookupCount }: Choosable): number {
+  return Math.max(1, verifications.length + lookupCount);
 }
 
 function countAll(requests: readonly Choosable[]): number {

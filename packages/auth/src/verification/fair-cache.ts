@@ -38,6 +38,11 @@ export class FairCache<Value> {
     this.#maxBytes = maxBytes;
   }
 
+  /** Whether there is a value. */
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
   /** Returns a value, which becomes the last one of its owner to be removed. */
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key);

@@ -47,6 +47,16 @@ export class KeyDirectory<Request extends RequestedKeys> {
     return this.#apiKeys.has(digest);
   }
 
+  /** How many of these verifications are about a key that isn't remembered, and cost a lookup. */
+  countLookups(verifications: readonly Verification[]): number {
+    let count = 0;
+    for (const { digest, isApiKey } of verifications) {
+      if (digest === undefined) continue;
+      if (!(isApiKey ? this.#apiKeys.has(digest) : this.#issuedKeys.has(digest))) count += 1;
+    }
+    return count;
+  }
+
   /** The owner of an API key that was allowed once; undefined if it isn't remembered. */
   ownerOf(digest: string): UserId | undefined {
     return this.#apiKeys.get(digest)?.userId;
@@ -75,43 +85,66 @@ export class KeyDirectory<Request extends RequestedKeys> {
   ): Promise<{ readonly found: readonly FoundRequest<Request>[]; readonly unknown: readonly Request[] }> {
     const remembered = { apiKeys: this.#apiKeys, issuedKeys: this.#issuedKeys };
     const found: FoundRequest<Request>[] = [];
-    const incomplete: Request[] = [];
-    for (const request of requests) {
-      const known = findKeys(request, remembered);
-      if (known?.targets.every((facts) => facts !== undefined)) found.push(known);
-      else incomplete.push(request);
-    }
-    if (incomplete.length === 0) return { found, unknown: [] };
-    const read = await this.#read(client, incomplete);
     const unknown: Request[] = [];
-    for (const request of incomplete) {
-      const known = findKeys(request, read);
-      if (known) found.push(known);
-      else unknown.push(request);
+    const incomplete: Request[] = [];
+    /** Issued keys that were found by remembered facts, which may be displaced while the others are read. */
+    const known = new Map<string, readonly VerifiableKey[]>();
+    const missing: string[] = [];
+    for (const request of requests) {
+      const keys = findKeys(request, remembered);
+      if (keys?.targets.every((facts) => facts !== undefined)) found.push(keys);
+      else {
+        incomplete.push(request);
+        for (const [index, { digest, isApiKey }] of request.verifications.entries()) {
+          if (digest === undefined || isApiKey) continue;
+          if (keys?.targets[index]) known.set(digest, this.#issuedKeys.get(digest) ?? []);
+          else missing.push(digest);
+        }
+      }
+    }
+    for (const digest of missing) known.delete(digest);
+    // An unknown key among many costs one lookup. All keys of a request are read only if the current facts about its caller lead
+    // to another result: that a key is not found is never concluded from remembered facts.
+    for (const kept of [known, new Map<string, never>()]) {
+      if (incomplete.length === 0) break;
+      const read = await this.#read(client, incomplete, kept);
+      for (const request of incomplete.splice(0)) {
+        const keys = findKeys(request, read);
+        if (!keys) unknown.push(request);
+        else if (isFoundIn(keys, kept)) found.push(keys);
+        else incomplete.push(request);
+      }
     }
     return { found, unknown };
   }
 
   /**
-   * Reads the facts about all keys of requests, and remembers them. The callers' keys come first, so that a forged one costs one
-   * lookup, whatever its request contains.
+   * Reads the facts about the keys of requests, except issued keys that are `known`, and remembers them. The callers' keys come
+   * first, so that a forged one costs one lookup, whatever its request contains.
    */
-  async #read(client: pg.Client, requests: readonly Request[]): Promise<KnownKeys> {
+  async #read(
+    client: pg.Client,
+    requests: readonly Request[],
+    known: ReadonlyMap<string, readonly VerifiableKey[]>,
+  ): Promise<KnownKeys> {
     const callers = await this.#readApiKeys(
       client,
       requests.flatMap(({ digest }) => (digest === undefined ? [] : [{ digest, workspaceId: undefined }])),
     );
-    const known = requests.filter(({ digest }) => digest === undefined || callers.has(digest));
-    const verifications = known.flatMap((request) => request.verifications);
+    const admitted = requests.filter(({ digest }) => digest === undefined || callers.has(digest));
+    const verifications = admitted.flatMap((request) => request.verifications);
     const digests = [
       ...new Set(
-        verifications.flatMap(({ digest, isApiKey }) => (digest === undefined || isApiKey ? [] : [digest])),
+        verifications.flatMap(({ digest, isApiKey }) =>
+          digest === undefined || isApiKey || known.has(digest) ? [] : [digest],
+        ),
       ),
     ];
     const candidates = digests.length > 0 ? await findCandidates(client, digests) : [];
-    const issuedKeys = new Map(digests.map((digest, index) => [digest, candidates[index] ?? []]));
-    for (const [digest, keys] of issuedKeys) this.#remember(digest, keys);
-    const lookups = known.flatMap((request) => listLookups(request, issuedKeys));
+    const read = new Map(digests.map((digest, index) => [digest, candidates[index] ?? []]));
+    for (const [digest, keys] of read) this.#remember(digest, keys);
+    const issuedKeys = new Map([...known, ...read]);
+    const lookups = admitted.flatMap((request) => listLookups(request, issuedKeys));
     const inWorkspaces = await this.#readApiKeys(client, lookups);
     return { apiKeys: new Map([...callers, ...inWorkspaces]), issuedKeys };
   }
@@ -173,6 +206,16 @@ function findKeys<Request extends RequestedKeys>(
     findTarget(verification, { caller, address, candidates: listCandidates(verification, known) }),
   );
   return { pending, address, caller, verifications, targets };
+}
+
+/** Whether a request has a key for each verification whose keys were not read again. */
+function isFoundIn(
+  { verifications, targets }: FoundKeys,
+  known: ReadonlyMap<string, readonly VerifiableKey[]>,
+): boolean {
+  return verifications.every(
+    ({ digest }, index) => digest === undefined || targets[index] !== undefined || !known.has(digest),
+  );
 }
 
 /** The keys that a verification can mean. An API key is verified only in a workspace that the request names. */

@@ -196,6 +196,21 @@ describe("one request", () => {
     expect(await Promise.all(others)).toEqual(Array.from({ length: 5 }, () => "VALID"));
   });
 
+  test("with an unknown key to verify waits only if half of the queue is left for others", async () => {
+    const node = openNode({ ...patient, maxWaiting: 10 });
+    const [space, other] = [await addKeyspace(), await addKeyspace()];
+    const key = await issueKey(space);
+    const floods = [other.caller, await addKey()];
+    for (const caller of [space.caller, ...floods]) await verify(node, { caller }, key);
+    const unknown = { secret: `acme_${randomBytes(24).toString("hex")}` };
+    const [flood, known] = [
+      floods.flatMap((caller) => Array.from({ length: 4 }, () => verify(node, { caller }, unknown))),
+      Array.from({ length: 5 }, () => verify(node, space, key)),
+    ];
+    expect(count(await Promise.all(flood), "unavailable")).toBe(3);
+    expect(await Promise.all(known)).toEqual(Array.from({ length: 5 }, () => "VALID"));
+  });
+
   test("marks the first use of the caller's new secret and of the key's", async () => {
     const space = await addKeyspace();
     const key = await issueKey(space);

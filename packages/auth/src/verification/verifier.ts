@@ -30,6 +30,8 @@ interface PendingVerification extends PendingState, VerificationRequest {
   readonly digest: string | undefined;
   /** The user who calls; the digest while that isn't known. */
   readonly caller: string;
+  /** How many of the verified keys were not remembered when the request arrived. */
+  readonly lookupCount: number;
   /** Whether it only finds the caller's key: it is answered without being counted. */
   readonly isProbe: boolean;
   readonly answer: (answer: VerifierAnswer) => void;
@@ -177,8 +179,10 @@ export class Verifier {
     request: VerificationRequest & Pick<PendingVerification, "digest" | "caller" | "isProbe">,
   ): Promise<VerifierAnswer> {
     const { digest, caller } = request;
-    // Unknown keys, including forged ones, occupy at most half of the queue, so that they cannot crowd out known keys.
-    const isKnown = digest === undefined || this.#keys.hasApiKey(digest);
+    // Unknown keys, including forged ones, of callers or to be verified, occupy at most half of the queue, so that they cannot
+    // crowd out known keys.
+    const lookupCount = this.#keys.countLookups(request.verifications);
+    const isKnown = lookupCount === 0 && (digest === undefined || this.#keys.hasApiKey(digest));
     const count = request.verifications.length;
     const ofCaller = this.#pendingOfCaller.get(caller) ?? { requests: 0, verifications: 0 };
     if (
@@ -201,6 +205,7 @@ export class Verifier {
           answer(verdict);
         },
         mayFillQueue: isKnown,
+        lookupCount,
         arrivedAt: performance.now(),
         wasPostponed: false,
         wasOutdated: false,

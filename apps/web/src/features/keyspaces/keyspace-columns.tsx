@@ -6,6 +6,7 @@ import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import { describeKeyspaceStatus } from "./keyspace-status.ts";
+import { KeyspaceUses, LastVerification } from "./keyspace-use.tsx";
 import classes from "./keyspaces.module.css";
 
 /** The columns of the keyspaces of a workspace. */
@@ -63,13 +64,31 @@ export function keyspaceColumns(slug: string): readonly [DataColumn<Keyspace>, .
       cell: ({ keyCount }) => formatCount(keyCount),
     },
     {
+      id: "recentUses",
+      label: "Uses (30 days)",
+      minWidth: 124,
+      grow: 0,
+      isNumeric: true,
+      rank: 5,
+      cell: ({ id }) => <KeyspaceUses id={id} />,
+    },
+    {
+      id: "lastVerifiedAt",
+      label: "Last verified",
+      isTime: true,
+      minWidth: 120,
+      grow: 0,
+      rank: 6,
+      cell: ({ id }) => <LastVerification id={id} />,
+    },
+    {
       id: "createdAt",
       label: "Created",
       isTime: true,
       order: "createdAt",
       minWidth: 120,
       grow: 0,
-      rank: 5,
+      rank: 7,
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
     },
   ];

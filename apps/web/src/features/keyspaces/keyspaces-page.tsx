@@ -15,6 +15,7 @@ import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { keyspaceColumns } from "./keyspace-columns.tsx";
+import { KeyspaceUseProvider } from "./keyspace-use.tsx";
 import { defaultKeyspaceSort, type KeyspacesSearch, keyspaceStatusTitles } from "./keyspaces-search.ts";
 import { NoKeyspaces } from "./no-keyspaces.tsx";
 import { useKeyspaces } from "./use-keyspaces.ts";
@@ -73,49 +74,51 @@ function Keyspaces({ workspace, onCreate }: KeyspacesProps): ReactElement {
   const columns = useMemo(() => keyspaceColumns(workspace.slug), [workspace.slug]);
   const isFiltered = search.q !== undefined || search.status !== undefined;
   return (
-    <GrowingTable
-      label="Keyspaces"
-      searchField={{ label: "Search keyspaces", placeholder: "Name, prefix or environment" }}
-      filters={
-        <FilterSelect
-          label="Status"
-          anyLabel="Any status"
-          options={keyspaceStatusTitles}
-          value={search.status}
-          onChoose={(status) => table.change({ status })}
-        />
-      }
-      list={list}
-      nouns={nouns}
-      total={keyspaces.data?.pages.at(-1)?.total ?? 0}
-      isFiltered={isFiltered}
-      failureTitle="Couldn’t load keyspaces"
-      columns={columns}
-      idOf={idOf}
-      search={search}
-      navigation={table}
-      defaultSort={defaultKeyspaceSort}
-      onOpen={({ id }) =>
-        void navigate({
-          to: "/w/$slug/keyspaces/$keyspaceId",
-          params: { slug: workspace.slug, keyspaceId: id },
-        })
-      }
-      empty={
-        isFiltered ? (
-          <NoMatch
-            noun="keyspace"
-            search={search.q}
-            hasFilters={search.status !== undefined}
-            onClear={() => table.change({ q: undefined, status: undefined })}
-          >
-            Search covers names, prefixes and environments.
-          </NoMatch>
-        ) : (
-          <NoKeyspaces onCreate={onCreate} />
-        )
-      }
-    />
+    <KeyspaceUseProvider workspaceId={workspace.id} pages={keyspaces.data?.pages}>
+      <GrowingTable
+        label="Keyspaces"
+        searchField={{ label: "Search keyspaces", placeholder: "Name, prefix or environment" }}
+        filters={
+          <FilterSelect
+            label="Status"
+            anyLabel="Any status"
+            options={keyspaceStatusTitles}
+            value={search.status}
+            onChoose={(status) => table.change({ status })}
+          />
+        }
+        list={list}
+        nouns={nouns}
+        total={keyspaces.data?.pages.at(-1)?.total ?? 0}
+        isFiltered={isFiltered}
+        failureTitle="Couldn’t load keyspaces"
+        columns={columns}
+        idOf={idOf}
+        search={search}
+        navigation={table}
+        defaultSort={defaultKeyspaceSort}
+        onOpen={({ id }) =>
+          void navigate({
+            to: "/w/$slug/keyspaces/$keyspaceId",
+            params: { slug: workspace.slug, keyspaceId: id },
+          })
+        }
+        empty={
+          isFiltered ? (
+            <NoMatch
+              noun="keyspace"
+              search={search.q}
+              hasFilters={search.status !== undefined}
+              onClear={() => table.change({ q: undefined, status: undefined })}
+            >
+              Search covers names, prefixes and environments.
+            </NoMatch>
+          ) : (
+            <NoKeyspaces onCreate={onCreate} />
+          )
+        }
+      />
+    </KeyspaceUseProvider>
   );
 }
 
