@@ -41,6 +41,7 @@ import * as keyspaceUsage from "./migrations/0042-keyspace-usage.ts";
 import * as ownersOfAuditedKeys from "./migrations/0043-owners-of-audited-keys.ts";
 import * as outdatedBatches from "./migrations/0048-outdated-batches.ts";
 import * as startsOfFormerSecrets from "./migrations/0050-starts-of-former-secrets.ts";
+import * as disabledWorkspaces from "./migrations/0052-disabled-workspaces.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -98,4 +99,5 @@ export const migrations: Migrations = {
   "0043-owners-of-audited-keys": ownersOfAuditedKeys,
   "0048-outdated-batches": outdatedBatches,
   "0050-starts-of-former-secrets": startsOfFormerSecrets,
+  "0052-disabled-workspaces": disabledWorkspaces,
 };

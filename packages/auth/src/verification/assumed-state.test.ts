@@ -18,6 +18,7 @@ const issued: VerifiableKey = {
   keyspaceId,
   version: 1,
   owner: { id: keyspaceId, version: 0 },
+  workspaceVersion: 0,
   isDisabled: false,
   isUnusedSecret: false,
   expiresAt: null,

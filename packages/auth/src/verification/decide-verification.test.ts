@@ -31,6 +31,7 @@ const issued: VerifiableKey = {
   keyspaceId,
   version: 1,
   owner: { id: keyspaceId, version: 0 },
+  workspaceVersion: 0,
   isDisabled: false,
   isUnusedSecret: false,
   expiresAt: null,
