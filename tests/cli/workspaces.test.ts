@@ -78,6 +78,7 @@ test("workspace create creates a workspace that its owner sees in the web app im
     description: "",
     requiresSecondFactor: false,
     auditRetentionDays: null,
+    isDisabled: false,
     slug: "bug-hunters",
     memberCount: 1,
     createdAt: expect.stringMatching(/Z$/),
@@ -90,7 +91,7 @@ test("workspace create creates a workspace that its owner sees in the web app im
   });
   expect(data).toMatchObject({
     workspaces: expect.arrayContaining([
-      { id: created.id, name: "Bug Hunters", slug: "bug-hunters", role: "owner" },
+      { id: created.id, name: "Bug Hunters", slug: "bug-hunters", role: "owner", isDisabled: false },
     ]),
   });
 });
@@ -110,6 +111,7 @@ test("workspace create without --json prints aligned lines", async () => {
     "Members        1",
     "Created        …",
     "Slug           notes",
+    "Status         enabled",
     "Name           Notes",
     "Second factor  optional",
     "Audit log      kept forever",
@@ -288,6 +290,7 @@ test("workspace list prints the workspaces of all users, with the number of thei
         description: "",
         requiresSecondFactor: false,
         auditRetentionDays: null,
+        isDisabled: false,
         slug: "both-and-both",
         memberCount: 2,
         createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
@@ -300,11 +303,11 @@ test("workspace list prints the workspaces of all users, with the number of thei
 test("workspace list without --json is a table", async () => {
   const workspaces = await list();
   const lines = expectText(await instance.command(["workspace", "list"])).split("\n");
-  expect(lines[0]).toMatch(/^ID +MEMBERS +CREATED +SLUG +NAME$/);
+  expect(lines[0]).toMatch(/^ID +MEMBERS +CREATED +SLUG +STATUS +NAME$/);
   expect(lines.slice(1, -1).map((line) => line.split(/ {2,}/))).toEqual(
     workspaces.map(({ id, memberCount, createdAt, slug, name }) => [
       ...[id, String(memberCount)],
-      ...[createdAt.replace(/\.\d+/, ""), slug, name],
+      ...[createdAt.replace(/\.\d+/, ""), slug, "enabled", name],
     ]),
   );
 });

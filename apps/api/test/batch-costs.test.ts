@@ -64,6 +64,7 @@ test("every procedure in the cost table exists", () => {
     "operator.instance",
     "operator.log",
     "operator.users",
+    "operator.workspaceReach",
     "operator.workspaces",
     "overview.keys",
     "overview.usage",

@@ -79,6 +79,7 @@ test("/me returns the key, its user and the user's workspaces", async () => {
         description: "",
         requiresSecondFactor: false,
         auditRetentionDays: null,
+        isDisabled: false,
         slug: expect.stringMatching(/^adas-workspace/),
         role: "owner",
         createdAt: expect.stringMatching(/Z$/),

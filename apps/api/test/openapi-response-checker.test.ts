@@ -17,6 +17,7 @@ describe("the check", () => {
     description: "",
     requiresSecondFactor: false,
     auditRetentionDays: null,
+    isDisabled: false,
     slug: "payments",
     role: "owner",
     createdAt: "2026-03-01T09:30:00.000Z",

@@ -71,6 +71,7 @@ test("an operator who isn't a member sees each workspace with its sizes", async 
     name: "Payments",
     slug: "payments",
     createdAt: expect.any(String),
+    isDisabled: false,
     memberCount: 2,
     serviceAccountCount: 1,
     keyCount: { count: 2, isMore: false },

@@ -21,7 +21,8 @@ export interface WorkspaceAccess {
  * checks requests with a key.
  *
  * @throws {AppError} FORBIDDEN, the same for a workspace that does not exist and for one that the user is not a member
- *   of; with an issue `second_factor_required` if only the second factor is missing.
+ *   of; with an issue `second_factor_required` if only the second factor is missing, and `workspace_disabled` if the
+ *   workspace is disabled.
  */
 export async function requireWorkspaceAccess(
   db: Db,
@@ -45,7 +46,8 @@ export interface MembershipClaim {
 
 /**
  * Does the same as {@link requireWorkspaceAccess}, but returns undefined if the user doesn't have the permission.
- * @throws {AppError} FORBIDDEN with an issue `second_factor_required` if the workspace requires a second factor.
+ * @throws {AppError} FORBIDDEN with an issue `workspace_disabled` if the workspace is disabled, or `second_factor_required`
+ *   if it requires a second factor.
  */
 export async function findWorkspaceAccess(
   db: Db,
@@ -54,7 +56,8 @@ export async function findWorkspaceAccess(
 ): Promise<WorkspaceAccess | undefined> {
   const membership = await asUser(db, userId, (trx) => findMembership(trx, { userId, workspaceId }));
   if (!membership || !roleHasPermission(membership.role, permission)) return undefined;
-  const { role, requiresSecondFactor } = membership;
+  const { role, requiresSecondFactor, disabledAt } = membership;
+  if (disabledAt) throw workspaceDisabled();
   if (requiresSecondFactor && !hasSecondFactor && !canLackSecondFactor) {
     const message = "This workspace requires a second factor. Set one up for your account.";
     throw new AppError("FORBIDDEN", {
@@ -63,6 +66,19 @@ export async function findWorkspaceAccess(
     });
   }
   return { scope: mintWorkspaceScope(workspaceId), userId, role };
+}
+
+/**
+ * The error for members of a disabled workspace, with the same message as for anyone else who may not use a workspace.
+ * @param message replaces the message, for people who are not members.
+ */
+export function workspaceDisabled(message?: string): AppError {
+  const issue = {
+    path: "",
+    code: "workspace_disabled",
+    message: "An operator of this instance disabled the workspace.",
+  } as const;
+  return new AppError("FORBIDDEN", { issues: [issue], ...(message && { message }) });
 }
 
 /**

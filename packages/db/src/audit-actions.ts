@@ -109,6 +109,8 @@ export const auditActions = {
   "workspace.description-changed": "workspace",
   "workspace.second-factor-requirement-changed": "workspace",
   "workspace.audit-retention-changed": "workspace",
+  "workspace.disabled": "workspace",
+  "workspace.enabled": "workspace",
   "api-key-policy.changed": "workspace",
   "key.blocked": "key",
   "key.unblocked": "key",

@@ -147,7 +147,8 @@ async function insertAuditEvents(
     )
     -- One row without a webhook if there is none, and no row at all if the workspace was deleted.
     select webhooks.id, webhooks.actions
-    from workspace left join webhooks on webhooks.workspace_id = workspace.id and webhooks.disabled_at is null`.execute(
+    from workspace left join webhooks on webhooks.workspace_id = workspace.id and webhooks.disabled_at is null
+      and not exists (select from workspaces where id = workspace.id and workspaces.disabled_at is not null)`.execute(
     trx,
   );
   const webhooks = rows.flatMap(({ id, actions }) => (id ? [{ id, actions }] : []));

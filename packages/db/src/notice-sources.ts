@@ -6,7 +6,7 @@ import type { NoticeContent, NoticedKey, NoticeFactsByKind } from "./notice-kind
 import { addNotices } from "./notices.ts";
 import type { Db, Trx } from "./schema.ts";
 import { enterWorkspace } from "./workspace-scope.ts";
-import { tryLockMembers } from "./workspaces.ts";
+import { findWorkspace, tryLockMembers } from "./workspaces.ts";
 
 /** The most notices per transaction. */
 const maxPerStep = 500;
@@ -60,7 +60,7 @@ const isNew = (kind: unknown, subject: unknown) => sql`
 
 /**
  * Addresses notices about keys of people to these people, and notices about keys of service accounts to the owners and
- * admins of their workspaces. Enters these workspaces one after the other.
+ * admins of their workspaces. Enters these workspaces one after the other. Nobody sees those about a disabled workspace.
  * @returns the keys that it left out because their workspace is being changed. The next run finds them again.
  */
 async function addKeyNotices<Found extends FoundKey>(
@@ -69,17 +69,20 @@ async function addKeyNotices<Found extends FoundKey>(
   describe: (key: Found) => { readonly subject: string } & NoticeContent,
 ): Promise<ReadonlySet<Found>> {
   const managers = new Map<WorkspaceId, readonly UserId[]>();
+  const disabled = new Set<WorkspaceId>();
   for (const workspaceId of [...new Set(found.flatMap((key) => key.workspaceId ?? []))].sort()) {
     const scope = mintWorkspaceScope(workspaceId);
     const workspaceTrx = await enterWorkspace(trx, scope);
     // Otherwise, a manager who is removed concurrently could get a notice after the removal has deleted theirs. Doesn't
     // wait, because this transaction holds the locks of other tenants.
-    if (await tryLockMembers(workspaceTrx, scope))
-      managers.set(workspaceId, await listManagerIds(workspaceTrx, scope, maxManagers));
+    if (!(await tryLockMembers(workspaceTrx, scope))) continue;
+    managers.set(workspaceId, await listManagerIds(workspaceTrx, scope, maxManagers));
+    if ((await findWorkspace(workspaceTrx, scope))?.disabledAt) disabled.add(workspaceId);
   }
   const notices = found.flatMap((key) => {
     const recipients = key.workspaceId === null ? [key.userId] : (managers.get(key.workspaceId) ?? []);
-    return recipients.map((userId) => ({ ...describe(key), userId }));
+    const isHidden = key.workspaceId !== null && disabled.has(key.workspaceId);
+    return recipients.map((userId) => ({ ...describe(key), userId, isHidden }));
   });
   await addNotices(trx, notices);
   return new Set(found.filter(({ workspaceId }) => workspaceId !== null && !managers.has(workspaceId)));

@@ -25,6 +25,8 @@ export type NewNotice = NoticeContent & {
   readonly userId: UserId;
   /** What the notice is about. A user gets one notice per kind and subject. */
   readonly subject: string;
+  /** Whether it is stored only so that it is not created again, and neither shown nor emailed. */
+  readonly isHidden?: boolean;
 };
 
 /**
@@ -38,16 +40,18 @@ export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promi
   const { rows } = await sql<{ userId: UserId }>`
     with added as (
       insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
-      select item.id, item.user_id, item.kind, item.subject, item.facts, coalesce(setting.in_app, true),
+      select item.id, item.user_id, item.kind, item.subject, item.facts,
+        not item.is_hidden and coalesce(setting.in_app, true),
         -- The email with the link is the notice of an invitation.
-        item.kind <> 'invitation' and coalesce(setting.by_email, true) and ${sendsEmail}
+        item.kind <> 'invitation' and not item.is_hidden and coalesce(setting.by_email, true) and ${sendsEmail}
           -- Anyone can sign up with an email address that they can't read.
           and users.email_verified
       from unnest(
         ${notices.map(() => createId("notice"))}::uuid[], ${notices.map(({ userId }) => userId)}::uuid[],
         ${notices.map(({ kind }) => kind)}::text[], ${notices.map(({ subject }) => subject)}::text[],
-        ${notices.map(({ facts }) => JSON.stringify(facts))}::jsonb[]
-      ) as item (id, user_id, kind, subject, facts)
+        ${notices.map(({ facts }) => JSON.stringify(facts))}::jsonb[],
+        ${notices.map(({ isHidden = false }) => isHidden)}::boolean[]
+      ) as item (id, user_id, kind, subject, facts, is_hidden)
       join users on users.id = item.user_id and users.service_workspace_id is null
       left join notice_settings setting on setting.user_id = item.user_id and setting.kind = item.kind
       order by item.user_id, item.kind, item.subject

@@ -10,6 +10,7 @@ export interface WorkspaceOverview {
   readonly name: string;
   readonly slug: string;
   readonly createdAt: Date;
+  readonly isDisabled: boolean;
   /** People; service accounts are counted separately. */
   readonly memberCount: number;
   readonly serviceAccountCount: number;
@@ -66,7 +67,14 @@ export async function listWorkspaceOverviews(
   const workspaces = cutPage(
     db
       .selectFrom(selectSortable(db, filter).as("workspaces"))
-      .select(["id", "name", "slug", "created_at", sql<unknown>`${sql.ref(order.column)}`.as("sort_value")]),
+      .select([
+        "id",
+        "name",
+        "slug",
+        "created_at",
+        "disabled_at",
+        sql<unknown>`${sql.ref(order.column)}`.as("sort_value"),
+      ]),
     order,
     page,
   ).as("workspaces");
@@ -88,6 +96,7 @@ export async function listWorkspaceOverviews(
       "workspaces.name",
       "workspaces.slug",
       "workspaces.created_at as createdAt",
+      sql<boolean>`workspaces.disabled_at is not null`.as("isDisabled"),
       "workspaces.position",
       // The page of the largest workspaces would otherwise count most of the rows a second time.
       (sort === "memberCount" ? sortCount : memberCount).as("memberCount"),
@@ -130,6 +139,7 @@ function selectSortable(db: Db, filter: WorkspaceOverviewFilter) {
       "workspaces.name",
       "workspaces.slug",
       "workspaces.created_at",
+      "workspaces.disabled_at",
       sql<number>`coalesce(people.count, 0)`.as("member_count"),
       sql<number>`coalesce(keys.count, 0)`.as("key_count"),
     ])

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
-import type { ConsumerId, KeyspaceId, UserId } from "./ids.ts";
+import type { ConsumerId, KeyspaceId, UserId, WorkspaceId } from "./ids.ts";
 import type { Trx } from "./schema.ts";
 
 /**
- * Increments the versions of owners of keys: of users, keyspaces and consumers. This invalidates the facts that nodes
+ * Increments the versions of owners of keys: of users, workspaces, keyspaces and consumers. This invalidates the facts that nodes
  * remember about all of their keys: the next request with each key reads the key again.
  *
  * Call it last in the transaction. The rows are locked in the order of their IDs, and before those of keys, so that two
@@ -11,7 +11,7 @@ import type { Trx } from "./schema.ts";
  */
 export async function bumpOwnerVersions(
   trx: Trx,
-  ids: readonly (UserId | KeyspaceId | ConsumerId)[],
+  ids: readonly (UserId | WorkspaceId | KeyspaceId | ConsumerId)[],
 ): Promise<void> {
   await sql`
     insert into owner_versions (owner_id, version)

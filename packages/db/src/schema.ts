@@ -183,6 +183,8 @@ export interface WorkspaceTable {
   requires_second_factor: Generated<boolean>;
   /** Null keeps the audit log forever. */
   audit_retention_days: Generated<number | null>;
+  /** When an operator disabled the workspace. */
+  disabled_at: Date | null;
 }
 
 export interface MemberTable {
@@ -719,7 +721,7 @@ export interface KeyCounterTable {
  * a row, the version is 0.
  */
 export interface OwnerVersionTable {
-  owner_id: UserId | KeyspaceId | ConsumerId;
+  owner_id: UserId | WorkspaceId | KeyspaceId | ConsumerId;
   version: number;
 }
 

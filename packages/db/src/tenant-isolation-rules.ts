@@ -91,7 +91,8 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     workspace_key_access: "select (allowed_at, blocked_at, key_id, workspace_id)",
     workspace_key_days: allRows,
     workspace_usage_hours: allRows,
-    workspaces: "select (audit_retention_days, created_at, id, name, requires_second_factor, slug)",
+    workspaces:
+      "select (audit_retention_days, created_at, disabled_at, id, name, requires_second_factor, slug)",
   },
 };
 

@@ -15,6 +15,8 @@ export interface Workspace extends WorkspaceFields {
   readonly id: WorkspaceId;
   readonly slug: string;
   readonly createdAt: Date;
+  /** When an operator disabled the workspace; null for a workspace that is enabled. */
+  readonly disabledAt: Date | null;
   /** Incremented with every change to the settings. */
   readonly version: number;
 }
@@ -54,6 +56,7 @@ const columns = [
   "workspaces.description",
   "workspaces.slug",
   "workspaces.created_at as createdAt",
+  "workspaces.disabled_at as disabledAt",
   "workspaces.version",
   "workspaces.requires_second_factor as requiresSecondFactor",
   "workspaces.audit_retention_days as auditRetentionDays",
@@ -155,15 +158,22 @@ export async function findRole(
   return row?.role;
 }
 
-/** Finds the role of a user in a workspace, and what the workspace requires of its members; as {@link findRole}. */
+/** Finds the role of a user in a workspace, and what decides whether its members can use it; as {@link findRole}. */
 export async function findMembership(
-  trx: UserTrx,
+  trx: UserTrx | WorkspaceTrx,
   membership: { readonly userId: UserId; readonly workspaceId: WorkspaceId },
-): Promise<{ readonly role: Role; readonly requiresSecondFactor: boolean } | undefined> {
+): Promise<
+  | { readonly role: Role; readonly requiresSecondFactor: boolean; readonly disabledAt: Date | null }
+  | undefined
+> {
   return await trx
     .selectFrom("members")
     .innerJoin("workspaces", "workspaces.id", "members.workspace_id")
-    .select(["members.role", "workspaces.requires_second_factor as requiresSecondFactor"])
+    .select([
+      "members.role",
+      "workspaces.requires_second_factor as requiresSecondFactor",
+      "workspaces.disabled_at as disabledAt",
+    ])
     .where("members.workspace_id", "=", membership.workspaceId)
     .where("members.user_id", "=", membership.userId)
     .executeTakeFirst();
@@ -237,6 +247,25 @@ export async function updateWorkspace(
     .executeTakeFirst();
 }
 
+/**
+ * Disables a workspace, or enables it again. Lock it with {@link lockWorkspace} first, and call `bumpOwnerVersions` last in
+ * the transaction, with the workspace, for its issued keys, and with its members, for their API keys.
+ * @returns false if there was nothing to change.
+ */
+export async function setWorkspaceDisabled(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  isDisabled: boolean,
+): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable("workspaces")
+    .set({ disabled_at: isDisabled ? sql<Date>`clock_timestamp()` : null })
+    .where("id", "=", scope.workspaceId)
+    .where("disabled_at", isDisabled ? "is" : "is not", null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
 /** Lists all members of a workspace. */
 export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<UserId[]> {
   const rows = await trx
@@ -270,6 +299,8 @@ export async function deleteWorkspace(
   // row-level security keeps from recording the deleted keyspaces. The lock above keeps others from adding a keyspace.
   await trx.deleteFrom("keyspaces").where("workspace_id", "=", scope.workspaceId).execute();
   await trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute();
+  // The versions of the deleted keyspaces already invalidate all facts about the workspace's issued keys.
+  await trx.deleteFrom("owner_versions").where("owner_id", "=", scope.workspaceId).execute();
   await bumpOwnerVersions(trx, deletion.memberIds);
   await deleteServiceAccounts(trx, scope);
   return true;

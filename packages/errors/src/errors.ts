@@ -99,6 +99,8 @@ export const issueCatalog = {
     "The user must confirm their identity again. Only calls of the web app get this code.",
   second_factor_required:
     "The workspace requires a second factor, and the user has none. Only calls of the web app get this code.",
+  workspace_disabled:
+    "An operator of the instance disabled the workspace. Callers who may not use the workspace anyway get no issue.",
 } as const satisfies Record<string, string>;
 
 /** Why part of a request is rejected: a code in {@link issueCatalog}. */

@@ -1,4 +1,4 @@
-import { openInvitedWorkspace } from "@latchkey/auth/workspace-access";
+import { openInvitedWorkspace, workspaceDisabled } from "@latchkey/auth/workspace-access";
 import type { RequestOrigin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
@@ -8,7 +8,7 @@ import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { findUserByEmail } from "@latchkey/db/users";
 import { consumeVerification } from "@latchkey/db/verifications";
 import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
-import { lockWorkspace } from "@latchkey/db/workspaces";
+import { lockWorkspace, type Workspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { markVerified } from "./email-verification.ts";
 import { endInvitation } from "./end-invitation.ts";
@@ -33,12 +33,15 @@ export interface JoinedWorkspace {
   readonly name: string;
   readonly slug: string;
   readonly role: Role;
+  /** An invitation to a disabled workspace can't be accepted. */
+  readonly isDisabled: false;
 }
 
 /**
  * Makes a user a member of the workspace that they are invited to. The link becomes invalid: of concurrent attempts,
  * one succeeds.
- * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address; CONFLICT
+ * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address, or the workspace
+ *   is disabled; CONFLICT
  *   for a member; UNPROCESSABLE_CONTENT at a quota; UNAUTHORIZED if the session has ended.
  */
 export async function acceptInvitation(
@@ -54,6 +57,7 @@ export async function acceptInvitation(
   const workspaceTrx = await enterWorkspace(trx, scope);
   if (!(await lockWorkspace(workspaceTrx, scope))) throw invalidLink();
   const { inviter } = requireValid(await findInvitation(workspaceTrx, scope, { id }));
+  requireEnabled(await getWorkspace(workspaceTrx, scope));
   const actor = {
     kind: "session",
     userId,
@@ -81,7 +85,7 @@ export async function acceptInvitation(
   const after = { role, invitedBy: inviter?.name ?? null };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.joined", targetId: userId, after });
   const { name, slug } = await getWorkspace(workspaceTrx, scope);
-  return { id: scope.workspaceId, name, slug, role };
+  return { id: scope.workspaceId, name, slug, role, isDisabled: false };
 }
 
 /** What the page of an invitation link shows. */
@@ -97,16 +101,20 @@ export interface InvitationPreview {
   readonly hasAccount: boolean | null;
 }
 
-/** @throws {AppError} NOT_FOUND for a link that is unknown, used, replaced, revoked or expired. */
+/**
+ * @throws {AppError} NOT_FOUND for a link that is unknown, used, replaced, revoked or expired; FORBIDDEN if the workspace is
+ *   disabled.
+ */
 export async function previewInvitation(db: Db, token: string): Promise<InvitationPreview> {
   const opened = await openInvitedWorkspace(db, digestLinkToken(token));
   if (!opened) throw invalidLink();
   const { scope, invitationId: id } = opened;
   return await inWorkspace(db, scope, async (trx) => {
     const { email, role, inviter, isEmailed } = requireValid(await findInvitation(trx, scope, { id }));
-    const { name: workspaceName } = await getWorkspace(trx, scope);
+    const workspace = await getWorkspace(trx, scope);
+    requireEnabled(workspace);
     const hasAccount = isEmailed ? (await findUserByEmail(trx, email)) !== undefined : null;
-    return { email, role, workspaceName, inviterName: inviter?.name ?? null, hasAccount };
+    return { email, role, workspaceName: workspace.name, inviterName: inviter?.name ?? null, hasAccount };
   });
 }
 
@@ -114,6 +122,11 @@ export async function previewInvitation(db: Db, token: string): Promise<Invitati
 function requireValid(invitation: Invitation | undefined): Invitation {
   if (!invitation || statusOf(invitation) !== "pending") throw invalidLink();
   return invitation;
+}
+
+/** @throws {AppError} FORBIDDEN */
+function requireEnabled({ disabledAt }: Workspace): void {
+  if (disabledAt) throw workspaceDisabled("This workspace is disabled. Ask the person who invited you.");
 }
 
 function invalidLink(): AppError {

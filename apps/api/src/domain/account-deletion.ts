@@ -88,7 +88,8 @@ const attempts = 20;
  * Deletes an account with everything that belongs to it: sessions, API keys, memberships, the password, invitations that
  * the user sent, and the workspaces of which the user is the only member. Once this returns, every node rejects the
  * keys, and the email address can be registered again.
- * @throws {AppError} CONFLICT if the user is the last owner of a workspace with other members, or the only operator of
+ * @throws {AppError} CONFLICT if the user is the last owner of a workspace with other members, the only member of a
+ *   disabled one, or the only operator of
  *   an instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND; FORBIDDEN without recent authentication.
  */
 export async function deleteAccount(deletion: Deletion): Promise<void> {
@@ -129,6 +130,7 @@ async function deleteIfMembershipsUnchanged(
     .filter(({ consequence }) => consequence === "block")
     .map(({ workspace }) => workspace);
   if (blocking.length > 0) throw ownershipIsNeeded(blocking);
+  if (origin.actor.kind !== "command") requireEnabled(affected);
   for (const one of affected) {
     if (one.consequence === "keep") await leave(trx, { userId, origin }, one);
     else await deleteOwnWorkspace(trx, one.scope, origin);
@@ -194,6 +196,16 @@ async function deleteOwnWorkspace(trx: Trx, scope: WorkspaceScope, origin: Origi
   const { workspaceId } = scope;
   await appendInstanceEvent(workspaceTrx, origin, { action: "workspace.deleted", workspaceId });
   await deleteWorkspace(workspaceTrx, scope, { memberIds: [] });
+}
+
+/** A member can't delete a disabled workspace, so that an operator can still find out what happened in it. */
+function requireEnabled(affected: readonly AffectedWorkspace[]): void {
+  const disabled = affected.find(
+    ({ consequence, workspace }) => consequence === "delete" && workspace.disabledAt,
+  );
+  if (!disabled) return;
+  const message = `Your workspace “${disabled.workspace.name}” is disabled. Ask an operator of this instance to delete it first.`;
+  throw new AppError("CONFLICT", { message });
 }
 
 function ownershipIsNeeded(workspaces: readonly Workspace[]): AppError {

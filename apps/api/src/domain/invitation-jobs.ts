@@ -29,7 +29,8 @@ export async function addInvitationNotice(
     const { email, role, inviter } = invitation;
     const userId = await findVerifiedUserId(trx, email);
     if (!userId) return;
-    const { name: workspaceName } = await getWorkspace(trx, scope);
+    const { name: workspaceName, disabledAt } = await getWorkspace(trx, scope);
+    if (disabledAt) return;
     const facts = { workspaceName, role, inviterName: inviter?.name ?? null };
     await addNotices(trx, [{ kind: "invitation", userId, subject: id, facts }]);
   });
@@ -62,7 +63,8 @@ export async function prepareInvitationEmail(
     if (!invitation?.isEmailed || statusOf(invitation) !== "pending") return undefined;
     if (await hasTurnedOffInvitations(trx, invitation.email)) return undefined;
     const { email, role, inviter, expiresAt } = invitation;
-    const { name: workspaceName } = await getWorkspace(trx, scope);
+    const { name: workspaceName, disabledAt } = await getWorkspace(trx, scope);
+    if (disabledAt) return undefined;
     const url = await replaceInvitationLink(trx, scope, id, baseUrl);
     return { email, role, workspaceName, inviterName: inviter?.name ?? null, expiresAt, url };
   });

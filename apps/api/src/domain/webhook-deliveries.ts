@@ -14,7 +14,7 @@ import {
 } from "@latchkey/db/webhook-deliveries";
 import { findWebhook, readWebhookSecrets, recordOutcome, recordSlowAttempt } from "@latchkey/db/webhooks";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
-import { lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
+import { findWorkspace, lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
 
 type Job = JobPayloads["deliver-to-webhook"];
 
@@ -32,7 +32,8 @@ export interface DueDelivery {
 export const slowAttemptMs = 1_000;
 
 /**
- * Returns undefined if there is nothing to send: the delivery has ended, or its webhook was disabled or deleted.
+ * Returns undefined if there is nothing to send: the delivery has ended, or its webhook was disabled or
+ * deleted, or its workspace disabled.
  * @param options.acceptsSlow whether messages of slow webhooks may be sent now; otherwise, moves their jobs to the worker
  *   that sends them, and returns undefined.
  */
@@ -49,8 +50,9 @@ export async function prepareDelivery(
     if (!webhook || delivery.status !== "pending") return undefined;
     const event = delivery.eventId ? await findAuditEvent(trx, scope, delivery.eventId) : undefined;
     const signingSecrets = openSecrets(await readWebhookSecrets(trx, scope, webhook.id), webhook.id, secrets);
+    const workspace = await findWorkspace(trx, scope);
     // The event may have been purged since.
-    if (webhook.disabledAt || (delivery.eventId && !event) || !signingSecrets) {
+    if (workspace?.disabledAt || webhook.disabledAt || (delivery.eventId && !event) || !signingSecrets) {
       await failDelivery(trx, scope, id);
       return undefined;
     }

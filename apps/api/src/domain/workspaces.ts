@@ -8,7 +8,7 @@ import {
   limitsAccess,
   type Restrictions,
 } from "@latchkey/auth/restrictions";
-import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { openAsOperator, workspaceDisabled } from "@latchkey/auth/workspace-access";
 import { isUserActing, lockActingKey } from "@latchkey/db/acting";
 import { findKeyRejection } from "@latchkey/db/api-key-policies";
 import type { Origin } from "@latchkey/db/audit-actions";
@@ -42,7 +42,7 @@ import {
 } from "@latchkey/db/workspace-scope";
 import {
   deleteWorkspace,
-  findRole,
+  findMembership,
   findWorkspace,
   insertWorkspace,
   listMemberIds,
@@ -116,6 +116,11 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
   const workspace = await findWorkspace(trx, scope);
   if (!workspace) throw new AppError("FORBIDDEN");
   return workspace;
+}
+
+/** Finds a workspace for an operator, who may know which workspaces exist. @throws {AppError} NOT_FOUND */
+export async function findWorkspaceAsOperator(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<Workspace> {
+  return (await findWorkspace(trx, scope)) ?? workspaceNotFound(scope.workspaceId);
 }
 
 /**
@@ -195,8 +200,8 @@ export async function remove(trx: Trx, edit: Edit, versions?: Versions): Promise
  * because it may have changed since admission. Call {@link requireStillActing} next, which checks the user and the key
  * again.
  * @returns the role of the actor; the `latchkey` command may do everything that an owner may.
- * @throws {AppError} FORBIDDEN without the permission, and if the workspace doesn't exist, so that callers can't tell
- *   whether it ever existed; for the operator, NOT_FOUND.
+ * @throws {AppError} FORBIDDEN without the permission, if the workspace is disabled, and if it doesn't exist, so that callers
+ *   can't tell whether it ever existed; for the operator, NOT_FOUND.
  */
 export async function enterForEdit(
   trx: Trx,
@@ -208,11 +213,12 @@ export async function enterForEdit(
   if (actor.kind === "command") {
     return isFound ? { workspaceTrx, role: "owner" } : workspaceNotFound(scope.workspaceId);
   }
-  const role = isFound
-    ? await findRole(workspaceTrx, { userId: actor.userId, workspaceId: scope.workspaceId })
+  const membership = isFound
+    ? await findMembership(workspaceTrx, { userId: actor.userId, workspaceId: scope.workspaceId })
     : undefined;
-  if (!role || !roleHasPermission(role, permission)) throw new AppError("FORBIDDEN");
-  return { workspaceTrx, role };
+  if (!membership || !roleHasPermission(membership.role, permission)) throw new AppError("FORBIDDEN");
+  if (membership.disabledAt) throw workspaceDisabled();
+  return { workspaceTrx, role: membership.role };
 }
 
 /** The key that authenticated the request, as it is under the lock. */

@@ -1,4 +1,5 @@
 import type { Verdict } from "@latchkey/auth/verdict";
+import { workspaceDisabled } from "@latchkey/auth/workspace-access";
 import { AppError } from "@latchkey/errors";
 
 /**
@@ -13,7 +14,7 @@ export function requireAdmitted(verdict: Verdict): Verdict & { readonly kind: "a
       throw new AppError("TOO_MANY_REQUESTS", { retryAfterSeconds: resetsInSeconds });
     }
     case "rejected":
-      throw new AppError("FORBIDDEN");
+      throw verdict.reason === "workspace-disabled" ? workspaceDisabled() : new AppError("FORBIDDEN");
     case "unavailable":
       throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: verdict.retryAfterSeconds });
     default:

@@ -40,7 +40,7 @@ const error = z
       documentationUrl: shownUrl.meta({ description: "The page that explains the code." }),
       issues: z.array(issue).max(maxIssues).optional().meta({
         description:
-          "The invalid fields, one issue per field. Only with `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`.",
+          "The invalid fields, one issue per field, with `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`; with `FORBIDDEN`, the issue `workspace_disabled` or none.",
       }),
       omittedIssues: z.int().min(1).optional().meta({
         description: "Number of further issues. Present only if some are omitted.",
@@ -95,7 +95,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
   FORBIDDEN: {
     description:
-      "The key is unknown, disabled, expired or revoked; its restrictions don't allow the request; or its owner lacks the permission or isn't a member of the workspace. The response doesn't say which, but the owner of the key can look up the reason in the web app by the request ID.",
+      "The key is unknown, disabled, expired or revoked; its restrictions don't allow the request; or its owner lacks the permission or isn't a member of the workspace. The response doesn't say which, but the owner of the key can look up the reason in the web app by the request ID. If the workspace is disabled and the key would otherwise be allowed, `issues` has the issue `workspace_disabled`.",
   },
   NOT_FOUND: { description: "The workspace has no resource with this ID, or the path is unknown." },
   METHOD_NOT_SUPPORTED: {

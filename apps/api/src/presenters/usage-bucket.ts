@@ -20,6 +20,7 @@ export const outcomes: Readonly<Record<Outcome, string>> = {
   "no-permission": "The owner's role didn't have the permission.",
   "workspace-not-in-key": "The key was restricted to other workspaces.",
   "permission-not-in-key": "The key was restricted to other permissions, or read only.",
+  "workspace-disabled": "An operator had disabled the workspace.",
   narrowed: "The operation needs a key that isn't restricted to workspaces, permissions or read-only access.",
 };
 

@@ -1,5 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
 import { maxCounted, type WorkspaceOverview } from "@latchkey/db/operator-workspaces";
+import type { WorkspaceReach } from "../domain/disabled-workspaces.ts";
 
 /** A workspace as operators see it: no data of the tenant except its name and sizes. */
 export function presentWorkspaceOverview(workspace: WorkspaceOverview) {
@@ -8,11 +9,23 @@ export function presentWorkspaceOverview(workspace: WorkspaceOverview) {
     name: workspace.name,
     slug: workspace.slug,
     createdAt: workspace.createdAt.toISOString(),
+    isDisabled: workspace.isDisabled,
     memberCount: workspace.memberCount,
     serviceAccountCount: workspace.serviceAccountCount,
     keyCount: presentCount(workspace.keyCount),
     auditEventCount: presentCount(workspace.auditEventCount),
     recentRequestCount: workspace.recentRequestCount,
+  };
+}
+
+/** What stops working when a workspace is disabled. */
+export function presentWorkspaceReach({ workspace, ...counts }: WorkspaceReach) {
+  return {
+    id: encodeId("workspace", workspace.id),
+    name: workspace.name,
+    slug: workspace.slug,
+    isDisabled: workspace.disabledAt !== null,
+    ...counts,
   };
 }
 

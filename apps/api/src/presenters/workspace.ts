@@ -16,6 +16,11 @@ export const workspace = z
       description: "Identifies the workspace in URLs of the web app.",
       example: "payments",
     }),
+    isDisabled: z.boolean().meta({
+      description:
+        "Whether an operator of the instance disabled the workspace. It then rejects all requests, with the issue `workspace_disabled`.",
+      example: false,
+    }),
     role: role.meta({ description: "The role of the key's owner in the workspace." }),
     createdAt: timestamp,
     version,
@@ -30,6 +35,7 @@ export function presentWorkspace(shown: Workspace & { readonly role: Role }): z.
     requiresSecondFactor: shown.requiresSecondFactor,
     auditRetentionDays: shown.auditRetentionDays,
     slug: shown.slug,
+    isDisabled: shown.disabledAt !== null,
     role: shown.role,
     createdAt: shown.createdAt.toISOString(),
     version: shown.version,

@@ -42,6 +42,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["operator.instance", 5],
   ["operator.log", 5],
   ["operator.users", 5],
+  ["operator.workspaceReach", 5],
   ["operator.workspaces", 5],
   ["overview.keys", 5],
   ["overview.usage", 5],

@@ -15,6 +15,7 @@ import {
   getAccount,
   type Transact,
 } from "../domain/accounts.ts";
+import { measureReach, setDisabled } from "../domain/disabled-workspaces.ts";
 import { grantOperator, revokeOperator } from "../domain/operators.ts";
 import { createResetLinkAsOperator } from "../domain/password-reset.ts";
 import { requestOriginOf } from "../domain/sign-in-attempts.ts";
@@ -24,7 +25,7 @@ import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
 import { presentInstanceState } from "../presenters/instance-state.ts";
 import { presentUserOverview } from "../presenters/user-overview.ts";
-import { presentWorkspaceOverview } from "../presenters/workspace-overview.ts";
+import { presentWorkspaceOverview, presentWorkspaceReach } from "../presenters/workspace-overview.ts";
 import { createRouter, sessionProcedure } from "./trpc.ts";
 
 const pageSizeInput = pageSize.default(50);
@@ -66,6 +67,8 @@ async function change<Result>(
 }
 
 const userInput = z.strictObject({ userId });
+/** Named `id`, because `workspaceId` names the workspace of a member. */
+const workspaceInput = z.strictObject({ id: workspaceId });
 
 /**
  * What operators see and do. They are not members of the workspaces of tenants, and see only names and sizes of tenants
@@ -126,6 +129,26 @@ export const operatorRouter = createRouter({
       });
       return { items: data, nextCursor, total };
     }),
+
+  /** What stops working when a workspace is disabled. */
+  workspaceReach: operatorProcedure
+    .input(workspaceInput)
+    .query(
+      async ({ ctx, input }) =>
+        await ctx.read(async (db) => presentWorkspaceReach(await measureReach(db, input.id))),
+    ),
+
+  disableWorkspace: operatorProcedure.input(workspaceInput).mutation(async ({ ctx, input }) => {
+    const change = { isDisabled: true, origin: ctx.origin };
+    await ctx.transact((trx) => setDisabled(trx, input.id, change));
+    return null;
+  }),
+
+  enableWorkspace: operatorProcedure.input(workspaceInput).mutation(async ({ ctx, input }) => {
+    const change = { isDisabled: false, origin: ctx.origin };
+    await ctx.transact((trx) => setDisabled(trx, input.id, change));
+    return null;
+  }),
 
   disableUser: operatorProcedure.input(userInput).mutation(async ({ ctx, input }) => {
     await ctx.read((db) => getAccount(db, { id: input.userId }));

@@ -229,11 +229,12 @@ async function presentSession(ctx: Context, user: SessionUser) {
   }));
   return {
     user: { id: encodeId("user", user.id), name: user.name, email: user.email, isOperator: hasRole },
-    workspaces: memberships.map(({ id, name, slug, role }) => ({
+    workspaces: memberships.map(({ id, name, slug, role, disabledAt }) => ({
       id: encodeId("workspace", id),
       name,
       slug,
       role,
+      isDisabled: disabledAt !== null,
     })),
     // Part of the session, so that the first load of a page needs no request for the bell.
     unreadNoticeCount,

@@ -33,6 +33,8 @@ export const alwaysRequired = [
   "issuedKeyImport.importRows",
   "webhooks.create",
   "webhooks.rotateSecret",
+  "operator.disableWorkspace",
+  "operator.enableWorkspace",
   "operator.enableUser",
   "operator.createResetLink",
   "operator.grantRole",

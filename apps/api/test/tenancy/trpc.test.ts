@@ -251,6 +251,9 @@ const table = readTable(`
   issuedKeys.verify, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok         ok
   operator.users                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.workspaces                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.workspaceReach                 UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.disableWorkspace               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
+  operator.enableWorkspace                UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.disableUser                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.enableUser                     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   operator.endSessions                    UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
@@ -279,6 +282,9 @@ interface Plan {
 }
 
 const operatorPlan: Plan = { input: ({ people }) => ({ userId: people.target.id }) };
+const operatedWorkspacePlan: Plan = {
+  input: ({ tenant }) => ({ id: encodeId("workspace", tenant.workspaceId) }),
+};
 /** A browser’s response with an unknown passkey. */
 const unknownPasskey = {
   id: "AAAA",
@@ -1262,6 +1268,9 @@ const plans: Readonly<Record<string, Plan>> = {
   // Nobody in the table is an operator; test/operators.test.ts calls these as one.
   "operator.users": { input: () => ({}) },
   "operator.workspaces": { input: () => ({}) },
+  "operator.workspaceReach": operatedWorkspacePlan,
+  "operator.disableWorkspace": operatedWorkspacePlan,
+  "operator.enableWorkspace": operatedWorkspacePlan,
   "operator.disableUser": operatorPlan,
   "operator.enableUser": operatorPlan,
   "operator.endSessions": operatorPlan,

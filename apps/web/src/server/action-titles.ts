@@ -24,6 +24,8 @@ export const actionTitles = {
   "workspace.description-changed": "Workspace description changed",
   "workspace.second-factor-requirement-changed": "Second factor requirement changed",
   "workspace.audit-retention-changed": "Audit log retention changed",
+  "workspace.disabled": "Workspace disabled",
+  "workspace.enabled": "Workspace enabled",
   "api-key-policy.changed": "API key policy changed",
   "key.blocked": "API key blocked",
   "key.unblocked": "API key unblocked",

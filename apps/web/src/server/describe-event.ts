@@ -33,6 +33,10 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return [
         `changed the audit log retention from ${retention(before?.auditRetentionDays)} to ${retention(after?.auditRetentionDays)}`,
       ];
+    case "workspace.disabled":
+      return ["disabled the workspace"];
+    case "workspace.enabled":
+      return ["enabled the workspace"];
     case "api-key-policy.changed":
       return ["changed the API key policy", ...describePolicy(after)];
     case "member.added":

@@ -14,9 +14,13 @@ export function rememberWorkspace(slug: string): void {
   write(lastWorkspaceKey, slug);
 }
 
-/** Returns the last used workspace, or else the first one; undefined if the user has none. */
+/** Returns the last used workspace, or else the first one that is enabled; undefined if the user has none. */
 export function findHomeWorkspace(workspaces: readonly SessionWorkspace[]): SessionWorkspace | undefined {
-  return workspaces.find((workspace) => workspace.slug === findRememberedSlug()) ?? workspaces[0];
+  return (
+    workspaces.find(({ slug }) => slug === findRememberedSlug()) ??
+    workspaces.find(({ isDisabled }) => !isDisabled) ??
+    workspaces[0]
+  );
 }
 
 /**

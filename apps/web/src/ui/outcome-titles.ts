@@ -13,6 +13,7 @@ const titles: Readonly<Record<string, string>> = {
   policy: "Not allowed by the workspace’s policy",
   "no-permission": "Not allowed by your role",
   "permission-not-in-key": "Permission not allowed",
+  "workspace-disabled": "Workspace disabled",
   // Of verifications.
   VALID: "Valid",
   CHECKED: "Checked",

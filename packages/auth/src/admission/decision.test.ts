@@ -51,6 +51,31 @@ describe("the key", () => {
   });
 });
 
+describe("a disabled workspace", () => {
+  const requirement = { workspaceId: tenant, permission: "keyspaces:manage" } as const;
+  const decideIn = (membership: Membership, settings: Partial<KeySettings> = {}) =>
+    decideWith(
+      { memberships: new Map([[tenant, membership]]), restrictions: restrict(settings) },
+      requirement,
+    );
+
+  test("is the reason only for requests that would be allowed otherwise", () => {
+    const isWorkspaceDisabled = true;
+    expect(decideIn(membershipAs("owner"))).toEqual(allowed);
+    expect(decideIn(membershipAs("owner", { isWorkspaceDisabled }))).toEqual(rejected("workspace-disabled"));
+    expect(decideIn(membershipAs("viewer", { isWorkspaceDisabled }))).toEqual(rejected("no-permission"));
+    expect(decideIn(membershipAs("owner", { isWorkspaceDisabled, isBlocked: true }))).toEqual(
+      rejected("blocked"),
+    );
+    expect(decideIn(membershipAs("owner", { isWorkspaceDisabled }), { isReadOnly: true })).toEqual(
+      rejected("permission-not-in-key"),
+    );
+    expect(decideIn(membershipAs("owner", { isWorkspaceDisabled }), { workspaceIds: [otherTenant] })).toEqual(
+      rejected("workspace-not-in-key"),
+    );
+  });
+});
+
 describe("the requirement", () => {
   test.each(roles.flatMap((role) => permissions.map((permission) => [role, permission] as const)))(
     "is decided by the permissions of the role %s: %s",

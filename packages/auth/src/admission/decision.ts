@@ -51,6 +51,8 @@ export function haveSameVersions(some: KeyFacts, others: KeyFacts): boolean {
 export interface Membership {
   /** The user's role. */
   readonly role: Role;
+  /** Whether an operator disabled the workspace. */
+  readonly isWorkspaceDisabled: boolean;
   /** Whether an admin blocked the key from the workspace. */
   readonly isBlocked: boolean;
   /** The rule of the workspace's policy that the key violated when it was looked up; null for none. */
@@ -77,7 +79,10 @@ export interface WorkspaceRequirement {
 /** What a request needs besides a valid key: a permission in a workspace, or a key without restrictions of its access. */
 export type Requirement = WorkspaceRequirement | "unrestricted";
 
-/** Why a request was rejected. It is shown in logs and to the key's owner; the caller learns only that the request was rejected. */
+/**
+ * Why a request was rejected. It is shown in logs and to the key's owner; the caller learns only that the request was rejected
+ * or, if nothing else is wrong, that the workspace is disabled.
+ */
 export type RejectionReason =
   | "malformed"
   | "unknown"
@@ -93,7 +98,8 @@ export type RejectionReason =
   | "blocked"
   | "policy"
   | "no-permission"
-  | "permission-not-in-key";
+  | "permission-not-in-key"
+  | "workspace-disabled";
 
 export type Decision =
   | { readonly kind: "allowed" }
@@ -128,7 +134,9 @@ export function decide(facts: KeyFacts, { requirement, address }: RequestContext
   if (membership.isBlocked) return rejections.blocked;
   if (membership.violation) return rejections.policy;
   if (!roleHasPermission(membership.role, permission)) return rejections["no-permission"];
-  return allowsPermission(restrictions, permission) ? allowed : rejections["permission-not-in-key"];
+  if (!allowsPermission(restrictions, permission)) return rejections["permission-not-in-key"];
+  // Last, because callers get this reason: it tells nothing to those whom the workspace would reject anyway.
+  return membership.isWorkspaceDisabled ? rejections["workspace-disabled"] : allowed;
 }
 
 /** Decides whether a key is valid, whatever the request needs. */
@@ -162,6 +170,7 @@ const rejections = Object.fromEntries(
       "policy",
       "no-permission",
       "permission-not-in-key",
+      "workspace-disabled",
     ] as const
   ).map((reason) => [reason, { kind: "rejected", reason }] as const),
 ) as Record<Exclude<RejectionReason, "malformed" | "unknown">, Decision & { kind: "rejected" }>; // One for each.

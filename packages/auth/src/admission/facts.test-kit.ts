@@ -24,5 +24,5 @@ export const validFacts: KeyFacts = {
 
 /** A membership in a workspace that accepts the key. */
 export function membershipAs(role: Role, change: Partial<Membership> = {}): Membership {
-  return { role, isBlocked: false, violation: null, idleAt: null, ...change };
+  return { role, isWorkspaceDisabled: false, isBlocked: false, violation: null, idleAt: null, ...change };
 }

@@ -27,6 +27,7 @@ export const factsAsJson = `
     'membership', (
       select json_build_object(
         'role', member.role,
+        'isWorkspaceDisabled', workspace.disabled_at is not null,
         'isBlocked', access.blocked_at is not null,
         'violation', ${violatedRule(rows)},
         'idleAt', case when policy.max_idle_days is not null

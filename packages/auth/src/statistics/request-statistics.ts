@@ -187,4 +187,5 @@ const memberOutcomes: ReadonlySet<Outcome> = new Set([
   "policy",
   "no-permission",
   "permission-not-in-key",
+  "workspace-disabled",
 ]);

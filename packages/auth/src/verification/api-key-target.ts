@@ -24,8 +24,13 @@ export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): Verif
     keyspaceId: null,
     version: facts.version,
     owner: { id: userId, version: ownerVersion },
+    workspaceVersion: null,
     isDisabled:
-      facts.isDisabled || facts.isUserDisabled || membership.isBlocked || membership.violation !== null,
+      facts.isDisabled ||
+      facts.isUserDisabled ||
+      membership.isBlocked ||
+      membership.violation !== null ||
+      membership.isWorkspaceDisabled,
     isUnusedSecret: facts.isUnusedSecret,
     expiresAt: validUntil,
     overlapEndsAt: isFormerSecret ? validUntil : null,

@@ -149,7 +149,7 @@ function currentCounter(state: DecisionState, id: CounterId, version: number): C
 
 /** Whether the facts of a key are current, and the caller's membership has not become idle. */
 function isCurrent(
-  { keyId, version, workspaceId, owner, hasCredits, idleAt, consumer }: VerifiableKey,
+  { keyId, version, workspaceId, workspaceVersion, owner, hasCredits, idleAt, consumer }: VerifiableKey,
   { caller, state }: { readonly caller: KeyFacts | undefined; readonly state: DecisionState },
 ): boolean {
   const callerIdleAt = caller?.memberships.get(workspaceId)?.idleAt ?? null;
@@ -159,6 +159,7 @@ function isCurrent(
     // Setting a balance doesn't change the version of the key.
     (hasCredits || counter.meters.balance === null) &&
     state.isOwnerCurrent(owner.id, owner.version) &&
+    (workspaceVersion === null || state.isOwnerCurrent(workspaceId, workspaceVersion)) &&
     (consumer === null || isConsumerCurrent(consumer, state)) &&
     (idleAt === null || !state.hasPassed(idleAt)) &&
     (callerIdleAt === null || !state.hasPassed(Date.parse(callerIdleAt)))
@@ -191,7 +192,9 @@ export function findTarget(
     // A member's permission was checked in one workspace, so nothing is found in another one.
     if (!caller) return workspaceId !== undefined;
     const requirement = { workspaceId: facts.workspaceId, permission: "keys:verify" } as const;
-    return decide(caller, { requirement, address }).kind === "allowed";
+    const decision = decide(caller, { requirement, address });
+    // A key of a disabled workspace is found, so that its result says that it is disabled.
+    return decision.kind === "allowed" || decision.reason === "workspace-disabled";
   });
 }
 

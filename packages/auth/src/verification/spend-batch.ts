@@ -239,6 +239,7 @@ function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
     for (const facts of targets) {
       if (!facts) continue;
       add(facts.owner);
+      if (facts.workspaceVersion !== null) add({ id: facts.workspaceId, version: facts.workspaceVersion });
       if (facts.consumer) add(facts.consumer);
     }
   }

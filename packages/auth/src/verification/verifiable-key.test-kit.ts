@@ -19,6 +19,7 @@ export const plainKey: VerifiableKey = {
   keyspaceId,
   version: 1,
   owner: { id: keyspaceId, version: 0 },
+  workspaceVersion: 0,
   isDisabled: false,
   isUnusedSecret: false,
   expiresAt: null,

@@ -2,9 +2,9 @@ import type { ConsumerId, IssuedKeyId, KeyId, KeyspaceId, UserId, WorkspaceId } 
 import type { IssuedSettingName, NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
 import { createIpMatcher } from "../ip-ranges.ts";
 
-/** The user or keyspace that a key belongs to. */
+/** A user, workspace, keyspace or consumer that a key belongs to. */
 export interface OwnerVersion {
-  readonly id: UserId | KeyspaceId | ConsumerId;
+  readonly id: UserId | WorkspaceId | KeyspaceId | ConsumerId;
   /** Changes with every change to the owner that affects the verification of its keys. */
   readonly version: number;
 }
@@ -20,7 +20,14 @@ export interface VerifiableKey {
   readonly keyspaceId: KeyspaceId | null;
   /** Changes with every change to the key that affects its verification. */
   readonly version: number;
+  /** The keyspace of an issued key, or the user of an API key. */
   readonly owner: OwnerVersion;
+  /**
+   * Changes when the workspace is disabled or enabled. Null for an API key: the version of its user then changes too, as for
+   * admission.
+   */
+  readonly workspaceVersion: number | null;
+  /** Whether the key, its owner or its workspace is disabled. */
   readonly isDisabled: boolean;
   /** Whether the presented secret is new after a rotation and no verification has used it. */
   readonly isUnusedSecret: boolean;
@@ -71,7 +78,8 @@ const maxCandidates = 16;
 
 /** SQL for each setting as a fact of a key. */
 const settingFacts: Readonly<Record<IssuedSettingName, string>> = {
-  isDisabled: "key.disabled_at is not null or keyspace.disabled_at is not null",
+  isDisabled:
+    "key.disabled_at is not null or keyspace.disabled_at is not null or workspace.disabled_at is not null",
   expiresAt: "extract(epoch from key.expires_at) * 1000",
   name: "key.name",
   meta: "key.meta",
@@ -96,6 +104,7 @@ export const findIssuedKeys = `
         'id', key.keyspace_id,
         'version', coalesce((select version from owner_versions where owner_id = key.keyspace_id), 0)
       ),
+      'workspaceVersion', coalesce((select version from owner_versions where owner_id = key.workspace_id), 0),
       ${Object.entries(settingFacts)
         .map(([name, expression]) => `'${name}', ${expression}`)
         .join(", ")},
@@ -115,6 +124,7 @@ export const findIssuedKeys = `
       select version, has_unused_secret, credits from key_counters where key_id = key.id offset 0
     ) counter on true
     join lateral (select disabled_at from keyspaces where id = key.keyspace_id offset 0) keyspace on true
+    join lateral (select disabled_at from workspaces where id = key.workspace_id offset 0) workspace on true
     left join lateral (
       select id, external_id, limits from consumers where id = key.consumer_id offset 0
     ) consumer on true

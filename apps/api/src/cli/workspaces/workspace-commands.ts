@@ -65,6 +65,18 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
     .option("--preview", "change nothing, and list up to 20 keys that would stop working, last used first")
     .action(createAction(async () => (await import("./set-policy.ts")).setPolicyTask));
   workspace
+    .command("disable <id>")
+    .description(
+      "disable a workspace: its keys are rejected, and its members can't use it, from the next request until it is enabled",
+    )
+    .option("--preview", "change nothing, and show how many members and keys would stop working")
+    .action(createAction(async () => (await import("./set-workspace-disabled.ts")).disableWorkspaceTask));
+  workspace
+    .command("enable <id>")
+    .description("enable a disabled workspace again, with everything in it")
+    .option("--preview", "change nothing, and show how many members and keys would work again")
+    .action(createAction(async () => (await import("./set-workspace-disabled.ts")).enableWorkspaceTask));
+  workspace
     .command("delete <id>")
     .description("delete a workspace, its members and its audit log; this can't be undone")
     .requiredOption("--confirm <slug>", "the slug of the workspace, to confirm the deletion")

@@ -17,6 +17,7 @@ export const workspaceView: View<PresentedSummary> = [
   { label: "Members", text: ({ memberCount }) => String(memberCount) },
   { label: "Created", text: ({ createdAt }) => formatTime(createdAt) },
   { label: "Slug", text: ({ slug }) => slug },
+  { label: "Status", text: ({ isDisabled }) => (isDisabled ? "disabled" : "enabled") },
   { label: "Name", text: ({ name }) => name },
   {
     label: "Second factor",

@@ -14,7 +14,7 @@ const descriptions = {
       "This keyspace has no such key. It was deleted, or it belongs to another keyspace, or its text is incomplete.",
     outcome: "unknown",
   },
-  DISABLED: { explanation: "The key or its keyspace is disabled.", outcome: "rejected" },
+  DISABLED: { explanation: "The key, its keyspace or its workspace is disabled.", outcome: "rejected" },
   EXPIRED: {
     explanation: "The key has expired. Change its expiry to make it valid again.",
     outcome: "rejected",

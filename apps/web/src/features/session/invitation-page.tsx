@@ -221,9 +221,8 @@ function SignInForm({
   const join = async (session: Session) => {
     const joined = await trpcClient.invitations.accept.mutate({ token }).catch(() => undefined);
     if (joined) {
-      const { id, name, slug, role } = joined;
-      const workspaces = [...session.workspaces, { id, name, slug, role }];
-      return await openWorkspace({ ...session, workspaces }, slug);
+      const workspaces = [...session.workspaces, joined];
+      return await openWorkspace({ ...session, workspaces }, joined.slug);
     }
     // The page now offers to join, which fails with the reason.
     queryClient.setQueryData(trpc.session.current.queryKey(), session);

@@ -41,11 +41,11 @@ function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">)
   useUnsavedInput(form.isDirty);
   const create = useMutation(
     trpc.workspaces.create.mutationOptions({
-      onSuccess: async ({ id, name, slug }) => {
+      onSuccess: async ({ id, name, slug, isDisabled }) => {
         // The name is saved, so nothing asks before the new workspace opens.
         form.resetDirty();
         onClose();
-        await sessionChanges.add({ id, name, slug, role: "owner" });
+        await sessionChanges.add({ id, name, slug, role: "owner", isDisabled });
       },
       onError: (error) => showIssues(form, error),
     }),

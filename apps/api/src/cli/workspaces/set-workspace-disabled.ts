@@ -1,0 +1,45 @@
+import type { WorkspaceId } from "@latchkey/db/ids";
+import type { Db } from "@latchkey/db/schema";
+import { z } from "zod";
+import { measureReach, setDisabled } from "../../domain/disabled-workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { presentWorkspaceReach } from "../../presenters/workspace-overview.ts";
+import { commandOrigin } from "../command-origin.ts";
+import { type ItemResult, itemOf, type View } from "../result.ts";
+import { defineTask } from "../task.ts";
+import { workspaceId } from "../values.ts";
+import { presentSummary, workspaceView } from "./workspace-view.ts";
+
+const input = z.strictObject({ id: workspaceId, preview: z.boolean().default(false) });
+
+export const disableWorkspaceTask = defineTask({
+  input,
+  perform: ({ db }, { id, preview }) => (preview ? previewReach(db, id) : change(db, id, true)),
+});
+
+export const enableWorkspaceTask = defineTask({
+  input,
+  perform: ({ db }, { id, preview }) => (preview ? previewReach(db, id) : change(db, id, false)),
+});
+
+async function change(db: Db, id: WorkspaceId, isDisabled: boolean): Promise<ItemResult> {
+  const summary = await db.transaction().execute(async (trx) => {
+    await setDisabled(trx, id, { isDisabled, origin: commandOrigin });
+    return await getWorkspaceSummary(trx, id);
+  });
+  return itemOf(presentSummary(summary), workspaceView);
+}
+
+async function previewReach(db: Db, id: WorkspaceId): Promise<ItemResult> {
+  return itemOf(presentWorkspaceReach(await measureReach(db, id)), reachView);
+}
+
+const reachView: View<ReturnType<typeof presentWorkspaceReach>> = [
+  { label: "ID", text: ({ id }) => id },
+  { label: "Name", text: ({ name }) => name },
+  { label: "Status", text: ({ isDisabled }) => (isDisabled ? "disabled" : "enabled") },
+  { label: "Members", text: ({ memberCount }) => String(memberCount) },
+  { label: "Service accounts", text: ({ serviceAccountCount }) => String(serviceAccountCount) },
+  { label: "API keys", text: ({ apiKeyCount }) => String(apiKeyCount) },
+  { label: "Issued keys", text: ({ issuedKeyCount }) => String(issuedKeyCount) },
+];

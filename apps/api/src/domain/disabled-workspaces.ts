@@ -1,0 +1,62 @@
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import type { Origin } from "@latchkey/db/audit-actions";
+import { appendAudit } from "@latchkey/db/audit-events";
+import type { WorkspaceId } from "@latchkey/db/ids";
+import { countIssuedKeys } from "@latchkey/db/issued-keys";
+import { countMembers } from "@latchkey/db/members";
+import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
+import type { Db, Trx } from "@latchkey/db/schema";
+import { countWorkspaceKeys } from "@latchkey/db/workspace-keys";
+import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
+import { listMemberIds, lockWorkspace, setWorkspaceDisabled, type Workspace } from "@latchkey/db/workspaces";
+import { lockWithOperators } from "./operators.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { findWorkspaceAsOperator } from "./workspaces.ts";
+
+/** What stops working when a workspace is disabled, and works again when it is enabled. */
+export interface WorkspaceReach {
+  readonly workspace: Workspace;
+  /** People. */
+  readonly memberCount: number;
+  readonly serviceAccountCount: number;
+  /** API keys that can reach the workspace. */
+  readonly apiKeyCount: number;
+  readonly issuedKeyCount: number;
+}
+
+/** @throws {AppError} NOT_FOUND */
+export async function measureReach(db: Db, id: WorkspaceId): Promise<WorkspaceReach> {
+  const scope = openAsOperator(id);
+  return await inWorkspace(db, scope, async (trx) => ({
+    workspace: await findWorkspaceAsOperator(trx, scope),
+    memberCount: await countMembers(trx, scope, { kind: "person" }),
+    serviceAccountCount: await countMembers(trx, scope, { kind: "service_account" }),
+    apiKeyCount: await countWorkspaceKeys(trx, scope, {}),
+    issuedKeyCount: await countIssuedKeys(trx, scope),
+  }));
+}
+
+/**
+ * Disables a workspace, or enables it again. Can be repeated. Once this is committed, every node rejects requests in a disabled
+ * workspace, and verifies its keys as disabled: the versions of the workspace and of its members as owners of keys are
+ * incremented. No row of a key changes.
+ * @throws {AppError} NOT_FOUND; FORBIDDEN without recent authentication, or if the person is no longer an operator.
+ */
+export async function setDisabled(
+  trx: Trx,
+  id: WorkspaceId,
+  { isDisabled, origin }: { readonly isDisabled: boolean; readonly origin: Origin },
+): Promise<void> {
+  requireRecentAuthentication(origin);
+  const scope = openAsOperator(id);
+  const workspaceTrx = await enterWorkspace(trx, scope);
+  // Members are added under the same lock, so that the versions of all of them are incremented.
+  await lockWorkspace(workspaceTrx, scope);
+  await findWorkspaceAsOperator(workspaceTrx, scope);
+  const memberIds = await listMemberIds(workspaceTrx, scope);
+  await lockWithOperators(workspaceTrx, memberIds, origin);
+  if (!(await setWorkspaceDisabled(workspaceTrx, scope, isDisabled))) return;
+  const action = isDisabled ? "workspace.disabled" : "workspace.enabled";
+  await appendAudit(workspaceTrx, scope, origin, { action, targetId: id });
+  await bumpOwnerVersions(workspaceTrx, [id, ...memberIds]);
+}
