@@ -78,19 +78,37 @@ export async function countBatch<Request extends PreparedRequest>(
 ): Promise<DecidedBatch<Request> | undefined> {
   const { state, decided } = decideByAssumption(requests, now);
   if (decided.length === 0) return undefined;
-  const begun = client.query("begin");
-  const counted = countUses(client, {
+  const batch = {
     counters: listDecided(state.counters, decided),
     owners: listOwners(decided.map(({ request }) => request)),
     validity: state.validity,
+  };
+  const { counted, committed } = sendTogether(client, () => {
+    const begun = client.query("begin");
+    const counted = countUses(client, batch);
+    return { counted, committed: commit(client, [begun, counted]) };
   });
   try {
-    await commit(client, [begun, counted]);
+    await committed;
   } catch (error) {
     if (error instanceof RolledBack && isSerializationFailure(error.cause)) return undefined;
     throw error;
   }
   return { decided, counters: state.counters, now: await counted };
+}
+
+/**
+ * Sends the statements of `send`, which must be synchronous, in one packet. Each packet of its own would take a system call, and could
+ * wake Postgres: with three, sending took 9% of Node's time for 32 verifications of one key.
+ */
+function sendTogether<Result>(client: pg.Client, send: () => Result): Result {
+  const { stream } = client.connection;
+  stream.cork();
+  try {
+    return send();
+  } finally {
+    stream.uncork();
+  }
 }
 
 /** The counters of the decided requests. Those of outdated requests would make the statement fail for all of them. */
@@ -130,15 +148,17 @@ export async function spendBatch<Request extends PreparedRequest>(
   const named = requests.flatMap((request) => toNamedRequest(request) ?? []);
   const owners = listOwners(requests);
   const limit = lockTimeoutMs === undefined ? "" : `; set local lock_timeout = ${lockTimeoutMs}`;
-  const begun = client.query(`begin${limit}`);
-  let writes: Promise<unknown>[];
+  let written: readonly Counter[];
+  let recorded: readonly (NamedRequest & { readonly spent: readonly SpentKey[] })[];
   let batch: DecidedBatch<Request>;
   try {
-    const [locked, earlier] = await Promise.all([
-      lockCounters(client, ids, { owners, skipsLocked }),
-      named.length > 0 ? findEarlier(client, named) : [],
-      begun,
-    ]);
+    const [, locked, earlier] = await sendTogether(client, () =>
+      Promise.all([
+        client.query(`begin${limit}`),
+        lockCounters(client, ids, { owners, skipsLocked }),
+        named.length > 0 ? findEarlier(client, named) : [],
+      ]),
+    );
     onProgress();
     // Requests with one name are decided in order, each by what the ones before it have spent.
     const earlierOf = new Map(named.map((request, index) => [nameOf(request), earlier[index]]));
@@ -165,13 +185,16 @@ export async function spendBatch<Request extends PreparedRequest>(
       return { request, decision };
     });
     batch = { decided, counters: locked.counters, now: locked.now };
-    const written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
-    writes = written.length > 0 ? [writeCounters(client, written, locked.now)] : [];
-    if (records.size > 0) writes.push(recordSpending(client, [...records.values()]));
+    written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
+    recorded = [...records.values()];
   } catch (error) {
     throw await rollBack(client, error);
   }
-  await commit(client, writes);
+  await sendTogether(client, () => {
+    const writes: Promise<unknown>[] = written.length > 0 ? [writeCounters(client, written, batch.now)] : [];
+    if (recorded.length > 0) writes.push(recordSpending(client, recorded));
+    return commit(client, writes);
+  });
   return batch;
 }
 
