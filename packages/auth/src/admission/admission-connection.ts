@@ -11,7 +11,7 @@ const closeTimeoutMs = 500;
 /**
  * Admission's own connection to Postgres, opened on first use and again after a failure. Admission
  * pipelines statements on this one connection, each in its own transaction, so there is no pool. The verifier has one of its
- * own, with one transaction at a time.
+ * own, on which it pipelines transactions.
  */
 export class AdmissionConnection {
   readonly #connection: DatabaseConnection;

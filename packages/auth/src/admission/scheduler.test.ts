@@ -175,6 +175,31 @@ test("a second batch is executed behind the first when it is as large, and a thi
   expect(executed()).toHaveLength(3);
 });
 
+test("a second batch waits for the end of the first as long as none may follow", async () => {
+  let isAllowed = false;
+  const { add, batch, executed } = startScheduler({ mayFollow: () => isAllowed });
+  await add("a");
+  await add("b");
+  expect(executed()).toEqual(["a"]);
+  await batch(0).finish();
+  expect(executed()).toEqual(["a", "b"]);
+  isAllowed = true;
+  await add("c");
+  expect(executed()).toEqual(["a", "b", "c"]);
+});
+
+test("requests that are not chosen stay at the front of the queue, and a second batch is compared with those chosen", async () => {
+  const { add, batch, executed } = startScheduler({
+    choose: (requests) => ({ chosen: requests.slice(0, 2), deferred: requests.slice(2) }),
+  });
+  await add("abcde");
+  expect(executed()).toEqual(["ab"]);
+  await add("f");
+  expect(executed()).toEqual(["ab", "cd"]);
+  await batch(0).finish();
+  expect(executed()).toEqual(["ab", "cd", "ef"]);
+});
+
 test("requests that are queued again come before those that arrived in the meantime, and wait for the end of the batch", async () => {
   const { scheduler, add, batch, executed } = startScheduler();
   const requests = await add("abcd");

@@ -26,8 +26,18 @@ export interface BatchExecutor<Request extends PendingState> {
   readonly reject: (request: Request) => void;
   /** Reports a failure. Must not throw: the requests that failed are rejected next. */
   readonly report: (error: unknown) => void;
+  /** Chooses a batch from the first requests of the queue. Without it, a batch has all of them. */
+  readonly choose?: (requests: readonly Request[]) => ChosenBatch<Request>;
+  /** Whether a second batch may be executed behind the one in flight. Without it, one always may. */
+  readonly mayFollow?: () => boolean;
   /** Cancels work in flight that has not progressed for this many milliseconds. Its batches then fail. */
   readonly cancelIfSilentFor: (milliseconds: number) => void;
+}
+
+interface ChosenBatch<Request> {
+  readonly chosen: readonly Request[];
+  /** They stay at the front of the queue. */
+  readonly deferred: readonly Request[];
 }
 
 export interface SchedulerOptions {
@@ -169,16 +179,25 @@ export class Scheduler<Request extends PendingState> {
     // Requests of one synchronous run go into one batch; the HTTP server admits all requests of an event loop turn in one run.
     queueMicrotask(() => {
       this.#isDispatchScheduled = false;
-      if (!this.#isClosed) void this.#dispatch(this.#queue.splice(0, this.#maxBatch));
+      if (!this.#isClosed) void this.#dispatch(this.#takeBatch());
     });
+  }
+
+  #takeBatch(): readonly Request[] {
+    const first = this.#queue.splice(0, this.#maxBatch);
+    if (!this.#executor.choose) return first;
+    const { chosen, deferred } = this.#executor.choose(first);
+    this.requeue(deferred);
+    return chosen;
   }
 
   #canDispatch(): boolean {
     if (this.#queue.length === 0 || this.#isClosed) return false;
     if (this.#inFlight.size >= this.#maxInFlight) return false;
     const [ahead] = this.#inFlight;
+    if (!ahead) return true;
     // Smaller batches would take more statements for the same requests.
-    return !ahead || this.#queue.length >= ahead.length;
+    return this.#queue.length >= ahead.length && (this.#executor.mayFollow?.() ?? true);
   }
 
   /**

@@ -21,6 +21,7 @@ import {
   spendBatch,
 } from "./spend-batch.ts";
 import { splitOnFailure } from "./split-on-failure.ts";
+import { TaskQueue } from "./task-queue.ts";
 import type { Verification, VerificationOutcome, VerificationRequest } from "./verification.ts";
 import { toAnswer, type VerifierAnswer, withoutOutcome } from "./verifier-answer.ts";
 
@@ -71,7 +72,7 @@ const statementTimeoutMs = 700;
  * meters are decided before, and counted by one statement (docs/decisions/0069).
  *
  * It has a queue and a connection of its own: other statements on the connection would become part of its transactions
- * (docs/decisions/0058).
+ * (docs/decisions/0058). A second batch is sent behind one that is only counted (docs/decisions/0075).
  */
 export class Verifier {
   readonly #connection: AdmissionConnection;
@@ -83,6 +84,10 @@ export class Verifier {
   /** What requests that failed alone were about, and what was locked. */
   readonly #isolation = new Isolation();
   readonly #clock = new ClockEstimate();
+  /** What is sent on the connection: each task sends one transaction or lookup, and ends when the next one may be sent. */
+  readonly #sending = new TaskQueue();
+  /** Transactions in flight that only count. */
+  #counting = 0;
   /** When it last waited for locks of isolated keys, by `performance.now()`. */
   #waitedForIsolatedAt = 0;
   readonly #pendingOfCaller = new Map<string, { requests: number; verifications: number }>();
@@ -102,6 +107,9 @@ export class Verifier {
       {
         prepare: () => (this.#connection.isConnected ? undefined : this.#connection.connect()),
         execute: (requests) => this.#execute(requests),
+        choose: (requests) => chooseBatch(requests.filter(({ isAnswered }) => !isAnswered)),
+        // Other transactions lock counters until the node has decided, and nothing may be sent in between.
+        mayFollow: () => this.#counting > 0,
         reject: (request) => request.answer(withoutOutcome.unavailable),
         report: this.#reportFailure,
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
@@ -109,7 +117,7 @@ export class Verifier {
       {
         deadlineMs: options.deadlineMs ?? 1_500,
         maxPending: this.#maxPending,
-        maxInFlight: 1,
+        maxInFlight: 2,
         // Each batch is chosen from all pending requests.
         maxBatch: this.#maxPending,
       },
@@ -208,8 +216,7 @@ export class Verifier {
   }
 
   async #execute(requests: readonly PendingVerification[]): Promise<void> {
-    const { chosen, deferred } = chooseBatch(requests.filter(({ isAnswered }) => !isAnswered));
-    this.#scheduler.requeue(deferred);
+    const chosen = requests.filter(({ isAnswered }) => !isAnswered);
     if (chosen.length === 0) return;
     const isolated = new Set(
       this.#isolation.isEmpty(performance.now())
@@ -315,7 +322,14 @@ export class Verifier {
   }
 
   /** Finds the keys of requests. Answers those of unknown callers, and those that only ask for it. */
-  async #prepare(
+  #prepare(
+    client: pg.Client,
+    requests: readonly PendingVerification[],
+  ): Promise<readonly FoundVerification[]> {
+    return this.#sending.run(() => this.#find(client, requests));
+  }
+
+  async #find(
     client: pg.Client,
     requests: readonly PendingVerification[],
   ): Promise<readonly FoundVerification[]> {
@@ -361,12 +375,19 @@ export class Verifier {
         // Its deadline allows a batch to wait for locks once.
         skipsLocked = performance.now() - startedAt > maxCountMs;
       }
-      const { decided, counters, now } = await spendBatch(client, pending, {
-        skipsLocked,
-        lockTimeoutMs,
-        maxNamedPerHour: this.#maxNamedPerHour,
-        onProgress,
+      const batch = await this.#sending.run(async () => {
+        // Their deadline may have passed while the transactions ahead were in flight.
+        pending = listPending();
+        if (pending.length === 0) return undefined;
+        return await spendBatch(client, pending, {
+          skipsLocked,
+          lockTimeoutMs,
+          maxNamedPerHour: this.#maxNamedPerHour,
+          onProgress,
+        });
       });
+      if (!batch) return;
+      const { decided, counters, now } = batch;
       if (counters.size > 0) this.#clock.set(now);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
     } catch (error) {
@@ -382,10 +403,18 @@ export class Verifier {
   /** Decides the requests without meters, unless facts have changed, and answers them after the commit. */
   async #count(client: pg.Client, requests: readonly FoundVerification[]): Promise<void> {
     const now = this.#clock.estimate();
-    const batch = now === undefined ? undefined : await countBatch(client, requests, now);
-    if (!batch) return;
-    this.#clock.set(batch.now);
-    this.#answer(batch.decided, { isLocked: () => false, isolatesLocked: false });
+    if (now === undefined) return;
+    this.#counting += 1;
+    try {
+      // The next transaction may be sent before this one ends, because all of it has been sent.
+      const { sent } = await this.#sending.run(async () => ({ sent: countBatch(client, requests, now) }));
+      const batch = await sent;
+      if (!batch) return;
+      this.#clock.set(batch.now);
+      this.#answer(batch.decided, { isLocked: () => false, isolatesLocked: false });
+    } finally {
+      this.#counting -= 1;
+    }
   }
 
   #answer(

@@ -1,0 +1,157 @@
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import pg from "pg";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from "vitest";
+import {
+  codesOf,
+  type TestIssuedKey,
+  type TestKeyspace,
+  verificationOf,
+  verifierKit,
+} from "./verifier.test-kit.ts";
+import type { Verifier } from "./verifier.ts";
+
+// The order in which the verifier sends statements on its connection.
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const { addKeyspace, bumpOwner, issueKey, openNode } = verifierKit(() => database);
+const limit = { name: "requests", quota: 1_000, windowSeconds: 3_600, appliesAlways: true };
+
+/** The names, or the texts, of the statements that verifiers sent. */
+let sent: string[];
+/** Called after each of them. */
+let onSent: (statement: string) => void;
+
+beforeEach(() => {
+  sent = [];
+  onSent = () => undefined;
+  const { query } = pg.Client.prototype;
+  const spy = vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
+    this: pg.Client,
+    ...parameters
+  ) {
+    const result = Reflect.apply(query, this, parameters);
+    const [config] = parameters as unknown as [string | { readonly name?: string }]; // One of the driver's overloads.
+    const name = typeof config === "string" ? config : config.name;
+    if (name && /^(verify-|begin|commit|rollback)/.test(name)) {
+      sent.push(name);
+      onSent(name);
+    }
+    return result;
+  });
+  return () => spy.mockRestore();
+});
+afterEach(() => {
+  onSent = () => undefined;
+});
+
+async function verify(
+  node: Verifier,
+  { caller }: TestKeyspace,
+  keys: readonly TestIssuedKey[],
+): Promise<readonly string[]> {
+  const verifications = keys.map((key) => verificationOf(key));
+  return codesOf(await node.verify(caller.secret, { address: undefined, name: undefined, verifications }));
+}
+
+/** Verifies a key when this statement is sent. */
+function verifyAfter(statement: string, work: () => Promise<readonly string[]>): Promise<readonly string[]> {
+  const { promise, resolve } = Promise.withResolvers<readonly string[]>();
+  onSent = (name) => {
+    if (name !== statement) return;
+    onSent = () => undefined;
+    resolve(work());
+  };
+  return promise;
+}
+
+/** Requires that each transaction was sent as a whole, and that lookups were sent outside of transactions. */
+function expectWholeTransactions(): void {
+  let isOpen = false;
+  for (const [index, name] of sent.entries()) {
+    const isLookup = name.startsWith("verify-find-");
+    expect([index, name, isOpen]).toEqual([index, name, name !== "begin" && !isLookup]);
+    if (!name.startsWith("verify-")) isOpen = name === "begin";
+  }
+  expect(isOpen).toBe(false);
+}
+
+test("a batch without meters is sent behind another one, which is still in flight", async () => {
+  const [space, node] = [await addKeyspace(), openNode()];
+  const keys = [await issueKey(space), await issueKey(space)] as const;
+  // The first batch reads the facts, and the time of the database.
+  await verify(node, space, keys);
+  sent = [];
+  const second = verifyAfter("verify-count", () => verify(node, space, [keys[1]]));
+  const first = verify(node, space, [keys[0]]);
+  first.then(() => sent.push("answered"));
+  expect(await first).toEqual(["VALID"]);
+  expect(await second).toEqual(["VALID"]);
+  const one = ["begin", "verify-count", "commit"];
+  expect(sent).toEqual([...one, ...one, "answered"]);
+});
+
+test("requests that arrive during a transaction that locks counters are one batch, which is sent afterwards", async () => {
+  const [space, node] = [await addKeyspace(), openNode()];
+  const [plain, metered] = [await issueKey(space), await issueKey(space, { limits: [limit] })];
+  await verify(node, space, [plain, metered]);
+  sent = [];
+  const verifyPlain = () => verify(node, space, [plain]);
+  let third: Promise<readonly string[]> | undefined;
+  const second = verifyAfter("verify-lock", () => {
+    third = verifyAfter("verify-write", verifyPlain);
+    return verifyPlain();
+  });
+  expect(await verify(node, space, [metered])).toEqual(["VALID"]);
+  expect([await second, await third]).toEqual([["VALID"], ["VALID"]]);
+  expect(sent).toEqual([
+    ...["begin", "verify-lock", "verify-write", "commit"],
+    ...["begin", "verify-count", "commit"],
+  ]);
+});
+
+// The first batch isn't counted, because a key has changed, and locks its counters when the second one has been sent.
+test.each<[string, (space: TestKeyspace) => Promise<readonly TestIssuedKey[]>]>([
+  ["locks counters", async (space) => [await issueKey(space, { limits: [limit] })]],
+  ["looks keys up", async (space) => [await issueKey(space), await issueKey(space)]],
+])("two batches, of which the second one %s, don't mix their transactions", async (_case, issue) => {
+  const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode()];
+  const [plain, changing] = [await issueKey(space), await issueKey(other)];
+  const keys = await issue(space);
+  await verify(node, space, keys.length > 1 ? [plain] : [plain, ...keys]);
+  await verify(node, other, [changing]);
+  await bumpOwner(other.keyspaceId);
+  sent = [];
+  const second = verifyAfter("verify-count", () => verify(node, space, keys));
+  expect(await verify(node, other, [changing])).toEqual(["VALID"]);
+  expect(await second).toEqual(keys.map(() => "VALID"));
+  expectWholeTransactions();
+});
+
+test("batches of all kinds don't mix their transactions", async () => {
+  const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode({ deadlineMs: 60_000 })];
+  const plain = await Promise.all(Array.from({ length: 3 }, () => issueKey(space)));
+  const metered = [await issueKey(space, { limits: [limit] }), await issueKey(space, { credits: 1_000 })];
+  const changing = await issueKey(other);
+  await verify(node, space, [...plain, ...metered]);
+  await verify(node, other, [changing]);
+  sent = [];
+  const answers: Promise<readonly string[]>[] = [];
+  for (let round = 0; round < 40; round += 1) {
+    for (const key of [...plain, ...(round % 3 === 0 ? metered : [])])
+      answers.push(verify(node, space, [key]));
+    if (round % 5 === 0) await bumpOwner(other.keyspaceId);
+    answers.push(verify(node, other, [changing]));
+    if (round % 10 === 0) answers.push(verify(node, space, [await issueKey(space)]));
+    if (round % 4 === 0) await answers.at(-1);
+  }
+  const codes = await Promise.all(answers);
+  expect(codes.flat().every((code) => code === "VALID")).toBe(true);
+  expectWholeTransactions();
+  const names = ["begin", "commit", "count", "find-api-keys", "find-issued-keys", "lock", "write"];
+  expect([...new Set(sent)].map((name) => name.replace("verify-", "")).sort()).toEqual(names);
+});
