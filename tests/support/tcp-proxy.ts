@@ -180,7 +180,13 @@ function readApplicationName(chunk: Buffer): string {
   return /\0application_name\0([^\0]*)\0/.exec(chunk.toString("latin1"))?.[1] ?? "";
 }
 
-/** Whether these are Parse or Bind messages, with which the execution of a prepared statement begins. */
+/**
+ * Whether these messages begin with Parse or Bind, with which the execution of a prepared statement begins, after any simple
+ * queries such as `begin`.
+ */
 function isStatement(chunk: Buffer): boolean {
-  return chunk[0] === 0x50 || chunk[0] === 0x42;
+  let start = 0;
+  while (chunk[start] === 0x51 && start + 5 <= chunk.length)
+    start += 1 + Math.max(4, chunk.readInt32BE(start + 1));
+  return chunk[start] === 0x50 || chunk[start] === 0x42;
 }
