@@ -268,7 +268,8 @@ test("filters the instance log by event, person, target and day, in the URL", as
   await ada.getByLabel("Target").fill("grace");
   await ada.getByText("Enter the ID of a user or a workspace.").waitFor();
   await ada.goto(`${environment.baseUrl}/operator/workspaces`);
-  await ada.getByRole("link", { name: "Show Grace Hopper’s workspace in the instance log" }).click();
+  await ada.getByRole("button", { name: "Manage Grace Hopper’s workspace" }).click();
+  await ada.getByRole("menuitem", { name: "Show in the instance log" }).click();
   await ada.waitForURL("**/operator/log?target=ws_*");
   await log().getByText("Workspace created").waitFor();
   expect(await log().getByRole("row").count()).toBeGreaterThan(1);

@@ -1,21 +1,31 @@
 import { useQuery } from "@tanstack/react-query";
 import { Outlet, useRouteContext } from "@tanstack/react-router";
 import { lazy, type ReactElement, Suspense } from "react";
-import { needsSecondFactor } from "../server/needs-second-factor.ts";
 import { trpc } from "../server/trpc.ts";
+import { findObstacle } from "../server/workspace-obstacle.ts";
 
 const SecondFactorRequired = lazy(async () => ({
   default: (await import("./second-factor-required.tsx")).SecondFactorRequired,
 }));
+const WorkspaceDisabled = lazy(async () => ({
+  default: (await import("./workspace-disabled.tsx")).WorkspaceDisabled,
+}));
 
-/** The pages of a workspace, or what the user has to do first. */
+/** The pages of a workspace, or why the user can't use them. */
 export function WorkspaceGate(): ReactElement {
   const { session, workspace } = useRouteContext({ from: "/app/w/$slug" });
-  const { error } = useQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id }));
-  if (error === null || !needsSecondFactor(error)) return <Outlet />;
+  const { data, error } = useQuery(trpc.workspaces.get.queryOptions({ workspaceId: workspace.id }));
+  // Until the server responds, the session says whether the workspace is disabled, so that no page sends calls that fail.
+  const known = workspace.isDisabled && !data ? "workspace_disabled" : undefined;
+  const obstacle = error === null ? known : findObstacle(error);
+  if (!obstacle) return <Outlet />;
   return (
     <Suspense>
-      <SecondFactorRequired session={session} workspace={workspace} />
+      {obstacle === "workspace_disabled" ? (
+        <WorkspaceDisabled workspace={workspace} />
+      ) : (
+        <SecondFactorRequired session={session} workspace={workspace} />
+      )}
     </Suspense>
   );
 }

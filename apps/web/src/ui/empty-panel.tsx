@@ -4,7 +4,7 @@ import classes from "./empty.module.css";
 interface EmptyPanelProps {
   readonly title: ReactNode;
   /** The level of the title; 2 by default. */
-  readonly level?: 2 | 3;
+  readonly level?: 1 | 2 | 3;
   /** What appears here, or what the search covers. */
   readonly children: ReactNode;
   /** A button. */
@@ -13,7 +13,7 @@ interface EmptyPanelProps {
 
 /** Replaces a list without items. */
 export function EmptyPanel({ title, level = 2, children, action }: EmptyPanelProps): ReactElement {
-  const Title = level === 2 ? "h2" : "h3";
+  const Title = `h${level}` as const;
   return (
     <section className={classes.panel}>
       <Title className={classes.title}>{title}</Title>

@@ -3,6 +3,7 @@ import { IconCheck, IconPlus, IconSelector } from "@tabler/icons-react";
 import { Link, useMatches } from "@tanstack/react-router";
 import { type ReactElement, useRef } from "react";
 import type { SessionWorkspace } from "../../server/trpc.ts";
+import { Tag } from "../../ui/tag.tsx";
 import { useWorkspacePages } from "./use-workspace-pages.ts";
 import classes from "./workspace-switcher.module.css";
 
@@ -50,9 +51,12 @@ export function WorkspaceSwitcher(props: WorkspaceSwitcherProps): ReactElement {
                     workspace.id === current?.id && <IconCheck size={16} className={classes.icon} />
                   }
                 >
-                  <bdi className={classes.entry} title={workspace.name}>
-                    {workspace.name}
-                  </bdi>
+                  <span className={classes.label}>
+                    <bdi className={classes.entry} title={workspace.name}>
+                      {workspace.name}
+                    </bdi>
+                    {workspace.isDisabled && <Tag>Disabled</Tag>}
+                  </span>
                 </Menu.Item>
               ))}
             </div>

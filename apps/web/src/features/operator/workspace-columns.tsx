@@ -2,6 +2,7 @@ import type { WorkspaceOverview } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import { Tag } from "../../ui/tag.tsx";
 import classes from "./user-columns.module.css";
 
 /** The columns of the workspaces of the instance. */
@@ -14,10 +15,13 @@ export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataC
       minWidth: 200,
       grow: 2,
       rank: 0,
-      cell: ({ name }) => (
-        <bdi className={classes.name} title={name}>
-          {name}
-        </bdi>
+      cell: ({ name, isDisabled }) => (
+        <span className={classes.person}>
+          <bdi className={classes.name} title={name}>
+            {name}
+          </bdi>
+          {isDisabled && <Tag>Disabled</Tag>}
+        </span>
       ),
     },
     {

@@ -1,19 +1,23 @@
-import { ActionIcon } from "@mantine/core";
-import { IconHistory } from "@tabler/icons-react";
-import { getRouteApi, Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { getRouteApi } from "@tanstack/react-router";
+import { type ReactElement, useCallback, useState } from "react";
 import type { WorkspaceOverview } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { useWorkspaces } from "./use-workspaces.ts";
+import { WorkspaceActions } from "./workspace-actions.tsx";
 import { workspaceColumns } from "./workspace-columns.tsx";
 import { defaultWorkspaceSort, type WorkspacesSearch } from "./workspaces-search.ts";
 
 const route = getRouteApi("/app/operator/workspaces");
+const workspaceDialog = {
+  load: () => import("./workspace-dialog.tsx").then((module) => module.WorkspaceDialog),
+  closed: { workspace: undefined },
+};
 
 /** The workspaces of the instance with their sizes, for operators. */
 export function WorkspacesPage(): ReactElement {
@@ -23,6 +27,11 @@ export function WorkspacesPage(): ReactElement {
   const list = useGrowingList(workspaces);
   const table = useTableNavigation<WorkspacesSearch>({ navigate });
   const isFiltered = search.q !== undefined;
+  const [chosen, setChosen] = useState<WorkspaceOverview>();
+  const actions = useCallback(
+    (workspace: WorkspaceOverview) => <WorkspaceActions workspace={workspace} onChange={setChosen} />,
+    [],
+  );
   return (
     <>
       <PageHeader title="Workspaces" explanation="The workspaces of all tenants, with their sizes." />
@@ -39,7 +48,7 @@ export function WorkspacesPage(): ReactElement {
         search={search}
         navigation={table}
         defaultSort={defaultWorkspaceSort}
-        actions={LogLink}
+        actions={actions}
         actionsWidth={60}
         empty={
           isFiltered ? (
@@ -51,20 +60,11 @@ export function WorkspacesPage(): ReactElement {
           )
         }
       />
+      <LazyDialog
+        source={workspaceDialog}
+        props={{ workspace: chosen, onClose: () => setChosen(undefined) }}
+      />
     </>
-  );
-}
-
-function LogLink({ id, name }: WorkspaceOverview): ReactElement {
-  return (
-    <ActionIcon
-      variant="subtle"
-      aria-label={`Show ${name} in the instance log`}
-      title="Show in the instance log"
-      renderRoot={(props) => <Link {...props} to="/operator/log" search={{ target: id }} />}
-    >
-      <IconHistory size={16} />
-    </ActionIcon>
   );
 }
 

@@ -1,0 +1,38 @@
+import { Button } from "@mantine/core";
+import { useDocumentTitle } from "@mantine/hooks";
+import { useIsFetching, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { type SessionWorkspace, trpc } from "../server/trpc.ts";
+import { EmptyPanel } from "../ui/empty-panel.tsx";
+import { Quoted } from "../ui/quoted.tsx";
+
+/** Replaces the pages of a workspace that an operator disabled, until it is enabled. */
+export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWorkspace }): ReactElement {
+  useDocumentTitle("Workspace disabled · Latchkey");
+  const queryClient = useQueryClient();
+  const { queryKey } = trpc.workspaces.get.queryOptions({ workspaceId: workspace.id });
+  const isChecking = useIsFetching({ queryKey }) > 0;
+  return (
+    <EmptyPanel
+      level={1}
+      title={
+        <>
+          <Quoted>{workspace.name}</Quoted> is disabled
+        </>
+      }
+      action={
+        <Button
+          variant="default"
+          loading={isChecking}
+          onClick={() => queryClient.invalidateQueries({ queryKey })}
+        >
+          Check again
+        </Button>
+      }
+    >
+      An operator of this instance disabled the workspace. Its pages and API are unavailable, and its issued
+      keys are rejected, but nothing was deleted. To have it enabled, contact the operator. Your other
+      workspaces and your account are not affected.
+    </EmptyPanel>
+  );
+}

@@ -1,0 +1,116 @@
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// Ada, an operator, disables Grace's workspace and enables it again. Each test continues where the previous one ended.
+
+const environment = prepareEnvironment();
+const graceEmail = "grace@example.com";
+
+let ada: Page;
+let grace: Page;
+let slug = "";
+let workspaceId = "";
+let secret = "";
+
+beforeAll(async () => {
+  ({ page: ada } = await environment.browser.open());
+  await enter(ada, environment.baseUrl);
+  ({ page: grace } = await environment.browser.open());
+  await enter(grace, environment.baseUrl, graceEmail);
+  ({ id: workspaceId, slug } = await getWorkspace(grace));
+  ({ key: secret } = await proceduresOf(grace).apiKeys.create.mutate({ name: "Reports" }));
+});
+
+/** The status of a request with Grace's key in the workspace. */
+async function readWithKey(): Promise<number> {
+  const headers = { Authorization: `Bearer ${secret}` };
+  return (await fetch(`${environment.baseUrl}/open/workspaces/${workspaceId}`, { headers })).status;
+}
+
+const row = () => ada.getByRole("row").filter({ hasText: `/w/${slug}` });
+const dialog = () => ada.getByRole("dialog");
+
+async function choose(action: string): Promise<void> {
+  await row()
+    .getByRole("button", { name: /^Manage / })
+    .click();
+  await ada.getByRole("menuitem", { name: action, exact: true }).click();
+}
+
+async function readOverflow(page: Page): Promise<unknown> {
+  return await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth");
+}
+
+test("the operator sees what stops working, and disables the workspace", async () => {
+  await ada.goto(`${environment.baseUrl}/operator/workspaces`);
+  await choose("Disable");
+  await dialog().getByRole("definition").first().getByText("1", { exact: true }).waitFor();
+  expect(await dialog().getByRole("definition").allTextContents()).toEqual(["1", "0", "1", "0"]);
+  await ada.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  expect(await readWithKey()).toBe(200);
+  await dialog().getByRole("button", { name: "Disable workspace" }).click();
+  await ada.getByText("is disabled.").waitFor();
+  await row().getByText("Disabled", { exact: true }).waitFor();
+  // The focus returns to the button of the menu.
+  await row()
+    .getByRole("button", { name: /^Manage / })
+    .and(ada.locator(":focus"))
+    .waitFor();
+  expect(await readWithKey()).toBe(403);
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+});
+
+test("its members see a page that says so instead of its pages, and a badge in the list of workspaces", async () => {
+  for (const path of ["", "/members", "/settings"]) {
+    await grace.goto(`${environment.baseUrl}/w/${slug}${path}`);
+    await grace.getByRole("heading", { level: 1, name: "is disabled" }).waitFor();
+  }
+  expect(await grace.title()).toBe("Workspace disabled · Latchkey");
+  await grace.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(grace)).toEqual([]);
+  await grace.getByRole("button", { name: /^Workspace: / }).click();
+  await grace.getByRole("menuitem").getByText("Disabled", { exact: true }).waitFor();
+  expect(await findProblemsInBothSchemes(grace)).toEqual([]);
+  await grace.keyboard.press("Escape");
+  await grace.setViewportSize({ width: 375, height: 700 });
+  expect(await readOverflow(grace)).toBe(0);
+  await grace.setViewportSize({ width: 1280, height: 800 });
+});
+
+test("other workspaces are not affected", async () => {
+  const other = await proceduresOf(grace).workspaces.create.mutate({ name: "Elsewhere" });
+  await grace.goto(`${environment.baseUrl}/w/${other.slug}/members`);
+  await grace.getByRole("heading", { level: 1, name: "Members" }).waitFor();
+  await grace.goto(`${environment.baseUrl}/w/${slug}`);
+  await grace.getByRole("heading", { level: 1, name: "is disabled" }).waitFor();
+});
+
+test("the operator enables the workspace with the keyboard, and its members continue", async () => {
+  await row()
+    .getByRole("button", { name: /^Manage / })
+    .focus();
+  await ada.keyboard.press("Enter");
+  await ada.getByRole("menuitem", { name: "Enable", exact: true }).focus();
+  await ada.keyboard.press("Enter");
+  await dialog().getByRole("button", { name: "Enable workspace" }).focus();
+  await ada.keyboard.press("Enter");
+  await ada.getByText("is enabled.").waitFor();
+  expect(await row().getByText("Disabled", { exact: true }).count()).toBe(0);
+  expect(await readWithKey()).toBe(200);
+  await grace.getByRole("button", { name: "Check again" }).click();
+  await grace.getByRole("heading", { level: 1, name: "is disabled" }).waitFor({ state: "detached" });
+  await grace.getByRole("navigation").getByRole("link", { name: "Members" }).first().click();
+  await grace.getByRole("heading", { level: 1, name: "Members" }).waitFor();
+});
+
+test("the instance log shows both changes", async () => {
+  await choose("Show in the instance log");
+  const log = ada.getByRole("table", { name: "Instance log" });
+  await log.getByText("Workspace disabled").waitFor();
+  await log.getByText("Workspace enabled").waitFor();
+});
