@@ -1,5 +1,5 @@
-import { Button, Menu } from "@mantine/core";
-import { IconChevronDown } from "@tabler/icons-react";
+import { ActionIcon, Menu } from "@mantine/core";
+import { IconDots } from "@tabler/icons-react";
 import { Link } from "@tanstack/react-router";
 import { type ReactElement, useRef } from "react";
 import type { WorkspaceOverview } from "../../server/trpc.ts";
@@ -23,15 +23,9 @@ export function WorkspaceActions({ workspace, onChange }: WorkspaceActionsProps)
   return (
     <Menu position="bottom-end" width={220}>
       <Menu.Target>
-        <Button
-          ref={button}
-          variant="subtle"
-          color="gray"
-          aria-label={`Manage ${name}`}
-          rightSection={<IconChevronDown size={14} />}
-        >
-          Manage
-        </Button>
+        <ActionIcon ref={button} variant="subtle" color="gray" aria-label={`Manage ${name}`} title="Manage">
+          <IconDots size={16} />
+        </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item renderRoot={(props) => <Link {...props} to="/operator/log" search={{ target: id }} />}>

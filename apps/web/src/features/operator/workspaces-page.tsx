@@ -49,7 +49,7 @@ export function WorkspacesPage(): ReactElement {
         navigation={table}
         defaultSort={defaultWorkspaceSort}
         actions={actions}
-        actionsWidth={124}
+        actionsWidth={60}
         empty={
           isFiltered ? (
             <NoMatch noun="workspace" search={search.q} onClear={() => table.change({ q: undefined })}>
