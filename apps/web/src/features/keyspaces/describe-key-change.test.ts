@@ -21,6 +21,8 @@ function describe(values: Values): string {
 test.each<[Values, string]>([
   [{ action: "issued-key.created", after: { credits: null } }, "issued the key"],
   [{ action: "issued-key.created", after: { credits: "500" } }, "issued the key with credits: 500"],
+  [{ action: "issued-key.created", after: { credits: null, isDisabled: false } }, "issued the key"],
+  [{ action: "issued-key.created", after: { credits: null, isDisabled: true } }, "issued the key, disabled"],
   [
     { action: "issued-key.credits-changed", before: { credits: 1_000 }, after: { credits: 1_005, added: 5 } },
     "added 5 credits, from 1,000 to 1,005",
