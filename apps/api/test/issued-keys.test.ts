@@ -401,6 +401,7 @@ describe("changes", () => {
           credits: null,
           expiresAt: null,
           ipRanges: null,
+          isDisabled: false,
         },
       },
       {
@@ -425,6 +426,14 @@ describe("changes", () => {
       { action: "issued-key.deleted", before: { ...key, externalId: "globex" }, after: null },
     ]);
     expect(JSON.stringify(events)).not.toContain("canary");
+  });
+
+  test("the event of a new key says whether it was issued as disabled", async () => {
+    const space = await addSpace();
+    await addKey(space, { name: "Acme", isDisabled: true });
+    expect(await listEvents(space)).toMatchObject([
+      { action: "issued-key.created", after: { name: "Acme", isDisabled: true } },
+    ]);
   });
 });
 
@@ -547,17 +556,29 @@ test("the list is filtered, sorted and paged", async () => {
   expect(await list("status=disabled")).toEqual([delta.id]);
   expect(await list("status=expired")).toEqual([expired.id]);
   expect(await list("status=out-of-credits")).toEqual([gamma.id]);
+  const setExpiry = ({ uuid }: { readonly uuid: string }, days: number) =>
+    sql`update issued_keys set expires_at = now() + ${days} * interval '1 day' where id = ${uuid}`.execute(
+      app.owner,
+    );
+  for (const [key, days] of [
+    [alpha, 31],
+    [beta, 29],
+    [gamma, 1],
+    [delta, 1],
+  ] as const)
+    await setExpiry(key, days);
+  expect(await list("status=expiring")).toEqual([beta.id, gamma.id]);
+  expect(await list("status=expiring&sort=expiresAt")).toEqual([gamma.id, beta.id]);
   expect(await list(`start=${beta.secret.slice(0, 12)}`)).toEqual([beta.id]);
   expect(await list("start=sk_")).toHaveLength(5);
-  const names = ["Alpha", "Beta 100%", "Delta", "Expired", "beta two"];
+  const names = ["Alpha", "Beta 100%", "beta two", "Delta", "Expired"];
   const pages: unknown[] = [];
   for (let cursor: unknown = ""; cursor !== null; ) {
     const { body } = await space.call(["GET", `?sort=name&limit=2${cursor ? `&cursor=${cursor}` : ""}`]);
     pages.push(...(body.data ?? []).map(({ name }) => name));
     cursor = body.nextCursor;
   }
-  expect([...pages].sort()).toEqual([...names].sort());
-  expect(pages).toHaveLength(5);
+  expect(pages).toEqual(names);
   for (const query of ["cursor=x", "start=%0A", "permission=a%2Fb", "status=unknown"])
     expect((await space.call(["GET", `?${query}`])).status).toBe(400);
 });
