@@ -2,10 +2,19 @@ import { once } from "node:events";
 import { access, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { untilAnswered } from "@latchkey/db/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, deleteKey, readUsageCount, signIn, signUp } from "../support/account.ts";
 import { runCommandInProcess } from "../support/command.ts";
 import { open } from "../support/inspection.ts";
+import {
+  callApi,
+  createKeyspace,
+  type IssuedKey,
+  issueKey,
+  type Keyspace,
+  pathOf,
+} from "../support/keyspace.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo, eventually, findPostmaster } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
@@ -21,6 +30,9 @@ let account: Account;
 /** A backup that was made under load, and one of its keys. */
 let file: string;
 let keys: UsedKey[];
+let keyspace: Keyspace;
+/** A key with credits, of a consumer with a limit. */
+let issued: IssuedKey;
 
 interface UsedKey {
   readonly id: string;
@@ -47,11 +59,29 @@ beforeAll(async () => {
       sentAfter: 0,
     })),
   );
+  keyspace = await createKeyspace(node.baseUrl, account);
+  issued = await issueKey(keyspace, { externalId: "customer_42", credits: { remaining: 100 } });
+  await callApi(keyspace, ["PATCH", `${pathOf(keyspace)}/consumers/customer_42`], {
+    limits: [{ name: "daily", quota: 10, windowSeconds: 86_400 }],
+  });
+  expect((await verifyIssued(node.baseUrl, 4)).body).toMatchObject({ code: "VALID" });
 });
 
 afterAll(async () => {
   await instance?.close();
 });
+
+/** The result of a verification of the issued key, on a node of any instance. */
+async function verifyIssued(baseUrl: string, cost: number) {
+  return await untilAnswered(async () => {
+    const response = await fetch(`${baseUrl}/open/keys/verify`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${keyspace.callerKey}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ key: issued.key, cost }),
+    });
+    return { status: response.status, body: (await response.json()) as Readonly<Record<string, unknown>> };
+  });
+}
 
 /** Uses keys, and creates and deletes others, until it is stopped. */
 function startLoad(): { readonly stop: () => Promise<void> } {
@@ -127,8 +157,8 @@ test("after a restore elsewhere, keys work, users can sign in, and counts are co
     // These tables have no foreign keys, but their rows are written in one transaction.
     const { rows } = await client.query(`
       select count(*) filter (where k.id is null)::int as "countersWithoutKey",
-        count(*) filter (where c.key_id is null)::int as "keysWithoutCounter", count(*) > 4 as "hasPassing"
-      from api_keys k full join key_counters c on c.key_id = k.id`);
+        count(*) filter (where c.key_id is null)::int as "keysWithoutCounter", count(*) > 7 as "hasPassing"
+      from (select id from api_keys union all select id from issued_keys union all select id from consumers) k full join key_counters c on c.key_id = k.id`);
     expect(rows).toEqual([{ countersWithoutKey: 0, keysWithoutCounter: 0, hasPassing: true }]);
     // History is written after the counts, never before.
     const ahead = await client.query(`
@@ -159,6 +189,17 @@ test("after a restore elsewhere, keys work, users can sign in, and counts are co
       expect(await readUsageCount(restored.baseUrl, { ...account, cookie }, id)).toBe(used + 1);
     }
     expect((await callOpen(restored.baseUrl, late.key)).status).toBe(403);
+    // 4 of the 100 credits, and of the consumer's limit of 10, were spent before the backup.
+    for (const [cost, code, credits, remaining] of [
+      [5, "VALID", 91, 1],
+      [2, "RATE_LIMITED", 91, 1],
+      [1, "VALID", 90, 0],
+    ] as const)
+      expect((await verifyIssued(restored.baseUrl, cost)).body).toMatchObject({
+        code,
+        credits: { remaining: credits },
+        limits: [{ name: "daily", remaining }],
+      });
 
     expectFailure(await other.command(["restore", file]), {
       status: 1,

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { readQueryCaches } from "../support/query-caches.ts";
 import { enter, readClipboard, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -20,6 +21,14 @@ const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
 const dialog = () => page.getByRole("dialog");
 const rowOf = (text: string) => page.getByRole("row").filter({ hasText: text });
 const field = (name: string) => dialog().getByRole("textbox", { name, exact: true });
+
+/** Expects that the web app's caches, the URL and the history have no secret, while a dialog shows or has it. */
+async function expectNotCached(key: string): Promise<void> {
+  const caches = await readQueryCaches(page);
+  expect(caches).toContain("issuedKeys");
+  expect(caches).not.toContain(key);
+  expect(await page.evaluate("location.href + JSON.stringify(history.state)")).not.toContain(key);
+}
 
 /** Chooses an option of a select. */
 async function choose(label: string, option: string): Promise<void> {
@@ -84,6 +93,7 @@ test("issues a key with the defaults, and shows its secret once with the command
   await dialog().getByRole("button", { name: "Issue key" }).click();
   secret = await field("Key").inputValue();
   expect(secret).toMatch(/^sk_live_[0-9A-Za-z]{30,}$/);
+  await expectNotCached(secret);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await dialog().getByText("You haven’t copied the key").waitFor();
@@ -124,6 +134,7 @@ test("tries the key: by default nothing is spent, and each result is explained",
   await verify("VALID");
   await dialog().getByText("0 of 2").waitFor();
   await verify("RATE_LIMITED");
+  await expectNotCached(secret);
   await field("Key").fill("sk_live_unknown");
   await verify("NOT_FOUND");
   await dialog().getByRole("button", { name: "Close" }).last().click();
@@ -222,6 +233,7 @@ test("disables, enables and rotates a key", async () => {
   await dialog().getByText("It won’t be shown again.").waitFor();
   const rotated = await field("Key").inputValue();
   expect(rotated).not.toBe(secret);
+  await expectNotCached(rotated);
   await dialog().getByRole("button", { name: "Copy key" }).click();
   await dialog().getByRole("button", { name: "Done" }).click();
   await page.getByText("Rotating").waitFor();

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
+import { createKeyspace, issueKey, readCounter } from "../support/keyspace.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
@@ -43,6 +44,33 @@ test("a node stopped under load answers and counts every request that it accepte
   expect(late.filter(({ isReused, status }) => isReused || status !== undefined)).toEqual([]);
   expect(late.filter(({ sentAt }) => sentAt < signalledAt)).toEqual([]);
   expect(tookMs).toBeLessThan(5_000);
+  nodes.right = await nodes.instance.start();
+});
+
+test("a node stopped under load answers and counts every verification that it accepted, and spends each credit once", async () => {
+  const keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
+  const balance = 1_000_000;
+  const issued = await issueKey(keyspace, { credits: { remaining: balance } });
+  const load = startLoad({
+    baseUrls: [nodes.right.baseUrl],
+    key: keyspace.callerKey,
+    connections: 64,
+    path: "/open/keys/verify",
+    body: { key: issued.key },
+  });
+  await load.reached(1_000);
+  const signalledAt = performance.now();
+  expect(await nodes.right.stop("SIGTERM")).toBe(0);
+  await load.ended;
+  const { uses, credits } = await readCounter(await connectionTo(nodes.instance.cluster), issued);
+  const valid = load.outcomes.filter(({ code }) => code === "VALID").length;
+  verifyCounts("SIGTERM, verifications", { answered: valid, counted: uses, received: load.sent() });
+  expect(uses).toBe(valid);
+  expect(credits).toBe(balance - valid);
+  // Late connections are refused. Requests on open connections are answered.
+  const others = load.outcomes.filter(({ code }) => code !== "VALID");
+  expect(others.filter(({ isReused, status }) => isReused || status !== undefined)).toEqual([]);
+  expect(others.filter(({ sentAt }) => sentAt < signalledAt)).toEqual([]);
   nodes.right = await nodes.instance.start();
 });
 

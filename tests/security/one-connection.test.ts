@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, signUp } from "../support/account.ts";
 import { effort } from "../support/effort.ts";
 import { openKeepAliveConnection } from "../support/keep-alive-connection.ts";
+import { createKeyspace, issueKey } from "../support/keyspace.ts";
 import { getMembership } from "../support/membership.ts";
 import { type Product, startProduct } from "../support/prepared-instance.ts";
 
@@ -12,6 +13,13 @@ interface Tenant {
   readonly key: string;
   /** The text that identifies the tenant in a response. */
   readonly marks: { readonly "/open/me": string; readonly "/open/workspaces": string };
+  readonly verification: {
+    /** The API key that verifies `issuedKey`. */
+    readonly callerKey: string;
+    readonly issuedKey: string;
+    readonly issuedKeyId: string;
+    readonly externalId: string;
+  };
 }
 
 let product: Product;
@@ -30,7 +38,19 @@ async function addTenant(email: string): Promise<Tenant> {
   const account = await signUp(product.baseUrl, email);
   const { key } = await createKey(product.baseUrl, account, email);
   const { workspaceId } = await getMembership(product.baseUrl, account);
-  return { key, marks: { "/open/me": email, "/open/workspaces": workspaceId } };
+  const keyspace = await createKeyspace(product.baseUrl, account);
+  const externalId = `consumer of ${email}`;
+  const issued = await issueKey(keyspace, { externalId, meta: { email }, credits: { remaining: 1_000_000 } });
+  return {
+    key,
+    marks: { "/open/me": email, "/open/workspaces": workspaceId },
+    verification: {
+      callerKey: keyspace.callerKey,
+      issuedKey: issued.key,
+      issuedKeyId: issued.id,
+      externalId,
+    },
+  };
 }
 
 /** The path of the request with this index. `/open/me` needs three queries and takes three times as long. */
@@ -97,6 +117,71 @@ test("thirty in flight, thousands in total, each answered in order", { timeout }
   socket.destroy();
   expect(own).toBe(requests - unavailable);
   expect(own).toBeGreaterThan(requests / 2);
+});
+
+/** A verification by a tenant of its own key, or of the other tenant's key, which it doesn't find. */
+function verificationOf(turn: number) {
+  const [tenant, other] = turn % 3 === 2 ? tenants.toReversed() : tenants;
+  if (!tenant || !other) throw new Error("There are two tenants.");
+  const isOwn = turn % 5 !== 4;
+  const { issuedKey } = (isOwn ? tenant : other).verification;
+  /** Returns whether this is a result of the verification, which is `unavailable` at a deadline, on a busy machine. */
+  const check = (status: number, body: string): "expected" | "unavailable" | "wrong" => {
+    const { issuedKeyId, externalId } = other.verification;
+    if ([issuedKeyId, externalId].some((mark) => body.includes(mark))) return "wrong";
+    if (status === 503) return "unavailable";
+    const { code, keyId = null } = JSON.parse(body) as { readonly code?: string; readonly keyId?: string };
+    const expected = isOwn ? ["VALID", tenant.verification.issuedKeyId] : ["NOT_FOUND", null];
+    return status === 200 && code === expected[0] && keyId === expected[1] ? "expected" : "wrong";
+  };
+  return { callerKey: tenant.verification.callerKey, body: { key: issuedKey }, check };
+}
+
+test("verifications, sequentially", { timeout }, async () => {
+  const connection = openKeepAliveConnection(product.baseUrl);
+  const counts = { expected: 0, unavailable: 0, wrong: 0 };
+  for (let turn = 0; turn < requests / 4; turn += 1) {
+    const { callerKey, body, check } = verificationOf(turn);
+    const headers = { Authorization: `Bearer ${callerKey}` };
+    const answer = await connection.ask("/open/keys/verify", { method: "POST", headers, body });
+    if (answer.isReused !== turn > 0) throw new Error("The connection was not kept.");
+    counts[check(answer.status, answer.body)] += 1;
+  }
+  connection.close();
+  expect(counts.wrong).toBe(0);
+  expect(counts.expected).toBeGreaterThan(requests / 8);
+});
+
+test("verifications, thirty in flight, each answered in order", { timeout }, async () => {
+  const socket = connect(Number(new URL(product.baseUrl).port), "127.0.0.1");
+  const answers = readAnswers(socket);
+  const counts = { expected: 0, unavailable: 0, wrong: 0 };
+  for (let turn = 0; turn < requests; turn += 30) {
+    const batch = Array.from({ length: 30 }, (_, index) => ({
+      id: turn + index,
+      ...verificationOf(turn + index),
+    }));
+    socket.write(
+      batch
+        .map(({ id, callerKey, body }) => {
+          const text = JSON.stringify(body);
+          const headers = `Host: x\r\nX-Request-Id: ${id}\r\nAuthorization: Bearer ${callerKey}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}`;
+          return `POST /open/keys/verify HTTP/1.1\r\n${headers}\r\n\r\n${text}`;
+        })
+        .join(""),
+    );
+    for (const { id, check } of batch) {
+      const { value: answer = "" } = await answers.next();
+      const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
+      const body = answer.slice(answer.indexOf("\r\n\r\n") + 4);
+      // One matcher per request would take longer than the requests.
+      if (!answer.includes(`X-Request-Id: ${id}\r\n`)) expect.fail(`Request ${id} got ${answer}`);
+      counts[check(status, body)] += 1;
+    }
+  }
+  socket.destroy();
+  expect(counts.wrong).toBe(0);
+  expect(counts.expected).toBeGreaterThan(requests / 2);
 });
 
 /** The responses on a connection, each with its headers, in order. */

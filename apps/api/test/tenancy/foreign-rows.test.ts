@@ -3,7 +3,7 @@ import { createTRPCClient, httpLink } from "@trpc/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AppRouter } from "../../src/procedures/router.ts";
 import { startTestApp, type TestApp } from "../test-app.ts";
-import { createFixture, prepareFixture, type TenantFixture } from "./fixture.ts";
+import { createFixture, prepareFixture, type TenantFixture, timeOfUse } from "./fixture.ts";
 
 let app: TestApp;
 let fixture: TenantFixture;
@@ -34,6 +34,23 @@ async function list(path: string, query: Readonly<Record<string, string>>, secre
   const hidden = secret === key ? fixture.identifiers.otherTenant : fixture.identifiers.tenant;
   for (const identifier of hidden) expect(text).not.toContain(identifier);
   return JSON.parse(text);
+}
+
+async function sendChange(
+  secret: string,
+  path: string,
+  body: object,
+  idempotencyKey?: string,
+): Promise<Response> {
+  return await fetch(`${app.baseUrl}/open${path}`, {
+    method: "POST",
+    headers: {
+      Authorization: `Bearer ${secret}`,
+      "Content-Type": "application/json",
+      ...(idempotencyKey ? { "Idempotency-Key": idempotencyKey } : {}),
+    },
+    body: JSON.stringify(body),
+  });
 }
 
 test("a search for another tenant's member, workspace or actor finds nothing", async () => {
@@ -71,6 +88,65 @@ test("a list contains exactly the rows of its tenant, in every order and with ev
   }
 });
 
+test("lists of keyspaces, issued keys and consumers contain exactly the rows of their tenant, in every order and with every filter", async () => {
+  const { tenant, keyspaces, issuedKeys } = fixture;
+  const keyspace = `/workspaces/${tenant.id}/keyspaces/${keyspaces.tenant.id}`;
+  const { name, externalId, secret } = issuedKeys.tenant;
+  const theirs = issuedKeys.otherTenant;
+  const lists: readonly [path: string, sorts: readonly string[]][] = [
+    [`/workspaces/${tenant.id}/keyspaces`, ["createdAt", "name"]],
+    [`${keyspace}/keys`, ["createdAt", "name", "expiresAt"]],
+    [`${keyspace}/consumers`, ["createdAt", "externalId"]],
+  ];
+  for (const [path, sorts] of lists)
+    for (const sort of sorts.flatMap((field) => [field, `-${field}`]))
+      expect((await list(path, { sort })).data, `${path} ${sort}`).toHaveLength(1);
+
+  const count = async (path: string, query: Readonly<Record<string, string>>): Promise<number> =>
+    (await list(path, query)).data.length;
+  const keyspacesPath = `/workspaces/${tenant.id}/keyspaces`;
+  const found = [
+    [keyspacesPath, { search: keyspaces.tenant.name }],
+    [keyspacesPath, { search: "production" }],
+    [keyspacesPath, { status: "enabled" }],
+    [`${keyspace}/keys`, { name }],
+    [`${keyspace}/keys`, { externalId }],
+    [`${keyspace}/keys`, { start: secret.slice(0, 12) }],
+    [`${keyspace}/keys`, { start: "sk_live" }],
+    [`${keyspace}/keys`, { status: "active" }],
+    [`${keyspace}/consumers`, { search: "consumer of" }],
+  ] as const;
+  for (const [path, query] of found) expect([query, await count(path, query)]).toEqual([query, 1]);
+  const notFound = [
+    [keyspacesPath, { search: keyspaces.otherTenant.name }],
+    [keyspacesPath, { search: "%" }],
+    [`${keyspace}/keys`, { name: theirs.name }],
+    [`${keyspace}/keys`, { name: "%" }],
+    [`${keyspace}/keys`, { externalId: theirs.externalId }],
+    [`${keyspace}/keys`, { start: theirs.secret.slice(0, 12) }],
+    [`${keyspace}/keys`, { start: "%" }],
+    [`${keyspace}/consumers`, { search: theirs.externalId }],
+    [`${keyspace}/consumers`, { search: "%" }],
+  ] as const;
+  for (const [path, query] of notFound) expect([query, await count(path, query)]).toEqual([query, 0]);
+});
+
+test("the usage and the rejections of a keyspace contain only its own verifications", async () => {
+  const { tenant, keyspaces, issuedKeys } = fixture;
+  const keyspace = `/workspaces/${tenant.id}/keyspaces/${keyspaces.tenant.id}`;
+  const period = {
+    from: new Date(timeOfUse.getTime() - 86_400_000).toISOString(),
+    to: new Date(timeOfUse.getTime() + 86_400_000).toISOString(),
+  };
+  for (const bucket of ["hour", "day"])
+    for (const groupBy of ["key", "externalId", "outcome"]) {
+      const { data } = await list(`${keyspace}/usage`, { ...period, bucket, groupBy });
+      expect(data, `${groupBy} per ${bucket}`).toEqual([expect.objectContaining({ count: 9 })]);
+    }
+  const rejections = `${keyspace}/keys/${issuedKeys.tenant.id}/rejections`;
+  expect((await list(rejections, {})).data).toHaveLength(1);
+});
+
 test("a cursor of another tenant's list never returns that tenant's rows", async () => {
   const { tenant, otherTenant } = fixture;
   for (const [sort, resource] of [
@@ -86,17 +162,38 @@ test("a cursor of another tenant's list never returns that tenant's rows", async
   }
 });
 
+test("a cursor of another tenant's keyspaces, issued keys or consumers never returns that tenant's rows", async () => {
+  const { tenant, otherTenant, keyspaces } = fixture;
+  const post = async (path: string, body: object) => {
+    const response = await sendChange(strangersKey, path, body);
+    expect(response.status).toBe(201);
+  };
+  const theirs = `/workspaces/${otherTenant.id}/keyspaces`;
+  const theirKeyspace = `${theirs}/${keyspaces.otherTenant.id}`;
+  // A second row of each list, so that its first page has a cursor.
+  await post(theirs, { name: "Their staging", prefix: "sk_test" });
+  await post(`${theirKeyspace}/keys`, { name: "Their second", externalId: "their-second" });
+  const ours = `/workspaces/${tenant.id}/keyspaces`;
+  const ourKeyspace = `${ours}/${keyspaces.tenant.id}`;
+  for (const [sort, from, to] of [
+    ["-createdAt", theirs, ours],
+    ["name", theirs, ours],
+    ["createdAt", `${theirKeyspace}/keys`, `${ourKeyspace}/keys`],
+    ["-name", `${theirKeyspace}/keys`, `${ourKeyspace}/keys`],
+    ["expiresAt", `${theirKeyspace}/keys`, `${ourKeyspace}/keys`],
+    ["-createdAt", `${theirKeyspace}/consumers`, `${ourKeyspace}/consumers`],
+    ["externalId", `${theirKeyspace}/consumers`, `${ourKeyspace}/consumers`],
+  ] as const) {
+    const page = await list(from, { sort, limit: "1" }, strangersKey);
+    expect(page.nextCursor).not.toBeNull();
+    const { data } = await list(to, { sort, cursor: page.nextCursor ?? "" });
+    expect(JSON.stringify(data)).not.toMatch(/Their s|their-second/);
+  }
+});
+
 test("an Idempotency-Key belongs to its user: the same value from another tenant is a different request", async () => {
   const create = async (secret: string, name: string) => {
-    const response = await fetch(`${app.baseUrl}/open/workspaces`, {
-      method: "POST",
-      headers: {
-        Authorization: `Bearer ${secret}`,
-        "Content-Type": "application/json",
-        "Idempotency-Key": "the-same",
-      },
-      body: JSON.stringify({ name }),
-    });
+    const response = await sendChange(secret, "/workspaces", { name }, "the-same");
     const { id } = (await response.json()) as { id: string };
     return { status: response.status, id, isReplayed: response.headers.has("idempotent-replayed") };
   };
@@ -105,6 +202,24 @@ test("an Idempotency-Key belongs to its user: the same value from another tenant
   expect([first.status, second.status, second.isReplayed]).toEqual([201, 201, false]);
   expect(second.id).not.toBe(first.id);
   expect(await create(key, "Kept")).toEqual({ ...second, isReplayed: true });
+});
+
+test("an Idempotency-Key of one tenant never returns the issued key of another tenant", async () => {
+  const { tenant, otherTenant, keyspaces } = fixture;
+  const issue = async (secret: string, path: string) => {
+    const response = await sendChange(secret, path, { name: "Equal" }, "the-same-for-keys");
+    const { id, key: issued } = (await response.json()) as { id: string; key: string };
+    return { status: response.status, id, issued, isReplayed: response.headers.has("idempotent-replayed") };
+  };
+  const theirs = `/workspaces/${otherTenant.id}/keyspaces/${keyspaces.otherTenant.id}/keys`;
+  const ours = `/workspaces/${tenant.id}/keyspaces/${keyspaces.tenant.id}/keys`;
+  const first = await issue(strangersKey, theirs);
+  const second = await issue(key, ours);
+  expect([first.status, second.status, second.isReplayed]).toEqual([201, 201, false]);
+  expect(second.id).not.toBe(first.id);
+  expect(second.issued).not.toBe(first.issued);
+  const again = await issue(key, ours);
+  expect([again.status, again.id, again.isReplayed]).toEqual([201, second.id, true]);
 });
 
 test("the web app's lists, counts and searches contain only the user's own rows", async () => {
