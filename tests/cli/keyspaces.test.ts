@@ -247,7 +247,7 @@ test("imports keys of any form from CSV, reports rejected rows, and changes noth
   // A repeated import doesn't undo what happened since.
   expect(await verify("old-system-key")).toMatchObject({ credits: { remaining: 3 } });
   const text = expectText(await instance.command(command));
-  expect(text).toContain("line 4: hash: Enter the SHA-256 of the key, in hexadecimal or base64.");
+  expect(text).toContain("line 4: hash: Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.");
 });
 
 test("imports NDJSON, continues an interrupted import, and rejects keys of another keyspace", async () => {

@@ -69,7 +69,7 @@ test("imports 998 of 1,000 rows, and names the line and the reason of the two ot
   await closeButton.and(page.locator(":focus")).waitFor();
   const rejected = dialog().getByRole("list", { name: "Rejected rows" }).getByRole("listitem");
   expect(await rejected.allTextContents()).toEqual([
-    "Line 12hash: Enter the SHA-256 of the key, in hexadecimal or base64.",
+    "Line 12hash: Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.",
     "Line 602permissions.0: Enter a permission such as documents.read, documents.* or *.",
   ]);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);

@@ -19,13 +19,14 @@ import { customIssue, toIssues } from "./issues.ts";
 
 const digestOfNothing = createHash("sha256").digest();
 
-/** SHA-256 of a whole key, as 64 hexadecimal digits or in base64. */
+/** SHA-256 of a whole key, as 64 hexadecimal digits, in base64 or in base64url. */
 const hash = z
-  .string("Enter the SHA-256 of the key, in hexadecimal or base64.")
+  .string("Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.")
   .regex(
-    /^(?:[0-9A-Fa-f]{64}|[A-Za-z0-9+/]{43}=?)$/,
-    "Enter the SHA-256 of the key, in hexadecimal or base64.",
+    /^(?:[0-9A-Fa-f]{64}|[A-Za-z0-9+/]{43}=?|[A-Za-z0-9_-]{43}=?)$/,
+    "Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.",
   )
+  // Node decodes both alphabets as base64.
   .transform((text) => Buffer.from(text, text.length === 64 ? "hex" : "base64"))
   .refine(
     (digest) => !digest.equals(digestOfNothing),

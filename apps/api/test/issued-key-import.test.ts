@@ -45,6 +45,27 @@ function addRow(settings: object = {}): { hash: string } & Record<string, unknow
   return { hash: hashOf(randomUUID()), ...settings };
 }
 
+test("a hash is in hexadecimal, base64 or base64url, with or without padding", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  // The alphabets differ in two characters, and the hash of this key has both.
+  const key = "old-system-key-2";
+  const base64 = createHash("sha256").update(key).digest("base64");
+  expect(base64).toMatch(/(?=.*\+).*\//);
+  const base64url = base64.replaceAll("+", "-").replaceAll("/", "_");
+  const unpadded = base64url.replace("=", "");
+  const imported = { imported: 1, existing: 0, rejected: [] };
+  expect(await importRows(team, keyspaceId, [{ hash: unpadded }])).toEqual(imported);
+  expect(await verify(team, key)).toMatchObject({ code: "VALID" });
+  const same = [hashOf(key), base64, base64.replace("=", ""), base64url].map((hash) => ({ hash }));
+  expect(await importRows(team, keyspaceId, same)).toEqual({ imported: 0, existing: 4, rejected: [] });
+  const mixed = [`${"+".repeat(42)}-`, `${unpadded}==`, unpadded.slice(1)].map((hash) => ({ hash }));
+  const message = "Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.";
+  expect((await importRows(team, keyspaceId, mixed)).rejected).toEqual(
+    [1, 2, 3].map((line) => ({ line, path: "hash", message })),
+  );
+});
+
 test("settings that a row leaves out are the defaults of the keyspace", async () => {
   const team = await addTeam(app);
   const limits = [{ name: "requests", quota: 100, windowSeconds: 60, appliesAlways: true }];

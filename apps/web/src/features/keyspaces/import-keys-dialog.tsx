@@ -116,7 +116,7 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
       </p>
       <FileInput
         label="File"
-        description="CSV with a header line, or NDJSON. Only hash is required: the SHA-256 of the key, in hexadecimal or base64."
+        description="CSV with a header line, or NDJSON. Only hash is required: the SHA-256 of the key, in hexadecimal, base64 or base64url."
         placeholder="Choose a file"
         accept=".csv,.ndjson,.jsonl"
         clearable={!isPending}
