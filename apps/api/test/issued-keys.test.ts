@@ -401,6 +401,7 @@ describe("changes", () => {
           credits: null,
           expiresAt: null,
           ipRanges: null,
+          isDisabled: false,
         },
       },
       {
@@ -425,6 +426,14 @@ describe("changes", () => {
       { action: "issued-key.deleted", before: { ...key, externalId: "globex" }, after: null },
     ]);
     expect(JSON.stringify(events)).not.toContain("canary");
+  });
+
+  test("the event of a new key says whether it was issued as disabled", async () => {
+    const space = await addSpace();
+    await addKey(space, { name: "Acme", isDisabled: true });
+    expect(await listEvents(space)).toMatchObject([
+      { action: "issued-key.created", after: { name: "Acme", isDisabled: true } },
+    ]);
   });
 });
 

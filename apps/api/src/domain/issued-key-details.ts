@@ -43,7 +43,10 @@ type DescribedKey = IssuedKeySettings & {
   readonly remainingCredits: number | null;
 };
 
-/** The fields of a key in audit events: all but `meta`, which can contain anything, and `isDisabled`, which has its own events. */
+/**
+ * The fields of a key in audit events: all but `meta`, which can contain anything, and `isDisabled`. Only the event of a new key has
+ * `isDisabled`, because disabling and enabling have their own events.
+ */
 type AuditedFields = Readonly<Record<Exclude<IssuedFieldName, "meta" | "isDisabled">, Details[string]>>;
 
 /** What an audit event says about a key: never its secret. */

@@ -91,7 +91,11 @@ export async function createIssuedKey(
   await appendAudit(workspaceTrx, scope, origin, {
     action: "issued-key.created",
     targetId: id,
-    after: { start, ...describeIssuedKey({ ...settings, externalId, remainingCredits }) },
+    after: {
+      start,
+      ...describeIssuedKey({ ...settings, externalId, remainingCredits }),
+      isDisabled: settings.isDisabled,
+    },
   });
   await addWorkspaceQuotaNotice(workspaceTrx, scope, quotas, { quota, count: count + 1 });
   return { issuedKey: await getIssuedKey(workspaceTrx, scope, { keyspaceId, id }), secret };

@@ -11,7 +11,11 @@ type Detail = NonNullable<Details>[string] | undefined;
 export function describeKeyChange({ action, before, after }: IssuedKeyChange): readonly Piece[] {
   switch (action) {
     case "issued-key.created":
-      return ["issued the key", ...(after?.credits ? [` with credits: ${show(after.credits)}`] : [])];
+      return [
+        "issued the key",
+        ...(after?.isDisabled === true ? [" as disabled"] : []),
+        ...(after?.credits ? [` with credits: ${show(after.credits)}`] : []),
+      ];
     case "issued-key.changed":
       return ["changed ", ...describeSettings(before, after)];
     case "issued-key.disabled":
