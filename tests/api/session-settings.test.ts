@@ -1,20 +1,27 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, createKey, signUp } from "../support/account.ts";
 import { open } from "../support/inspection.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
+import { projectRoot } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 
 // The settings of every kind of connection that a node opens, as Postgres reports them: an event trigger publishes
-// them at
-// each login. The expected values are literals, so that a change to the product's constants fails this test.
+// them at each login. The expected values are literals, so that a change to the product's constants fails this test.
 
 interface Login {
   /** Its `application_name`. */
   readonly name: string;
   readonly role: string;
   readonly settings: Readonly<Record<string, string>>;
+}
+
+interface ExpectedLogin extends Login {
+  /** The most connections of this kind that a running node has, by default. */
+  readonly connections: number;
 }
 
 /** Publishes settings made by the connection or for its login, and those that durability depends on. */
@@ -52,26 +59,28 @@ const admission = {
   statement_timeout: "1400ms",
 };
 
-const expected: readonly Login[] = [
+const expected: readonly ExpectedLogin[] = [
   {
     name: "latchkey migrate",
+    connections: 0,
     role: "none",
     settings: { ...pool, statement_timeout: "10min", lock_timeout: "100ms" },
   },
-  { name: "latchkey start", role: "none", settings: pool },
-  { name: "latchkey start", role: "latchkey_tenant", settings: common },
-  { name: "latchkey start", role: "latchkey_admission", settings: common },
-  { name: "latchkey", role: "latchkey_tenant", settings: pool },
-  { name: "latchkey reads", role: "latchkey_tenant", settings: reads },
-  { name: "latchkey open", role: "latchkey_tenant", settings: pool },
-  { name: "latchkey open reads", role: "latchkey_tenant", settings: reads },
-  { name: "latchkey jobs", role: "none", settings: pool },
-  { name: "latchkey purge", role: "latchkey_tenant", settings: pool },
-  { name: "latchkey statistics", role: "latchkey_admission", settings: pool },
-  { name: "latchkey inspection", role: "latchkey_admission", settings: reads },
-  { name: "latchkey admission", role: "latchkey_admission", settings: admission },
+  { name: "latchkey start", connections: 0, role: "none", settings: pool },
+  { name: "latchkey start", connections: 0, role: "latchkey_tenant", settings: common },
+  { name: "latchkey start", connections: 0, role: "latchkey_admission", settings: common },
+  { name: "latchkey", connections: 5, role: "latchkey_tenant", settings: pool },
+  { name: "latchkey reads", connections: 5, role: "latchkey_tenant", settings: reads },
+  { name: "latchkey open", connections: 5, role: "latchkey_tenant", settings: pool },
+  { name: "latchkey open reads", connections: 5, role: "latchkey_tenant", settings: reads },
+  { name: "latchkey jobs", connections: 7, role: "none", settings: pool },
+  { name: "latchkey purge", connections: 1, role: "latchkey_tenant", settings: pool },
+  { name: "latchkey statistics", connections: 1, role: "latchkey_admission", settings: pool },
+  { name: "latchkey inspection", connections: 1, role: "latchkey_admission", settings: reads },
+  { name: "latchkey admission", connections: 1, role: "latchkey_admission", settings: admission },
   {
     name: "latchkey verification",
+    connections: 1,
     role: "latchkey_admission",
     settings: { ...admission, statement_timeout: "700ms" },
   },
@@ -126,5 +135,17 @@ test("every kind of connection has its role and its settings", async () => {
   await expect.poll(() => [...logins.keys()]).toEqual(expect.arrayContaining(expected.map(keyOf)));
   const product = [...logins.values()].filter(({ name }) => name !== "latchkey login role");
   const byKey = (one: Login, other: Login): number => keyOf(one).localeCompare(keyOf(other));
-  expect(product.sort(byKey)).toEqual([...expected].sort(byKey));
+  const withoutCounts = expected.map(({ connections: _connections, ...login }): Login => login);
+  expect(product.sort(byKey)).toEqual(withoutCounts.sort(byKey));
+});
+
+test("the README has the number of connections of a node", async () => {
+  const text = await readFile(join(projectRoot, "README.md"), "utf8");
+  const [, fixed, total, withEmail] =
+    /`DATABASE_READ_CONNECTIONS`\) \+ (\d+) connections[\s\S]*?That is (\d+) by default, and (\d+)\s+with `SMTP_URL`/.exec(
+      text,
+    ) ?? [];
+  const count = expected.reduce((sum, { connections }) => sum + connections, 0);
+  // Four pools with five connections each by default, and three connections for the job of emails.
+  expect([fixed, total, withEmail].map(Number)).toEqual([count - 20, count, count + 3]);
 });
