@@ -214,6 +214,37 @@ test("verifies a key, and spends only with a cost", async () => {
   expectFailure(invalid, { status: 2, code: "BAD_REQUEST", message: /--permissions/ });
 });
 
+test("verifies a key with named limits, and reports an unknown one with its position", async () => {
+  const limitOf = (name: string) => ({ name, quota: 10, windowSeconds: 3_600, appliesAlways: false });
+  const hash = sha256("key-with-limits").toString("hex");
+  const row = { hash, limits: [limitOf("exports"), limitOf("imports")] };
+  const file = await writeKeyFile("limits.ndjson", JSON.stringify(row));
+  expectResult(await run(["import", "keys", file, "--keyspace", keyspaceId]));
+  const verifyKey = (...options: readonly string[]) =>
+    instance.command(
+      ["--json", "verify", "--key-stdin", "--workspace", workspaceId, ...options],
+      "key-with-limits\n",
+    );
+  expect(expectResult(await verifyKey("--cost", "1"))).toMatchObject({ valid: true, limits: [] });
+  const both = ["--limit", "exports=4", "--limit", "imports"];
+  expect(expectResult(await verifyKey(...both, "--cost", "1"))).toMatchObject({
+    valid: true,
+    limits: [
+      { name: "exports", remaining: 6 },
+      { name: "imports", remaining: 9 },
+    ],
+  });
+  const unknown = await verifyKey("--limit", "exports=4", "--limit", "emails", "--cost", "1");
+  const message = "--limit 2: The key and its consumer have no limit with this name.";
+  expectFailure(unknown, { status: 1, code: "BAD_REQUEST", message });
+  expect(expectResult(await verifyKey("--limit", "exports"))).toMatchObject({ limits: [{ remaining: 6 }] });
+  for (const options of [
+    ["--limit", "exports=x"],
+    ["--limit", "exports", "--limit", "exports"],
+  ])
+    expectFailure(await verifyKey(...options), { status: 2, code: "BAD_REQUEST", message: /--limit/ });
+});
+
 test("imports keys of any form from CSV, reports rejected rows, and changes nothing when it is repeated", async () => {
   const keys = ["old-system-key", "x".repeat(512), "ключ с пробелом"];
   const [hex, base64, other] = keys.map(sha256);

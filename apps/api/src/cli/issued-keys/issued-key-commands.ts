@@ -67,6 +67,11 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
       "the permissions that the key must have, such as 'documents.read AND (documents.write OR admin)'",
     )
     .option("--client-ip <address>", "the IP address of the consumer")
+    .option(
+      "--limit <name[=cost]>",
+      "a limit that applies in addition to those that always apply, such as exports or exports=5, with a cost of its own; repeatable",
+      collect,
+    )
     .option("--cost <number>", "what is spent from limits and credits; 0 only checks", "0")
     .action(createAction(async () => (await import("./verify-key.ts")).verifyKeyTask));
   program

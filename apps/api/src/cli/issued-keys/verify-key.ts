@@ -8,7 +8,17 @@ import { itemOf, type View } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { keyspaceId, workspaceId } from "../values.ts";
 
-const { key, permissions, clientIp } = verificationRequest.shape;
+const { key, permissions, clientIp, limits } = verificationRequest.shape;
+
+/** A limit such as `exports` or `exports=5`. */
+const limit = z
+  .string()
+  .regex(/^[a-z0-9_-]+(?:=\d{1,10})?$/, "Expected <name> or <name>=<cost>, for example exports=5.")
+  .transform((text) => {
+    const [name = "", cost] = text.split("=");
+    return cost === undefined ? { name } : { name, cost: Number(cost) };
+  });
+
 const cost = z
   .string()
   .regex(/^\d{1,10}$/, "Expected a whole number, such as 1.")
@@ -23,18 +33,20 @@ export const verifyKeyTask = defineTask({
     key,
     permissions,
     clientIp,
+    limit: z.array(limit).pipe(limits.unwrap()).default([]),
     cost,
   }),
   secret: { name: "key", option: "--key-stdin" },
-  perform: async ({ prepared }, { workspace, keyspace, keyStdin: _keyStdin, ...request }) => {
+  perform: async ({ prepared }, { workspace, keyspace, keyStdin: _keyStdin, limit, ...request }) => {
     const verifier = new Verifier({ connection: prepared.connection });
     try {
       const verification = {
-        ...toVerification({ ...request, ...(keyspace && { keyspaceId: keyspace }), limits: [], tags: [] }),
+        ...toVerification({ ...request, ...(keyspace && { keyspaceId: keyspace }), limits: limit, tags: [] }),
         workspaceId: workspace,
       };
       const outcome = await verifier.verifyWithoutKey("command", verification);
-      // A request without names of limits has no other outcome.
+      if (outcome?.kind === "unknown-limit") throw unknownLimit(outcome);
+      // A request without an `Idempotency-Key` has no other outcome.
       const result = outcome?.kind === "verified" ? outcome.results[0] : undefined;
       if (!result) throw new AppError("SERVICE_UNAVAILABLE", { retryAfterSeconds: 1 });
       return itemOf(presentVerification(result), view);
@@ -43,6 +55,14 @@ export const verifyKeyTask = defineTask({
     }
   },
 });
+
+/** Has the position of the option, such as `--limit 2` for the second one. */
+function unknownLimit({ limit }: { readonly limit: number }): AppError {
+  const message = "The key and its consumer have no limit with this name.";
+  return new AppError("BAD_REQUEST", {
+    issues: [{ path: `--limit ${limit + 1}`, code: "not_found", message }],
+  });
+}
 
 const view: View<ReturnType<typeof presentVerification>> = [
   { label: "Result", text: ({ code }) => code },
