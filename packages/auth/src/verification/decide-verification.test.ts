@@ -222,6 +222,34 @@ describe("spending", () => {
     expect(resultOf(rejected.decision).code).toBe("RATE_LIMITED");
   });
 
+  test("a key and its consumer can have limits with one name: both are charged, and the key's comes first", () => {
+    const consumerWith = (quota: number) => ({
+      id: "consumer" as ConsumerId,
+      externalId: "acme",
+      version: 0,
+      limits: [limitOf("exports", quota, false)],
+    });
+    const limits = [limitOf("exports", 10, false)];
+    const request = { limits: [{ name: "exports", cost: 3 }] };
+    const spent = verifyOne({ facts: { limits, consumer: consumerWith(4) }, request });
+    expect(resultOf(spent.decision)).toMatchObject({
+      code: "VALID",
+      limits: [
+        { name: "exports", quota: 10, remaining: 7 },
+        { name: "exports", quota: 4, remaining: 1 },
+      ],
+    });
+    const rejected = verifyOne({ facts: { limits, consumer: consumerWith(2) }, request });
+    expect(resultOf(rejected.decision)).toMatchObject({
+      code: "RATE_LIMITED",
+      limits: [
+        { quota: 10, remaining: 10, isExceeded: false },
+        { quota: 2, remaining: 2, isExceeded: true },
+      ],
+    });
+    expect([rejected.own.isChanged, rejected.shared.isChanged]).toEqual([false, false]);
+  });
+
   test("a cost of 0 checks without spending, and counts no use", () => {
     const { decision, own } = verifyOne({ meters: balanceOf(0), request: { cost: 0 } });
     expect(resultOf(decision)).toMatchObject({ code: "VALID", isUse: false, remainingCredits: 0 });
