@@ -558,15 +558,14 @@ test("the list is filtered, sorted and paged", async () => {
   expect(await list("status=out-of-credits")).toEqual([gamma.id]);
   expect(await list(`start=${beta.secret.slice(0, 12)}`)).toEqual([beta.id]);
   expect(await list("start=sk_")).toHaveLength(5);
-  const names = ["Alpha", "Beta 100%", "Delta", "Expired", "beta two"];
+  const names = ["Alpha", "Beta 100%", "beta two", "Delta", "Expired"];
   const pages: unknown[] = [];
   for (let cursor: unknown = ""; cursor !== null; ) {
     const { body } = await space.call(["GET", `?sort=name&limit=2${cursor ? `&cursor=${cursor}` : ""}`]);
     pages.push(...(body.data ?? []).map(({ name }) => name));
     cursor = body.nextCursor;
   }
-  expect([...pages].sort()).toEqual([...names].sort());
-  expect(pages).toHaveLength(5);
+  expect(pages).toEqual(names);
   for (const query of ["cursor=x", "start=%0A", "permission=a%2Fb", "status=unknown"])
     expect((await space.call(["GET", `?${query}`])).status).toBe(400);
 });

@@ -63,6 +63,18 @@ async function issueKey(
 const verify = (caller: string, body: object, headers?: Readonly<Record<string, string>>) =>
   send(caller, ["POST", "/keys/verify"], body, headers);
 
+/** The whole response, without the headers that every response has of its own. */
+async function verifyRaw(caller: string, body: object) {
+  const response = await fetch(`${app.baseUrl}/open/keys/verify`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${caller}`, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  const headers = Object.fromEntries(response.headers);
+  for (const name of ["date", "x-request-id"]) delete headers[name];
+  return { status: response.status, headers, body: await response.json() };
+}
+
 const notFound = {
   valid: false,
   code: "NOT_FOUND",
@@ -144,7 +156,13 @@ test("needs keys:verify in the key's workspace, and reveals nothing without it",
   for (const caller of [(await join(app, team, "viewer")).secret, other.owner.secret]) {
     expect((await verify(caller, { key: secret })).body).toEqual(notFound);
     expect((await verify(caller, { key: secret, keyspaceId, workspaceId: team.id })).body).toEqual(notFound);
+    // An unknown limit of a key that the caller may verify gets 400.
+    const limits = [{ name: "unknown" }];
+    const foreign = await verifyRaw(caller, { key: secret, limits });
+    expect(foreign).toMatchObject({ status: 200, body: notFound });
+    expect(foreign).toEqual(await verifyRaw(caller, { key: "no such key", limits }));
   }
+  expect((await verify(team.owner.secret, { key: secret, limits: [{ name: "unknown" }] })).status).toBe(400);
   expect((await verify(team.owner.secret, { key: "no such key" })).body).toEqual(notFound);
   for (const caller of [team.owner, await join(app, team, "admin"), await join(app, team, "member")]) {
     expect((await verify(caller.secret, { key: secret })).body).toMatchObject({ valid: true });
