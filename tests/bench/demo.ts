@@ -97,6 +97,8 @@ async function listPaths(signedIn: Page): Promise<readonly string[]> {
     `${workspace}/keyspaces`,
     `${workspace}/keyspaces/${keyspaceId}`,
     `${workspace}/keyspaces/${keyspaceId}?status=disabled`,
+    `${workspace}/keyspaces/${keyspaceId}?status=expiring`,
+    `${workspace}/keyspaces/${keyspaceId}/usage`,
     `${workspace}/keyspaces/${keyspaceId}/keys/${issuedKeyId}`,
     `${workspace}/keyspaces/${keyspaceId}/consumers`,
     `${workspace}/keyspaces/${keyspaceId}/consumers?q=customer_1&sort=-createdAt`,

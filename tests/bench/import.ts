@@ -10,6 +10,8 @@ import { renderTable } from "./report/tables.ts";
 // when it is repeated.
 
 const keys = 100_000;
+/** In seconds, of each import. */
+const maxSeconds = 30;
 
 await using stack = new AsyncDisposableStack();
 const directory = await mkdtemp(join(tmpdir(), "latchkey-bench-"));
@@ -39,7 +41,7 @@ async function run(command: readonly string[]): Promise<Record<string, unknown>>
   return JSON.parse(stdout) as Record<string, unknown>; // The command printed it.
 }
 
-const measured: string[][] = [];
+const measured: { readonly what: string; readonly seconds: number }[] = [];
 for (const [name, lines] of Object.entries(files)) {
   const file = join(directory, name);
   await writeFile(file, lines.join("\n"));
@@ -52,8 +54,12 @@ for (const [name, lines] of Object.entries(files)) {
     const { imported } = await run(["import", "keys", file, "--keyspace", String(created.id)]);
     const seconds = (performance.now() - startedAt) / 1_000;
     if (imported !== (what === "first" ? keys : 0)) throw new Error(`Imported ${imported} keys.`);
-    measured.push([`${name}, ${what}`, seconds.toFixed(1)]);
+    measured.push({ what: `${name}, ${what}`, seconds });
   }
 }
 console.info(`${keys.toLocaleString("en")} keys, in seconds.\n`);
-console.info(renderTable(["", "seconds"], measured));
+const table = measured.map(({ what, seconds }) => [what, seconds.toFixed(1)]);
+console.info(renderTable(["", "seconds"], table));
+const tooSlow = measured.filter(({ seconds }) => seconds > maxSeconds);
+if (tooSlow.length > 0)
+  throw new Error(`Over ${maxSeconds} s: ${tooSlow.map(({ what }) => what).join("; ")}`);
