@@ -114,6 +114,30 @@ test("verifications are grouped by outcome, key, consumer and tag, and a rejecte
       expect(buckets.reduce((sum, bucket) => sum + bucket.count, 0)).toBe(count);
 });
 
+test("the outcomes of one key or consumer are counted, and other groups need the whole keyspace", async () => {
+  const { team, path, issue, verify, readUsage } = await addSpace();
+  const first = await issue({ externalId: "acme" });
+  const second = await issue({ externalId: "acme", isDisabled: true });
+  const other = await issue({ externalId: "globex" });
+  for (const { secret } of [first, first, second, other]) await verify({ key: secret });
+  const ofConsumer = async () => countsOf(await readUsage("groupBy=outcome&externalId=acme"));
+  await expect.poll(ofConsumer).toEqual([
+    ["VALID", 2, 2],
+    ["DISABLED", 1, 0],
+  ]);
+  expect(countsOf(await readUsage(`groupBy=outcome&keyId=${first.id}`))).toEqual([["VALID", 2, 2]]);
+  expect(countsOf(await readUsage(`groupBy=outcome&keyId=${second.id}`))).toEqual([["DISABLED", 1, 0]]);
+  const get = async (query: string) => {
+    const { status, body } = await send(team.owner.secret, ["GET", `${path}/usage?${query}&${period()}`]);
+    return [status, (body.error as unknown as { issues?: { path: string }[] }).issues?.[0]?.path];
+  };
+  expect(await get("groupBy=outcome&externalId=nobody")).toEqual([404, undefined]);
+  const stranger = await (await addSpace()).issue({});
+  expect(await get(`groupBy=outcome&keyId=${stranger.id}`)).toEqual([404, undefined]);
+  expect(await get(`groupBy=key&keyId=${first.id}`)).toEqual([400, "groupBy"]);
+  expect(await get(`groupBy=outcome&keyId=${first.id}&externalId=acme`)).toEqual([400, "externalId"]);
+});
+
 test("a member who tries a key is counted like a service", async () => {
   const { team, path, issue, readUsage } = await addSpace();
   const acme = await issue({ name: "Acme" });

@@ -8,7 +8,7 @@ import {
   listBusiestTags,
 } from "@latchkey/db/busiest-subjects";
 import type { ConsumerPath } from "@latchkey/db/consumers";
-import { encodeId, type IssuedKeyId, type KeyspaceId } from "@latchkey/db/ids";
+import { type ConsumerId, encodeId, type IssuedKeyId, type KeyspaceId } from "@latchkey/db/ids";
 import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
 import {
   type IssuedKeyRejection,
@@ -61,6 +61,10 @@ export interface UsageGroup {
 export interface GroupedPeriod extends KeyspacePeriod {
   readonly groupBy: Grouping;
   readonly bucket: "hour" | "day";
+  /** The key whose outcomes are read, instead of those of all keys. */
+  readonly keyId?: IssuedKeyId | undefined;
+  /** The consumer whose outcomes are read, instead of those of all keys. */
+  readonly externalId?: string | undefined;
   /** The most groups, at most {@link maxUsageGroups}. */
   readonly limit: number;
 }
@@ -110,7 +114,7 @@ export async function readGroupedUsage(
     case "externalId":
       return await readConsumers(trx, scope, period);
     case "outcome":
-      return await readOutcomes(trx, scope, period);
+      return await readOutcomes(trx, scope, { ...period, subjectId: await findSubject(trx, scope, query) });
     case "tag":
       return await readTags(trx, scope, period);
     default:
@@ -166,13 +170,26 @@ async function readTags(
   );
 }
 
+type UsageSubjectId = KeyspaceId | IssuedKeyId | ConsumerId;
+
+/** What a query counts the outcomes of: a key, a consumer, or the whole keyspace. */
+async function findSubject(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  { keyspaceId, keyId, externalId }: Pick<GroupedPeriod, "keyspaceId" | "keyId" | "externalId">,
+): Promise<UsageSubjectId> {
+  if (keyId !== undefined) return (await getIssuedKey(trx, scope, { keyspaceId, id: keyId })).id;
+  if (externalId !== undefined) return (await getConsumer(trx, scope, { keyspaceId, externalId })).id;
+  return keyspaceId;
+}
+
 /** The outcomes are few, so they are read together. */
 async function readOutcomes(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { keyspaceId, buckets, limit }: BucketedPeriod,
+  { subjectId, buckets, limit }: BucketedPeriod & { readonly subjectId: UsageSubjectId },
 ): Promise<UsageGroup[]> {
-  const rows = await readUsageOfSubjects(trx, scope, { subjectIds: [keyspaceId], buckets });
+  const rows = await readUsageOfSubjects(trx, scope, { subjectIds: [subjectId], buckets });
   return [...Map.groupBy(rows, ({ outcome }) => outcome)]
     .map(([outcome, buckets]) => {
       const count = buckets.reduce((sum, bucket) => sum + bucket.count, 0);

@@ -104,6 +104,10 @@ const table = readTable(`
   previewKeyspaceDeletion, of another     401     403       403      403     403     404    404
   getKeyspaceUsage                        401     403       403      200     200     200    200
   getKeyspaceUsage, of another workspace  401     403       403      404     404     404    404
+  getKeyspaceUsage, key                   401     403       403      200     200     200    200
+  getKeyspaceUsage, foreign key           401     403       403      404     404     404    404
+  getKeyspaceUsage, consumer              401     403       403      200     200     200    200
+  getKeyspaceUsage, foreign consumer      401     403       403      404     404     404    404
   listIssuedKeys                          401     403       403      200     200     200    200
   listIssuedKeys, of another workspace    401     403       403      404     404     404    404
   createIssuedKey                         401     403       403      403     403     201    201
@@ -175,7 +179,7 @@ type Member = Exclude<Caller, "nobody">;
 /** What a call sends and, if it is allowed, which rows it changes and what its response contains. */
 interface Plan {
   readonly body?: object | ((fixture: TenantFixture) => object);
-  readonly query?: string;
+  readonly query?: string | ((fixture: TenantFixture) => string);
   /** Whether the co-owner has offered ownership to the member. */
   readonly hasTransfer?: boolean;
   /** The invitation in the path; `tenant` by default. */
@@ -200,7 +204,13 @@ interface Plan {
   readonly showsKeys?: boolean;
 }
 
+function queryOf({ query = "" }: Plan, fixture: TenantFixture): string {
+  return typeof query === "string" ? query : query(fixture);
+}
+
 const usageQuery = `groupBy=key&from=${timeOfUse.toISOString()}&to=${new Date(timeOfUse.getTime() + 1).toISOString()}&bucket=hour`;
+
+const outcomeQuery = usageQuery.replace("groupBy=key", "groupBy=outcome");
 
 const plans: Readonly<Record<string, Plan>> = {
   getConfiguration: { shows: () => ["registration"] },
@@ -640,6 +650,22 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ issuedKeys }) => [`"value":"${issuedKeys.tenant.id}"`, '"count":9,"useCount":9'],
   },
   "getKeyspaceUsage, of another workspace": { keyspaceOf: "otherTenant", query: usageQuery },
+  "getKeyspaceUsage, key": {
+    query: ({ issuedKeys }) => `${outcomeQuery}&keyId=${issuedKeys.tenant.id}`,
+    shows: () => ['"value":"VALID","name":null,"count":9,"useCount":9'],
+  },
+  "getKeyspaceUsage, foreign key": {
+    query: ({ issuedKeys }) => `${outcomeQuery}&keyId=${issuedKeys.otherTenant.id}`,
+  },
+  "getKeyspaceUsage, consumer": {
+    query: ({ issuedKeys }) =>
+      `${outcomeQuery}&externalId=${encodeURIComponent(issuedKeys.tenant.externalId)}`,
+    shows: () => ['"value":"VALID","name":null,"count":9,"useCount":9'],
+  },
+  "getKeyspaceUsage, foreign consumer": {
+    query: ({ issuedKeys }) =>
+      `${outcomeQuery}&externalId=${encodeURIComponent(issuedKeys.otherTenant.externalId)}`,
+  },
   listIssuedKeys: { shows: ({ issuedKeys }) => [issuedKeys.tenant.id, issuedKeys.tenant.externalId] },
   "listIssuedKeys, of another workspace": { keyspaceOf: "otherTenant" },
   createIssuedKey: {
@@ -1143,7 +1169,7 @@ describe.each(table)("$name", ({ target, name, results }) => {
     if (plan.hasTransfer) await addOwnershipTransfer(app, fixture);
     const body = bodyOf(plan, fixture);
     const { result, before, after } = await observe(app.owner, () =>
-      call(endpoint, `${path}?${plan.query ?? ""}`, { secret, body }),
+      call(endpoint, `${path}?${queryOf(plan, fixture)}`, { secret, body }),
     );
 
     expect(String(result.status)).toBe(results[caller]);
@@ -1293,7 +1319,7 @@ test.each(endpoints)("$operationId rejects unknown parameters", async (endpoint)
     ...resourcePath(fixture),
   });
   for (const name of ["userId", "workspaceId", "keyHash", "__proto__", "api_key"]) {
-    const query = `${path}?${plan.query ?? ""}&${name}=${fixture.otherTenant.id}`;
+    const query = `${path}?${queryOf(plan, fixture)}&${name}=${fixture.otherTenant.id}`;
     const { result, before, after } = await observe(app.owner, () =>
       call(endpoint, query, { secret, body: bodyOf(plan, fixture) }),
     );
