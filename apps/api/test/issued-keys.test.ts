@@ -556,6 +556,19 @@ test("the list is filtered, sorted and paged", async () => {
   expect(await list("status=disabled")).toEqual([delta.id]);
   expect(await list("status=expired")).toEqual([expired.id]);
   expect(await list("status=out-of-credits")).toEqual([gamma.id]);
+  const setExpiry = ({ uuid }: { readonly uuid: string }, days: number) =>
+    sql`update issued_keys set expires_at = now() + ${days} * interval '1 day' where id = ${uuid}`.execute(
+      app.owner,
+    );
+  for (const [key, days] of [
+    [alpha, 31],
+    [beta, 29],
+    [gamma, 1],
+    [delta, 1],
+  ] as const)
+    await setExpiry(key, days);
+  expect(await list("status=expiring")).toEqual([beta.id, gamma.id]);
+  expect(await list("status=expiring&sort=expiresAt")).toEqual([gamma.id, beta.id]);
   expect(await list(`start=${beta.secret.slice(0, 12)}`)).toEqual([beta.id]);
   expect(await list("start=sk_")).toHaveLength(5);
   const names = ["Alpha", "Beta 100%", "beta two", "Delta", "Expired"];

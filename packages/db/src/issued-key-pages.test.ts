@@ -267,6 +267,18 @@ describe("an index is used", () => {
       /ROW\(created_at, id\) > /,
     ],
     ["expired keys", { filter: { status: "expired" } }, "issued_keys_by_expiry", /listed_expiry <= now\(\)/],
+    [
+      "keys that expire soon",
+      { filter: { status: "expiring" } },
+      "issued_keys_by_expiry",
+      /listed_expiry <= \(now\(\) \+ '30 days'::interval\)/,
+    ],
+    [
+      "keys that expire soon, by expiry",
+      { sort: "expiresAt", filter: { status: "expiring" } },
+      "issued_keys_by_expiry",
+      /listed_expiry <= \(now\(\) \+ '30 days'::interval\)/,
+    ],
     ["credits", { filter: { status: "active" } }, "key_counters_pkey", /key_id = /],
   ])("for %s", async (_what, query, index, condition) => {
     const plan = await explain(query);

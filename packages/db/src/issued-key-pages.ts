@@ -1,7 +1,8 @@
 import { type RawBuilder, sql } from "kysely";
 import { type BoundedList, type FoundPage, findBoundedPage } from "./bounded-page.ts";
 import type { KeyspaceId } from "./ids.ts";
-import { type IssuedKeyStatus, isExpired, statusOf } from "./issued-key-status.ts";
+import { type IssuedKeyStatusFilter, isExpired, statusOf } from "./issued-key-status.ts";
+import { days30 } from "./key-status.ts";
 import type { Order, Page } from "./page.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -9,7 +10,7 @@ export interface IssuedKeyFilter {
   /** The first part of a name, in any letter case. */
   readonly name?: string | undefined;
   readonly externalId?: string | undefined;
-  readonly status?: IssuedKeyStatus | undefined;
+  readonly status?: IssuedKeyStatusFilter | undefined;
   /** The first characters of the secret, or of a former secret that is still valid. */
   readonly start?: string | undefined;
   /** A permission of the key, as it is stored. A wildcard doesn't match other permissions. */
@@ -178,7 +179,7 @@ function filterByPermission(keyspaceId: KeyspaceId, permission: string): Filter 
 }
 
 function filterByStatus(
-  status: IssuedKeyStatus,
+  status: IssuedKeyStatusFilter,
   {
     rows,
     matching,
@@ -202,6 +203,15 @@ function filterByStatus(
         condition: sql`(${isEnabled} and ${isExpired("listed")})`,
         matching: matching(sql`listed_expiry <= now()`),
       };
+    case "expiring": {
+      const isNear = sql`listed_expiry > now() and listed_expiry <= now() + ${days30}`;
+      const condition = sql`(${isEnabled} and ${isNear})`;
+      return {
+        condition,
+        matching: matching(isNear),
+        ordered: { sort: "expiresAt", rows: rows(condition) },
+      };
+    }
     // The balance changes with every use, so it has no index. A subquery looks up the counter of each examined key.
     case "out-of-credits":
       return {

@@ -5,6 +5,10 @@ import { settledCredits } from "./settled-credits.ts";
 export const issuedKeyStatuses = ["disabled", "expired", "out-of-credits", "active"] as const;
 export type IssuedKeyStatus = (typeof issuedKeyStatuses)[number];
 
+/** The statuses that keys can be filtered by. A key that expires soon has one of the statuses above too. */
+export const issuedKeyStatusFilters = [...issuedKeyStatuses, "expiring"] as const;
+export type IssuedKeyStatusFilter = (typeof issuedKeyStatusFilters)[number];
+
 /**
  * SQL for the balance of a key, as the next use finds it: with a refill that is due.
  * @param key the name by which the query calls the row of the key.

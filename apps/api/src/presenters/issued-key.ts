@@ -13,7 +13,7 @@ import { shownCredits, shownLimits, shownPermissions } from "./issued-key-settin
 const shownStart = shownText(maxLength.issuedKeyStart);
 
 /** The status of an issued key. */
-export const issuedKeyStatus = z.enum(issuedKeyStatuses);
+const issuedKeyStatus = z.enum(issuedKeyStatuses);
 
 /** A schema for each field of an issued key, and others for what isn't set. */
 type PresentedFields = Readonly<Record<IssuedFieldName, z.ZodType>> & Readonly<Record<string, z.ZodType>>;

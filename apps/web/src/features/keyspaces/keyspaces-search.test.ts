@@ -18,7 +18,8 @@ test("reads the search of keys, and drops defaults and what isn't valid", () => 
     sort: "name",
   };
   expect(parseIssuedKeysSearch(search)).toEqual(search);
-  expect(parseIssuedKeysSearch({ sort: "-createdAt", size: "50", status: "expiring" })).toEqual({});
+  expect(parseIssuedKeysSearch({ sort: "-createdAt", size: "50", status: "rotating" })).toEqual({});
+  expect(parseIssuedKeysSearch({ status: "expiring" })).toEqual({ status: "expiring" });
   expect(parseIssuedKeysSearch({ consumer: " ", permission: 1 })).toEqual({});
   expect(parseIssuedKeysSearch({ consumer: "x".repeat(200) })).toEqual({ consumer: "x".repeat(128) });
 });

@@ -20,10 +20,11 @@ export const defaultConsumerSort = "externalId" satisfies ConsumerSort;
 
 /** The label of each status of a keyspace. */
 export const keyspaceStatusTitles = { enabled: "Active", disabled: "Disabled" } as const;
-/** The label of each status of an issued key. */
+/** The label of each status that issued keys can be filtered by. */
 export const keyStatusTitles = {
   active: "Active",
   disabled: "Disabled",
+  expiring: "Expires within 30 days",
   expired: "Expired",
   "out-of-credits": "Out of credits",
 } as const;
