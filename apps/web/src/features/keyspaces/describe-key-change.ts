@@ -13,8 +13,8 @@ export function describeKeyChange({ action, before, after }: IssuedKeyChange): r
     case "issued-key.created":
       return [
         "issued the key",
+        ...(after?.isDisabled === true ? [" as disabled"] : []),
         ...(after?.credits ? [` with credits: ${show(after.credits)}`] : []),
-        ...(after?.isDisabled === true ? [", disabled"] : []),
       ];
     case "issued-key.changed":
       return ["changed ", ...describeSettings(before, after)];
