@@ -212,7 +212,7 @@ describe("the API keys of a workspace", () => {
       .execute((trx) =>
         rotateKey(trx, { userId: owner.userId, id: rotating, origin: commandOrigin }, 3_600, defaultQuotas),
       );
-    await record(await add("limited"), workspaceId, { outcome: "limited", hoursAgo: 1 });
+    await record(await add("limited"), workspaceId, { outcome: "limited", hoursAgo: 0 });
     await record(await add("limited long ago"), workspaceId, { outcome: "limited", hoursAgo: 3 });
     const [unused, used] = [await add("unused"), await add("used")];
     await backdate(unused, 31);
