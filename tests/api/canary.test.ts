@@ -135,6 +135,10 @@ async function readLists(issuedKeyId: string): Promise<void> {
   const from = new Date(Date.now() - 86_400_000).toISOString();
   const to = new Date(Date.now() + 86_400_000).toISOString();
   const usage = `usage?from=${from}&to=${to}&bucket=day`;
+  await eventually("the verifications are in the statistics", async () => {
+    const path = `/open${keyspacePath}/${usage}&groupBy=outcome`;
+    return (await callOpen(baseUrl, created.key, path)).body.includes("VALID");
+  });
   for (const path of [
     keysPath,
     `${keysPath}/${issuedKeyId}`,
@@ -142,12 +146,62 @@ async function readLists(issuedKeyId: string): Promise<void> {
     `${keyspacePath}/consumers`,
     `${keyspacePath}/${usage}&groupBy=key`,
     `${keyspacePath}/${usage}&groupBy=tag`,
+    `${keyspacePath}/${usage}&groupBy=externalId`,
+    `${keyspacePath}/${usage}&groupBy=outcome`,
     `/workspaces/${workspaceId}/audit-events?limit=100`,
     "/me/notices",
   ]) {
     const { status, body } = await callOpen(baseUrl, created.key, `/open${path}`);
     expect([path, status]).toEqual([path, 200]);
     shown.push(body);
+  }
+  await readProcedures(issuedKeyId);
+  await readExports();
+}
+
+/** Reads the lists of the web app. */
+async function readProcedures(id: string): Promise<void> {
+  const keyspaceId = keyspacePath.split("/").at(-1);
+  for (const [path, input] of [
+    ["issuedKeys.list", { workspaceId, keyspaceId }],
+    ["issuedKeys.get", { workspaceId, keyspaceId, id }],
+    ["issuedKeys.changes", { workspaceId, keyspaceId, id }],
+    ["consumers.list", { workspaceId, keyspaceId }],
+    ["keyspaces.list", { workspaceId }],
+    ["audit.list", { workspaceId }],
+    ["notices.list", {}],
+  ] as const) {
+    const { cookie } = account;
+    const { status, data } = await callProcedure(node.baseUrl, { path, kind: "query", input, cookie });
+    expect([path, status]).toEqual([path, 200]);
+    shown.push(JSON.stringify(data));
+  }
+}
+
+/** Reads the files that the web app downloads. */
+async function readExports(): Promise<void> {
+  // In seconds since the epoch.
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600;
+  const period = { starts: [hour - 3_600], to: hour + 3_600 };
+  const usage = ["key", "externalId", "outcome", "tag"].map((groupBy) => [
+    "verifications",
+    { workspaceId, keyspaceId: null, groupBy, ...period },
+  ]);
+  const events = ["csv", "ndjson"].map((format) => ["audit-events", { workspaceId, format }]);
+  for (const [name, body] of [...usage, ...events]) {
+    const response = await fetch(`${node.baseUrl}/exports/${name}`, {
+      method: "POST",
+      headers: {
+        Cookie: account.cookie,
+        Origin: node.baseUrl,
+        "Sec-Fetch-Site": "same-origin",
+        "Content-Type": "application/json",
+      },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    expect([name, response.status], text).toEqual([name, 200]);
+    shown.push(text);
   }
 }
 
