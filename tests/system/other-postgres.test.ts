@@ -1,9 +1,13 @@
+import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { access, rm } from "node:fs/promises";
+import { access, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { signUp } from "../support/account.ts";
+import { runCommandInProcess } from "../support/command.ts";
+import { callApi, createKeyspace, type IssuedKey, issueKey, pathOf } from "../support/keyspace.ts";
 import { createDirectory, type ProductNode, spawnNode, startNode } from "../support/product.ts";
 import { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 
@@ -64,6 +68,77 @@ test("a key created on one node is admitted, counted and deleted on both", async
   expect((await me(second)).body.key?.usageCount).toBe(101);
   await call(second, "apiKeys.delete", { id }, cookie);
   expect([(await me(first)).status, (await me(second)).status]).toEqual([403, 403]);
+});
+
+test("issued keys are verified, spent on both nodes, listed, imported, counted and deleted", async () => {
+  const [first, second] = nodes;
+  const keyspace = await createKeyspace(
+    first?.baseUrl ?? "",
+    await signUp(first?.baseUrl ?? "", "grace@example.com"),
+  );
+  const elsewhere = { ...keyspace, baseUrl: second?.baseUrl ?? "" };
+  const limit = (name: string) => ({ name, quota: 3, windowSeconds: 86_400 });
+  const plain = await issueKey(keyspace, {
+    name: "plain",
+    externalId: "acme",
+    permissions: ["documents.read"],
+  });
+  const limited = await issueKey(keyspace, { limits: ["reads", "writes", "uploads"].map(limit) });
+  const credited = await issueKey(keyspace, {
+    credits: { remaining: 5, refill: { amount: 5, interval: "monthly", day: 31 } },
+  });
+  const verify = async ({ key }: Pick<IssuedKey, "key">, settings: object = {}): Promise<string> =>
+    (await callApi<{ code: string }>(elsewhere, ["POST", "/keys/verify"], { key, ...settings })).code;
+
+  expect(await verify(plain, { permissions: "documents.read" })).toBe("VALID");
+  expect(await verify(plain, { permissions: "documents.write" })).toBe("INSUFFICIENT_PERMISSIONS");
+  for (const code of ["VALID", "VALID", "VALID", "RATE_LIMITED"]) expect(await verify(limited)).toBe(code);
+  const batch = { verifications: [plain, credited, credited].map(({ key }) => ({ key, cost: 2 })) };
+  const { data } = await callApi<{ data: readonly { code: string }[] }>(
+    keyspace,
+    ["POST", "/keys/verify-batch"],
+    batch,
+  );
+  expect(data.map(({ code }) => code)).toEqual(["VALID", "VALID", "VALID"]);
+  expect(await verify(credited, { cost: 2 })).toBe("USAGE_EXCEEDED");
+  const list = async (query: string): Promise<readonly string[]> =>
+    (
+      await callApi<{ data: readonly { id: string }[] }>(elsewhere, [
+        "GET",
+        `${pathOf(keyspace)}/keys?${query}`,
+      ])
+    ).data.map(({ id }) => id);
+  for (const query of [
+    "name=PL",
+    "externalId=acme",
+    "permission=documents.read",
+    `start=${plain.key.slice(0, 8)}`,
+  ])
+    expect(await list(query)).toContain(plain.id);
+  expect(await list("status=active")).toEqual([plain.id, limited.id, credited.id]);
+
+  const file = join(directory, "keys.csv");
+  const secret = "a key of an earlier system";
+  await writeFile(file, `hash,name\n${createHash("sha256").update(secret).digest("hex")},Imported\n`);
+  const variables = { DATABASE_URL: postgres.databaseUrl, AUTH_SECRET, DATA_DIR: dataDirectory };
+  const imported = await runCommandInProcess(["import", "keys", file, "--keyspace", keyspace.id], variables);
+  expect(imported.status).toBe(0);
+  expect(await verify({ key: secret })).toBe("VALID");
+
+  const [from, to] = [-1, 1].map((days) => new Date(Date.now() + days * 86_400_000).toISOString());
+  const period = `from=${from}&to=${to}&bucket=hour`;
+  const readUsage = async () => {
+    const { data: groups } = await callApi<{ data: readonly { value: string; count: number }[] }>(keyspace, [
+      "GET",
+      `${pathOf(keyspace)}/usage?groupBy=outcome&${period}`,
+    ]);
+    return Object.fromEntries(groups.map(({ value, count }) => [value, count]));
+  };
+  await expect
+    .poll(readUsage)
+    .toEqual({ VALID: 8, INSUFFICIENT_PERMISSIONS: 1, RATE_LIMITED: 1, USAGE_EXCEEDED: 1 });
+  await callApi(keyspace, ["DELETE", pathOf(keyspace)]);
+  expect(await verify(plain)).toBe("NOT_FOUND");
 });
 
 test("a role that can't create tables gets one clear sentence", async () => {
