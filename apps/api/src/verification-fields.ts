@@ -55,7 +55,7 @@ export const verificationRequest = z.strictObject({
   permissions: permissionQuery
     .meta({
       description:
-        "The permissions that the key must have, as a query with `AND`, `OR` and parentheses. `AND` takes precedence over `OR`. At most 50 permissions.",
+        "The permissions that the key must have, as a query with `AND`, `OR` and parentheses. `AND` takes precedence over `OR`. At most 50 permissions of at most 128 characters each.",
       example: "documents.read AND (documents.write OR admin)",
     })
     .exactOptional(),
