@@ -73,7 +73,7 @@ test("audit export prints CSV without formulas, even with --json", async () => {
   expect(head).toMatch(
     /^id,occurredAt,action,.*,actor\.userKind,target\.userKind,target\.owner\.id,target\.owner\.name,target\.owner\.kind$/,
   );
-  expect(row).toMatch(/,workspace\.renamed,key,usr_\w+,'=Ada,key_/);
+  expect(row).toMatch(/,workspace\.renamed,key,usr_\w+,"'=Ada",key_/);
   expect(row).toContain('"{""name"":""@Engines""}"');
   expect(end).toBe("");
 });

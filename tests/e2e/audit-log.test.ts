@@ -116,7 +116,7 @@ test("exports the events that match as CSV, without formulas", async () => {
   const text = await readFile(await download.path(), "utf8");
   expect(text.split("\r\n")).toEqual([
     expect.stringMatching(/^id,occurredAt,action,/),
-    expect.stringMatching(/,workspace\.renamed,session,usr_\w+,'=Ada,,/),
+    expect.stringMatching(/,workspace\.renamed,session,usr_\w+,"'=Ada",,/),
     "",
   ]);
   await page.getByText(/^Exported 1 event in \d+ seconds?\.$/).waitFor();

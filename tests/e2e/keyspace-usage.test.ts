@@ -139,7 +139,7 @@ test("exports the shown period by outcome and by key as CSV, without formulas", 
     ].toSorted(),
   );
   const [, [, ...keys]] = await exportBy("By key", /^Exported 1 row in/);
-  expect(keys.map(withoutTime)).toEqual([`${keyspaceId},Production,${acme.id},'=Acme,5,3`]);
+  expect(keys.map(withoutTime)).toEqual([`${keyspaceId},Production,${acme.id},"'=Acme",5,3`]);
 });
 
 test("says that an export failed", async () => {

@@ -1,5 +1,10 @@
-/** What begins a formula in a spreadsheet, or what spreadsheets skip before one. */
-const formulaStart = /^[=+\-@\t\r]/;
+/**
+ * What begins a formula in a spreadsheet, or what spreadsheets skip before one. Some read full-width characters like the
+ * usual ones.
+ */
+const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
+/** Text without anything that a program could take for a separator, such as a semicolon. All other text is quoted. */
+const plainText = /^[\w.:-]*$/;
 
 /**
  * Formats a row of a CSV file, with its line break. A cell that a spreadsheet would take for a formula gets an
@@ -14,5 +19,5 @@ export function toCsvRow(cells: readonly (string | null)[]): string {
 function toCell(value: string | null): string {
   if (value === null) return "";
   const text = formulaStart.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return plainText.test(text) ? text : `"${text.replaceAll('"', '""')}"`;
 }

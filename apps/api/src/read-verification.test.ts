@@ -43,7 +43,9 @@ const field = {
     "A.b:c",
     "AND",
     "a::b",
-    ...around(maxQueryLength),
+    ...around(maxLength.issuedPermission),
+    // Valid queries of about the maximum length.
+    ...around(maxQueryLength).map((text) => `a${text.slice(1).replaceAll("a", " ")}`),
   ),
   cost: fc.constantFrom(0, -0, 1, -1, maxCost, maxCost + 1, 0.5, "1"),
   limits: fc.constantFrom([], [{ name: "exports" }]),

@@ -42,20 +42,21 @@ export const verificationRequest = z.strictObject({
   keyspaceId: keyspaceId
     .meta({
       ...shownId("keyspace").meta(),
-      description: "The keyspace that the key must belong to. Any that you may verify, by default.",
+      description:
+        "The keyspace that the key must belong to. Any that you may verify, by default. Name it or `workspaceId` if your API key reaches several workspaces: another one can store the same key with other values.",
     })
     .exactOptional(),
   workspaceId: workspaceId
     .meta({
       ...shownId("workspace").meta(),
       description:
-        "The workspace that the key must belong to. Any in which you may verify keys, by default. An API key (`lk_…`) is verified only with its workspace, and has there the permissions of its owner.",
+        "The workspace that the key must belong to. Any in which you may verify keys, by default. Name it or `keyspaceId` if your API key reaches several workspaces: another one can store the same key with other values. An API key (`lk_…`) is verified only with its workspace, and has there the permissions of its owner.",
     })
     .exactOptional(),
   permissions: permissionQuery
     .meta({
       description:
-        "The permissions that the key must have, as a query with `AND`, `OR` and parentheses. `AND` takes precedence over `OR`. At most 50 permissions.",
+        "The permissions that the key must have, as a query with `AND`, `OR` and parentheses. `AND` takes precedence over `OR`. At most 50 permissions of at most 128 characters each.",
       example: "documents.read AND (documents.write OR admin)",
     })
     .exactOptional(),

@@ -117,7 +117,7 @@ describe.each(ways)("through %s", (_name, send) => {
     );
     expect(first).toMatch(
       new RegExp(
-        `^evt_\\w{26},2026-01-01T\\d\\d:00:02\\.000Z,workspace\\.renamed,session,${admin.id},Ada,,workspace,${workspace},,,"{""name"":""=1\\+22""}",,'=cmd,person,,,,$`,
+        `^evt_\\w{26},2026-01-01T\\d\\d:00:02\\.000Z,workspace\\.renamed,session,${admin.id},Ada,,workspace,${workspace},,,"{""name"":""=1\\+22""}",,"'=cmd",person,,,,$`,
       ),
     );
     expect(second).toContain(":00:01.000Z");

@@ -85,6 +85,27 @@ test("the hash of an empty key can't be imported", async () => {
   });
 });
 
+test("43 hexadecimal digits are a digest that was cut, and not base64", async () => {
+  const space = await addSpace();
+  const digits = createHash("sha256").update("legacy").digest("hex").slice(0, 43);
+  const { id: workspaceId, owner } = space.team;
+  const rows = [digits, digits.toUpperCase(), `${digits}=`].map((hash, index) => ({
+    line: index + 1,
+    content: { hash },
+  }));
+  const imported = await owner.client.issuedKeyImport.importRows.mutate({
+    workspaceId,
+    keyspaceId: space.id,
+    rows,
+  });
+  const message = "This is a part of a hexadecimal SHA-256. Enter all 64 digits.";
+  expect(imported).toEqual({
+    imported: 0,
+    existing: 0,
+    rejected: [1, 2, 3].map((line) => ({ line, path: "hash", message })),
+  });
+});
+
 test("a text that isn't valid Unicode is an error of the whole body, like everywhere in the API", async () => {
   const space = await addSpace();
   const { secret } = await addKey(space, { credits: { remaining: 5 } });

@@ -97,7 +97,7 @@ test("contains the verifications by outcome, key, consumer and tag", async () =>
   // No cell is a formula.
   expect(await readRows({ groupBy: "externalId" })).toEqual([
     "startsAt,keyspaceId,keyspaceName,externalId,count,useCount",
-    `${space},'=acme,4,2`,
+    `${space},"'=acme",4,2`,
   ]);
   expect(await readRows({ groupBy: "tag" })).toEqual([
     "startsAt,keyspaceId,keyspaceName,tag,count,useCount",
@@ -105,7 +105,9 @@ test("contains the verifications by outcome, key, consumer and tag", async () =>
   ]);
   const ofAll = { keyspaceId: null };
   await expect.poll(() => readRows({ ...ofAll, groupBy: "key" })).toHaveLength(3);
-  expect(await readRows({ ...ofAll, groupBy: "key" })).toContain(`${staging},Staging,${other},'+Globex,1,1`);
+  expect(await readRows({ ...ofAll, groupBy: "key" })).toContain(
+    `${staging},Staging,${other},"'+Globex",1,1`,
+  );
   expect(await readRows({ ...ofAll, groupBy: "outcome" })).toContain(`${staging},Staging,VALID,1`);
 });
 

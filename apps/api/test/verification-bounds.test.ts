@@ -53,6 +53,23 @@ test("a query with 51 permissions is rejected with the position of the last one"
   expect((await verify(space, { key: secret })).body).toMatchObject({ credits: { remaining: 1 } });
 });
 
+test("a permission of more than 128 characters is rejected with its position, although a wildcard includes it", async () => {
+  const space = await addSpace();
+  const { secret } = await addKey(space, { permissions: ["*"] });
+  const [longest] = names;
+  const { body } = await verify(space, { key: secret, permissions: longest });
+  expect(body).toMatchObject({ code: "VALID" });
+  const rejected = await verify(space, { key: secret, permissions: `a OR ${longest}x` });
+  expect([rejected.status, rejected.body.error]).toMatchObject([
+    400,
+    {
+      issues: [
+        { path: "permissions", message: "Character 6: A permission can have at most 128 characters." },
+      ],
+    },
+  ]);
+});
+
 test("of three limits, one of which is exceeded, none is spent, nor are credits", async () => {
   const space = await addSpace();
   const limits = (quota: number) => [

@@ -2,7 +2,7 @@ import { CsvError, parse } from "csv-parse/sync";
 import { KeyFileError } from "./key-file-error.ts";
 import type { KeyFileField } from "./key-file-fields.ts";
 import type { KeyFileRow } from "./key-file-row.ts";
-import type { Block } from "./split-into-blocks.ts";
+import { type Block, countBreaks } from "./split-into-blocks.ts";
 
 interface CsvRecord {
   readonly record: readonly string[];
@@ -66,7 +66,13 @@ function parseRecords({ text, firstLine }: Block): readonly CsvRecord[] {
 
 /** The number of line breaks in a record, without those before and after it. */
 function countInnerBreaks(raw: string): number {
-  return raw.replace(/^[\r\n]+|[\r\n]+$/g, "").split("\n").length - 1;
+  const isBreak = (index: number) => raw[index] === "\r" || raw[index] === "\n";
+  let start = 0;
+  let end = raw.length;
+  while (start < end && isBreak(start)) start += 1;
+  // A regular expression that is anchored at the end would take quadratic time for a cell with many line breaks.
+  while (end > start && isBreak(end - 1)) end -= 1;
+  return countBreaks(raw.slice(start, end));
 }
 
 function toContent(record: readonly string[], columns: readonly string[]): KeyFileRow["content"] {

@@ -109,6 +109,26 @@ test.each(["csv", "ndjson"] as const)("reads a %s file of 3 MB that arrives in o
   );
 });
 
+// Quadratic time would exceed the timeout of a test many times over.
+test("reads a cell with 500,000 line breaks in linear time", async () => {
+  const breaks = "\n".repeat(500_000);
+  expect(await read(`hash,name\na,"x${breaks}y"\nb,z\n`, "csv")).toEqual([
+    { line: 2, content: { hash: "a", name: `x${breaks}y` } },
+    { line: 500_003, content: { hash: "b", name: "z" } },
+  ]);
+});
+
+test.each(["csv", "ndjson"] as const)(
+  "reads a long %s row that arrives character by character in linear time",
+  async (format) => {
+    const name = "x".repeat(1_000_000);
+    const text =
+      format === "csv" ? `hash,name\na,"${name}\n"\nb,z\n` : `{"hash":"a","name":"${name}"}\n{"hash":"b"}\n`;
+    const rows = await read(text, format, 1);
+    expect(rows.map(({ content }) => ("hash" in content ? content.hash : content))).toEqual(["a", "b"]);
+  },
+);
+
 test.each([
   ["keys.csv", "csv"],
   ["a/b.c/Keys.CSV", "csv"],

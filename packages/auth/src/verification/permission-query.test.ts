@@ -1,4 +1,4 @@
-import { issuedPermissionPattern } from "@latchkey/limits";
+import { issuedPermissionPattern, maxLength } from "@latchkey/limits";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { maxQueryTerms, type PermissionQuery, parsePermissionQuery, satisfies } from "./permission-query.ts";
@@ -56,6 +56,17 @@ describe("parsing", () => {
       position: terms.length + 6,
       message: "A query can have at most 50 permissions.",
     });
+  });
+});
+
+test("allows permissions of 128 characters and no longer ones", () => {
+  const longest = `${"a.".repeat(63)}bc`;
+  expect(longest).toHaveLength(maxLength.issuedPermission);
+  expect(parse(longest)).toEqual(permission(longest));
+  expect(parsePermissionQuery(`x OR (${longest}d)`)).toEqual({
+    kind: "error",
+    position: 7,
+    message: "A permission can have at most 128 characters.",
   });
 });
 

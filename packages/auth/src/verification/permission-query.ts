@@ -1,3 +1,5 @@
+import { maxLength } from "@latchkey/limits";
+
 /** The most permissions in a query. */
 export const maxQueryTerms = 50;
 
@@ -85,6 +87,9 @@ class QueryParser {
         "Expected a permission: letters, digits, hyphens and underscores, separated by periods or colons.",
       );
     }
+    // Evaluation looks up each prefix of a name that a wildcard could grant, which takes time quadratic in its length.
+    if (text.length > maxLength.issuedPermission)
+      return error(position, `A permission can have at most ${maxLength.issuedPermission} characters.`);
     this.#termCount += 1;
     if (this.#termCount > maxQueryTerms)
       return error(position, `A query can have at most ${maxQueryTerms} permissions.`);
