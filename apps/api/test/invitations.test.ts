@@ -107,6 +107,7 @@ test("an invited person accepts with their account, once", async () => {
     name: "Team",
     slug: expect.stringMatching(/^team/),
     role: "admin",
+    isDisabled: false,
   });
   expect(await list(team, guest)).toMatchObject({ total: 0, items: [] });
   await expect(guest.client.invitations.accept.mutate({ token })).rejects.toMatchObject(
