@@ -41,8 +41,8 @@ import * as keyspaceUsage from "./migrations/0042-keyspace-usage.ts";
 import * as ownersOfAuditedKeys from "./migrations/0043-owners-of-audited-keys.ts";
 import * as outdatedBatches from "./migrations/0048-outdated-batches.ts";
 import * as startsOfFormerSecrets from "./migrations/0050-starts-of-former-secrets.ts";
+import * as verificationsOfWorkspaces from "./migrations/0051-verifications-of-workspaces.ts";
 import * as disabledWorkspaces from "./migrations/0052-disabled-workspaces.ts";
-import * as verificationsOfWorkspaces from "./migrations/0053-verifications-of-workspaces.ts";
 import * as differencesOfPermissions from "./migrations/0054-differences-of-permissions.ts";
 
 /** One step in the history of the schema. */
@@ -101,7 +101,7 @@ export const migrations: Migrations = {
   "0043-owners-of-audited-keys": ownersOfAuditedKeys,
   "0048-outdated-batches": outdatedBatches,
   "0050-starts-of-former-secrets": startsOfFormerSecrets,
+  "0051-verifications-of-workspaces": verificationsOfWorkspaces,
   "0052-disabled-workspaces": disabledWorkspaces,
-  "0053-verifications-of-workspaces": verificationsOfWorkspaces,
   "0054-differences-of-permissions": differencesOfPermissions,
 };
