@@ -121,6 +121,8 @@ const steps: readonly Step[] = [
     args: () => [idOf("doomed"), "--max-idle", "30"],
     actions: ["api-key-policy.changed"],
   },
+  { command: "workspace disable", args: () => [idOf("doomed")], actions: ["workspace.disabled"] },
+  { command: "workspace enable", args: () => [idOf("doomed")], actions: ["workspace.enabled"] },
   {
     command: "member add",
     args: () => ["--workspace", idOf("doomed"), "--user", grace, "--role", "viewer"],

@@ -114,7 +114,7 @@ test("user create creates a user who can sign in, with a password from `echo`", 
       email: "grace@example.com",
       isOperator: expect.any(Boolean),
     },
-    workspaces: [{ id: answer.workspaceId, name: "Navy", slug: "navy", role: "owner" }],
+    workspaces: [{ id: answer.workspaceId, name: "Navy", slug: "navy", role: "owner", isDisabled: false }],
     unreadNoticeCount: 0,
   });
   const wrong = await signIn(node.baseUrl, { email: "grace@example.com", password: `${password}\n` });
