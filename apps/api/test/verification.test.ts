@@ -5,6 +5,9 @@ import { verificationPaths } from "@latchkey/db/idempotency-records";
 import { createId, decodeId, encodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { addMember } from "../src/domain/members.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { endpoints } from "../src/open/endpoints.ts";
 import { createOpenClient } from "./open-client.ts";
 import { addTeam, join, type Team } from "./team.ts";
@@ -32,7 +35,9 @@ async function issueKey(
     credits = null,
     permissions = [],
     externalId,
+    secret = `acme_${randomBytes(24).toString("hex")}`,
   }: {
+    readonly secret?: string;
     readonly limits?: readonly object[];
     readonly credits?: number | null;
     readonly permissions?: readonly string[];
@@ -43,7 +48,6 @@ async function issueKey(
   const keyspaceId = createId("keyspace");
   const keyId = createId("issuedKey");
   const consumerId = externalId === undefined ? null : createId("consumer");
-  const secret = `acme_${randomBytes(24).toString("hex")}`;
   await sql`
     insert into keyspaces (workspace_id, id, name, prefix)
     values (${workspaceId}, ${keyspaceId}, 'API', 'acme')`.execute(app.owner);
@@ -447,4 +451,18 @@ test("an IPv4-mapped IP address of a consumer is in the ranges of its IPv4 addre
   expect((await verify(team.owner.secret, { key: secret, clientIp: "::ffff:198.51.100.7" })).body.code).toBe(
     "FORBIDDEN",
   );
+});
+
+test("a caller who joins a workspace reaches its older key with the same secret from the next request", async () => {
+  const [joined, own] = [await addTeam(app), await addTeam(app)];
+  const older = await issueKey(joined);
+  const { secret, keyspaceId } = await issueKey(own, { secret: older.secret });
+  const verifySecret = async () => (await verify(own.owner.secret, { key: secret })).body;
+  expect(await verifySecret()).toMatchObject({ code: "VALID", keyspaceId });
+  const edit = { scope: joined.scope, origin: commandOrigin };
+  const { userId } = own.owner;
+  await app.services.db
+    .transaction()
+    .execute((trx) => addMember(trx, edit, { userId, role: "member" }, defaultQuotas));
+  expect(await verifySecret()).toMatchObject({ code: "VALID", keyspaceId: older.keyspaceId });
 });

@@ -202,8 +202,8 @@ export async function hasOtherMember(
 }
 
 /**
- * Adds a member. Returns false if the user is already a member. Versions of keys need no change, because nodes never
- * remember rejections.
+ * Adds a member. Returns false if the user is already a member. Call `bumpOwnerVersions` last in the transaction: with the
+ * membership, a caller can reach an older key with the same secret.
  */
 export async function insertMember(
   trx: WorkspaceTrx,

@@ -4,6 +4,7 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import type { SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { findInvitation, type Invitation } from "@latchkey/db/invitations";
 import { insertMember } from "@latchkey/db/members";
+import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import type { Db, Role, Trx } from "@latchkey/db/schema";
 import { findUserByEmail } from "@latchkey/db/users";
 import { consumeVerification } from "@latchkey/db/verifications";
@@ -84,6 +85,7 @@ export async function acceptInvitation(
   if (invitation.isEmailed) await markVerified(workspaceTrx, userId, origin);
   const after = { role, invitedBy: inviter?.name ?? null };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.joined", targetId: userId, after });
+  await bumpOwnerVersions(workspaceTrx, [userId]);
   const { name, slug } = await getWorkspace(workspaceTrx, scope);
   return { id: scope.workspaceId, name, slug, role, isDisabled: false };
 }

@@ -153,6 +153,7 @@ export async function addMember(
   });
   const added = await getMember(workspaceTrx, scope, userId);
   if (added.email) await deleteInvitation(workspaceTrx, scope, { email: added.email }); // Its link becomes invalid.
+  await bumpOwnerVersions(workspaceTrx, [userId]);
   return added;
 }
 
