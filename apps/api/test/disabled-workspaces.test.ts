@@ -12,10 +12,12 @@ import {
 } from "@latchkey/db/ids";
 import { findNotices } from "@latchkey/db/notice-sources";
 import type { Trx } from "@latchkey/db/schema";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { setDisabled } from "../src/domain/disabled-workspaces.ts";
+import { grantOperator, revokeOperator } from "../src/domain/operators.ts";
 import { prepareDelivery } from "../src/domain/webhook-deliveries.ts";
 import { update } from "../src/domain/workspaces.ts";
 import { addPerson, addTeam, join, type Person, type Team } from "./team.ts";
@@ -29,11 +31,8 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const setDisabledByCommand = (
-  workspaceId: WorkspaceId,
-  isDisabled: boolean,
-  origin: Origin = commandOrigin,
-) => app.services.db.transaction().execute((trx) => setDisabled(trx, workspaceId, { isDisabled, origin }));
+const setDisabledDirectly = (workspaceId: WorkspaceId, isDisabled: boolean, origin: Origin) =>
+  app.services.db.transaction().execute((trx) => setDisabled(trx, workspaceId, { isDisabled, origin }));
 
 const disable = ({ id }: Team) => operator.client.operator.disableWorkspace.mutate({ id });
 const enable = ({ id }: Team) => operator.client.operator.enableWorkspace.mutate({ id });
@@ -141,14 +140,7 @@ test("a change that was allowed before the workspace was disabled, and waits for
         ({ data }) => data.issues[0].code,
       ),
     ];
-    await expect
-      .poll(async () => {
-        const { rows } = await sql<{ count: number }>`
-          select count(*)::integer as count from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`.execute(app.owner);
-        return rows[0]?.count;
-      })
-      .toBe(2);
+    await expect.poll(() => countWaiting(app.owner)).toBe(2);
   });
   expect(await Promise.all(changes)).toEqual([
     { status: 403, body: { error: disabledError } },
@@ -237,7 +229,7 @@ test("operators see which workspaces are disabled, and what stops working", asyn
     await expect(call()).rejects.toMatchObject({ data: { code: "NOT_FOUND" } });
 });
 
-test("someone who is no longer an operator, or has not authenticated recently, can't disable a workspace", async () => {
+test("someone who is no longer an operator, or has not authenticated recently, can't disable or enable a workspace", async () => {
   const team = await addTeam(app);
   const by = (userId: Person["userId"], isRecentlyAuthenticated: boolean): Origin => ({
     actor: { kind: "session", userId, isRecentlyAuthenticated, isOperatorAction: true },
@@ -245,14 +237,19 @@ test("someone who is no longer an operator, or has not authenticated recently, c
     requestId: null,
   });
   const { workspaceId } = team.scope;
+  const former = await addPerson(app);
+  const { db } = app.services;
+  await db.transaction().execute((trx) => grantOperator(trx, former.userId, commandOrigin));
+  await setDisabledDirectly(workspaceId, true, by(former.userId, true));
+  await db.transaction().execute((trx) => revokeOperator(trx, former.userId, commandOrigin));
   const code = "FORBIDDEN";
-  await expect(setDisabledByCommand(workspaceId, true, by(team.owner.userId, true))).rejects.toMatchObject({
-    code,
-    issues: undefined,
-  });
+  for (const isDisabled of [true, false])
+    await expect(setDisabledDirectly(workspaceId, isDisabled, by(former.userId, true))).rejects.toMatchObject(
+      { code, issues: undefined },
+    );
   for (const isDisabled of [true, false])
     await expect(
-      setDisabledByCommand(workspaceId, isDisabled, by(operator.userId, false)),
+      setDisabledDirectly(workspaceId, isDisabled, by(operator.userId, false)),
     ).rejects.toMatchObject({ code, issues: [{ code: "reauthentication_required" }] });
 });
 

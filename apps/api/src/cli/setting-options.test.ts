@@ -1,5 +1,6 @@
 import type { IssuedFieldName } from "@latchkey/db/issued-key-settings";
 import type { SettingName } from "@latchkey/db/key-settings";
+import type { KeyspaceFields } from "@latchkey/db/keyspaces";
 import { expect, test } from "vitest";
 import { readEnv } from "../env.ts";
 import { createProgram } from "./program.ts";
@@ -15,23 +16,35 @@ const keyOptions: Readonly<Record<SettingName, readonly string[]>> = {
   limit: ["--limit"],
 };
 
-/** Which options of `issued-key create` set each field. The others have the default of the keyspace. */
+/** Which options of `issued-key create` set each field. `issued-key disable` sets `isDisabled`. */
 const issuedKeyOptions: Readonly<Record<IssuedFieldName, readonly string[]>> = {
   name: ["--name"],
   externalId: ["--external-id"],
-  meta: [],
+  meta: ["--meta"],
   permissions: ["--permission"],
-  limits: [],
-  credits: ["--credits"],
+  limits: ["--limit"],
+  credits: ["--credits", "--refill"],
   expiresAt: ["--expires-at", "--expires-in"],
   isDisabled: [],
   ipRanges: ["--ip"],
 };
 
+/** Which options of `keyspace create` set each field. */
+const keyspaceOptions: Readonly<Record<keyof KeyspaceFields, readonly string[]>> = {
+  name: ["--name"],
+  prefix: ["--prefix"],
+  environment: ["--environment"],
+  defaultLifetimeDays: ["--default-lifetime"],
+  defaultPermissions: ["--default-permission"],
+  defaultLimits: ["--default-limit"],
+  defaultCredits: ["--default-credits", "--default-refill"],
+};
+
 test.each<[string, readonly string[], Readonly<Record<string, readonly string[]>>]>([
   ["key", ["--description", "--name", "--user"], keyOptions],
   ["issued-key", ["--keyspace"], issuedKeyOptions],
-])("`latchkey %s create` has the options of each setting, and no other", (group, others, bySetting) => {
+  ["keyspace", ["--workspace"], keyspaceOptions],
+])("`latchkey %s create` has the options of each field, and no other", (group, others, bySetting) => {
   const program = createProgram({ ...process, loadEnv: async () => readEnv({}) });
   const commands = program.commands.find((command) => command.name() === group)?.commands;
   const create = commands?.find((command) => command.name() === "create");

@@ -1,8 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-
-const root = join(import.meta.dirname, "../../..");
+import { projectRoot } from "../support/product.ts";
 
 /** The functions in a file that call `mintWorkspaceScope`. */
 function findScopeCreators(source: string): string[] {
@@ -17,12 +16,12 @@ function findScopeCreators(source: string): string[] {
 test("docs/tenants.md names exactly the functions that create a scope", async () => {
   const scopeCreators: string[] = [];
   for (const folder of ["packages/db/src", "packages/auth/src", "apps/api/src"]) {
-    for (const file of await readdir(join(root, folder), { recursive: true })) {
+    for (const file of await readdir(join(projectRoot, folder), { recursive: true })) {
       if (!/(?<!\.test)\.ts$/.test(file)) continue;
-      scopeCreators.push(...findScopeCreators(await readFile(join(root, folder, file), "utf8")));
+      scopeCreators.push(...findScopeCreators(await readFile(join(projectRoot, folder, file), "utf8")));
     }
   }
-  const documented = (await readFile(join(root, "docs/tenants.md"), "utf8"))
+  const documented = (await readFile(join(projectRoot, "docs/tenants.md"), "utf8"))
     .split(" functions create a scope, and")[1]
     ?.split("A scope proves")[0]
     ?.matchAll(/- `(\w+)`/g);

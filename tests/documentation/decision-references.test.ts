@@ -1,7 +1,7 @@
 import { glob, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
-import { projectRoot } from "./env.ts";
+import { projectRoot } from "../support/product.ts";
 
 // Comments refer to decision records by number, such as docs/decisions/0033, and pages by the name of the file.
 
