@@ -8,7 +8,7 @@ import {
   listBusiestTags,
 } from "@latchkey/db/busiest-subjects";
 import type { ConsumerPath } from "@latchkey/db/consumers";
-import { type ConsumerId, encodeId, type IssuedKeyId, type KeyspaceId } from "@latchkey/db/ids";
+import { encodeId, type IssuedKeyId, type KeyspaceId, type WorkspaceId } from "@latchkey/db/ids";
 import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
 import {
   type IssuedKeyRejection,
@@ -17,6 +17,7 @@ import {
   readCountsOfTags,
   readUsageOfSubjects,
   type SubjectUsage,
+  type UsageSubjectId,
   useOutcome,
   type VerificationCount,
 } from "@latchkey/db/keyspace-usage";
@@ -170,14 +171,14 @@ async function readTags(
   );
 }
 
-type UsageSubjectId = KeyspaceId | IssuedKeyId | ConsumerId;
+type KeyspaceSubjectId = Exclude<UsageSubjectId, WorkspaceId>;
 
 /** What a query counts the outcomes of: a key, a consumer, or the whole keyspace. */
 async function findSubject(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   { keyspaceId, keyId, externalId }: Pick<GroupedPeriod, "keyspaceId" | "keyId" | "externalId">,
-): Promise<UsageSubjectId> {
+): Promise<KeyspaceSubjectId> {
   if (keyId !== undefined) return (await getIssuedKey(trx, scope, { keyspaceId, id: keyId })).id;
   if (externalId !== undefined) return (await getConsumer(trx, scope, { keyspaceId, externalId })).id;
   return keyspaceId;
@@ -187,7 +188,7 @@ async function findSubject(
 async function readOutcomes(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { subjectId, buckets, limit }: BucketedPeriod & { readonly subjectId: UsageSubjectId },
+  { subjectId, buckets, limit }: BucketedPeriod & { readonly subjectId: KeyspaceSubjectId },
 ): Promise<UsageGroup[]> {
   const rows = await readUsageOfSubjects(trx, scope, { subjectIds: [subjectId], buckets });
   return [...Map.groupBy(rows, ({ outcome }) => outcome)]
