@@ -3,7 +3,8 @@ import { encodeId } from "@latchkey/db/ids";
 import { type IssuedKeyRejection, issuedKeyRejectionLimit } from "@latchkey/db/keyspace-usage";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { type BusiestOfKeyspace, maxUsageGroups, type UsageGroup } from "../domain/keyspace-usage.ts";
+import type { BusiestOfKeyspace } from "../domain/keyspace-charts.ts";
+import { maxUsageGroups, type UsageGroup } from "../domain/keyspace-usage.ts";
 import { shownId, shownIdentifier, shownText, timestamp } from "../schemas.ts";
 
 /** What each outcome of a verification means. */

@@ -1,15 +1,13 @@
 import { encodeId } from "@latchkey/db/ids";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import {
-  listBusiest,
-  listRecent,
-  listRejections,
-  listUse,
-  readConsumerUsage,
-  readIssuedKeyUsage,
+  listBusiestOfKeyspace,
+  listKeyspaceUses,
+  listRecentKeyUsage,
   readKeyspaceUsage,
   readLatestOutcome,
-} from "../domain/keyspace-usage.ts";
+} from "../domain/keyspace-charts.ts";
+import { listRejections, readConsumerUsage, readIssuedKeyUsage } from "../domain/keyspace-usage.ts";
 import { issuedKeyId, issuedKeyIds, keyspaceId, keyspaceIds } from "../fields.ts";
 import { externalId } from "../issued-key-fields.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
@@ -39,7 +37,7 @@ export const keyspaceUsageRouter = createRouter({
       const { scope } = access;
       const usage = { keyspaceId, buckets: { starts, to } };
       return presentBusiest(
-        await read((db) => inWorkspace(db, scope, (trx) => listBusiest(trx, scope, usage))),
+        await read((db) => inWorkspace(db, scope, (trx) => listBusiestOfKeyspace(trx, scope, usage))),
       );
     }),
 
@@ -49,7 +47,7 @@ export const keyspaceUsageRouter = createRouter({
     .query(async ({ ctx: { read, access }, input: { keyspaceId, ids } }) => {
       const { scope } = access;
       const rows = await read((db) =>
-        inWorkspace(db, scope, (trx) => listRecent(trx, scope, { keyspaceId, ids })),
+        inWorkspace(db, scope, (trx) => listRecentKeyUsage(trx, scope, { keyspaceId, ids })),
       );
       return rows.map(({ id, count, useCount, days }) => ({
         id: encodeId("issuedKey", id),
@@ -67,7 +65,7 @@ export const keyspaceUsageRouter = createRouter({
     .input(workspaceInput({ ids: keyspaceIds }))
     .query(async ({ ctx: { read, access }, input: { ids } }) => {
       const { scope } = access;
-      const rows = await read((db) => inWorkspace(db, scope, (trx) => listUse(trx, scope, ids)));
+      const rows = await read((db) => inWorkspace(db, scope, (trx) => listKeyspaceUses(trx, scope, ids)));
       return rows.map(({ id, useCount, lastVerifiedAt }) => ({
         id: encodeId("keyspace", id),
         useCount,
