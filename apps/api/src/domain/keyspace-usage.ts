@@ -5,7 +5,7 @@ import {
   listBusiestTags,
 } from "@latchkey/db/busiest-subjects";
 import type { ConsumerPath } from "@latchkey/db/consumers";
-import { encodeId, type IssuedKeyId, type KeyspaceId, type WorkspaceId } from "@latchkey/db/ids";
+import { encodeId, type IssuedKeyId, type WorkspaceId } from "@latchkey/db/ids";
 import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
 import {
   type IssuedKeyRejection,
