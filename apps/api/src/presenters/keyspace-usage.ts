@@ -1,6 +1,7 @@
 import type { VerificationOutcome } from "@latchkey/auth/verification-outcome";
 import { encodeId } from "@latchkey/db/ids";
 import { type IssuedKeyRejection, issuedKeyRejectionLimit } from "@latchkey/db/keyspace-usage";
+import type { KeyspaceUse } from "@latchkey/db/recent-key-usage";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import type { BusiestOfKeyspace } from "../domain/keyspace-charts.ts";
@@ -80,6 +81,11 @@ export function presentBusiest({ keys, consumers, tags }: BusiestOfKeyspace) {
     consumers: consumers.map(({ externalId, count, useCount }) => ({ externalId, count, useCount })),
     tags: tags.map(({ tag, count, useCount }) => ({ tag, count, useCount })),
   };
+}
+
+/** The use of a keyspace in a table of the web app. */
+export function presentKeyspaceUse({ id, useCount, lastVerifiedAt }: KeyspaceUse) {
+  return { id: encodeId("keyspace", id), useCount, lastVerifiedAt: lastVerifiedAt.toISOString() };
 }
 
 const issuedKeyRejection = z

@@ -11,7 +11,11 @@ import { listRejections, readConsumerUsage, readIssuedKeyUsage } from "../domain
 import { issuedKeyId, issuedKeyIds, keyspaceId, keyspaceIds } from "../fields.ts";
 import { externalId } from "../issued-key-fields.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
-import { presentBusiest, presentIssuedKeyRejection } from "../presenters/keyspace-usage.ts";
+import {
+  presentBusiest,
+  presentIssuedKeyRejection,
+  presentKeyspaceUse,
+} from "../presenters/keyspace-usage.ts";
 import { presentUsage } from "../presenters/usage-bucket.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
@@ -61,16 +65,12 @@ export const keyspaceUsageRouter = createRouter({
    * The uses of the keyspaces of a page in the last 30 days, and the hour of their last verification. Keyspaces without any are left
    * out.
    */
-  ofKeyspaces: reading
+  keyspaceUses: reading
     .input(workspaceInput({ ids: keyspaceIds }))
     .query(async ({ ctx: { read, access }, input: { ids } }) => {
       const { scope } = access;
       const rows = await read((db) => inWorkspace(db, scope, (trx) => listKeyspaceUses(trx, scope, ids)));
-      return rows.map(({ id, useCount, lastVerifiedAt }) => ({
-        id: encodeId("keyspace", id),
-        useCount,
-        lastVerifiedAt: lastVerifiedAt.toISOString(),
-      }));
+      return rows.map(presentKeyspaceUse);
     }),
 
   /** The number of verifications of a key per outcome and bucket. */
