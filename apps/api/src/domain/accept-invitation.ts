@@ -33,8 +33,6 @@ export interface JoinedWorkspace {
   readonly name: string;
   readonly slug: string;
   readonly role: Role;
-  /** An invitation to a disabled workspace can't be accepted. */
-  readonly isDisabled: false;
 }
 
 /**
@@ -57,7 +55,7 @@ export async function acceptInvitation(
   const workspaceTrx = await enterWorkspace(trx, scope);
   if (!(await lockWorkspace(workspaceTrx, scope))) throw invalidLink();
   const { inviter } = requireValid(await findInvitation(workspaceTrx, scope, { id }));
-  requireEnabled(await getWorkspace(workspaceTrx, scope));
+  const { name, slug } = requireEnabled(await getWorkspace(workspaceTrx, scope));
   const actor = {
     kind: "session",
     userId,
@@ -84,8 +82,7 @@ export async function acceptInvitation(
   if (invitation.isEmailed) await markVerified(workspaceTrx, userId, origin);
   const after = { role, invitedBy: inviter?.name ?? null };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.joined", targetId: userId, after });
-  const { name, slug } = await getWorkspace(workspaceTrx, scope);
-  return { id: scope.workspaceId, name, slug, role, isDisabled: false };
+  return { id: scope.workspaceId, name, slug, role };
 }
 
 /** What the page of an invitation link shows. */
@@ -111,8 +108,7 @@ export async function previewInvitation(db: Db, token: string): Promise<Invitati
   const { scope, invitationId: id } = opened;
   return await inWorkspace(db, scope, async (trx) => {
     const { email, role, inviter, isEmailed } = requireValid(await findInvitation(trx, scope, { id }));
-    const workspace = await getWorkspace(trx, scope);
-    requireEnabled(workspace);
+    const workspace = requireEnabled(await getWorkspace(trx, scope));
     const hasAccount = isEmailed ? (await findUserByEmail(trx, email)) !== undefined : null;
     return { email, role, workspaceName: workspace.name, inviterName: inviter?.name ?? null, hasAccount };
   });
@@ -125,8 +121,10 @@ function requireValid(invitation: Invitation | undefined): Invitation {
 }
 
 /** @throws {AppError} FORBIDDEN */
-function requireEnabled({ disabledAt }: Workspace): void {
-  if (disabledAt) throw workspaceDisabled("This workspace is disabled. Ask the person who invited you.");
+function requireEnabled(workspace: Workspace): Workspace {
+  if (workspace.disabledAt)
+    throw workspaceDisabled("This workspace is disabled. Ask the person who invited you.");
+  return workspace;
 }
 
 function invalidLink(): AppError {

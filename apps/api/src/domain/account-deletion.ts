@@ -130,7 +130,7 @@ async function deleteIfMembershipsUnchanged(
     .filter(({ consequence }) => consequence === "block")
     .map(({ workspace }) => workspace);
   if (blocking.length > 0) throw ownershipIsNeeded(blocking);
-  if (origin.actor.kind !== "command") requireEnabled(affected);
+  if (origin.actor.kind !== "command") requireNoDisabledWorkspace(affected);
   for (const one of affected) {
     if (one.consequence === "keep") await leave(trx, { userId, origin }, one);
     else await deleteOwnWorkspace(trx, one.scope, origin);
@@ -199,7 +199,7 @@ async function deleteOwnWorkspace(trx: Trx, scope: WorkspaceScope, origin: Origi
 }
 
 /** A member can't delete a disabled workspace, so that an operator can still find out what happened in it. */
-function requireEnabled(affected: readonly AffectedWorkspace[]): void {
+function requireNoDisabledWorkspace(affected: readonly AffectedWorkspace[]): void {
   const disabled = affected.find(
     ({ consequence, workspace }) => consequence === "delete" && workspace.disabledAt,
   );
