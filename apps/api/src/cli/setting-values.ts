@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { credits, namedLimits, newIssuedKeyFields, refill as refillField } from "../../issued-key-fields.ts";
-import { duration } from "../values.ts";
+import { credits, namedLimits, newIssuedKeyFields, refill as refillField } from "../issued-key-fields.ts";
+import { duration } from "./values.ts";
 
 // The values of the options that set limits, credits and metadata of an issued key, or the defaults of a keyspace's keys.
 
