@@ -38,9 +38,8 @@ export interface JoinedWorkspace {
 /**
  * Makes a user a member of the workspace that they are invited to. The link becomes invalid: of concurrent attempts,
  * one succeeds.
- * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address, or the workspace
- *   is disabled; CONFLICT
- *   for a member; UNPROCESSABLE_CONTENT at a quota; UNAUTHORIZED if the session has ended.
+ * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address, or the
+ *   workspace is disabled; CONFLICT for a member; UNPROCESSABLE_CONTENT at a quota; UNAUTHORIZED if the session has ended.
  */
 export async function acceptInvitation(
   trx: Trx,

@@ -89,8 +89,8 @@ const attempts = 20;
  * the user sent, and the workspaces of which the user is the only member. Once this returns, every node rejects the
  * keys, and the email address can be registered again.
  * @throws {AppError} CONFLICT if the user is the last owner of a workspace with other members, the only member of a
- *   disabled one, or the only operator of
- *   an instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND; FORBIDDEN without recent authentication.
+ *   disabled one, or the only operator of an instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND;
+ *   FORBIDDEN without recent authentication.
  */
 export async function deleteAccount(deletion: Deletion): Promise<void> {
   requireRecentAuthentication(deletion.origin);
