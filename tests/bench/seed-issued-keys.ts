@@ -43,9 +43,9 @@ export async function seedKeys(client: pg.Client, keyspaceId: KeyspaceId, count:
 const usageDays = 90;
 
 /**
- * Adds verifications of the last 90 days with SQL: of 20,000 keys and their consumers on each day, of other keys from day to day,
- * and of the keyspace and its workspace in every hour. The 2,000 busiest keys are used in every hour of the last day. Nine in ten keys were used
- * recently.
+ * Adds verifications of the last 90 days with SQL: of 20,000 keys and their consumers on each day, of other keys from day
+ * to day, and of the keyspace and its workspace in every hour. The 2,000 busiest keys are used in every hour of the last
+ * day. Nine in ten keys were used recently.
  */
 export async function seedUsage(client: pg.Client, keyspaceId: KeyspaceId): Promise<void> {
   await client.query("truncate keyspace_usage_hours, keyspace_usage_days, keyspace_tag_hours");

@@ -158,7 +158,8 @@ test("after a restore elsewhere, keys work, users can sign in, and counts are co
     const { rows } = await client.query(`
       select count(*) filter (where k.id is null)::int as "countersWithoutKey",
         count(*) filter (where c.key_id is null)::int as "keysWithoutCounter", count(*) > 7 as "hasPassing"
-      from (select id from api_keys union all select id from issued_keys union all select id from consumers) k full join key_counters c on c.key_id = k.id`);
+      from (select id from api_keys union all select id from issued_keys union all select id from consumers) k
+      full join key_counters c on c.key_id = k.id`);
     expect(rows).toEqual([{ countersWithoutKey: 0, keysWithoutCounter: 0, hasPassing: true }]);
     // History is written after the counts, never before.
     const ahead = await client.query(`

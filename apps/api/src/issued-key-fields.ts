@@ -63,7 +63,8 @@ export const namedLimits = z
     customIssue("invalid_value", "Use each name once."),
   );
 
-const refill = z
+/** How a balance of credits is refilled. */
+export const refill = z
   .strictObject({
     amount: z
       .int()

@@ -11,7 +11,8 @@ import { shownId } from "./schemas.ts";
 
 const { maxCost, maxQueryLength, maxPresentedLength, maxTags, maxTagLength } = verificationLimits;
 
-const cost = z.int().min(0).max(maxCost);
+/** What a verification spends. */
+export const verificationCost = z.int().min(0).max(maxCost);
 
 const permissionQuery = z
   .string()
@@ -30,6 +31,27 @@ const tag = z
   .min(1)
   .max(maxTagLength)
   .regex(/^[a-z0-9_.:-]+$/, "must consist of lower-case letters, digits, and the characters _ . : -");
+
+/** The limits that a verification names, each with its own cost or without. */
+export const requestedLimits = z
+  .array(
+    z.strictObject({
+      name: z.string().min(1).max(maxLength.limitName).meta({ pattern: "^[a-z0-9_-]+$" }),
+      cost: verificationCost
+        .meta({ description: "What is spent from this limit instead of `cost`." })
+        .exactOptional(),
+    }),
+  )
+  .max(issuedKeyLimits.maxNamedLimits)
+  .refine(
+    (limits) => new Set(limits.map(({ name }) => name)).size === limits.length,
+    customIssue("invalid_value", "Name each limit once."),
+  )
+  .meta({
+    description:
+      "Limits that apply in addition to those that always apply. The key or its consumer must have a limit with each name.",
+    example: [{ name: "exports", cost: 5 }],
+  });
 
 /** One key to verify, and what it is verified for. */
 export const verificationRequest = z.strictObject({
@@ -60,30 +82,13 @@ export const verificationRequest = z.strictObject({
       example: "documents.read AND (documents.write OR admin)",
     })
     .exactOptional(),
-  cost: cost
+  cost: verificationCost
     .meta({
       description:
         "What a valid key spends: from its credits, and from each limit that applies and has no cost of its own in `limits`. With 0, the key is checked and nothing is spent.",
     })
     .default(1),
-  limits: z
-    .array(
-      z.strictObject({
-        name: z.string().min(1).max(maxLength.limitName).meta({ pattern: "^[a-z0-9_-]+$" }),
-        cost: cost.meta({ description: "What is spent from this limit instead of `cost`." }).exactOptional(),
-      }),
-    )
-    .max(issuedKeyLimits.maxNamedLimits)
-    .refine(
-      (limits) => new Set(limits.map(({ name }) => name)).size === limits.length,
-      customIssue("invalid_value", "Name each limit once."),
-    )
-    .meta({
-      description:
-        "Limits that apply in addition to those that always apply. The key or its consumer must have a limit with each name.",
-      example: [{ name: "exports", cost: 5 }],
-    })
-    .default([]),
+  limits: requestedLimits.default([]),
   clientIp: z
     .string()
     .max(maxLength.ipAddress)

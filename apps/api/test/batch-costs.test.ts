@@ -53,7 +53,7 @@ test("every procedure in the cost table exists", () => {
     "keyspaceUsage.busiest",
     "keyspaceUsage.consumerUsage",
     "keyspaceUsage.keyUsage",
-    "keyspaceUsage.ofKeyspaces",
+    "keyspaceUsage.keyspaceUses",
     "keyspaceUsage.recent",
     "keyspaceUsage.usage",
     "keyspaces.list",

@@ -96,7 +96,7 @@ const candidatesPerDay = 1_000;
 /** The most rows of candidates that are added up, if each has all outcomes in each hour; more if the list is longer. */
 const maxAddedRows = 200_000;
 /** How many outcomes a verification can have. */
-const maxOutcomes = 8;
+export const maxOutcomes = 8;
 
 /**
  * SQL for the busiest subjects of a period: rows of `subject_id`, `keyspace_id`, `count` and `use_count`.

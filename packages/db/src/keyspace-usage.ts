@@ -18,8 +18,8 @@ export interface SubjectUsage {
 }
 
 /** Subjects, and the period whose verifications are read. */
-interface SubjectsQuery {
-  readonly subjectIds: readonly UsageSubjectId[];
+interface SubjectsQuery<Id extends UsageSubjectId = UsageSubjectId> {
+  readonly subjectIds: readonly Id[];
   readonly buckets: UsageBuckets;
 }
 
@@ -64,9 +64,12 @@ export interface VerificationCount {
   readonly useCount: number;
 }
 
-/** The verifications of one of several subjects in a bucket. */
+/** An issued key or a consumer, whose verifications are also counted per day. */
+export type DailySubjectId = IssuedKeyId | ConsumerId;
+
+/** The verifications of one of several keys or consumers in a bucket. */
 interface SubjectCount extends VerificationCount {
-  readonly subjectId: UsageSubjectId;
+  readonly subjectId: DailySubjectId;
   readonly startsAt: Date;
 }
 
@@ -77,7 +80,7 @@ interface SubjectCount extends VerificationCount {
 export async function readCountsOfSubjects(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  subjects: SubjectsQuery,
+  subjects: SubjectsQuery<DailySubjectId>,
 ): Promise<SubjectCount[]> {
   const { buckets } = subjects;
   const { startsAt } = bucketsAsSql(buckets);
@@ -118,7 +121,7 @@ function hoursOfSubjects(
 /** The same for the days of keys and consumers, which begin and end at midnight in UTC. */
 function daysOfSubjects(
   { workspaceId }: WorkspaceScope,
-  { subjectIds, buckets: { starts, to } }: SubjectsQuery,
+  { subjectIds, buckets: { starts, to } }: SubjectsQuery<DailySubjectId>,
 ): RawBuilder<unknown> {
   return sql`unnest(${subjectIds}::uuid[]) as subjects (subject_id)
     cross join lateral (

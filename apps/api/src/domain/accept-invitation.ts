@@ -34,16 +34,13 @@ export interface JoinedWorkspace {
   readonly name: string;
   readonly slug: string;
   readonly role: Role;
-  /** An invitation to a disabled workspace can't be accepted. */
-  readonly isDisabled: false;
 }
 
 /**
  * Makes a user a member of the workspace that they are invited to. The link becomes invalid: of concurrent attempts,
  * one succeeds.
- * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address, or the workspace
- *   is disabled; CONFLICT
- *   for a member; UNPROCESSABLE_CONTENT at a quota; UNAUTHORIZED if the session has ended.
+ * @throws {AppError} NOT_FOUND for an invalid link; FORBIDDEN if the invitation is for another email address, or the
+ *   workspace is disabled; CONFLICT for a member; UNPROCESSABLE_CONTENT at a quota; UNAUTHORIZED if the session has ended.
  */
 export async function acceptInvitation(
   trx: Trx,
@@ -58,7 +55,7 @@ export async function acceptInvitation(
   const workspaceTrx = await enterWorkspace(trx, scope);
   if (!(await lockWorkspace(workspaceTrx, scope))) throw invalidLink();
   const { inviter } = requireValid(await findInvitation(workspaceTrx, scope, { id }));
-  requireEnabled(await getWorkspace(workspaceTrx, scope));
+  const { name, slug } = requireEnabled(await getWorkspace(workspaceTrx, scope));
   const actor = {
     kind: "session",
     userId,
@@ -86,8 +83,7 @@ export async function acceptInvitation(
   const after = { role, invitedBy: inviter?.name ?? null };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.joined", targetId: userId, after });
   await bumpOwnerVersions(workspaceTrx, [userId]);
-  const { name, slug } = await getWorkspace(workspaceTrx, scope);
-  return { id: scope.workspaceId, name, slug, role, isDisabled: false };
+  return { id: scope.workspaceId, name, slug, role };
 }
 
 /** What the page of an invitation link shows. */
@@ -113,8 +109,7 @@ export async function previewInvitation(db: Db, token: string): Promise<Invitati
   const { scope, invitationId: id } = opened;
   return await inWorkspace(db, scope, async (trx) => {
     const { email, role, inviter, isEmailed } = requireValid(await findInvitation(trx, scope, { id }));
-    const workspace = await getWorkspace(trx, scope);
-    requireEnabled(workspace);
+    const workspace = requireEnabled(await getWorkspace(trx, scope));
     const hasAccount = isEmailed ? (await findUserByEmail(trx, email)) !== undefined : null;
     return { email, role, workspaceName: workspace.name, inviterName: inviter?.name ?? null, hasAccount };
   });
@@ -127,8 +122,10 @@ function requireValid(invitation: Invitation | undefined): Invitation {
 }
 
 /** @throws {AppError} FORBIDDEN */
-function requireEnabled({ disabledAt }: Workspace): void {
-  if (disabledAt) throw workspaceDisabled("This workspace is disabled. Ask the person who invited you.");
+function requireEnabled(workspace: Workspace): Workspace {
+  if (workspace.disabledAt)
+    throw workspaceDisabled("This workspace is disabled. Ask the person who invited you.");
+  return workspace;
 }
 
 function invalidLink(): AppError {

@@ -89,8 +89,8 @@ const attempts = 20;
  * the user sent, and the workspaces of which the user is the only member. Once this returns, every node rejects the
  * keys, and the email address can be registered again.
  * @throws {AppError} CONFLICT if the user is the last owner of a workspace with other members, the only member of a
- *   disabled one, or the only operator of
- *   an instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND; FORBIDDEN without recent authentication.
+ *   disabled one, or the only operator of an instance with other users; UNAUTHORIZED if the session has ended; NOT_FOUND;
+ *   FORBIDDEN without recent authentication.
  */
 export async function deleteAccount(deletion: Deletion): Promise<void> {
   requireRecentAuthentication(deletion.origin);
@@ -130,7 +130,7 @@ async function deleteIfMembershipsUnchanged(
     .filter(({ consequence }) => consequence === "block")
     .map(({ workspace }) => workspace);
   if (blocking.length > 0) throw ownershipIsNeeded(blocking);
-  if (origin.actor.kind !== "command") requireEnabled(affected);
+  if (origin.actor.kind !== "command") requireNoDisabledWorkspace(affected);
   for (const one of affected) {
     if (one.consequence === "keep") await leave(trx, { userId, origin }, one);
     else await deleteOwnWorkspace(trx, one.scope, origin);
@@ -199,7 +199,7 @@ async function deleteOwnWorkspace(trx: Trx, scope: WorkspaceScope, origin: Origi
 }
 
 /** A member can't delete a disabled workspace, so that an operator can still find out what happened in it. */
-function requireEnabled(affected: readonly AffectedWorkspace[]): void {
+function requireNoDisabledWorkspace(affected: readonly AffectedWorkspace[]): void {
   const disabled = affected.find(
     ({ consequence, workspace }) => consequence === "delete" && workspace.disabledAt,
   );

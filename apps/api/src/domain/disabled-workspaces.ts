@@ -11,7 +11,7 @@ import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
 import { listMemberIds, lockWorkspace, setWorkspaceDisabled, type Workspace } from "@latchkey/db/workspaces";
 import { lockWithOperators } from "./operators.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { findWorkspaceAsOperator } from "./workspaces.ts";
+import { getWorkspaceAsOperator } from "./workspaces.ts";
 
 /** What stops working when a workspace is disabled, and works again when it is enabled. */
 export interface WorkspaceReach {
@@ -28,7 +28,7 @@ export interface WorkspaceReach {
 export async function measureReach(db: Db, id: WorkspaceId): Promise<WorkspaceReach> {
   const scope = openAsOperator(id);
   return await inWorkspace(db, scope, async (trx) => ({
-    workspace: await findWorkspaceAsOperator(trx, scope),
+    workspace: await getWorkspaceAsOperator(trx, scope),
     memberCount: await countMembers(trx, scope, { kind: "person" }),
     serviceAccountCount: await countMembers(trx, scope, { kind: "service_account" }),
     apiKeyCount: await countWorkspaceKeys(trx, scope, {}),
@@ -52,7 +52,7 @@ export async function setDisabled(
   const workspaceTrx = await enterWorkspace(trx, scope);
   // Members are added under the same lock, so that the versions of all of them are incremented.
   await lockWorkspace(workspaceTrx, scope);
-  await findWorkspaceAsOperator(workspaceTrx, scope);
+  await getWorkspaceAsOperator(workspaceTrx, scope);
   const memberIds = await listMemberIds(workspaceTrx, scope);
   await lockWithOperators(workspaceTrx, memberIds, origin);
   if (!(await setWorkspaceDisabled(workspaceTrx, scope, isDisabled))) return;

@@ -21,11 +21,12 @@ export function listNames(names: readonly string[]): string | null {
 
 /** Limits such as `requests 100/60s, exports 5/3600s when named`; null for none. */
 export function listLimits(limits: readonly NamedLimit[]): string | null {
-  const texts = limits.map(
-    ({ name, quota, windowSeconds, appliesAlways }) =>
-      `${name} ${quota}/${windowSeconds}s${appliesAlways ? "" : " when named"}`,
-  );
-  return listNames(texts);
+  return listNames(limits.map(describeLimit));
+}
+
+/** A limit such as `requests 100/60s`. */
+export function describeLimit({ name, quota, windowSeconds, appliesAlways }: NamedLimit): string {
+  return `${name} ${quota}/${windowSeconds}s${appliesAlways ? "" : " when named"}`;
 }
 
 /** Credits such as `500, refilled to 1000 monthly on day 1`; null for none. */

@@ -1,14 +1,11 @@
 import {
-  type BusyConsumer,
-  type BusyIssuedKey,
-  fewCandidates,
   type KeyspacePeriod,
   listBusiestConsumers,
   listBusiestIssuedKeys,
   listBusiestTags,
 } from "@latchkey/db/busiest-subjects";
 import type { ConsumerPath } from "@latchkey/db/consumers";
-import { type ConsumerId, encodeId, type IssuedKeyId, type KeyspaceId } from "@latchkey/db/ids";
+import { encodeId, type IssuedKeyId, type WorkspaceId } from "@latchkey/db/ids";
 import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
 import {
   type IssuedKeyRejection,
@@ -17,16 +14,9 @@ import {
   readCountsOfTags,
   readUsageOfSubjects,
   type SubjectUsage,
+  type UsageSubjectId,
   useOutcome,
-  type VerificationCount,
 } from "@latchkey/db/keyspace-usage";
-import { findLatestOutcome } from "@latchkey/db/latest-outcome";
-import {
-  type KeyspaceUse,
-  listRecentUsage,
-  listUseOfKeyspaces,
-  type RecentUsage,
-} from "@latchkey/db/recent-key-usage";
 import type { UsageBuckets } from "@latchkey/db/usage-buckets";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
@@ -170,14 +160,14 @@ async function readTags(
   );
 }
 
-type UsageSubjectId = KeyspaceId | IssuedKeyId | ConsumerId;
+type KeyspaceSubjectId = Exclude<UsageSubjectId, WorkspaceId>;
 
 /** What a query counts the outcomes of: a key, a consumer, or the whole keyspace. */
 async function findSubject(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   { keyspaceId, keyId, externalId }: Pick<GroupedPeriod, "keyspaceId" | "keyId" | "externalId">,
-): Promise<UsageSubjectId> {
+): Promise<KeyspaceSubjectId> {
   if (keyId !== undefined) return (await getIssuedKey(trx, scope, { keyspaceId, id: keyId })).id;
   if (externalId !== undefined) return (await getConsumer(trx, scope, { keyspaceId, externalId })).id;
   return keyspaceId;
@@ -187,7 +177,7 @@ async function findSubject(
 async function readOutcomes(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { subjectId, buckets, limit }: BucketedPeriod & { readonly subjectId: UsageSubjectId },
+  { subjectId, buckets, limit }: BucketedPeriod & { readonly subjectId: KeyspaceSubjectId },
 ): Promise<UsageGroup[]> {
   const rows = await readUsageOfSubjects(trx, scope, { subjectIds: [subjectId], buckets });
   return [...Map.groupBy(rows, ({ outcome }) => outcome)]
@@ -206,85 +196,6 @@ function addBuckets<Group extends Omit<UsageGroup, "buckets">, Count extends Usa
 ): UsageGroup[] {
   const buckets = Map.groupBy(counts, groupOf);
   return groups.map((group) => ({ ...group, buckets: buckets.get(idOf(group)) ?? [] }));
-}
-
-/** A keyspace, and the period of a chart. */
-interface KeyspaceBuckets {
-  readonly keyspaceId: KeyspaceId;
-  readonly buckets: UsageBuckets;
-}
-
-/**
- * Reads the outcomes of the verifications of all keys of a keyspace, oldest first.
- * @throws {AppError} NOT_FOUND
- */
-export async function readKeyspaceUsage(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  { keyspaceId, buckets }: KeyspaceBuckets,
-): Promise<SubjectUsage[]> {
-  await getKeyspace(trx, scope, keyspaceId);
-  return await readUsageOfSubjects(trx, scope, { subjectIds: [keyspaceId], buckets });
-}
-
-/** The keys, consumers and tags of a keyspace with the most verifications, busiest first. */
-export interface BusiestOfKeyspace {
-  readonly keys: readonly BusyIssuedKey[];
-  readonly consumers: readonly BusyConsumer[];
-  readonly tags: readonly (VerificationCount & { readonly tag: string })[];
-}
-
-/**
- * Lists at most 10 keys, 10 consumers and 20 tags.
- * @throws {AppError} NOT_FOUND
- */
-export async function listBusiest(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  { keyspaceId, buckets: { starts, to } }: KeyspaceBuckets,
-): Promise<BusiestOfKeyspace> {
-  await getKeyspace(trx, scope, keyspaceId);
-  const period = { from: starts[0] ?? to, to };
-  const subjects = { ...period, keyspaceIds: [keyspaceId], limit: 10, candidates: fewCandidates };
-  return {
-    keys: await listBusiestIssuedKeys(trx, scope, subjects),
-    consumers: await listBusiestConsumers(trx, scope, subjects),
-    tags: await listBusiestTags(trx, scope, { ...period, keyspaceId, limit: 20 }),
-  };
-}
-
-/**
- * Lists the verifications of these keys per day in UTC, in the last 30 days. Keys without any are left out.
- * @throws {AppError} NOT_FOUND if there is no such keyspace.
- */
-export async function listRecent(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  keys: { readonly keyspaceId: KeyspaceId; readonly ids: readonly IssuedKeyId[] },
-): Promise<RecentUsage[]> {
-  await getKeyspace(trx, scope, keys.keyspaceId);
-  return await listRecentUsage(trx, scope, keys);
-}
-
-/** Lists the recent use of these keyspaces. Those of other workspaces, and those without any, are left out. */
-export async function listUse(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  ids: readonly KeyspaceId[],
-): Promise<KeyspaceUse[]> {
-  return await listUseOfKeyspaces(trx, scope, ids);
-}
-
-/**
- * Returns the outcome of the latest verifications of a keyspace, undefined if there are none. See `findLatestOutcome`.
- * @throws {AppError} NOT_FOUND
- */
-export async function readLatestOutcome(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  keyspaceId: KeyspaceId,
-): Promise<string | undefined> {
-  return await findLatestOutcome(trx, scope, await getKeyspace(trx, scope, keyspaceId));
 }
 
 /**

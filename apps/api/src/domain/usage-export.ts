@@ -1,10 +1,10 @@
 import { listBusiestConsumers, listBusiestIssuedKeys, listBusiestTags } from "@latchkey/db/busiest-subjects";
 import { encodeId, type KeyspaceId } from "@latchkey/db/ids";
 import {
+  type DailySubjectId,
   readCountsOfSubjects,
   readCountsOfTags,
   readOutcomesOfSubjects,
-  type UsageSubjectId,
 } from "@latchkey/db/keyspace-usage";
 import { listKeyspaceNames, type NamedKeyspace } from "@latchkey/db/keyspaces";
 import type { Db } from "@latchkey/db/schema";
@@ -106,7 +106,7 @@ async function* readOutcomes(
 
 /** A busy key or consumer. */
 interface BusySubject extends Pick<ExportedUsage, "value" | "name"> {
-  readonly id: UsageSubjectId;
+  readonly id: DailySubjectId;
   readonly keyspaceId: KeyspaceId;
 }
 

@@ -19,7 +19,10 @@ import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope"
 /** Something of a keyspace, with the keyspace. */
 export type InKeyspace<Item> = Omit<Item, "keyspaceId"> & { readonly keyspace: NamedKeyspace };
 
-/** The verifications of all keyspaces of a workspace, including deleted ones, and the issued keys and consumers that the overview shows. */
+/**
+ * The verifications of all keyspaces of a workspace, including deleted ones, and the issued keys and consumers that the
+ * overview shows.
+ */
 export interface WorkspaceVerifications {
   readonly usage: readonly SubjectUsage[];
   readonly keys: readonly InKeyspace<BusyIssuedKey>[];

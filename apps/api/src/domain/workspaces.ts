@@ -118,8 +118,8 @@ export async function getWorkspace(trx: WorkspaceTrx, scope: WorkspaceScope): Pr
   return workspace;
 }
 
-/** Finds a workspace for an operator, who may know which workspaces exist. @throws {AppError} NOT_FOUND */
-export async function findWorkspaceAsOperator(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<Workspace> {
+/** Returns a workspace for an operator, who may know which workspaces exist. @throws {AppError} NOT_FOUND */
+export async function getWorkspaceAsOperator(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<Workspace> {
   return (await findWorkspace(trx, scope)) ?? workspaceNotFound(scope.workspaceId);
 }
 

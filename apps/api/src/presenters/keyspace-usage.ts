@@ -1,9 +1,11 @@
 import type { VerificationOutcome } from "@latchkey/auth/verification-outcome";
 import { encodeId } from "@latchkey/db/ids";
 import { type IssuedKeyRejection, issuedKeyRejectionLimit } from "@latchkey/db/keyspace-usage";
+import type { KeyspaceUse } from "@latchkey/db/recent-key-usage";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import { type BusiestOfKeyspace, maxUsageGroups, type UsageGroup } from "../domain/keyspace-usage.ts";
+import type { BusiestOfKeyspace } from "../domain/keyspace-charts.ts";
+import { maxUsageGroups, type UsageGroup } from "../domain/keyspace-usage.ts";
 import { shownId, shownIdentifier, shownText, timestamp } from "../schemas.ts";
 
 /** What each outcome of a verification means. */
@@ -79,6 +81,11 @@ export function presentBusiest({ keys, consumers, tags }: BusiestOfKeyspace) {
     consumers: consumers.map(({ externalId, count, useCount }) => ({ externalId, count, useCount })),
     tags: tags.map(({ tag, count, useCount }) => ({ tag, count, useCount })),
   };
+}
+
+/** The use of a keyspace in a table of the web app. */
+export function presentKeyspaceUse({ id, useCount, lastVerifiedAt }: KeyspaceUse) {
+  return { id: encodeId("keyspace", id), useCount, lastVerifiedAt: lastVerifiedAt.toISOString() };
 }
 
 const issuedKeyRejection = z

@@ -19,13 +19,17 @@ export function presentWorkspaceOverview(workspace: WorkspaceOverview) {
 }
 
 /** What stops working when a workspace is disabled. */
-export function presentWorkspaceReach({ workspace, ...counts }: WorkspaceReach) {
+export function presentWorkspaceReach(reach: WorkspaceReach) {
+  const { workspace } = reach;
   return {
     id: encodeId("workspace", workspace.id),
     name: workspace.name,
     slug: workspace.slug,
     isDisabled: workspace.disabledAt !== null,
-    ...counts,
+    memberCount: reach.memberCount,
+    serviceAccountCount: reach.serviceAccountCount,
+    apiKeyCount: reach.apiKeyCount,
+    issuedKeyCount: reach.issuedKeyCount,
   };
 }
 

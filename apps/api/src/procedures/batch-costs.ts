@@ -33,7 +33,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["keyspaceUsage.busiest", 5],
   ["keyspaceUsage.consumerUsage", 5],
   ["keyspaceUsage.keyUsage", 5],
-  ["keyspaceUsage.ofKeyspaces", 5],
+  ["keyspaceUsage.keyspaceUses", 5],
   ["keyspaceUsage.recent", 5],
   ["keyspaceUsage.usage", 5],
   ["members.list", 5],

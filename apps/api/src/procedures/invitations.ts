@@ -90,6 +90,7 @@ export const invitationsRouter = createRouter({
     const { id: userId, email } = ctx.user;
     const invitee = { userId, email, sessionId, ...requestOriginOf(ctx) };
     const joined = await ctx.transact((trx) => acceptInvitation(trx, input.token, invitee, services.quotas));
-    return { ...joined, id: encodeId("workspace", joined.id) };
+    // An invitation to a disabled workspace can't be accepted.
+    return { ...joined, id: encodeId("workspace", joined.id), isDisabled: false };
   }),
 });

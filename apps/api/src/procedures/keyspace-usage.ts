@@ -1,19 +1,21 @@
 import { encodeId } from "@latchkey/db/ids";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import {
-  listBusiest,
-  listRecent,
-  listRejections,
-  listUse,
-  readConsumerUsage,
-  readIssuedKeyUsage,
+  listBusiestOfKeyspace,
+  listKeyspaceUses,
+  listRecentKeyUsage,
   readKeyspaceUsage,
   readLatestOutcome,
-} from "../domain/keyspace-usage.ts";
+} from "../domain/keyspace-charts.ts";
+import { listRejections, readConsumerUsage, readIssuedKeyUsage } from "../domain/keyspace-usage.ts";
 import { issuedKeyId, issuedKeyIds, keyspaceId, keyspaceIds } from "../fields.ts";
 import { externalId } from "../issued-key-fields.ts";
 import { areValidBuckets, invalidBuckets, usageBuckets } from "../key-fields.ts";
-import { presentBusiest, presentIssuedKeyRejection } from "../presenters/keyspace-usage.ts";
+import {
+  presentBusiest,
+  presentIssuedKeyRejection,
+  presentKeyspaceUse,
+} from "../presenters/keyspace-usage.ts";
 import { presentUsage } from "../presenters/usage-bucket.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
@@ -39,7 +41,7 @@ export const keyspaceUsageRouter = createRouter({
       const { scope } = access;
       const usage = { keyspaceId, buckets: { starts, to } };
       return presentBusiest(
-        await read((db) => inWorkspace(db, scope, (trx) => listBusiest(trx, scope, usage))),
+        await read((db) => inWorkspace(db, scope, (trx) => listBusiestOfKeyspace(trx, scope, usage))),
       );
     }),
 
@@ -49,7 +51,7 @@ export const keyspaceUsageRouter = createRouter({
     .query(async ({ ctx: { read, access }, input: { keyspaceId, ids } }) => {
       const { scope } = access;
       const rows = await read((db) =>
-        inWorkspace(db, scope, (trx) => listRecent(trx, scope, { keyspaceId, ids })),
+        inWorkspace(db, scope, (trx) => listRecentKeyUsage(trx, scope, { keyspaceId, ids })),
       );
       return rows.map(({ id, count, useCount, days }) => ({
         id: encodeId("issuedKey", id),
@@ -63,16 +65,12 @@ export const keyspaceUsageRouter = createRouter({
    * The uses of the keyspaces of a page in the last 30 days, and the hour of their last verification. Keyspaces without any are left
    * out.
    */
-  ofKeyspaces: reading
+  keyspaceUses: reading
     .input(workspaceInput({ ids: keyspaceIds }))
     .query(async ({ ctx: { read, access }, input: { ids } }) => {
       const { scope } = access;
-      const rows = await read((db) => inWorkspace(db, scope, (trx) => listUse(trx, scope, ids)));
-      return rows.map(({ id, useCount, lastVerifiedAt }) => ({
-        id: encodeId("keyspace", id),
-        useCount,
-        lastVerifiedAt: lastVerifiedAt.toISOString(),
-      }));
+      const rows = await read((db) => inWorkspace(db, scope, (trx) => listKeyspaceUses(trx, scope, ids)));
+      return rows.map(presentKeyspaceUse);
     }),
 
   /** The number of verifications of a key per outcome and bucket. */

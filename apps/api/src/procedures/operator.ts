@@ -139,14 +139,12 @@ export const operatorRouter = createRouter({
     ),
 
   disableWorkspace: operatorProcedure.input(workspaceInput).mutation(async ({ ctx, input }) => {
-    const change = { isDisabled: true, origin: ctx.origin };
-    await ctx.transact((trx) => setDisabled(trx, input.id, change));
+    await ctx.transact((trx) => setDisabled(trx, input.id, { isDisabled: true, origin: ctx.origin }));
     return null;
   }),
 
   enableWorkspace: operatorProcedure.input(workspaceInput).mutation(async ({ ctx, input }) => {
-    const change = { isDisabled: false, origin: ctx.origin };
-    await ctx.transact((trx) => setDisabled(trx, input.id, change));
+    await ctx.transact((trx) => setDisabled(trx, input.id, { isDisabled: false, origin: ctx.origin }));
     return null;
   }),
 

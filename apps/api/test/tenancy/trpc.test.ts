@@ -164,7 +164,7 @@ const table = readTable(`
   keyspaceUsage.usage, a foreign one      UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.busiest                   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.busiest, a foreign one    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
-  keyspaceUsage.ofKeyspaces               UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
+  keyspaceUsage.keyspaceUses              UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.keyUsage                  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
   keyspaceUsage.keyUsage, a foreign one   UNAUTHORIZED  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND
   keyspaceUsage.consumerUsage             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  ok         ok         ok         ok
@@ -941,7 +941,7 @@ const plans: Readonly<Record<string, Plan>> = {
     ({ issuedKeys: { tenant } }) => [tenant.id, tenant.externalId],
   ),
   // The other keyspace is left out.
-  "keyspaceUsage.ofKeyspaces": {
+  "keyspaceUsage.keyspaceUses": {
     input: createWorkspaceInput(({ keyspaces }) => ({
       ids: `${keyspaces.otherTenant.id},${keyspaces.tenant.id}`,
     })),

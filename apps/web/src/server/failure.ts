@@ -37,6 +37,12 @@ export function describeFailure(error: unknown): Failure {
   );
 }
 
+/** Whether an item doesn't exist, or the ID in the URL is invalid. */
+export function isNotFound(error: unknown): boolean {
+  const { code } = describeFailure(error);
+  return code === "NOT_FOUND" || code === "BAD_REQUEST";
+}
+
 /** Parses the error of a procedure: tRPC's format, with our fields in `data`. */
 function parseProcedureError({ data, message }: TRPCClientError<never>): Failure | undefined {
   return isRecord(data) ? toFailure(data, message) : undefined;

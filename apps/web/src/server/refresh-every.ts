@@ -1,5 +1,5 @@
 import type { QueryState } from "@tanstack/react-query";
-import { describeFailure } from "./failure.ts";
+import { isNotFound } from "./failure.ts";
 import { isLoadingFailed } from "./use-loading-failure.ts";
 
 type State = Pick<QueryState<unknown, unknown>, "status" | "data" | "error">;
@@ -14,10 +14,4 @@ export function refreshEvery(milliseconds: number): {
   return {
     refetchInterval: ({ state }) => !isLoadingFailed(state) && !isNotFound(state.error) && milliseconds,
   };
-}
-
-/** Whether an item doesn't exist, or the ID in the URL is invalid. */
-export function isNotFound(error: unknown): boolean {
-  const { code } = describeFailure(error);
-  return code === "NOT_FOUND" || code === "BAD_REQUEST";
 }

@@ -5,7 +5,7 @@ import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
-import { installStoppableClock, type StopClock } from "../stopped-clock.test-kit.ts";
+import { installStoppableClock, type StopClock } from "../stoppable-clock.test-kit.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
 import type { Admission } from "./admission.ts";
 

@@ -12,7 +12,13 @@ import {
   type RequestDecision,
   type SpentKey,
 } from "./decide-verification.ts";
-import { findEarlier, lockCounters, recordSpending, writeCounters } from "./statements.ts";
+import {
+  findEarlier,
+  lockCounters,
+  recordSpending,
+  type StoredSpending,
+  writeCounters,
+} from "./statements.ts";
 import type { OwnerVersion } from "./verifiable-key.ts";
 import type { NamedRequest, VerificationRequest } from "./verification.ts";
 
@@ -149,7 +155,7 @@ export async function spendBatch<Request extends PreparedRequest>(
   const owners = listOwners(requests);
   const limit = lockTimeoutMs === undefined ? "" : `; set local lock_timeout = ${lockTimeoutMs}`;
   let written: readonly Counter[];
-  let recorded: readonly (NamedRequest & { readonly spent: readonly SpentKey[] })[];
+  let recorded: readonly (NamedRequest & StoredSpending)[];
   let batch: DecidedBatch<Request>;
   try {
     const [, locked, earlier] = await sendTogether(client, () =>
@@ -172,7 +178,7 @@ export async function spendBatch<Request extends PreparedRequest>(
       maxNamedPerHour,
       isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
     };
-    const records = new Map<string, NamedRequest & { readonly spent: readonly SpentKey[] }>();
+    const records = new Map<string, NamedRequest & StoredSpending>();
     const decided = requests.map((request) => {
       const name = toNamedRequest(request);
       const known = { ...request, earlier: name && earlierOf.get(nameOf(name)) };

@@ -243,7 +243,7 @@ export async function findEarlier(
 }
 
 /** What a record holds of a request that verified keys: the keys that it spent from, by verification. */
-interface StoredSpending {
+export interface StoredSpending {
   readonly spent: readonly SpentKey[];
 }
 

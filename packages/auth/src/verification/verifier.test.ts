@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey, digestKey } from "../key-format.ts";
-import { installStoppableClock, type StopClock } from "../stopped-clock.test-kit.ts";
+import { installStoppableClock, type StopClock } from "../stoppable-clock.test-kit.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
 import {
   codesOf,

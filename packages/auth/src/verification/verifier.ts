@@ -429,7 +429,7 @@ export class Verifier {
       isolatesLocked,
     }: { readonly isLocked: (id: CounterId) => boolean; readonly isolatesLocked: boolean },
   ): void {
-    const again: PendingVerification[] = [];
+    const outdated: PendingVerification[] = [];
     const postponed: PendingVerification[] = [];
     for (const { request, decision } of decided) {
       const { pending } = request;
@@ -444,11 +444,11 @@ export class Verifier {
           this.#isolate([...locked, ...listWorkspaceIds(request, isLocked)]);
         // Facts that are outdated twice change often, and must not keep the database busy.
         if (locked.length > 0 || pending.wasOutdated) postponed.push(pending);
-        else again.push(pending);
+        else outdated.push(pending);
         pending.wasOutdated = true;
       }
     }
-    this.#scheduler.requeue(again.filter(({ isAnswered }) => !isAnswered));
+    this.#scheduler.requeue(outdated.filter(({ isAnswered }) => !isAnswered));
     if (postponed.length > 0) this.#scheduler.postpone(postponed);
   }
 

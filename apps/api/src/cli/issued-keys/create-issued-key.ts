@@ -3,11 +3,11 @@ import { createIssuedKey } from "../../domain/issued-keys.ts";
 import { instant } from "../../fields.ts";
 import { issuedPermissions, newIssuedKeyFields } from "../../issued-key-fields.ts";
 import { lifetimeSeconds } from "../../key-fields.ts";
+import { balance, limits, metadata, refill } from "../setting-values.ts";
 import { defineTask } from "../task.ts";
 import { duration, ipRange, keyspaceId } from "../values.ts";
 import { findKeyspaceEdit } from "./find-keyspace.ts";
 import { issuedSecretResult } from "./issued-key-view.ts";
-import { balance, limits, metadata, refill } from "./setting-values.ts";
 
 export const createIssuedKeyTask = defineTask({
   input: z

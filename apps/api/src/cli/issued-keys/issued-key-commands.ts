@@ -32,7 +32,10 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
       collect,
     )
     .option("--credits <number>", "the balance of credits")
-    .option("--refill <refill>", "how the balance is refilled in UTC, such as 5000/daily or 5000/monthly-1")
+    .option(
+      "--refill <refill>",
+      "how the balance is refilled at midnight in UTC, such as 5000/daily, or 5000/monthly-1 for the first day of each month",
+    )
     .option("--meta <json>", 'data that each verification returns, such as {"plan":"pro"}')
     .action(createAction(async () => (await import("./create-issued-key.ts")).createIssuedKeyTask));
   issuedKey

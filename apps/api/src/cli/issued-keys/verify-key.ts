@@ -2,13 +2,18 @@ import { Verifier } from "@latchkey/auth/verifier";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { presentVerification } from "../../presenters/verification.ts";
-import { toVerification, verificationRequest } from "../../verification-fields.ts";
+import {
+  requestedLimits,
+  toVerification,
+  verificationCost,
+  verificationRequest,
+} from "../../verification-fields.ts";
 import { formatTime } from "../format.ts";
 import { itemOf, type View } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { keyspaceId, workspaceId } from "../values.ts";
 
-const { key, permissions, clientIp, limits } = verificationRequest.shape;
+const { key, permissions, clientIp } = verificationRequest.shape;
 
 /** A limit such as `exports` or `exports=5`. */
 const limit = z
@@ -23,7 +28,7 @@ const cost = z
   .string()
   .regex(/^\d{1,10}$/, "Expected a whole number, such as 1.")
   .transform(Number)
-  .pipe(verificationRequest.shape.cost.unwrap());
+  .pipe(verificationCost);
 
 export const verifyKeyTask = defineTask({
   input: z.strictObject({
@@ -33,7 +38,7 @@ export const verifyKeyTask = defineTask({
     key,
     permissions,
     clientIp,
-    limit: z.array(limit).pipe(limits.unwrap()).default([]),
+    limit: z.array(limit).pipe(requestedLimits).default([]),
     cost,
   }),
   secret: { name: "key", option: "--key-stdin" },

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { createKeyspace } from "../../domain/keyspaces.ts";
 import { newKeyspaceFields } from "../../keyspace-fields.ts";
 import { commandOrigin } from "../command-origin.ts";
-import { balance, limits, refill } from "../issued-keys/setting-values.ts";
 import { itemOf } from "../result.ts";
+import { balance, limits, refill } from "../setting-values.ts";
 import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";
 import { keyspaceView, presentKeyspaceOf } from "./keyspace-view.ts";
@@ -19,7 +19,10 @@ const lifetime = z
 export const createKeyspaceTask = defineTask({
   input: z
     .strictObject({
-      ...{ workspace: workspaceId, name, prefix, environment },
+      workspace: workspaceId,
+      name,
+      prefix,
+      environment,
       defaultLifetime: lifetime.optional(),
       defaultPermission: defaultPermissions,
       defaultLimit: limits.optional(),
@@ -34,7 +37,9 @@ export const createKeyspaceTask = defineTask({
     const edit = { scope: openAsOperator(workspace), origin: commandOrigin };
     const { name, prefix, environment, defaultLifetime, defaultPermission, defaultLimit } = options;
     const fields = {
-      ...{ name, prefix, environment },
+      name,
+      prefix,
+      environment,
       defaultLifetimeDays: defaultLifetime ?? null,
       defaultPermissions: defaultPermission,
       defaultLimits: defaultLimit ?? [],

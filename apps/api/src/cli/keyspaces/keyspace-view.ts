@@ -1,6 +1,6 @@
 import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Keyspace } from "@latchkey/db/keyspaces";
-import { describeCredits, listLimits } from "../../domain/issued-key-details.ts";
+import { describeCredits, describeLimit } from "../../domain/issued-key-details.ts";
 import { presentKeyspace } from "../../presenters/keyspace.ts";
 import { formatTime } from "../format.ts";
 import type { View } from "../result.ts";
@@ -31,7 +31,7 @@ export const keyspaceView: View<PresentedKeyspace> = [
   },
   {
     label: "Default limits",
-    text: ({ defaultLimits }) => listLimits(defaultLimits)?.replaceAll(", ", "\n") ?? "none",
+    text: ({ defaultLimits }) => defaultLimits.map(describeLimit).join("\n") || "none",
     isDetail: true,
   },
   {

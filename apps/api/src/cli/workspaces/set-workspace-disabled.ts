@@ -10,17 +10,15 @@ import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";
 import { presentSummary, workspaceView } from "./workspace-view.ts";
 
-const input = z.strictObject({ id: workspaceId, preview: z.boolean().default(false) });
+function defineChange(isDisabled: boolean) {
+  return defineTask({
+    input: z.strictObject({ id: workspaceId, preview: z.boolean().default(false) }),
+    perform: ({ db }, { id, preview }) => (preview ? previewReach(db, id) : change(db, id, isDisabled)),
+  });
+}
 
-export const disableWorkspaceTask = defineTask({
-  input,
-  perform: ({ db }, { id, preview }) => (preview ? previewReach(db, id) : change(db, id, true)),
-});
-
-export const enableWorkspaceTask = defineTask({
-  input,
-  perform: ({ db }, { id, preview }) => (preview ? previewReach(db, id) : change(db, id, false)),
-});
+export const disableWorkspaceTask = defineChange(true);
+export const enableWorkspaceTask = defineChange(false);
 
 async function change(db: Db, id: WorkspaceId, isDisabled: boolean): Promise<ItemResult> {
   const summary = await db.transaction().execute(async (trx) => {

@@ -3,7 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { IconPencil, IconRefresh } from "@tabler/icons-react";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useRef, useState } from "react";
-import { isNotFound } from "../../server/refresh-every.ts";
+import { isNotFound } from "../../server/failure.ts";
 import type { ApiKey } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";

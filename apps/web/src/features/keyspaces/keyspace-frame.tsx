@@ -2,7 +2,7 @@ import { Button, Skeleton } from "@mantine/core";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { isNotFound } from "../../server/refresh-every.ts";
+import { isNotFound } from "../../server/failure.ts";
 import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";

@@ -36,7 +36,7 @@ export function KeyspaceUseProvider({
     pages,
     load: (queryClient, ids) =>
       queryClient.fetchQuery({
-        ...trpc.keyspaceUsage.ofKeyspaces.queryOptions({ workspaceId, ids }),
+        ...trpc.keyspaceUsage.keyspaceUses.queryOptions({ workspaceId, ids }),
         staleTime: freshMs,
       }),
     empty: unused,

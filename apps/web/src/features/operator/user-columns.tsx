@@ -4,7 +4,7 @@ import type { DataColumn } from "../../ui/data-column.ts";
 import { EmailAddress } from "../../ui/email-address.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
-import classes from "./user-columns.module.css";
+import classes from "./name-cell.module.css";
 
 /** The columns of the users of the instance. */
 export const userColumns: readonly [DataColumn<UserOverview>, ...DataColumn<UserOverview>[]] = [
@@ -15,7 +15,7 @@ export const userColumns: readonly [DataColumn<UserOverview>, ...DataColumn<User
     minWidth: 200,
     rank: 0,
     cell: ({ name, isOperator, isDisabled }) => (
-      <span className={classes.person}>
+      <span className={classes.label}>
         <bdi className={classes.name} title={name}>
           {name}
         </bdi>

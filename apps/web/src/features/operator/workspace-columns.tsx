@@ -3,7 +3,7 @@ import { formatCount } from "../../ui/count.ts";
 import type { DataColumn } from "../../ui/data-column.ts";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { Tag } from "../../ui/tag.tsx";
-import classes from "./user-columns.module.css";
+import classes from "./name-cell.module.css";
 
 /** The columns of the workspaces of the instance. */
 export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataColumn<WorkspaceOverview>[]] =
@@ -16,7 +16,7 @@ export const workspaceColumns: readonly [DataColumn<WorkspaceOverview>, ...DataC
       grow: 2,
       rank: 0,
       cell: ({ name, isDisabled }) => (
-        <span className={classes.person}>
+        <span className={classes.label}>
           <bdi className={classes.name} title={name}>
             {name}
           </bdi>

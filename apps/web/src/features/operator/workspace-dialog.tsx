@@ -1,7 +1,7 @@
 import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import type { ReactElement, ReactNode } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, trpcClient, type WorkspaceOverview } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
@@ -16,20 +16,36 @@ interface WorkspaceDialogProps {
   readonly onClose: () => void;
 }
 
-const wordings = {
+interface Wording {
+  readonly title: (name: ReactNode) => ReactNode;
+  readonly effect: string;
+  readonly button: string;
+  readonly done: (name: string) => string;
+  readonly isDangerous: boolean;
+}
+
+const wordings: Readonly<Record<"disable" | "enable", Wording>> = {
   disable: {
-    verb: "Disable",
+    title: (name) => <>Disable {name}?</>,
     effect:
       "From the next request, its issued keys are rejected, API keys can’t reach it, its members can neither read nor change anything in it, and its webhooks stop. Nothing is deleted, and you can enable it again.",
-    done: "disabled",
+    button: "Disable workspace",
+    done: (name) => `“${name}” is disabled.`,
+    isDangerous: true,
   },
   enable: {
-    verb: "Enable",
+    title: (name) => <>Enable {name}?</>,
     effect:
       "From the next request, its members can use it again, its API keys and issued keys work again, and its webhooks get new events.",
-    done: "enabled",
+    button: "Enable workspace",
+    done: (name) => `“${name}” is enabled.`,
+    isDangerous: false,
   },
-} as const;
+};
+
+function wordingFor({ isDisabled }: WorkspaceOverview): Wording {
+  return wordings[isDisabled ? "enable" : "disable"];
+}
 
 const mutationKey = ["operator", "workspace"];
 
@@ -40,13 +56,7 @@ export function WorkspaceDialog({ workspace, onClose }: WorkspaceDialogProps): R
     <Modal
       opened={workspace !== undefined}
       {...closeUnlessBusy(isBusy, onClose)}
-      title={
-        workspace && (
-          <>
-            {workspace.isDisabled ? "Enable" : "Disable"} <Quoted>{workspace.name}</Quoted>?
-          </>
-        )
-      }
+      title={workspace && wordingFor(workspace).title(<Quoted>{workspace.name}</Quoted>)}
       size={520}
     >
       {workspace && <Confirmation workspace={workspace} onClose={onClose} />}
@@ -62,7 +72,7 @@ function Confirmation({
   readonly onClose: () => void;
 }): ReactElement {
   const { id, name, isDisabled } = workspace;
-  const { verb, effect, done } = wordings[isDisabled ? "enable" : "disable"];
+  const { effect, button, done, isDangerous } = wordingFor(workspace);
   const queryClient = useQueryClient();
   const reach = useQuery(trpc.operator.workspaceReach.queryOptions({ id }));
   const change = useMutation({
@@ -78,7 +88,7 @@ function Confirmation({
         queryClient.invalidateQueries({ queryKey: trpc.session.current.queryKey() }),
       ]);
       onClose();
-      notifications.show({ message: `“${name}” is ${done}.` });
+      notifications.show({ message: done(name) });
     },
   });
   const failure = change.error ?? reach.error;
@@ -97,10 +107,10 @@ function Confirmation({
         <dd>{count(reach.data?.issuedKeyCount)}</dd>
       </dl>
       <ConfirmActions
-        action={`${verb} workspace`}
+        action={button}
         failure={failure ? describeFailure(failure) : undefined}
         isBusy={change.isPending}
-        isDangerous={!isDisabled}
+        isDangerous={isDangerous}
         onCancel={onClose}
         onConfirm={() => change.mutate()}
       />

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { credits, namedLimits, newIssuedKeyFields } from "../../issued-key-fields.ts";
-import { duration } from "../values.ts";
+import { credits, namedLimits, newIssuedKeyFields, refill as refillField } from "../issued-key-fields.ts";
+import { duration } from "./values.ts";
 
 // The values of the options that set limits, credits and metadata of an issued key, or the defaults of a keyspace's keys.
 
@@ -27,8 +27,6 @@ export const balance = z
   .regex(/^\d{1,15}$/, "Expected a whole number, such as 1000.")
   .transform(Number)
   .pipe(credits.shape.remaining);
-
-const refillField = credits.shape.refill.unwrap().unwrap();
 
 /** A refill such as `5000/daily` or `5000/monthly-1`. */
 export const refill = z
