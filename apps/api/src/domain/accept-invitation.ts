@@ -126,7 +126,10 @@ function requireValid(invitation: Invitation | undefined): Invitation {
 
 /** @throws {AppError} FORBIDDEN */
 function requireEnabled({ disabledAt }: Workspace): void {
-  if (disabledAt) throw workspaceDisabled("This workspace is disabled. Ask the person who invited you.");
+  if (!disabledAt) return;
+  const message =
+    "This workspace is disabled. You can accept the invitation after an operator of this instance enables it.";
+  throw workspaceDisabled(message);
 }
 
 function invalidLink(): AppError {
