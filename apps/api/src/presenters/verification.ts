@@ -124,8 +124,7 @@ export function presentVerification(result: VerificationResult): PresentedVerifi
 
 /**
  * Formats a result as JSON: what `JSON.stringify(presentVerification(result))` returns. This exists for speed only: the fields of a key
- * are formatted once, and not in each response. It saves a sixth of Node's time for 100 verifications per request, and 7% of that for
- * one. A test compares both.
+ * are formatted once, and not in each response (docs/decisions/0075). A test compares both.
  */
 export function formatVerification(result: VerificationResult): string {
   if (result.code === "NOT_FOUND") return notFoundText;
