@@ -139,7 +139,7 @@ test("every kind of connection has its role and its settings", async () => {
   expect(product.sort(byKey)).toEqual(withoutCounts.sort(byKey));
 });
 
-test("the README has the number of connections of a node", async () => {
+test("the README states how many connections a node has", async () => {
   const text = await readFile(join(projectRoot, "README.md"), "utf8");
   const [, fixed, total, withEmail] =
     /`DATABASE_READ_CONNECTIONS`\) \+ (\d+) connections[\s\S]*?That is (\d+) by default, and (\d+)\s+with `SMTP_URL`/.exec(

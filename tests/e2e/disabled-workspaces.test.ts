@@ -65,7 +65,7 @@ test("the operator sees what stops working, and disables the workspace", async (
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
 });
 
-test("its members see a page that says so instead of its pages, and a badge in the list of workspaces", async () => {
+test("its members see that it is disabled instead of its pages, and a badge in the list of workspaces", async () => {
   for (const path of ["", "/members", "/settings"]) {
     await grace.goto(`${environment.baseUrl}/w/${slug}${path}`);
     await grace.getByRole("heading", { level: 1, name: "is disabled" }).waitFor();

@@ -103,7 +103,7 @@ test("the list of keyspaces has the uses of each keyspace and its last verificat
   };
   await expect.poll(() => cells("Production")).toEqual(["3", expect.stringMatching(/hour/i)]);
   expect(await cells("Staging")).toEqual(["1", expect.stringMatching(/hour/i)]);
-  expect(await cells("Unused")).toEqual(["0", "Never"]);
+  expect(await cells("Unused")).toEqual(["0", "–None"]);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await keyspaces.delete.mutate({ workspaceId: workspace.id, keyspaceId: id });
 });

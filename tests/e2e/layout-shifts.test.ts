@@ -137,7 +137,7 @@ test.each([1, 10, 12])("shifts nothing while %i rejected verifications load", as
   await page.addInitScript(observeShifts);
   await page.goto(`${environment.baseUrl}/w/${slug}/keyspaces/${keyspaceId}/keys/${id}`);
   const section = page.getByRole("region", { name: "Rejected and rate-limited verifications" });
-  // No section below loads anymore.
+  // All sections below have loaded.
   await page.getByText("issued the key").waitFor();
   // The end of the placeholder is in view, and with it what a higher table would move.
   await section.locator(".mantine-Skeleton-root").evaluate((box) => box.scrollIntoView({ block: "end" }));

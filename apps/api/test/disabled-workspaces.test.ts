@@ -176,7 +176,7 @@ test("disabling changes one row of the workspace and the versions of its owners 
   }
 });
 
-test("both changes are in the audit log and in the instance log, once, with the operator", async () => {
+test("both changes are recorded once in the audit log and once in the instance log, with the operator as the actor", async () => {
   const team = await addTeam(app);
   for (const change of [disable, disable, enable, enable]) await change(team);
   const { items } = await team.owner.client.audit.list.query({ workspaceId: team.id });
@@ -264,8 +264,12 @@ test("an invitation to a disabled workspace can't be seen or accepted until it i
   });
   const token = new URL(url ?? "").hash.slice(1);
   await disable(team);
-  await expect(invitee.client.invitations.preview.mutate({ token })).rejects.toMatchObject(blocked);
-  await expect(invitee.client.invitations.accept.mutate({ token })).rejects.toMatchObject(blocked);
+  const notYet = {
+    ...blocked,
+    message: expect.stringContaining("after an operator of this instance enables it"),
+  };
+  await expect(invitee.client.invitations.preview.mutate({ token })).rejects.toMatchObject(notYet);
+  await expect(invitee.client.invitations.accept.mutate({ token })).rejects.toMatchObject(notYet);
   await enable(team);
   expect((await invitee.client.invitations.preview.mutate({ token })).workspaceName).toBe("Team");
 });
@@ -283,7 +287,7 @@ test("only an operator can delete a disabled workspace, also with the account of
   await client.account.delete.mutate({ email });
 });
 
-test("an owner of the key learns why a request was rejected", async () => {
+test("the owner of a key learns why a request was rejected", async () => {
   const team = await addTeam(app);
   await disable(team);
   expect(
@@ -355,7 +359,7 @@ test("nobody gets notices about the service accounts of a disabled workspace", a
   await disable(team);
   await findNotices(app.services.db);
   expect([await countNotices(team), await countNotices(other)]).toEqual([0, 1]);
-  // They are not made up for.
+  // Enabling doesn't create them later.
   await enable(team);
   await findNotices(app.services.db);
   expect([await countNotices(team), await countNotices(other)]).toEqual([0, 1]);

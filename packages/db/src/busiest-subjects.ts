@@ -93,7 +93,10 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** The most subjects that are read per keyspace and day. */
 const candidatesPerDay = 1_000;
-/** The most rows of candidates that are added up, if each has all outcomes in each hour; more if the list is longer. */
+/**
+ * The most rows of candidates that are added up, if each has all outcomes in each hour. There are at least as many candidates as
+ * the list is long, so a long list can exceed it.
+ */
 const maxAddedRows = 200_000;
 /** How many outcomes a verification can have. */
 export const maxOutcomes = 8;

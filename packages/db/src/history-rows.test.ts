@@ -12,7 +12,7 @@ afterAll(() => database.drop());
 
 const types = { id: "uuid", at: "timestamptz", text: "text", count: "bigint" } as const;
 
-test("a table has any text, null, times with milliseconds and large numbers", async () => {
+test("a table holds any text, nulls, times with milliseconds and large numbers", async () => {
   const texts = ["", "a", "null", "NULL", "a,b", "{}", '"', "\\", '\\"', " ", "\n", "✓ 😀", "a'b", null];
   const rows = texts.map((text, index) => ({
     id: index % 2 === 0 ? createId("key") : null,

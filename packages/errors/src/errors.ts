@@ -100,7 +100,7 @@ export const issueCatalog = {
   second_factor_required:
     "The workspace requires a second factor, and the user has none. Only calls of the web app get this code.",
   workspace_disabled:
-    "An operator of the instance disabled the workspace. Callers who may not use the workspace anyway get no issue.",
+    "An operator of the instance disabled the workspace. Only callers whose request would otherwise be allowed get this issue.",
 } as const satisfies Record<string, string>;
 
 /** Why part of a request is rejected: a code in {@link issueCatalog}. */

@@ -123,9 +123,10 @@ function requireValid(invitation: Invitation | undefined): Invitation {
 
 /** @throws {AppError} FORBIDDEN */
 function requireEnabled(workspace: Workspace): Workspace {
-  if (workspace.disabledAt)
-    throw workspaceDisabled("This workspace is disabled. Ask the person who invited you.");
-  return workspace;
+  if (!workspace.disabledAt) return workspace;
+  const message =
+    "This workspace is disabled. You can accept the invitation after an operator of this instance enables it.";
+  throw workspaceDisabled(message);
 }
 
 function invalidLink(): AppError {

@@ -1,7 +1,7 @@
 import { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { UserId } from "@latchkey/db/ids";
 
-/** How long a read or a change of the web app may wait in the user's queue, in milliseconds. */
+/** How long a read, a change or a page of an export may wait in the user's queue, in milliseconds. */
 export const startWithinMs = 5_000;
 
 /**

@@ -40,7 +40,7 @@ const error = z
       documentationUrl: shownUrl.meta({ description: "The page that explains the code." }),
       issues: z.array(issue).max(maxIssues).optional().meta({
         description:
-          "The invalid fields, one issue per field, with `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`; with `FORBIDDEN`, the issue `workspace_disabled` or none.",
+          "With `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`, the invalid fields, one issue per field. With `FORBIDDEN`, the issue `workspace_disabled` if the workspace is disabled and nothing else is wrong; otherwise none.",
       }),
       omittedIssues: z.int().min(1).optional().meta({
         description: "Number of further issues. Present only if some are omitted.",

@@ -51,7 +51,7 @@ export const issuedKey = z
       .meta({ description: "The IP ranges that the key can be used from; null for any IP address." }),
     status: issuedKeyStatus.meta({
       description:
-        "Why the key is not valid, or `active`. If several reasons apply, the first one of `disabled`, `expired` and `out-of-credits`. A disabled keyspace doesn't change it.",
+        "Why the key is not valid, or `active`. If several reasons apply, the first one of `disabled`, `expired` and `out-of-credits`. A disabled keyspace or workspace doesn't change it.",
       example: "active",
     }),
     createdAt: timestamp,

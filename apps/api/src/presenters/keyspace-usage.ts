@@ -13,7 +13,7 @@ const outcomes: Readonly<Record<VerificationOutcome, string>> = {
   VALID: "The key was valid and was used.",
   CHECKED:
     "The key was valid, and the cost was 0 or an earlier request with the same `Idempotency-Key` had used it.",
-  DISABLED: "The key or its keyspace was disabled.",
+  DISABLED: "The key, its keyspace or its workspace was disabled.",
   EXPIRED: "The key had expired.",
   FORBIDDEN: "The IP address was in none of the key's IP ranges, or was missing.",
   INSUFFICIENT_PERMISSIONS: "The key's permissions didn't satisfy the query.",

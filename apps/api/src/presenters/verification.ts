@@ -40,7 +40,7 @@ export const verificationResult = z
       ])
       .meta({
         description:
-          "Why the key is valid or not. The checks are made in this order: `NOT_FOUND` (no such key, or you may not verify it; all other fields are null or empty), `DISABLED` (the key or its keyspace), `EXPIRED`, `FORBIDDEN` (the IP address is in none of the key's ranges), `INSUFFICIENT_PERMISSIONS`, `RATE_LIMITED`, `USAGE_EXCEEDED` (too few credits), `VALID`. Only a valid key spends anything.",
+          "Why the key is valid or not. The checks are made in this order: `NOT_FOUND` (no such key, or you may not verify it; all other fields are null or empty), `DISABLED` (the key, its keyspace or its workspace), `EXPIRED`, `FORBIDDEN` (the IP address is in none of the key's ranges), `INSUFFICIENT_PERMISSIONS`, `RATE_LIMITED`, `USAGE_EXCEEDED` (too few credits), `VALID`. Only a valid key spends anything.",
       }),
     keyId: shownId("issuedKey", "key")
       .nullable()
@@ -124,8 +124,7 @@ export function presentVerification(result: VerificationResult): PresentedVerifi
 
 /**
  * Formats a result as JSON: what `JSON.stringify(presentVerification(result))` returns. This exists for speed only: the fields of a key
- * are formatted once, and not in each response. It saves a sixth of Node's time for 100 verifications per request, and 7% of that for
- * one. A test compares both.
+ * are formatted once, and not in each response (docs/decisions/0075). A test compares both.
  */
 export function formatVerification(result: VerificationResult): string {
   if (result.code === "NOT_FOUND") return notFoundText;

@@ -18,7 +18,7 @@ export const workspace = z
     }),
     isDisabled: z.boolean().meta({
       description:
-        "Whether an operator of the instance disabled the workspace. It then rejects all requests, with the issue `workspace_disabled`.",
+        "Whether an operator of the instance disabled the workspace. Requests in it are then rejected with 403. The issue is `workspace_disabled` if nothing else is wrong.",
       example: false,
     }),
     role: role.meta({ description: "The role of the key's owner in the workspace." }),

@@ -100,7 +100,7 @@ export const keyspaceUsageRouter = createRouter({
       return rows.map(presentUsage);
     }),
 
-  /** The outcome of the latest verifications with all keys; null if there was never one, as far as is known. */
+  /** The outcome of the latest verifications with all keys; null if none is known. See `findLatestOutcome`. */
   latestOutcome: reading
     .input(workspaceInput({ keyspaceId }))
     .query(async ({ ctx, input: { keyspaceId } }) => {

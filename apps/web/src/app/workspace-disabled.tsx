@@ -30,9 +30,9 @@ export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWo
         </Button>
       }
     >
-      An operator of this instance disabled the workspace. Its pages and API are unavailable, and its issued
-      keys are rejected, but nothing was deleted. To have it enabled, contact the operator. Your other
-      workspaces and your account are not affected.
+      An operator of this instance disabled the workspace. You can’t use its pages, API keys are rejected in
+      it, and its issued keys aren’t valid. Nothing was deleted. To have it enabled, contact an operator. Your
+      account and your other workspaces are not affected.
     </EmptyPanel>
   );
 }

@@ -135,7 +135,7 @@ export function decide(facts: KeyFacts, { requirement, address }: RequestContext
   if (membership.violation) return rejections.policy;
   if (!roleHasPermission(membership.role, permission)) return rejections["no-permission"];
   if (!allowsPermission(restrictions, permission)) return rejections["permission-not-in-key"];
-  // Last, because callers get this reason: it tells nothing to those whom the workspace would reject anyway.
+  // Last, because the caller gets this reason: it reveals nothing to callers who would be rejected anyway.
   return membership.isWorkspaceDisabled ? rejections["workspace-disabled"] : allowed;
 }
 

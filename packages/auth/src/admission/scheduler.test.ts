@@ -175,7 +175,7 @@ test("a second batch is executed behind the first when it is as large, and a thi
   expect(executed()).toHaveLength(3);
 });
 
-test("a second batch waits for the end of the first as long as none may follow", async () => {
+test("a second batch waits until the first one has ended while none may follow", async () => {
   let isAllowed = false;
   const { add, batch, executed } = startScheduler({ mayFollow: () => isAllowed });
   await add("a");

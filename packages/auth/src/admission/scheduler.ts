@@ -54,9 +54,10 @@ export interface SchedulerOptions {
 /**
  * Decides when requests are processed, and how many at a time. The executor decides how they are processed and answered.
  *
- * Requests that arrive while a batch is in flight wait in the queue, and the next batch takes all of them, in the order of
- * their arrival. It is executed when no batch is in flight, or behind one batch as soon as it is as large as that one, so
- * that Postgres never waits for the node between two statements.
+ * Requests that arrive while a batch is in flight wait in the queue. The next batch takes all of them in the order of their
+ * arrival, or those that `choose` returns. It is executed when no batch is in flight or, if `mayFollow` allows it, behind one
+ * batch as soon as the queue has as many requests as that batch, so that Postgres never waits for the node between two
+ * statements.
  *
  * A request is pending from `add` until `settle` or its rejection, and occupies one place: queued, in flight or postponed.
  */

@@ -1,8 +1,8 @@
 import type { VerificationRequest } from "./verification.ts";
 
 /**
- * The most verifications in one batch, so that deciding and answering it doesn't block the event loop. A lookup counts as another
- * one, so that a batch looks up at most half as many keys, known or not.
+ * The most verifications in one batch, so that deciding and answering it doesn't block the event loop. A key that isn't
+ * remembered counts twice, so a batch looks up at most half as many of these, whether they exist or not.
  */
 const maxBatchVerifications = 500;
 /** How many more verifications each user gets per turn. Small requests are chosen before large ones. */

@@ -368,7 +368,7 @@ function publicNameOf({ name }: Pick<NamedLimit, "name">): string {
   return name === apiKeyLimitName ? "key" : name;
 }
 
-/** What results say about keys, created once per facts. So a presenter can remember what it made of an object. */
+/** What results say about keys, created once per facts, so that a presenter can cache the text of each object. */
 const descriptions = new WeakMap<VerifiableKey, VerifiedKey>();
 
 function describeKey(facts: VerifiableKey): VerifiedKey {

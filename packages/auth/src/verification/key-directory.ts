@@ -103,8 +103,8 @@ export class KeyDirectory<Request extends RequestedKeys> {
       }
     }
     for (const digest of missing) known.delete(digest);
-    // An unknown key among many costs one lookup. All keys of a request are read only if the current facts about its caller lead
-    // to another result: that a key is not found is never concluded from remembered facts.
+    // An unknown key among many costs one lookup. If the caller's current facts lead to another result, all keys of the request
+    // are read: remembered facts never prove that a key is not found.
     for (const kept of [known, new Map<string, never>()]) {
       if (incomplete.length === 0) break;
       const read = await this.#read(client, incomplete, kept);

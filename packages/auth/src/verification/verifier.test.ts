@@ -196,7 +196,7 @@ describe("one request", () => {
     expect(await Promise.all(others)).toEqual(Array.from({ length: 5 }, () => "VALID"));
   });
 
-  test("with an unknown key to verify waits only if half of the queue is left for others", async () => {
+  test("with an unknown key to verify waits only while half of the queue is free for others", async () => {
     const node = openNode({ ...patient, maxWaiting: 10 });
     const [space, other] = [await addKeyspace(), await addKeyspace()];
     const key = await issueKey(space);

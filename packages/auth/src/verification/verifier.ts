@@ -49,7 +49,7 @@ const recognized: VerifierAnswer = { ...withoutOutcome.unavailable };
 
 type FoundVerification = FoundRequest<PendingVerification> & PreparedRequest;
 
-/** A count that takes longer, in milliseconds, has waited for locks. */
+/** A count that takes longer, in milliseconds, has waited for locks: its own, or those of the transaction ahead. */
 const maxCountMs = 150;
 /** The most pending requests. */
 const maxPending = 2_000;
@@ -179,8 +179,8 @@ export class Verifier {
     request: VerificationRequest & Pick<PendingVerification, "digest" | "caller" | "isProbe">,
   ): Promise<VerifierAnswer> {
     const { digest, caller } = request;
-    // Unknown keys, including forged ones, of callers or to be verified, occupy at most half of the queue, so that they cannot
-    // crowd out known keys.
+    // Requests with an unknown key, the caller's or one to verify, occupy at most half of the queue, so that forged keys can't
+    // crowd out known ones.
     const lookupCount = this.#keys.countLookups(request.verifications);
     const isKnown = lookupCount === 0 && (digest === undefined || this.#keys.hasApiKey(digest));
     const count = request.verifications.length;

@@ -72,7 +72,7 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
     .option("--client-ip <address>", "the IP address of the consumer")
     .option(
       "--limit <name[=cost]>",
-      "a limit that applies in addition to those that always apply, such as exports or exports=5, with a cost of its own; repeatable",
+      "a limit to spend from, such as exports, or exports=5 for a cost other than --cost; repeatable",
       collect,
     )
     .option("--cost <number>", "what is spent from limits and credits; 0 only checks", "0")

@@ -67,13 +67,13 @@ export function addWorkspaceCommands(program: Command, createAction: CreateActio
   workspace
     .command("disable <id>")
     .description(
-      "disable a workspace: its keys are rejected, and its members can't use it, from the next request until it is enabled",
+      "disable a workspace: its issued keys and API keys in it are rejected, and its members can't use it, from the next request until it is enabled",
     )
     .option("--preview", "change nothing, and show how many members and keys would stop working")
     .action(createAction(async () => (await import("./set-workspace-disabled.ts")).disableWorkspaceTask));
   workspace
     .command("enable <id>")
-    .description("enable a disabled workspace again, with everything in it")
+    .description("enable a disabled workspace: its members and keys work again from the next request")
     .option("--preview", "change nothing, and show how many members and keys would work again")
     .action(createAction(async () => (await import("./set-workspace-disabled.ts")).enableWorkspaceTask));
   workspace

@@ -9,7 +9,7 @@ import { freshMs, type StatisticsById, usePageStatistics } from "./use-page-stat
 interface Use {
   /** The uses in the last 30 days. */
   readonly useCount: number;
-  /** The hour of the last verification; null for never. */
+  /** The hour of the last verification; null if the history, which covers `HISTORY_DAYS`, has none. */
   readonly lastVerifiedAt: string | null;
 }
 
@@ -65,7 +65,7 @@ export function LastVerification({ id }: Pick<Keyspace, "id">): ReactElement {
   return (
     <UseCell id={id}>
       {({ lastVerifiedAt }) =>
-        lastVerifiedAt === null ? "Never" : <LastUseHour startsAt={lastVerifiedAt} isFirst />
+        lastVerifiedAt === null ? <EmptyCell /> : <LastUseHour startsAt={lastVerifiedAt} isFirst />
       }
     </UseCell>
   );

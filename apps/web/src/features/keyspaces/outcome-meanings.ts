@@ -2,7 +2,7 @@
 export const outcomeMeanings = [
   ["VALID", "The key was valid and was used."],
   ["CHECKED", "The key was valid but not used: the cost was 0, or the request was a retry."],
-  ["DISABLED", "The key or this keyspace was disabled."],
+  ["DISABLED", "The key, this keyspace or its workspace was disabled."],
   ["EXPIRED", "The key had expired."],
   ["FORBIDDEN", "The key has IP ranges, and the IP address was missing or in none of them."],
   ["INSUFFICIENT_PERMISSIONS", "The key’s permissions didn’t satisfy the query."],

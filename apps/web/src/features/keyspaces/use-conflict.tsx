@@ -23,8 +23,8 @@ interface Conflict<Item> {
 }
 
 /**
- * Detects that someone else changed what a form edits. The form is then restarted from the current version, by which it must
- * be keyed.
+ * Detects that someone else changed what a form edits, and then offers the current version as `base`. Key the form by its
+ * version, so that it restarts.
  */
 export function useConflict<Item>({ noun, item, load }: ConflictOptions<Item>): Conflict<Item> {
   const [base, setBase] = useState(item);
