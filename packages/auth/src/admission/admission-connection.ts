@@ -23,7 +23,7 @@ export class AdmissionConnection {
   #connecting: Promise<pg.Client> | undefined;
   /** Statements without a result, including those that wait for the connection to open. */
   #inFlight = 0;
-  /** When the oldest of them was sent, or the latest result arrived, by `performance.now()`. */
+  /** When the first of them was sent, or data last arrived, by `performance.now()`. */
   #silentSince = 0;
   #isClosed = false;
 
@@ -73,17 +73,11 @@ export class AdmissionConnection {
       return await send(this.#client ?? (await this.#connect()));
     } finally {
       this.#inFlight -= 1;
-      this.#silentSince = performance.now();
     }
   }
 
-  /** Notes that a result has arrived, between the statements of one use. */
-  noteProgress(): void {
-    this.#silentSince = performance.now();
-  }
-
   /**
-   * Closes the connection if statements are in flight and no result has arrived for this many milliseconds. They fail, and
+   * Closes the connection if statements are in flight and nothing has arrived for this many milliseconds. They fail, and
    * whether they took effect is unknown.
    */
   dropIfSilentFor(milliseconds: number): void {
@@ -117,6 +111,10 @@ export class AdmissionConnection {
     client.on("error", forget);
     client.on("end", forget);
     await client.connect();
+    // Only received data is progress. The end of a use is not: a batch that had nothing to send ends too.
+    client.connection.stream.on("data", () => {
+      this.#silentSince = performance.now();
+    });
     if (this.#isClosed) {
       await client.end();
       throw new Error("Admission was closed while it connected.");

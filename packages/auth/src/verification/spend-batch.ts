@@ -41,8 +41,6 @@ interface SpendOptions {
   readonly skipsLocked: boolean;
   /** How long to wait for each lock, in milliseconds; as long as the session allows by default. */
   readonly lockTimeoutMs?: number | undefined;
-  /** Called when a result has arrived, between two round trips. */
-  readonly onProgress: () => void;
 }
 
 /** A transaction that failed and was rolled back, so that nothing was spent. The connection can be used again. */
@@ -148,7 +146,7 @@ function decideByAssumption<Request extends PreparedRequest>(requests: readonly 
 export async function spendBatch<Request extends PreparedRequest>(
   client: pg.Client,
   requests: readonly Request[],
-  { skipsLocked, lockTimeoutMs, maxNamedPerHour, onProgress }: SpendOptions,
+  { skipsLocked, lockTimeoutMs, maxNamedPerHour }: SpendOptions,
 ): Promise<DecidedBatch<Request>> {
   const ids = [...new Set(requests.flatMap(listCounterIds))];
   const named = requests.flatMap((request) => toNamedRequest(request) ?? []);
@@ -165,7 +163,6 @@ export async function spendBatch<Request extends PreparedRequest>(
         named.length > 0 ? findEarlier(client, named) : [],
       ]),
     );
-    onProgress();
     // Requests with one name are decided in order, each by what the ones before it have spent.
     const earlierOf = new Map(named.map((request, index) => [nameOf(request), earlier[index]]));
     const changed = new Map<string, Set<number>>();

@@ -1,6 +1,6 @@
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
 import {
   codesOf,
   type TestIssuedKey,
@@ -23,8 +23,8 @@ const limit = { name: "requests", quota: 1_000, windowSeconds: 3_600, appliesAlw
 
 /** The names, or the texts, of the statements that verifiers sent. */
 let sent: string[];
-/** Called after each of them. */
-let onSent: (statement: string) => void;
+/** Called after each of them. Its result arrives when the promise that this returns has resolved. */
+let onSent: (statement: string, client: pg.Client) => Promise<unknown> | undefined;
 
 beforeEach(() => {
   sent = [];
@@ -37,11 +37,10 @@ beforeEach(() => {
     const result = Reflect.apply(query, this, parameters);
     const [config] = parameters as unknown as [string | { readonly name?: string }]; // One of the driver's overloads.
     const name = typeof config === "string" ? config : config.name;
-    if (name && /^(verify-|begin|commit|rollback)/.test(name)) {
-      sent.push(name);
-      onSent(name);
-    }
-    return result;
+    if (!name || !/^(verify-|begin|commit|rollback)/.test(name)) return result;
+    sent.push(name);
+    const held = onSent(name, this);
+    return held ? Promise.allSettled([result, held]).then(() => result) : result;
   });
   return () => spy.mockRestore();
 });
@@ -62,9 +61,10 @@ async function verify(
 function verifyAfter(statement: string, work: () => Promise<readonly string[]>): Promise<readonly string[]> {
   const { promise, resolve } = Promise.withResolvers<readonly string[]>();
   onSent = (name) => {
-    if (name !== statement) return;
+    if (name !== statement) return undefined;
     onSent = () => undefined;
     resolve(work());
+    return undefined;
   };
   return promise;
 }
@@ -154,4 +154,40 @@ test("batches of all kinds don't mix their transactions", async () => {
   expectWholeTransactions();
   const names = ["begin", "commit", "count", "find-api-keys", "find-issued-keys", "lock", "write"];
   expect([...new Set(sent)].map((name) => name.replace("verify-", "")).sort()).toEqual(names);
+});
+
+test("a second batch doesn't extend the time after which a silent connection is closed", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const failures: unknown[] = [];
+  const [space, node] = [await addKeyspace(), openNode({ onFailure: (error) => failures.push(error) })];
+  const key = await issueKey(space);
+  await verify(node, space, [key]);
+  /** Resolves when the next batch has been sent. */
+  const untilSent = () => {
+    const { promise, resolve } = Promise.withResolvers<pg.Client>();
+    onSent = (name, client) => void (name === "commit" && resolve(client));
+    return promise;
+  };
+  const firstSent = untilSent();
+  const first = verify(node, space, [key]);
+  // From now on, the node receives nothing.
+  const { stream } = (await firstSent).connection;
+  stream.pause();
+  onTestFinished(() => {
+    stream.destroy();
+  });
+  vi.advanceTimersByTime(1_400);
+  const secondSent = untilSent();
+  const second = verify(node, space, [key]);
+  await secondSent;
+  expect(failures).toEqual([]);
+  vi.advanceTimersByTime(200);
+  // The deadline of the second one ends 1.3 seconds later.
+  expect([await first, await second]).toEqual([["unavailable"], ["unavailable"]]);
+  expect(failures.length).toBeGreaterThan(0);
+  onSent = () => undefined;
+  expect(await verify(node, space, [key])).toEqual(["VALID"]);
 });

@@ -348,8 +348,6 @@ export class Verifier {
     } catch (error) {
       if (requests.length === 1) this.#isolate(requests.flatMap(({ digest }) => digest ?? []));
       throw await rollBack(client, error);
-    } finally {
-      this.#connection.noteProgress();
     }
   }
 
@@ -369,12 +367,10 @@ export class Verifier {
     const listPending = () => requests.filter((request) => !request.pending.isAnswered);
     let pending = listPending();
     if (pending.length === 0) return;
-    const onProgress = () => this.#connection.noteProgress();
     try {
       if (!skipsLocked && lockTimeoutMs === undefined) {
         const startedAt = performance.now();
         await this.#count(client, pending);
-        onProgress();
         pending = listPending();
         if (pending.length === 0) return;
         // Its deadline allows a batch to wait for locks once.
@@ -388,7 +384,6 @@ export class Verifier {
           skipsLocked,
           lockTimeoutMs,
           maxNamedPerHour: this.#maxNamedPerHour,
-          onProgress,
         });
       });
       if (!batch) return;
@@ -400,8 +395,6 @@ export class Verifier {
       const isLocked = error instanceof RolledBack && isDefiniteAbort(error.cause);
       if (pending.length === 1 && !(isLocked && !skipsLocked)) this.#isolate(pending.flatMap(listCounterIds));
       throw error;
-    } finally {
-      onProgress();
     }
   }
 
