@@ -1,6 +1,18 @@
+import { setImmediate } from "node:timers/promises";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, inject, onTestFinished, test, vi } from "vitest";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  inject,
+  onTestFinished,
+  test,
+  vi,
+} from "vitest";
 import {
   codesOf,
   type TestIssuedKey,
@@ -18,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { addKeyspace, bumpOwner, issueKey, openNode } = verifierKit(() => database);
+const { addKeyspace, bumpOwner, issueKey, openNode, readCounter } = verifierKit(() => database);
 const limit = { name: "requests", quota: 1_000, windowSeconds: 3_600, appliesAlways: true };
 
 /** The names, or the texts, of the statements that verifiers sent. */
@@ -67,6 +79,14 @@ function verifyAfter(statement: string, work: () => Promise<readonly string[]>):
     return undefined;
   };
   return promise;
+}
+
+/** Replaces the node's time by one that only the test advances. */
+function useFakeTime(): void {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
 }
 
 /** Requires that each transaction was sent as a whole, and that lookups were sent outside of transactions. */
@@ -156,11 +176,79 @@ test("batches of all kinds don't mix their transactions", async () => {
   expect([...new Set(sent)].map((name) => name.replace("verify-", "")).sort()).toEqual(names);
 });
 
-test("a second batch doesn't extend the time after which a silent connection is closed", async () => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
-  onTestFinished(() => {
-    vi.useRealTimers();
+describe("a batch that waits behind one that locks a counter", () => {
+  /** Makes a request in such a batch. `sent` has what was sent after the wait. */
+  async function verifyBehindLock(
+    node: Verifier,
+    space: TestKeyspace,
+    {
+      request,
+      duringWait,
+    }: {
+      readonly request: () => Promise<readonly string[]>;
+      readonly duringWait: () => unknown;
+    },
+  ): Promise<readonly string[] | undefined> {
+    const changing = await issueKey(space);
+    await verify(node, space, [changing]);
+    await bumpOwner(space.keyspaceId);
+    const [isLocked, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let second: Promise<readonly string[]> | undefined;
+    onSent = (name) => {
+      if (name === "verify-count") second ??= request();
+      if (name !== "verify-lock") return undefined;
+      onSent = () => undefined;
+      isLocked.resolve();
+      return isReleased.promise;
+    };
+    // It isn't counted, because its key has changed.
+    const first = verify(node, space, [changing]);
+    await isLocked.promise;
+    // The second batch is queued when all that was to be done in this turn of the event loop is done.
+    await setImmediate();
+    sent = [];
+    await duringWait();
+    isReleased.resolve();
+    await first;
+    return await second;
+  }
+
+  /** It is looked up each time, so that the first batch has failed before the second one is counted. */
+  const unknown = { id: "unknown" as TestIssuedKey["id"], secret: "acme_unknown" }; // No row has this ID.
+
+  test("doesn't count requests that were answered meanwhile", async () => {
+    useFakeTime();
+    const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode()];
+    const key = await issueKey(space);
+    await verify(node, space, [key]);
+    const request = () => {
+      // Its deadline ends 100 ms later.
+      const spy = vi.spyOn(performance, "now").mockReturnValueOnce(performance.now() - 1_400);
+      const answer = verify(node, space, [key, unknown]);
+      spy.mockRestore();
+      return answer;
+    };
+    const duringWait = () => vi.advanceTimersByTime(200);
+    expect(await verifyBehindLock(node, other, { request, duringWait })).toEqual(["unavailable"]);
+    await verify(node, space, [key]);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 2 });
   });
+
+  test("waits for a lock of its own too", async () => {
+    useFakeTime();
+    const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode()];
+    const key = await issueKey(space, { limits: [limit] });
+    await verify(node, space, [key]);
+    const request = () => verify(node, space, [key, unknown]);
+    const duringWait = () => vi.advanceTimersByTime(200);
+    expect(await verifyBehindLock(node, other, { request, duringWait })).toEqual(["VALID", "NOT_FOUND"]);
+    expect(sent).toContain("verify-lock");
+    expect(sent).not.toContain("verify-lock-free");
+  });
+});
+
+test("a second batch doesn't extend the time after which a silent connection is closed", async () => {
+  useFakeTime();
   const failures: unknown[] = [];
   const [space, node] = [await addKeyspace(), openNode({ onFailure: (error) => failures.push(error) })];
   const key = await issueKey(space);

@@ -369,12 +369,11 @@ export class Verifier {
     if (pending.length === 0) return;
     try {
       if (!skipsLocked && lockTimeoutMs === undefined) {
-        const startedAt = performance.now();
-        await this.#count(client, pending);
+        const countedInMs = await this.#count(client, listPending);
         pending = listPending();
         if (pending.length === 0) return;
         // Its deadline allows a batch to wait for locks once.
-        skipsLocked = performance.now() - startedAt > maxCountMs;
+        skipsLocked = countedInMs > maxCountMs;
       }
       const batch = await this.#sending.run(async () => {
         // Their deadline may have passed while the transactions ahead were in flight.
@@ -398,18 +397,26 @@ export class Verifier {
     }
   }
 
-  /** Decides the requests without meters, unless facts have changed, and answers them after the commit. */
-  async #count(client: pg.Client, requests: readonly FoundVerification[]): Promise<void> {
-    const now = this.#clock.estimate();
-    if (now === undefined) return;
+  /**
+   * Decides the requests without meters, unless facts have changed, and answers them after the commit.
+   * @returns how long the transaction took, in milliseconds, without the wait until it was sent.
+   */
+  async #count(client: pg.Client, listPending: () => readonly FoundVerification[]): Promise<number> {
+    if (this.#clock.estimate() === undefined) return 0;
     this.#counting += 1;
     try {
       // The next transaction may be sent before this one ends, because all of it has been sent.
-      const { sent } = await this.#sending.run(async () => ({ sent: countBatch(client, requests, now) }));
+      const { sent, startedAt } = await this.#sending.run(async () => {
+        // While it waited for the transactions ahead, deadlines may have passed, and the time has changed.
+        const now = this.#clock.estimate() ?? 0;
+        return { sent: countBatch(client, listPending(), now), startedAt: performance.now() };
+      });
       const batch = await sent;
-      if (!batch) return;
-      this.#clock.set(batch.now);
-      this.#answer(batch.decided, { isLocked: () => false, isolatesLocked: false });
+      if (batch) {
+        this.#clock.set(batch.now);
+        this.#answer(batch.decided, { isLocked: () => false, isolatesLocked: false });
+      }
+      return performance.now() - startedAt;
     } finally {
       this.#counting -= 1;
     }
