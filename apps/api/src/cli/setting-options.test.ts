@@ -19,10 +19,10 @@ const keyOptions: Readonly<Record<SettingName, readonly string[]>> = {
 const issuedKeyOptions: Readonly<Record<IssuedFieldName, readonly string[]>> = {
   name: ["--name"],
   externalId: ["--external-id"],
-  meta: [],
+  meta: ["--meta"],
   permissions: ["--permission"],
-  limits: [],
-  credits: ["--credits"],
+  limits: ["--limit"],
+  credits: ["--credits", "--refill"],
   expiresAt: ["--expires-at", "--expires-in"],
   isDisabled: [],
   ipRanges: ["--ip"],
