@@ -71,7 +71,7 @@ const countBoth = async (): Promise<number> =>
 
 test("a locked row of one key makes its callers get 503, and delays no others", async () => {
   const before = await countBoth();
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const [locked, free] = [runLoad(lockedKey, 16), runLoad(freeKey, 16)];
   await Promise.all([locked.reached(200), free.reached(200)]);
   const { release } = await holdLocks(
@@ -120,7 +120,7 @@ test("locked rows of keys and their users delay no admission, even of keys that 
   const fresh = await Promise.all(
     Array.from({ length: 8 }, (_, index) => createKey(node.baseUrl, account, `fresh ${index}`)),
   );
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const loads = [runLoad(lockedKey, 8), runLoad(freeKey, 8)] as const;
   await Promise.all(loads.map((load) => load.reached(100)));
   const { release } = await holdLocks(
@@ -152,7 +152,7 @@ test.each(["exclusive", "access exclusive"])(
   "a table lock on the counters in %s mode makes every caller get 503 in time, and only while it is held",
   async (mode) => {
     const before = await countBoth();
-    const stopMeasuring = measureStall(environment.node.baseUrl);
+    const stopMeasuring = await measureStall(environment.node.baseUrl);
     const loads = [runLoad(lockedKey, 16), runLoad(freeKey, 16)] as const;
     await Promise.all(loads.map((load) => load.reached(100)));
     const { release } = await holdLocks(environment.database, `lock table key_counters in ${mode} mode`);

@@ -69,7 +69,7 @@ const rounds = 3 * effort;
 /** Cuts the connection under load, round after round, each time during the statement that writes the counters. */
 async function cutUnderLoad(point: CutPoint, callers: number) {
   const key = await issueKey(keyspace, { credits: { remaining: balance } });
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const load = startVerifying(key, callers);
   for (let round = 0; round < rounds; round += 1) {
     await load.reached(load.outcomes.length + 100);
@@ -102,7 +102,7 @@ test.each<CutPoint>(["before", "during", "after"])(
     const key = await issueKey(keyspace);
     for (const callers of [1, 32]) {
       const before = (await readCounter(environment.database, key)).uses;
-      const stopMeasuring = measureStall(environment.node.baseUrl);
+      const stopMeasuring = await measureStall(environment.node.baseUrl);
       const load = startVerifying(key, callers);
       for (let round = 0; round < rounds; round += 1) {
         await load.reached(load.outcomes.length + 100);
@@ -143,7 +143,7 @@ test("credits with an unknown commit are spent once or not at all", async () => 
   const key = await issueKey(keyspace, { credits: { remaining: balance } });
   const client = await open(environment.database);
   environment.proxy.slow(5);
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   try {
     const load = startVerifying(key, 32);
     for (let round = 0; round < 12 * effort; round += 1) {
@@ -166,7 +166,7 @@ test("credits with an unknown commit are spent once or not at all", async () => 
 
 test("a Postgres that stops responding makes every verification get 503 in time, and only until it responds again", async () => {
   const key = await issueKey(keyspace, { credits: { remaining: balance } });
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const load = startVerifying(key, 16);
   await load.reached(200);
   environment.proxy.hold();
@@ -194,7 +194,7 @@ test("a locked counter makes verifications of its key get 503, and delays no oth
     await issueKey(keyspace, { credits: { remaining: balance } }),
     await issueKey(keyspace, { credits: { remaining: balance } }),
   ];
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const [locked, free] = [startVerifying(lockedKey, 8), startVerifying(freeKey, 8)];
   await Promise.all([locked.reached(100), free.reached(100)]);
   const { release } = await holdLocks(
