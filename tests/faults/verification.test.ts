@@ -12,7 +12,7 @@ import {
   readCounter,
 } from "../support/keyspace.ts";
 import { type Load, type Outcome, startLoad } from "../support/load.ts";
-import { busyMs, measureStall } from "../support/machine-stall.ts";
+import { busyMs, measureStall, quietMs } from "../support/machine-stall.ts";
 import { eventually } from "../support/postmaster.ts";
 import {
   countStatuses,
@@ -205,6 +205,7 @@ test("a locked counter makes verifications of its key get 503, and delays no oth
   const lockedAt = performance.now();
   await locked.reached(locked.outcomes.length + 24);
   const during = locked.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
+  const freeUntilRejected = free.outcomes.filter(({ sentAt }) => sentAt > lockedAt).length;
   // On a busy machine, these can take longer than the verifications that wait for the lock.
   await free.reached(free.outcomes.length + 200);
   const freeDuring = free.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
@@ -224,6 +225,9 @@ test("a locked counter makes verifications of its key get 503, and delays no oth
   expectAllUnavailable(during);
   expectWithinDeadline([...locked.outcomes, ...free.outcomes], stallMs);
   if (stallMs < busyMs) expect(countStatuses(free.outcomes)).toEqual({ 200: free.outcomes.length });
+  // The requests with the locked key took 1.5 s each, and those with the free key waited for none of that.
+  const factor = stallMs < quietMs ? 10 : 3;
+  if (stallMs < busyMs) expect(freeUntilRejected).toBeGreaterThan(factor * during.length);
   // Only the batch that finds the counter locked waits for it, for 100 ms.
   expect(quantileMs(freeDuring, 0.98)).toBeLessThan(300 + 2 * stallMs);
 });

@@ -7,6 +7,9 @@ import { statusOf } from "./open-call.ts";
 /** A machine that delays responses for longer than this, in milliseconds, also delays some until their deadline. */
 export const busyMs = 500;
 
+/** A machine that delays responses for less than this, in milliseconds, serves requests at almost full speed. */
+export const quietMs = 100;
+
 /** How long the work of a node delays its responses that wait for nothing on an idle machine, at most, in milliseconds. */
 const ownWorkMs = 250;
 
