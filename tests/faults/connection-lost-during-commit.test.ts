@@ -33,7 +33,7 @@ async function endUnderLoad(
   endConnection: (round: number) => Promise<unknown>,
 ): Promise<Uses> {
   const { id, key } = await environment.knownKey(fault);
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const load = startLoad({ baseUrls: [environment.node.baseUrl], key, connections: callers });
   for (let round = 0; round < rounds; round += 1) {
     await load.reached(load.outcomes.length + 100);

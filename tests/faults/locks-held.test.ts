@@ -3,7 +3,7 @@ import { type CreatedKey, createKey } from "../support/account.ts";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { holdLocks, readUses, toUuid } from "../support/inspection.ts";
 import { type Load, type Outcome, startLoad } from "../support/load.ts";
-import { busyMs, measureStall } from "../support/machine-stall.ts";
+import { busyMs, measureStall, quietMs } from "../support/machine-stall.ts";
 import { eventually } from "../support/postmaster.ts";
 import {
   countAnswered,
@@ -71,7 +71,7 @@ const countBoth = async (): Promise<number> =>
 
 test("a locked row of one key makes its callers get 503, and delays no others", async () => {
   const before = await countBoth();
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const [locked, free] = [runLoad(lockedKey, 16), runLoad(freeKey, 16)];
   await Promise.all([locked.reached(200), free.reached(200)]);
   const { release } = await holdLocks(
@@ -82,6 +82,7 @@ test("a locked row of one key makes its callers get 503, and delays no others", 
   const lockedAt = performance.now();
   await locked.reached(locked.outcomes.length + 32);
   const duringLock = locked.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
+  const freeUntilRejected = free.outcomes.filter(({ sentAt }) => sentAt > lockedAt).length;
   // Many requests, not only a few between two waits. On a busy machine, they can take longer than those with the locked key.
   await free.reached(free.outcomes.length + 500);
   const freeDuringLock = free.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
@@ -111,6 +112,9 @@ test("a locked row of one key makes its callers get 503, and delays no others", 
   expectWithinDeadline([...locked.outcomes, ...free.outcomes], stallMs);
   expectAllUnavailable(duringLock);
   if (stallMs < busyMs) expect(countStatuses(free.outcomes)).toEqual({ 200: free.outcomes.length });
+  // The requests with the locked key took 1.5 s each, and those with the free key waited for none of that.
+  const factor = stallMs < quietMs ? 10 : 3;
+  if (stallMs < busyMs) expect(freeUntilRejected).toBeGreaterThan(factor * duringLock.length);
   expectUnnoticed(freeDuringLock, stallMs);
 });
 
@@ -120,7 +124,7 @@ test("locked rows of keys and their users delay no admission, even of keys that 
   const fresh = await Promise.all(
     Array.from({ length: 8 }, (_, index) => createKey(node.baseUrl, account, `fresh ${index}`)),
   );
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const loads = [runLoad(lockedKey, 8), runLoad(freeKey, 8)] as const;
   await Promise.all(loads.map((load) => load.reached(100)));
   const { release } = await holdLocks(
@@ -152,7 +156,7 @@ test.each(["exclusive", "access exclusive"])(
   "a table lock on the counters in %s mode makes every caller get 503 in time, and only while it is held",
   async (mode) => {
     const before = await countBoth();
-    const stopMeasuring = measureStall(environment.node.baseUrl);
+    const stopMeasuring = await measureStall(environment.node.baseUrl);
     const loads = [runLoad(lockedKey, 16), runLoad(freeKey, 16)] as const;
     await Promise.all(loads.map((load) => load.reached(100)));
     const { release } = await holdLocks(environment.database, `lock table key_counters in ${mode} mode`);

@@ -51,7 +51,7 @@ function laterMigrations(count: number): Migrations {
 async function expectUnharmed(what: string, task: (keyId: string) => Promise<unknown>): Promise<void> {
   const { left, right, account } = nodes;
   const { id, key } = await createKey(left.baseUrl, account, what);
-  const stopMeasuring = measureStall(left.baseUrl);
+  const stopMeasuring = await measureStall(left.baseUrl);
   const load = startLoad({ baseUrls: [left.baseUrl, right.baseUrl], key, connections: 32 });
   await load.reached(500);
   const startedAt = performance.now();

@@ -5,7 +5,7 @@ import { readUses } from "../support/inspection.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo, eventually } from "../support/postmaster.ts";
-import { maxStartProcessorMs } from "../support/product.ts";
+import { maxStartMs, maxStartProcessorMs } from "../support/product.ts";
 import { countAnswered, countStatuses, verifyCounts } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
@@ -50,6 +50,7 @@ test("a node killed under load fails only its requests in flight, and is ready a
   expect(countStatuses(others)).toEqual({ 200: others.length });
   expect(again).toBe(200);
   expect(nodes.right.startProcessorMs).toBeLessThan(maxStartProcessorMs);
+  expect(nodes.right.readyWithinMs - nodes.right.startQueuedMs).toBeLessThan(maxStartMs);
 });
 
 test("a node killed repeatedly under load loses no count, and its clients reconnect", async () => {
@@ -63,12 +64,14 @@ test("a node killed repeatedly under load loses no count, and its clients reconn
   });
   const startsProcessorMs: number[] = [];
   const readyWithinMs: number[] = [];
+  const startsMs: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     await load.reached(load.outcomes.length + 300);
     await nodes.right.stop("SIGKILL");
     await startAgain();
     readyWithinMs.push(nodes.right.readyWithinMs);
     startsProcessorMs.push(nodes.right.startProcessorMs);
+    startsMs.push(nodes.right.readyWithinMs - nodes.right.startQueuedMs);
     const startedAt = performance.now();
     const isServed = (): boolean =>
       load.outcomes.some(
@@ -90,6 +93,7 @@ test("a node killed repeatedly under load loses no count, and its clients reconn
     `${JSON.stringify(countStatuses(broken))} otherwise, ready within ${Math.round(Math.max(...readyWithinMs))} ms`,
   );
   expect(Math.max(...startsProcessorMs)).toBeLessThan(maxStartProcessorMs);
+  expect(Math.max(...startsMs)).toBeLessThan(maxStartMs);
   const others = outcomes.filter(({ baseUrl }) => baseUrl === nodes.left.baseUrl);
   expect(countStatuses(others)).toEqual({ 200: others.length });
   // Besides requests in flight, clients met refused connections or a starting node.

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, createKey, signUp } from "../support/account.ts";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { countNodeConnections, holdLocks, open, readUses } from "../support/inspection.ts";
-import { startLoad } from "../support/load.ts";
+import { type Outcome, startLoad } from "../support/load.ts";
+import { measureStall } from "../support/machine-stall.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { eventually } from "../support/postmaster.ts";
 import {
@@ -27,32 +28,33 @@ afterAll(async () => {
 });
 
 interface HealthWatch {
-  /** Returns the shortest response time of the requests since a time, in milliseconds. */
-  readonly quickestMsSince: (time: number) => number;
-  /** Stops, and returns the longest response time, in milliseconds. */
-  readonly end: () => Promise<number>;
+  /** Returns the median of the response times of the requests since a time, in milliseconds. */
+  readonly medianMsSince: (time: number) => number;
+  /** Stops, and expects that each response was 200. */
+  readonly end: () => Promise<void>;
 }
 
 /** Requests `/healthz` repeatedly, and expects 200. */
 function watchHealth(): HealthWatch {
   let isStopped = false;
-  const checks: { readonly askedAt: number; readonly tookMs: number }[] = [];
+  const checks: Pick<Outcome, "sentAt" | "endedAt">[] = [];
   const watched = (async () => {
     while (!isStopped) {
-      const askedAt = performance.now();
+      const sentAt = performance.now();
       expect(await statusOf(environment.node.baseUrl, "/healthz")).toBe(200);
-      checks.push({ askedAt, tookMs: performance.now() - askedAt });
+      checks.push({ sentAt, endedAt: performance.now() });
     }
   })();
   watched.catch(() => undefined);
-  const timesSince = (time: number) =>
-    checks.filter(({ askedAt }) => askedAt >= time).map(({ tookMs }) => tookMs);
   return {
-    quickestMsSince: (time) => Math.min(...timesSince(time)),
+    medianMsSince: (time) =>
+      quantileMs(
+        checks.filter(({ sentAt }) => sentAt >= time),
+        0.5,
+      ),
     async end() {
       isStopped = true;
       await watched;
-      return Math.max(...timesSince(0));
     },
   };
 }
@@ -72,6 +74,7 @@ test("while all connections of the pools are blocked, admission continues, and t
   // While the tables are locked, the node can't look up a key that it hasn't seen.
   for (const known of keys.slice(1)) expect((await callOpen(node.baseUrl, known.key)).status).toBe(200);
   const health = watchHealth();
+  const stopMeasuring = await measureStall(node.baseUrl);
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 8 });
   await load.reached(200);
   // Locks tables that admission doesn't read, because it must not wait for other work.
@@ -103,7 +106,7 @@ test("while all connections of the pools are blocked, admission continues, and t
   ]);
   const pools = await countNodeConnections(database);
   const during = load.outcomes.slice(heldFrom);
-  const quickestHealthMs = health.quickestMsSince(heldAt);
+  const medianHealthMs = health.medianMsSince(heldAt);
   await release();
   const polls: number[] = [];
   const isBack = async (): Promise<boolean> => {
@@ -112,7 +115,8 @@ test("while all connections of the pools are blocked, admission continues, and t
   };
   const backMs = await eventually("the pools work again", isBack);
   const outcomes = await load.stop();
-  const slowestHealthMs = await health.end();
+  await health.end();
+  const stallMs = await stopMeasuring();
   const uses = await Promise.all(keys.map((used) => readUses(database, used.id)));
   const counted = uses.reduce((sum, count) => sum + count, 0);
   const received = load.sent() + keys.length + calls.length + polls.length;
@@ -123,26 +127,26 @@ test("while all connections of the pools are blocked, admission continues, and t
     `503 to ${calls.length} within ${Math.round(Math.max(...calls.map(({ tookMs }) => tookMs)))} ms, ` +
       `${during.length} admitted at the same time, p99  ${Math.round(quantileMs(during, 0.99))} ms, ` +
       `the web app's 503 within ${Math.round(Math.max(...visits.map(({ tookMs }) => tookMs)))} ms, ` +
-      `health within ${Math.round(slowestHealthMs)} ms, back within ${Math.round(backMs)} ms`,
+      `half of the health checks within ${Math.round(medianHealthMs)} ms, back within ${Math.round(backMs)} ms`,
   );
   // A busy machine delays every response, including those that wait for nothing.
-  expect(backMs).toBeLessThan(5_000 + 5 * slowestHealthMs);
-  expectWithinDeadline(outcomes, slowestHealthMs);
+  expect(backMs).toBeLessThan(5_000 + 5 * stallMs);
+  expectWithinDeadline(outcomes, stallMs);
   // Requests that get 503 because no connection is free were admitted, so they count as uses.
   expect(counted).toBe(received);
   expect(calls.filter(({ status, retryAfter }) => status !== 503 || retryAfter !== "1")).toEqual([]);
-  expect(calls.filter(({ tookMs }) => tookMs > deadlineMs + 2 * slowestHealthMs)).toEqual([]);
+  expect(calls.filter(({ tookMs }) => tookMs > deadlineMs + 2 * stallMs)).toEqual([]);
   expect(countStatuses(visits.map(({ status }) => ({ status, errorCode: undefined })))).toEqual({ 503: 30 });
   // The web app has no guaranteed response time. Requests with a connection wait for the statement timeout, 5 s,
   // and the others for the pool's timeout, 1.5 s. A request can get a connection just before the pool's timeout.
   const quick = visits.filter(({ tookMs }) => tookMs < 4_000);
   expect(quick.length).toBeGreaterThanOrEqual(20);
-  expect(visits.filter(({ tookMs }) => tookMs > 6_500 + 2 * slowestHealthMs)).toEqual([]);
+  expect(visits.filter(({ tookMs }) => tookMs > 6_500 + 2 * stallMs)).toEqual([]);
   // The open API reads lists in its pool for reads; the web app looks up the session in its pool for writes.
   expect(pools["latchkey open reads"]).toBe(5);
   expect(pools.latchkey).toBe(5);
   // Each health check would take as long as the pool's timeout if it waited for a pool.
-  expect(quickestHealthMs).toBeLessThan(1_000);
+  expect(medianHealthMs).toBeLessThan(1_000);
   expect(countStatuses(during)).toEqual({ 200: during.length });
 });
 
@@ -174,6 +178,7 @@ test("returns 503 within the deadline while Postgres has no free connection, and
   const { node, proxy, database, recovered } = environment;
   const { id, key } = await environment.knownKey("no connection left");
   const health = watchHealth();
+  const stopMeasuring = await measureStall(node.baseUrl);
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 8 });
   await load.reached(200);
   proxy.cut();
@@ -183,12 +188,13 @@ test("returns 503 within the deadline while Postgres has no free connection, and
   await load.reached(load.outcomes.length + 50);
   const away = await callOpen(node.baseUrl, key);
   const during = load.outcomes.filter(({ sentAt }) => sentAt > exhaustedAt);
-  const quickestHealthMs = health.quickestMsSince(exhaustedAt);
+  const medianHealthMs = health.medianMsSince(exhaustedAt);
   await Promise.all(taken.map((client) => client.end()));
   const backMs = await recovered();
   await load.reached(load.outcomes.length + 100);
   const outcomes = await load.stop();
-  const slowestHealthMs = await health.end();
+  await health.end();
+  const stallMs = await stopMeasuring();
   verifyCounts(
     "Postgres without a connection left",
     {
@@ -200,7 +206,7 @@ test("returns 503 within the deadline while Postgres has no free connection, and
   );
   expect(away).toMatchObject({ status: 503, code: "SERVICE_UNAVAILABLE", retryAfter: "1" });
   expectAllUnavailable(during);
-  expectWithinDeadline(outcomes, slowestHealthMs);
-  expect(quickestHealthMs).toBeLessThan(1_000);
+  expectWithinDeadline(outcomes, stallMs);
+  expect(medianHealthMs).toBeLessThan(1_000);
   expect(countStatuses(outcomes.slice(-50))).toEqual({ 200: 50 });
 });

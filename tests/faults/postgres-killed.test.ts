@@ -71,7 +71,7 @@ test("survives repeated kills of Postgres under load, and loses nothing that was
   });
   const visits = [...readers, writer];
   const countVisits = (): number => visits.reduce((sum, { statuses }) => sum + statuses.length, 0);
-  const stopMeasuring = measureStall(node.baseUrl);
+  const stopMeasuring = await measureStall(node.baseUrl);
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 16 });
   const backMs: number[] = [];
   const afterwards: Outcome[] = [];

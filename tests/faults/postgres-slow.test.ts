@@ -26,7 +26,7 @@ afterAll(async () => {
 /** Sends requests before, while and after Postgres is slow. Returns the statuses while it was slow. */
 async function loadWhileSlow(latencyMs: number): Promise<Readonly<Record<string, number>>> {
   const { id, key } = await environment.knownKey(`slow by ${latencyMs} ms`);
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const load = startLoad({ baseUrls: [environment.node.baseUrl], key, connections: 40 });
   await load.reached(500);
   const usualMs = slowestMs(load.outcomes);

@@ -43,7 +43,7 @@ test.each([
     const { id, key } = await environment.knownKey(what);
     const linesBefore = node.output().split("\n").length;
     expect(await readHealth()).toEqual({ health: 200, readiness: 200 });
-    const stopMeasuring = measureStall(node.baseUrl);
+    const stopMeasuring = await measureStall(node.baseUrl);
     const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 50 });
     await load.reached(500);
     breakConnection();
@@ -121,7 +121,7 @@ async function expectFewConnections(): Promise<void> {
 
 test("replaces a connection to Postgres that stays dead", async () => {
   const { id, key } = await environment.knownKey("blackholed");
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const load = startLoad({ baseUrls: [environment.node.baseUrl], key, connections: 20 });
   await load.reached(200);
   environment.proxy.blackhole();

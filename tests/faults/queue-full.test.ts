@@ -53,8 +53,6 @@ interface CrowdResult {
   readonly others: readonly Outcome[];
   /** The uses of the blocked key in the database: the first one, the one afterwards, and possibly more. */
   readonly counted: number;
-  /** How long the crowd's requests took beyond the deadline, at least as long as unblocked, in milliseconds. */
-  readonly crowdMs: number;
 }
 
 /**
@@ -122,8 +120,7 @@ async function sendCrowd(
   expect(next.status).toBe(200);
   expect(next.tookMs).toBeLessThan(500 + baselineMs / 10);
   expect(peakMb).toBeLessThan(maxResidentMb);
-  const crowdMs = Math.max(baselineMs, answeredAfterMs - deadlineMs);
-  return { crowd: statuses, others: others.outcomes, counted, crowdMs };
+  return { crowd: statuses, others: others.outcomes, counted };
 }
 
 test("returns 503 immediately when the queue is full while Postgres doesn't respond, and stays healthy", async () => {
@@ -142,13 +139,13 @@ test("returns 503 immediately when the queue is full while Postgres doesn't resp
 
 test("returns 503 immediately to a key that fills half of the queue while its row is locked, and admits all other keys", async () => {
   const when = "while another transaction holds its row";
-  const { crowd, others, counted, crowdMs } = await sendCrowd(when, async (keyId) => {
+  const { crowd, others, counted } = await sendCrowd(when, async (keyId) => {
     const statement = "select from key_counters where key_id = $1 for update";
     return (await holdLocks(environment.database, statement, [toUuid(keyId)])).release;
   });
   expect(crowd).toEqual({ 503: crowdSize });
-  // The crowd's requests arrive at the same time, and the machine can be busier than during the first requests.
-  expectWithinDeadline(others, crowdMs);
+  // The node reads the crowd's requests at the same time.
+  expectWithinDeadline(others, baselineMs);
   // At first the queue has no space for other keys. When the node detects that the key is blocked, it reserves
   // space for them.
   const later = others.slice(-Math.floor(others.length / 2));

@@ -63,7 +63,7 @@ test("a node that is killed has granted no more than was spent, and credits of 1
 test("a Postgres that is killed loses no credits that were acknowledged as spent", async () => {
   const balance = 1_000_000;
   const issued = await issueKey(keyspace, { credits: { remaining: balance } });
-  const stopMeasuring = measureStall(nodes.left.baseUrl);
+  const stopMeasuring = await measureStall(nodes.left.baseUrl);
   const load = startVerifying(issued.key, { reconnects: true });
   for (let round = 0; round < 2; round += 1) {
     await load.reached(load.outcomes.length + 200);

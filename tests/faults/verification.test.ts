@@ -12,7 +12,7 @@ import {
   readCounter,
 } from "../support/keyspace.ts";
 import { type Load, type Outcome, startLoad } from "../support/load.ts";
-import { busyMs, measureStall } from "../support/machine-stall.ts";
+import { busyMs, measureStall, quietMs } from "../support/machine-stall.ts";
 import { eventually } from "../support/postmaster.ts";
 import {
   countStatuses,
@@ -69,7 +69,7 @@ const rounds = 3 * effort;
 /** Cuts the connection under load, round after round, each time during the statement that writes the counters. */
 async function cutUnderLoad(point: CutPoint, callers: number) {
   const key = await issueKey(keyspace, { credits: { remaining: balance } });
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const load = startVerifying(key, callers);
   for (let round = 0; round < rounds; round += 1) {
     await load.reached(load.outcomes.length + 100);
@@ -102,7 +102,7 @@ test.each<CutPoint>(["before", "during", "after"])(
     const key = await issueKey(keyspace);
     for (const callers of [1, 32]) {
       const before = (await readCounter(environment.database, key)).uses;
-      const stopMeasuring = measureStall(environment.node.baseUrl);
+      const stopMeasuring = await measureStall(environment.node.baseUrl);
       const load = startVerifying(key, callers);
       for (let round = 0; round < rounds; round += 1) {
         await load.reached(load.outcomes.length + 100);
@@ -143,7 +143,7 @@ test("credits with an unknown commit are spent once or not at all", async () => 
   const key = await issueKey(keyspace, { credits: { remaining: balance } });
   const client = await open(environment.database);
   environment.proxy.slow(5);
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   try {
     const load = startVerifying(key, 32);
     for (let round = 0; round < 12 * effort; round += 1) {
@@ -166,7 +166,7 @@ test("credits with an unknown commit are spent once or not at all", async () => 
 
 test("a Postgres that stops responding makes every verification get 503 in time, and only until it responds again", async () => {
   const key = await issueKey(keyspace, { credits: { remaining: balance } });
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const load = startVerifying(key, 16);
   await load.reached(200);
   environment.proxy.hold();
@@ -194,7 +194,7 @@ test("a locked counter makes verifications of its key get 503, and delays no oth
     await issueKey(keyspace, { credits: { remaining: balance } }),
     await issueKey(keyspace, { credits: { remaining: balance } }),
   ];
-  const stopMeasuring = measureStall(environment.node.baseUrl);
+  const stopMeasuring = await measureStall(environment.node.baseUrl);
   const [locked, free] = [startVerifying(lockedKey, 8), startVerifying(freeKey, 8)];
   await Promise.all([locked.reached(100), free.reached(100)]);
   const { release } = await holdLocks(
@@ -205,6 +205,7 @@ test("a locked counter makes verifications of its key get 503, and delays no oth
   const lockedAt = performance.now();
   await locked.reached(locked.outcomes.length + 24);
   const during = locked.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
+  const freeUntilRejected = free.outcomes.filter(({ sentAt }) => sentAt > lockedAt).length;
   // On a busy machine, these can take longer than the verifications that wait for the lock.
   await free.reached(free.outcomes.length + 200);
   const freeDuring = free.outcomes.filter(({ sentAt }) => sentAt > lockedAt);
@@ -224,6 +225,9 @@ test("a locked counter makes verifications of its key get 503, and delays no oth
   expectAllUnavailable(during);
   expectWithinDeadline([...locked.outcomes, ...free.outcomes], stallMs);
   if (stallMs < busyMs) expect(countStatuses(free.outcomes)).toEqual({ 200: free.outcomes.length });
+  // The requests with the locked key took 1.5 s each, and those with the free key waited for none of that.
+  const factor = stallMs < quietMs ? 10 : 3;
+  if (stallMs < busyMs) expect(freeUntilRejected).toBeGreaterThan(factor * during.length);
   // Only the batch that finds the counter locked waits for it, for 100 ms.
   expect(quantileMs(freeDuring, 0.98)).toBeLessThan(300 + 2 * stallMs);
 });

@@ -14,7 +14,7 @@ import {
 } from "../support/account.ts";
 import { callOpen, type OpenAnswer, statusOf } from "../support/open-call.ts";
 import { eventually, findPostmaster, getPostmaster, isAlive } from "../support/postmaster.ts";
-import { maxStartProcessorMs, type ProductNode, spawnNode } from "../support/product.ts";
+import { maxStartMs, maxStartProcessorMs, type ProductNode, spawnNode } from "../support/product.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 
 // One data directory from its first start, in steps: each test continues where the previous one ended.
@@ -95,6 +95,7 @@ test("after a restart, it is ready soon and keeps user, session, key and count",
     `started again: ready within ${Math.round(node.readyWithinMs)} ms, with ${node.startProcessorMs} ms of processor time`,
   );
   expect(node.startProcessorMs).toBeLessThan(maxStartProcessorMs);
+  expect(node.readyWithinMs - node.startQueuedMs).toBeLessThan(maxStartMs);
   await expectAllKept();
   await use();
   await expectAllKept();

@@ -18,6 +18,8 @@ export interface ProductNode {
   readonly readyWithinMs: number;
   /** The processor time that it needed until then, in milliseconds, which a busy machine hardly changes. */
   readonly startProcessorMs: number;
+  /** How long its main thread could run until then but waited for a processor, in milliseconds: the delay by a busy machine. */
+  readonly startQueuedMs: number;
   /** Its output so far, of both streams. */
   readonly output: () => string;
   /** Settles with the exit status when the process has ended; null after a signal that it did not handle. */
@@ -95,6 +97,7 @@ export async function startNode(variables: Variables, options: SpawnOptions = {}
     pid: child.pid ?? Number.NaN,
     readyWithinMs: performance.now() - startedAt,
     startProcessorMs: readProcessorMs(child.pid),
+    startQueuedMs: readQueuedMs(child.pid),
     output,
     exited,
     async stop(signal = "SIGTERM") {
@@ -110,8 +113,19 @@ function readProcessorMs(pid: number | undefined): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
+/** How long the main thread of a process has waited for a processor, in milliseconds. The kernel counts nanoseconds. */
+function readQueuedMs(pid: number | undefined): number {
+  return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[1]) / 1_000_000;
+}
+
 /** The most processor time of a start on an existing database, which takes 2 s on an idle machine. */
 export const maxStartProcessorMs = 5_000;
+
+/**
+ * The longest start on an existing database, without {@link ProductNode.startQueuedMs}, in milliseconds. It includes the work of
+ * Postgres, which a busy machine delays too.
+ */
+export const maxStartMs = 10_000;
 
 /** Starts a node without waiting for it. */
 export function spawnNode(variables: Variables, options: SpawnOptions = {}): ChildProcess {

@@ -50,7 +50,7 @@ export function slowestMs(outcomes: readonly Outcome[]): number {
 }
 
 /** The quantile of the response times (0.5 for the median), in milliseconds. */
-export function quantileMs(outcomes: readonly Outcome[], share: number): number {
+export function quantileMs(outcomes: readonly Pick<Outcome, "sentAt" | "endedAt">[], share: number): number {
   const times = outcomes.map(({ sentAt, endedAt }) => endedAt - sentAt).sort((one, other) => one - other);
   return times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0;
 }
