@@ -125,6 +125,11 @@ export function isLockTimeout(error: unknown): boolean {
   return sqlStateOf(error) === state.lockNotAvailable;
 }
 
+/** Whether a statement was canceled, for example because it took longer than `statement_timeout`. */
+export function isQueryCanceled(error: unknown): boolean {
+  return sqlStateOf(error) === state.queryCanceled;
+}
+
 /** Whether a transaction was rolled back because of a concurrent change, as `reject_outdated_batch` reports. */
 export function isSerializationFailure(error: unknown): boolean {
   return sqlStateOf(error) === state.serializationFailure;

@@ -4,11 +4,8 @@ import { lazy, type ReactElement, Suspense } from "react";
 import { trpc } from "../server/trpc.ts";
 import { findObstacle } from "../server/workspace-obstacle.ts";
 
-const SecondFactorRequired = lazy(async () => ({
-  default: (await import("./second-factor-required.tsx")).SecondFactorRequired,
-}));
-const WorkspaceDisabled = lazy(async () => ({
-  default: (await import("./workspace-disabled.tsx")).WorkspaceDisabled,
+const WorkspaceObstaclePage = lazy(async () => ({
+  default: (await import("./workspace-obstacle-page.tsx")).WorkspaceObstaclePage,
 }));
 
 /** The pages of a workspace, or why the user can't use them. */
@@ -21,11 +18,7 @@ export function WorkspaceGate(): ReactElement {
   if (!obstacle) return <Outlet />;
   return (
     <Suspense>
-      {obstacle === "workspace_disabled" ? (
-        <WorkspaceDisabled workspace={workspace} />
-      ) : (
-        <SecondFactorRequired session={session} workspace={workspace} />
-      )}
+      <WorkspaceObstaclePage obstacle={obstacle} session={session} workspace={workspace} />
     </Suspense>
   );
 }

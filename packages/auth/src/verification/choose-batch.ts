@@ -1,8 +1,8 @@
 import type { VerificationRequest } from "./verification.ts";
 
 /**
- * The most verifications in one batch, so that deciding and answering it doesn't block the event loop. A key that isn't
- * remembered counts twice, so a batch looks up at most half as many of these, whether they exist or not.
+ * The most verifications in one batch, so that deciding and answering it doesn't block the event loop. A lookup of
+ * a key that isn't remembered counts as another one, so that a batch looks up at most two thirds as many of them.
  */
 const maxBatchVerifications = 500;
 /** How many more verifications each user gets per turn. Small requests are chosen before large ones. */
@@ -12,7 +12,7 @@ const perTurn = 10;
 interface Choosable extends Pick<VerificationRequest, "verifications"> {
   /** The user whose API key the request was made with; another name while that isn't known. */
   readonly caller: string;
-  /** How many of the verified keys were not remembered when the request arrived. */
+  /** How many keys, with the caller's, were not remembered when the request arrived. */
   readonly lookupCount: number;
 }
 
@@ -67,7 +67,7 @@ export function chooseBatch<Request extends Choosable>(
 
 /** A request without verifications takes a place too. */
 function sizeOf({ verifications, lookupCount }: Choosable): number {
-  return Math.max(1, verifications.length + lookupCount);
+  return Math.max(1, verifications.length) + lookupCount;
 }
 
 function countAll(requests: readonly Choosable[]): number {

@@ -160,7 +160,9 @@ export class KeyDirectory<Request extends RequestedKeys> {
     const apiKeys = mergeFacts(lookups, await findApiKeys(client, lookups));
     for (const { digest } of lookups) {
       const facts = apiKeys.get(digest);
-      if (facts && checkKey(facts).kind === "allowed") this.#apiKeys.set(digest, facts);
+      // A secret is unused until its first use, which doesn't change the key's version.
+      if (facts && !facts.isUnusedSecret && checkKey(facts).kind === "allowed")
+        this.#apiKeys.set(digest, facts);
       else this.#apiKeys.delete(digest);
     }
     return apiKeys;
@@ -169,7 +171,10 @@ export class KeyDirectory<Request extends RequestedKeys> {
   /** Counts keys to the workspace of the oldest one. Others can store a key again only if they know it. */
   #remember(digest: string, keys: readonly VerifiableKey[]): void {
     const [oldest] = keys;
-    if (oldest) this.#issuedKeys.set(digest, keys, { owner: oldest.workspaceId, bytes: sizeOf(keys) });
+    // A secret is unused until its first use, which doesn't change the key's version.
+    const isLasting = keys.every(({ isUnusedSecret }) => !isUnusedSecret);
+    if (oldest && isLasting)
+      this.#issuedKeys.set(digest, keys, { owner: oldest.workspaceId, bytes: sizeOf(keys) });
     else this.#issuedKeys.delete(digest);
   }
 }

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import { sql } from "kysely";
 import pg from "pg";
 import {
   afterAll,
@@ -13,6 +14,7 @@ import {
   test,
   vi,
 } from "vitest";
+import { createApiKey } from "../key-format.ts";
 import {
   codesOf,
   type TestIssuedKey,
@@ -30,7 +32,9 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { addKeyspace, bumpOwner, issueKey, openNode, readCounter } = verifierKit(() => database);
+const { addKeyspace, bumpOwner, execute, failChanges, issueKey, openNode, readCounter } = verifierKit(
+  () => database,
+);
 const limit = { name: "requests", quota: 1_000, windowSeconds: 3_600, appliesAlways: true };
 
 /** The names, or the texts, of the statements that verifiers sent. */
@@ -278,4 +282,43 @@ test("a second batch doesn't extend the time after which a silent connection is 
   expect(failures.length).toBeGreaterThan(0);
   onSent = () => undefined;
   expect(await verify(node, space, [key])).toEqual(["VALID"]);
+});
+
+test("a batch whose count was canceled is counted once, and not once for each of its halves", async () => {
+  const node = openNode();
+  const tenants = await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const space = await addKeyspace();
+      return { space, key: await issueKey(space) };
+    }),
+  );
+  const verifyAll = () => Promise.all(tenants.map(({ space, key }) => verify(node, space, [key])));
+  const valid = ["VALID"];
+  expect(await verifyAll()).toEqual([valid, valid, valid, valid]);
+  await failChanges(tenants[0]?.key as TestIssuedKey, "57014"); // There are four.
+  sent = [];
+  expect(await verifyAll()).toEqual([["unavailable"], valid, valid, valid]);
+  expect(sent.filter((name) => name === "verify-count")).toHaveLength(1);
+});
+
+test("a key and its caller's key are counted without a lock after the first use of their new secrets", async () => {
+  const [space, node] = [await addKeyspace(), openNode()];
+  const key = await issueKey(space);
+  const ids = sql.join([space.caller.id, key.id]);
+  await execute(sql`update key_counters set has_unused_secret = true where key_id in (${ids})`);
+  for (let use = 1; use <= 2; use += 1) expect(await verify(node, space, [key])).toEqual(["VALID"]);
+  sent = [];
+  expect(await verify(node, space, [key])).toEqual(["VALID"]);
+  expect(sent).toEqual(["begin", "verify-count", "commit"]);
+});
+
+test("a batch looks up fewer callers' keys than it could have requests of known callers", async () => {
+  const [space, node] = [await addKeyspace(), openNode({ deadlineMs: 60_000 })];
+  const key = await issueKey(space);
+  await verify(node, space, [key]);
+  sent = [];
+  const forged = Array.from({ length: 300 }, () => ({ ...space.caller, secret: createApiKey().secret }));
+  const answers = await Promise.all(forged.map((caller) => verify(node, { ...space, caller }, [key])));
+  expect(new Set(answers.flat())).toEqual(new Set(["rejected"]));
+  expect(sent).toEqual(["verify-find-api-keys", "verify-find-api-keys"]);
 });

@@ -106,6 +106,25 @@ export function verifierKit(database: () => TestDatabase) {
         insert into owner_versions (owner_id, version) values (${id}, 1)
         on conflict (owner_id) do update set version = owner_versions.version + 1`);
     },
+    /** Makes every change to the counter of a key fail with this SQLSTATE. */
+    async failChanges(
+      { id }: Pick<TestIssuedKey, "id">,
+      code: string,
+      { when = "before" }: { readonly when?: "before" | "on commit" } = {},
+    ): Promise<void> {
+      const name = sql.id(`fail_${id.replaceAll("-", "")}`);
+      await execute(sql`
+        create function ${name}() returns trigger language plpgsql as $$
+        begin raise exception 'poisoned' using errcode = ${sql.lit(code)}; end $$`);
+      const timing =
+        when === "before" ? sql`trigger ${name} before update` : sql`constraint trigger ${name} after update`;
+      await execute(sql`
+        create ${timing} on key_counters ${when === "before" ? sql`` : sql`deferrable initially deferred`}
+        for each row when (new.key_id = ${sql.lit(id)}) execute function ${name}()`);
+      onTestFinished(async () => {
+        await execute(sql`drop trigger ${name} on key_counters`);
+      });
+    },
     async readCounter(id: string): Promise<StoredCounter | undefined> {
       const { rows } = await execute(sql<StoredCounter>`
         select use_count::integer as uses, credits::integer, has_unused_secret, windows

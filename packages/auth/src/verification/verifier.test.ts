@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import type { NamedLimit } from "@latchkey/db/issued-key-settings";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { createApiKey, digestKey } from "../key-format.ts";
 import { installStoppableClock, type StopClock } from "../stoppable-clock.test-kit.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
@@ -31,6 +31,7 @@ const {
   addKeyspaceTo,
   bumpOwner,
   execute,
+  failChanges,
   hold,
   issueKey,
   openNode,
@@ -143,17 +144,17 @@ describe("one request", () => {
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 0 });
   });
 
-  test("waits only if its user has fewer than 30,000 verifications pending", async () => {
+  test("waits only if its user has fewer than 60,000 verifications pending", async () => {
     const node = openNode(patient);
     const space = await addKeyspace();
     const key = await issueKey(space);
     const verifications = Array.from({ length: 100 }, () => verificationOf(key));
     const request = { address: undefined, name: undefined, verifications };
     const answers = await Promise.all(
-      Array.from({ length: 310 }, () => node.verify(space.caller.secret, request)),
+      Array.from({ length: 610 }, () => node.verify(space.caller.secret, request)),
     );
     expect(answers.filter(({ verdict }) => verdict.kind === "unavailable")).toHaveLength(10);
-    expect(await readCounter(key.id)).toMatchObject({ uses: 30_000 });
+    expect(await readCounter(key.id)).toMatchObject({ uses: 60_000 });
     expect(await verify(node, space, key)).toBe("VALID");
   });
 
@@ -185,7 +186,8 @@ describe("one request", () => {
     const [space, other] = [await addKeyspace(), await addKeyspace()];
     const [key, otherKey] = [await issueKey(space), await issueKey(other)];
     const callers = [space.caller, await addKey(space.caller.userId)] as const;
-    for (const caller of [...callers, other.caller]) await verify(node, { caller }, key);
+    for (const caller of callers) await verify(node, { caller }, key);
+    await verify(node, other, otherKey);
     const [flood, others] = [
       Array.from({ length: 20 }, (_, index) =>
         verify(node, { caller: callers[index % 2 === 0 ? 0 : 1] }, key),
@@ -209,6 +211,20 @@ describe("one request", () => {
     ];
     expect(count(await Promise.all(flood), "unavailable")).toBe(3);
     expect(await Promise.all(known)).toEqual(Array.from({ length: 5 }, () => "VALID"));
+  });
+
+  test("with an unknown key to verify leaves room for another user's, however many one user sends", async () => {
+    const node = openNode({ ...patient, maxWaiting: 12 });
+    const [space, other] = [await addKeyspace(), await addKeyspace()];
+    for (const { caller } of [space, other]) await verify(node, { caller }, await issueKey(space));
+    const unknown = { secret: `acme_${randomBytes(24).toString("hex")}` };
+    const key = await issueKey(space);
+    const [flood, first] = [
+      Array.from({ length: 10 }, () => verify(node, other, unknown)),
+      verify(node, space, key),
+    ];
+    expect(await first).toBe("VALID");
+    expect(count(await Promise.all(flood), "unavailable")).toBe(7);
   });
 
   test("marks the first use of the caller's new secret and of the key's", async () => {
@@ -963,26 +979,6 @@ describe("faults", () => {
     expect(await verify(node, space, key)).toBe("VALID");
   });
 });
-
-/** Makes every change to the counter of a key fail with this SQLSTATE. */
-async function failChanges(
-  { id }: Pick<TestIssuedKey, "id">,
-  code: string,
-  { when = "before" }: { readonly when?: "before" | "on commit" } = {},
-): Promise<void> {
-  const name = sql.id(`fail_${id.replaceAll("-", "")}`);
-  await execute(sql`
-    create function ${name}() returns trigger language plpgsql as $$
-    begin raise exception 'poisoned' using errcode = ${sql.lit(code)}; end $$`);
-  const timing =
-    when === "before" ? sql`trigger ${name} before update` : sql`constraint trigger ${name} after update`;
-  await execute(sql`
-    create ${timing} on key_counters ${when === "before" ? sql`` : sql`deferrable initially deferred`}
-    for each row when (new.key_id = ${sql.lit(id)}) execute function ${name}()`);
-  onTestFinished(async () => {
-    await execute(sql`drop trigger ${name} on key_counters`);
-  });
-}
 
 describe.each([
   ["of keys with credits", 100],

@@ -1,5 +1,5 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
-import { isDefiniteAbort, isLockTimeout } from "@latchkey/db/sqlstate";
+import { isDefiniteAbort, isLockTimeout, isQueryCanceled } from "@latchkey/db/sqlstate";
 import { verificationLimits } from "@latchkey/limits";
 import type pg from "pg";
 import { AdmissionConnection } from "../admission/admission-connection.ts";
@@ -30,7 +30,7 @@ interface PendingVerification extends PendingState, VerificationRequest {
   readonly digest: string | undefined;
   /** The user who calls; the digest while that isn't known. */
   readonly caller: string;
-  /** How many of the verified keys were not remembered when the request arrived. */
+  /** How many keys, with the caller's, were not remembered when the request arrived. */
   readonly lookupCount: number;
   /** Whether it only finds the caller's key: it is answered without being counted. */
   readonly isProbe: boolean;
@@ -55,9 +55,9 @@ const maxCountMs = 150;
 const maxPending = 2_000;
 /**
  * The most pending verifications of one user, so that their requests don't fill the memory. It is enough for 256 connections with
- * 100 each.
+ * 100 each, and for the requests of as many connections that were closed before their responses.
  */
-const maxPendingOfCaller = 30_000;
+const maxPendingOfCaller = 60_000;
 /** The most transactions per batch: enough to find three requests that make a batch fail. */
 const maxRuns = 64;
 /** The most additional transactions per batch for requests of isolated keys, which delay all others. */
@@ -181,14 +181,15 @@ export class Verifier {
     const { digest, caller } = request;
     // Requests with an unknown key, the caller's or one to verify, occupy at most half of the queue, so that forged keys can't
     // crowd out known ones.
-    const lookupCount = this.#keys.countLookups(request.verifications);
-    const isKnown = lookupCount === 0 && (digest === undefined || this.#keys.hasApiKey(digest));
+    const callerLookups = digest === undefined || this.#keys.hasApiKey(digest) ? 0 : 1;
+    const lookupCount = this.#keys.countLookups(request.verifications) + callerLookups;
+    const isKnown = lookupCount === 0;
     const count = request.verifications.length;
     const ofCaller = this.#pendingOfCaller.get(caller) ?? { requests: 0, verifications: 0 };
     if (
       !this.#scheduler.hasRoom(isKnown) ||
-      // Half of the queue is left for other users.
-      ofCaller.requests >= this.#maxPending / 2 ||
+      // Half of the queue is left for other users, and so is half of the places for unknown keys.
+      ofCaller.requests >= this.#maxPending / (isKnown ? 2 : 4) ||
       ofCaller.verifications + count > maxPendingOfCaller
     )
       return Promise.resolve(withoutOutcome.unavailable);
@@ -296,8 +297,8 @@ export class Verifier {
   }
 
   /**
-   * Decides requests, and waits for locked counters. Returns false if a lock took too long: requests without meters can have been
-   * answered, and nothing was decided about the others.
+   * Decides requests, and waits for locked counters. Returns false if a lock or a statement took too long: requests without
+   * meters can have been answered, and nothing was decided about the others.
    */
   async #spendWaiting(
     client: pg.Client,
@@ -308,7 +309,8 @@ export class Verifier {
       await this.#spend(client, requests, { skipsLocked: false, lockTimeoutMs });
       return true;
     } catch (error) {
-      if (error instanceof RolledBack && isDefiniteAbort(error.cause)) return false;
+      if (error instanceof RolledBack && (isDefiniteAbort(error.cause) || isQueryCanceled(error.cause)))
+        return false;
       throw error;
     }
   }
