@@ -28,7 +28,7 @@ const keyspaceFormModules =
  * requests.
  */
 const chartModules =
-  /\/src\/(ui\/(\w+-chart|item-list|nice-ceiling|rejections-section|segmented-control|usage-(buckets|range-picker)|verification-figure)|server\/(chart-section|export-usage-button)|features\/overview\/[\w-]+\.module)\./;
+  /\/src\/(ui\/(\w+-chart|item-list|nice-ceiling|outcome-titles|rejections-section|segmented-control|usage-(buckets|range-picker)|verification-figure)|server\/(chart-section|export-usage-button)|features\/overview\/[\w-]+\.module)\./;
 /** The dialogs of exports. */
 const exportModules = /\/src\/server\/(download-export|export-(form|usage-dialog))\./;
 /** The filters of the two logs with events of several people. */
@@ -64,7 +64,7 @@ function isFirstLibrary(path: string): boolean {
 function isShared(path: string): boolean {
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|describe-violation|drawer|field-rules|form-dialog|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|uncopied-secrets|use-commands|verdict\.module/.test(
+    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|describe-violation|drawer|field-rules|form-dialog|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|uncopied-secrets|use-commands|verdict\.module|workspace-(disabled|obstacle-page)/.test(
       path,
     ) &&
     ![

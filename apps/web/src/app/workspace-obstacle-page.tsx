@@ -11,7 +11,11 @@ interface WorkspaceObstacleProps {
 }
 
 /** Replaces the pages of a workspace that the user can't use at present. */
-export function WorkspaceObstaclePage({ obstacle, session, workspace }: WorkspaceObstacleProps): ReactElement {
+export function WorkspaceObstaclePage({
+  obstacle,
+  session,
+  workspace,
+}: WorkspaceObstacleProps): ReactElement {
   if (obstacle === "workspace_disabled") return <WorkspaceDisabled workspace={workspace} />;
   return <SecondFactorRequired session={session} workspace={workspace} />;
 }
