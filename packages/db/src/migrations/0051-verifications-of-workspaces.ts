@@ -6,6 +6,10 @@ import { type Kysely, sql } from "kysely";
  * row-level security instead would lock both tables while the rows are added up. This precedes migrations that lock tables.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
+  const { rows } = await sql<{ canRead: boolean }>`
+    select pg_has_role('latchkey_admission', 'member') as "canRead"`.execute(db);
+  // A database whose owner isn't granted the role has no rows, because no node starts on it.
+  if (!rows[0]?.canRead) return;
   await sql`set local role latchkey_admission`.execute(db);
   await sql`
     insert into keyspace_usage_hours (workspace_id, subject_id, hour, outcome, count)
