@@ -75,6 +75,9 @@ test("its members see that it is disabled instead of its pages, and a badge in t
   expect(await findProblemsInBothSchemes(grace)).toEqual([]);
   await grace.getByRole("button", { name: /^Workspace: / }).click();
   await grace.getByRole("menuitem").getByText("Disabled", { exact: true }).waitFor();
+  // Next to a long name, the badge and the check mark are not cut off.
+  const item = "document.querySelector('[role=menuitem]')";
+  expect(await grace.evaluate(`${item}.scrollWidth - ${item}.clientWidth`)).toBe(0);
   expect(await findProblemsInBothSchemes(grace)).toEqual([]);
   await grace.keyboard.press("Escape");
   await grace.setViewportSize({ width: 375, height: 700 });

@@ -45,18 +45,17 @@ export function WorkspaceSwitcher(props: WorkspaceSwitcherProps): ReactElement {
               {workspaces.map((workspace) => (
                 <Menu.Item
                   key={workspace.id}
+                  classNames={{ itemLabel: classes.label ?? "" }}
                   renderRoot={(props) => <Link {...props} {...findLink(workspace)} />}
                   aria-current={workspace.id === current?.id || undefined}
                   rightSection={
                     workspace.id === current?.id && <IconCheck size={16} className={classes.icon} />
                   }
                 >
-                  <span className={classes.label}>
-                    <bdi className={classes.entry} title={workspace.name}>
-                      {workspace.name}
-                    </bdi>
-                    {workspace.isDisabled && <Tag>Disabled</Tag>}
-                  </span>
+                  <bdi className={classes.entry} title={workspace.name}>
+                    {workspace.name}
+                  </bdi>
+                  {workspace.isDisabled && <Tag>Disabled</Tag>}
                 </Menu.Item>
               ))}
             </div>
