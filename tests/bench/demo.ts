@@ -52,7 +52,7 @@ for (const path of await listPaths(page)) {
     slowest.push(...part.sort((one, other) => other.medianMs - one.medianMs).slice(0, 1));
 }
 const rows = slowest.map(({ path, procedures, firstMs, medianMs }) => [
-  path,
+  namePlaceholders(path),
   procedures,
   firstMs?.toFixed(0) ?? "",
   medianMs.toFixed(0),
@@ -67,6 +67,18 @@ if (tooSlow.length > 0)
   throw new Error(
     `Over ${maxMs} ms: ${tooSlow.map(({ path, procedures }) => `${procedures} of ${path}`).join("; ")}`,
   );
+
+/** Replaces the IDs in a path, which differ from run to run, by what they identify. */
+function namePlaceholders(path: string): string {
+  const placeholders = new Map([
+    ["key", "{keyId}"],
+    ["usr", "{userId}"],
+    ["ks", "{keyspaceId}"],
+    ["ikey", "{issuedKeyId}"],
+    ["whk", "{webhookId}"],
+  ]);
+  return path.replaceAll(/([a-z]+)_[0-9a-z]{26}/gu, (id, prefix: string) => placeholders.get(prefix) ?? id);
+}
 
 /** Lists the pages of the app, with those of a key, webhook and service account of the workspace, and of lists with filters. */
 async function listPaths(signedIn: Page): Promise<readonly string[]> {

@@ -9,12 +9,13 @@ import { renderTable } from "./report/tables.ts";
 import { seedKeys, seedUsage } from "./seed-issued-keys.ts";
 
 // `pnpm bench:issued-keys`: measures requests for lists of issued keys and consumers of one keyspace with 100,000 and with
-// 1,000,000 keys, through the open API, then the calls of the pages that show their usage. Fails if a median takes more than
-// 50 ms. Use an idle machine.
+// 1,000,000 keys, through the open API, then the calls of the pages that show their usage. Fails if a median is over 50 ms for a
+// list, or over 100 ms for a call that adds up usage. Use an idle machine.
 
 const keyCounts = [100_000, 1_000_000];
 const repetitions = 15;
-const maxMedianMs = 50;
+const maxListMs = 50;
+const maxUsageMs = 100;
 
 /** Requests by what they measure; all of keys, except for those that start with a path. */
 const requests: readonly (readonly [what: string, query: string])[] = [
@@ -116,7 +117,7 @@ for (const count of keyCounts) {
   const table: string[][] = [];
   for (const [what, query] of requests) {
     const times = await measure(`${path}/${query.replace(/^\?/, "keys?")}`, secret);
-    if (median(times) > maxMedianMs) slow.push(`${what}, ${count} keys`);
+    if (median(times) > maxListMs) slow.push(`${what}, ${count} keys`);
     table.push([what, median(times).toFixed(1), percentile95(times).toFixed(1)]);
   }
   await seedUsage(client, keyspaceId);
@@ -130,7 +131,7 @@ for (const count of keyCounts) {
       ["keyspaceUsage.busiest", { ...ofKeyspace, ...buckets }],
     ] as const) {
       const times = await measureCall(account, path, input);
-      if (median(times) > maxMedianMs) slow.push(`${path}, ${days} days, ${count} keys`);
+      if (median(times) > maxUsageMs) slow.push(`${path}, ${days} days, ${count} keys`);
       table.push([`${path}, ${days} days`, median(times).toFixed(1), percentile95(times).toFixed(1)]);
     }
   }
@@ -138,6 +139,6 @@ for (const count of keyCounts) {
   console.info(renderTable(["", "median", "95th percentile"], table));
 }
 if (slow.length > 0) {
-  console.error(`More than ${maxMedianMs} ms: ${slow.join("; ")}`);
+  console.error(`Too slow: ${slow.join("; ")}`);
   process.exitCode = 1;
 }
