@@ -161,6 +161,7 @@ test("creates a keyspace whose keys have its defaults", async () => {
 
 test.each([
   [["--limit", "requests:100"], /--limit: "requests:100" is not valid. Expected <name>=<quota>\/<window>/],
+  [["--limit", "a,b=1/60s"], /--limit: "a,b=1\/60s" is not valid. Expected <name>=<quota>\/<window>/],
   [["--limit", "requests=0/60s"], /--limit: "requests=0\/60s" is not valid. Allow at least 1/],
   [["--limit", "a=1/60s", "--limit", "a=2/1h,named"], /--limit: .*Use each name once/],
   [

@@ -10,7 +10,7 @@ export const busyMs = 500;
 /** A machine that delays responses for less than this, in milliseconds, serves requests at almost full speed. */
 export const quietMs = 100;
 
-/** How long the work of a node delays its responses that wait for nothing on an idle machine, at most, in milliseconds. */
+/** The longest delay, in milliseconds, that a node's own work causes on an idle machine for responses that wait for nothing. */
 const ownWorkMs = 250;
 
 /** A server that does nothing but respond, so that only a busy machine delays its responses. */

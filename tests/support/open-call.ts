@@ -7,7 +7,7 @@ export interface OpenAnswer {
   readonly tookMs: number;
 }
 
-/** Only ends a request that hangs, on a busy machine too. Tests assert the deadline of 2 s themselves. */
+/** Long enough to end only requests that hang, even on a busy machine. Tests assert the deadline of 2 s themselves. */
 const timeoutMs = 60_000;
 
 /** Calls the open API with a key. @throws what `fetch` throws if there is no response. */

@@ -18,7 +18,7 @@ test.each([
   expect(toCsvRow([value])).toBe(`${cell}\r\n`);
 });
 
-test("quotes all text but words, numbers and times", () => {
+test("quotes all text except words, numbers and times", () => {
   const cells = ["a,b", 'say "hi"', "two\nlines", "a;=1+2", "a\t=1", "a b", "key.created", "7", "", null];
   const quoted = '"a,b","say ""hi""","two\nlines","a;=1+2","a\t=1","a b"';
   expect(toCsvRow(cells)).toBe(`${quoted},key.created,7,,\r\n`);

@@ -1,6 +1,6 @@
 /**
- * What begins a formula in a spreadsheet, or what spreadsheets skip before one. Some read full-width characters like the
- * usual ones.
+ * A character that begins a formula in a spreadsheet, or that spreadsheets skip before one. Some treat full-width characters like
+ * their ASCII equivalents.
  */
 const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
 /** Text without anything that a program could take for a separator, such as a semicolon. All other text is quoted. */

@@ -26,10 +26,10 @@ const hash = z
     /^(?:[0-9A-Fa-f]{64}|[A-Za-z0-9+/]{43}=?|[A-Za-z0-9_-]{43}=?)$/,
     "Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.",
   )
-  // A digest in base64 that has only hexadecimal digits is less likely than one in 10^19.
+  // The probability that a digest in base64 has only hexadecimal digits is less than 1 in 10^19.
   .refine(
     (text) => !/^[0-9A-Fa-f]{43}=?$/.test(text),
-    customIssue("invalid_format", "This is a part of a hexadecimal SHA-256. Enter all 64 digits."),
+    customIssue("invalid_format", "This is part of a hexadecimal SHA-256. Enter all 64 digits."),
   )
   // Node decodes both alphabets as base64.
   .transform((text) => Buffer.from(text, text.length === 64 ? "hex" : "base64"))

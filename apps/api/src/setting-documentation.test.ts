@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { projectRoot } from "./env.ts";
 import { newIssuedKeyFields } from "./issued-key-fields.ts";
 
-// What is neither generated from the settings of a key nor compiled with them.
+// Compares documentation and lists that are neither generated from the settings of a key nor checked by the compiler.
 
 const issuedFields = Object.keys(newIssuedKeyFields);
 

@@ -32,7 +32,7 @@ const tag = z
   .max(maxTagLength)
   .regex(/^[a-z0-9_.:-]+$/, "must consist of lower-case letters, digits, and the characters _ . : -");
 
-/** The limits that a verification names, each with its own cost or without. */
+/** The limits that a verification names, each with an optional cost of its own. */
 export const requestedLimits = z
   .array(
     z.strictObject({

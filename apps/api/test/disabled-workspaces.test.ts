@@ -59,7 +59,7 @@ const disabledError = {
 /** The error of a procedure for a member. */
 const blocked = { data: { code: "FORBIDDEN", issues: [{ code: "workspace_disabled" }] } };
 
-/** Issues keys to the workspace directly: this is about what changes, not about how keys are issued. */
+/** Adds a keyspace with this many keys. Inserts their rows, because a call for each key would take long. */
 async function addIssuedKeys({ scope: { workspaceId } }: Team, count: number): Promise<KeyspaceId> {
   const id = createId("keyspace");
   await sql`
@@ -76,7 +76,7 @@ async function addIssuedKeys({ scope: { workspaceId } }: Team, count: number): P
   return id;
 }
 
-test("the open API rejects the keys of members with a reason, and anyone else as before", async () => {
+test("the open API rejects the keys of members with a reason, and other keys without one", async () => {
   const team = await addTeam(app);
   const viewer = await join(app, team, "viewer");
   const stranger = await addPerson(app);
@@ -85,7 +85,7 @@ test("the open API rejects the keys of members with a reason, and anyone else as
     expect(await call(secret, team.path)).toEqual({ status: 403, body: { error: disabledError } });
   const rename = { method: "PATCH", body: JSON.stringify({ name: "Renamed" }) };
   expect((await call(team.owner.secret, team.path, rename)).body.error).toEqual(disabledError);
-  // Those who may not do it anyway don't learn that the workspace is disabled.
+  // Callers who would be rejected anyway don't learn that the workspace is disabled.
   expect((await call(viewer.secret, team.path, rename)).body.error).toEqual(forbidden);
   expect((await call(stranger.secret, team.path)).body.error).toEqual(forbidden);
   expect((await call(team.owner.secret, "/global/config")).status).toBe(200);
@@ -156,7 +156,7 @@ async function readWritten(trx: Trx): Promise<ReadonlyMap<string, number>> {
   return new Map(rows.map(({ table, count }) => [table, count]));
 }
 
-test("disabling changes one row of the workspace and the versions of its owners of keys, whatever the number of keys", async () => {
+test("disabling changes the row of the workspace and the versions of key owners, and no row of a key", async () => {
   const team = await addTeam(app);
   await join(app, team, "viewer");
   await addIssuedKeys(team, 2_000);
@@ -274,7 +274,7 @@ test("an invitation to a disabled workspace can't be seen or accepted until it i
   expect((await invitee.client.invitations.preview.mutate({ token })).workspaceName).toBe("Team");
 });
 
-test("only an operator can delete a disabled workspace, also with the account of its only member", async () => {
+test("only an operator can delete a disabled workspace, directly or with the account of its only member", async () => {
   const team = await addTeam(app);
   await disable(team);
   const { client } = team.owner;
@@ -299,7 +299,7 @@ test("the owner of a key learns why a request was rejected", async () => {
   ).toMatchObject({
     status: 403,
     outcome: "workspace-disabled",
-    explanation: "The workspace is disabled. Ask an operator of this instance to enable it.",
+    explanation: "The workspace was disabled. An operator of this instance can enable it.",
   });
 });
 

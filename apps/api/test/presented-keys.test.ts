@@ -98,7 +98,7 @@ test("43 hexadecimal digits are a digest that was cut, and not base64", async ()
     keyspaceId: space.id,
     rows,
   });
-  const message = "This is a part of a hexadecimal SHA-256. Enter all 64 digits.";
+  const message = "This is part of a hexadecimal SHA-256. Enter all 64 digits.";
   expect(imported).toEqual({
     imported: 0,
     existing: 0,

@@ -5,7 +5,7 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 // The keys, consumers and tags with the most verifications.
 
-/** How many subjects are read to find the busiest ones. */
+/** The bounds on what is read to find the busiest subjects. */
 export interface Candidates {
   /** The most rows of days, of all days and keyspaces together. */
   readonly rows: number;
@@ -98,7 +98,7 @@ const candidatesPerDay = 1_000;
  * the list is long, so a long list can exceed it.
  */
 const maxAddedRows = 200_000;
-/** How many outcomes a verification can have. */
+/** The number of outcomes that a verification can have. */
 export const maxOutcomes = 8;
 
 /**

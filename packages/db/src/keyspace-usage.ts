@@ -101,7 +101,7 @@ function isMidnight(time: Date): boolean {
 }
 
 /**
- * SQL for a table `counted` of the hours of subjects. The hours of each subject are read by themselves, so that the primary index
+ * SQL for a table `counted` of the hours of subjects. The hours of each subject are read separately, so that the primary index
  * is used, whatever the planner expects.
  */
 function hoursOfSubjects(

@@ -12,7 +12,7 @@ interface CsvRecord {
   readonly info: { readonly lines: number };
 }
 
-/** How the cells of a column are read: as they are, as a list of what spaces separate, or as JSON. */
+/** How the cells of a column are read: as text, as a list of items separated by whitespace, or as JSON. */
 const cellFormats: Readonly<Record<KeyFileField, "text" | "list" | "json">> = {
   hash: "text",
   start: "text",

@@ -7,7 +7,7 @@ import { duration } from "./values.ts";
 const limit = z
   .string()
   .regex(
-    /^[^=]+=\d{1,15}\/\d{1,9}[smhd](?:,named)?$/,
+    /^[^=,]+=\d{1,15}\/\d{1,9}[smhd](?:,named)?$/,
     "Expected <name>=<quota>/<window>, for example requests=100/60s, or exports=5/1h,named.",
   )
   .transform((text): z.input<typeof namedLimits>[number] => {
@@ -18,7 +18,7 @@ const limit = z
     return { name, quota: Number(quota), windowSeconds: duration.parse(window), appliesAlways };
   });
 
-/** Limits such as `requests=100/60s`, or `exports=5/1h,named` for one that only verifications that name it spend. */
+/** Limits such as `requests=100/60s`, or `exports=5/1h,named` for one that applies only to verifications that name it. */
 export const limits = z.array(limit).pipe(namedLimits);
 
 /** A balance such as `1000`. */

@@ -70,7 +70,7 @@ interface BucketedPeriod extends KeyspacePeriod {
 /**
  * Reads the groups of a keyspace with the most verifications, busiest first, in the hours or days in UTC that begin in a
  * period.
- * @throws {AppError} NOT_FOUND, BAD_REQUEST if the period is too long for the groups.
+ * @throws {AppError} NOT_FOUND; BAD_REQUEST if the period is too long for the groups.
  */
 export async function readGroupedUsage(
   trx: WorkspaceTrx,
@@ -162,7 +162,7 @@ async function readTags(
 
 type KeyspaceSubjectId = Exclude<UsageSubjectId, WorkspaceId>;
 
-/** What a query counts the outcomes of: a key, a consumer, or the whole keyspace. */
+/** Finds the subject whose outcomes are counted: a key, a consumer, or the whole keyspace. @throws {AppError} NOT_FOUND */
 async function findSubject(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,

@@ -22,7 +22,7 @@ const explanations: Record<Outcome, string> = {
   "no-permission": "Your role in the workspace did not have the required permission.",
   "permission-not-in-key":
     "Your role had the required permission, but the key is restricted to other permissions.",
-  "workspace-disabled": "The workspace is disabled. Ask an operator of this instance to enable it.",
+  "workspace-disabled": "The workspace was disabled. An operator of this instance can enable it.",
 };
 
 /** The explanations that differ for a key of a service account, which admins read. */

@@ -36,7 +36,7 @@ export interface UsageExportQuery {
 
 /** The most keys or consumers in an export, busiest first. */
 const maxSubjects = 1_000;
-/** How many hours of subjects one read adds up at most. Each has a row per outcome. */
+/** The most hours that one read adds up, of all its subjects together. Each hour has a row per outcome. */
 const hoursPerRead = 25_000;
 
 /** Runs a part of an export. */

@@ -32,8 +32,8 @@ export interface DueDelivery {
 export const slowAttemptMs = 1_000;
 
 /**
- * Returns undefined if there is nothing to send: the delivery has ended, or its webhook was disabled or deleted, or its
- * workspace disabled.
+ * Returns undefined if there is nothing to send: the delivery has ended, its webhook was disabled or deleted, or its workspace
+ * is disabled.
  * @param options.acceptsSlow whether messages of slow webhooks may be sent now; otherwise, moves their jobs to the worker
  *   that sends them, and returns undefined.
  */

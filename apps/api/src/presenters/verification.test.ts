@@ -51,7 +51,7 @@ describe("a formatted result is the presented one as JSON", () => {
     expect(formatVerification(result)).toBe(JSON.stringify(verificationResult.parse(presented)));
   });
 
-  test("with the latest state of the limits, whenever the key was formatted first", () => {
+  test("has the current limits and credits, although the fields of the key were formatted earlier", () => {
     const formatted = [99, 98].map((remaining) =>
       JSON.parse(
         formatVerification({ ...issued, limits: [{ ...limit, remaining }], remainingCredits: remaining }),

@@ -5,8 +5,8 @@ import { isLoadingFailed } from "./use-loading-failure.ts";
 type State = Pick<QueryState<unknown, unknown>, "status" | "data" | "error">;
 
 /**
- * Reads a query again while the page is visible, until loading fails with nothing to show, or until what it shows was
- * deleted, which can't be restored.
+ * Reads a query again while the page is visible, until loading fails with nothing to show, or until the item is not found: a
+ * deleted item can't be restored.
  */
 export function refreshEvery(milliseconds: number): {
   readonly refetchInterval: (query: { readonly state: State }) => number | false;

@@ -59,7 +59,7 @@ export function RejectionsSection<Rejection>(props: RejectionsSectionProps<Rejec
 
 /**
  * The height of the table in pixels: the count, the borders, the header, and the rows of the first page with the pagination. A
- * reason of several lines is higher.
+ * row whose reason takes several lines is higher.
  */
 function heightOf(total: number | undefined): number {
   if (total === undefined) return 120;

@@ -35,7 +35,7 @@ async function setDisabled(workspaceId: WorkspaceId, isDisabled: boolean): Promi
   });
 }
 
-/** Asks two nodes, which remember the key, for their verdicts about it in the workspace. */
+/** Returns the verdicts of two nodes, which remember the key, about a request with it in the workspace. */
 function openNodes(workspaceId: WorkspaceId, { secret }: TestKey) {
   const nodes = [openNode(), openNode()];
   const requirement = { workspaceId, permission: "keyspaces:read" } as const;
@@ -123,7 +123,7 @@ test("issued keys of all keyspaces are verified as disabled, with meters and wit
   }
 });
 
-test("facts that a node remembers about issued keys are outdated also for callers whose own facts are not", async () => {
+test("remembered facts about issued keys are outdated even for callers whose own facts are current", async () => {
   const space = await addKeyspace();
   const { workspaceId } = space;
   const keys = await issueKeys(space);

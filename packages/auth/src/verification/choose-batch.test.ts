@@ -63,7 +63,7 @@ test("the oldest request is chosen, even if small ones of others fill the batch"
   expect(chosen).toHaveLength(401);
 });
 
-test("a batch looks up at most 250 keys that are not remembered", () => {
+test("a batch verifies at most 250 keys that are not remembered", () => {
   const requests = [100, 100, 100].map((count) => requestOf("ada", count, count));
   expect(chooseBatch(requests).chosen).toEqual(requests.slice(0, 2));
   const mixed = [requestOf("mallory", 100, 100), requestOf("mallory", 100, 100), requestOf("ada", 100)];

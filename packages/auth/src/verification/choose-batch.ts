@@ -2,7 +2,7 @@ import type { VerificationRequest } from "./verification.ts";
 
 /**
  * The most verifications in one batch, so that deciding and answering it doesn't block the event loop. A lookup of
- * a key that isn't remembered counts as another one, so that a batch looks up at most two thirds as many of them.
+ * a key that isn't remembered counts as one more, so that a batch has at most two thirds as many lookups.
  */
 const maxBatchVerifications = 500;
 /** How many more verifications each user gets per turn. Small requests are chosen before large ones. */

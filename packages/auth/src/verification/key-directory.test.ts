@@ -63,7 +63,7 @@ test("an unknown key among known ones costs one lookup", async () => {
   const isFound = [...known.map(() => true), false];
   expect(await findAll(space, [...known, unknown])).toMatchObject({ lookups: 1, isFound });
   expect(await findAll(space, [...known, unknown])).toMatchObject({ lookups: 1, isFound });
-  // A known key that the caller asks for in a place where it is not.
+  // A known key that is verified with another keyspace than its own.
   const elsewhere = { ...verificationOf(keys[0] ?? { secret: "" }), keyspaceId: createId("keyspace") };
   expect(await findAll(space, [...known, elsewhere])).toMatchObject({ lookups: 1, isFound });
 });

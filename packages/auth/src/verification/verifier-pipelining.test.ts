@@ -39,7 +39,7 @@ const limit = { name: "requests", quota: 1_000, windowSeconds: 3_600, appliesAlw
 
 /** The names, or the texts, of the statements that verifiers sent. */
 let sent: string[];
-/** Called after each of them. Its result arrives when the promise that this returns has resolved. */
+/** Called after each statement is sent. If it returns a promise, the result of the statement arrives after the promise resolves. */
 let onSent: (statement: string, client: pg.Client) => Promise<unknown> | undefined;
 
 beforeEach(() => {
@@ -208,7 +208,7 @@ describe("a batch that waits behind one that locks a counter", () => {
     // It isn't counted, because its key has changed.
     const first = verify(node, space, [changing]);
     await isLocked.promise;
-    // The second batch is queued when all that was to be done in this turn of the event loop is done.
+    // The second batch is queued by the end of this turn of the event loop.
     await setImmediate();
     sent = [];
     await duringWait();
@@ -220,7 +220,7 @@ describe("a batch that waits behind one that locks a counter", () => {
   /** It is looked up each time, so that the first batch has failed before the second one is counted. */
   const unknown = { id: "unknown" as TestIssuedKey["id"], secret: "acme_unknown" }; // No row has this ID.
 
-  test("doesn't count requests that were answered meanwhile", async () => {
+  test("doesn't count requests that were answered while it waited", async () => {
     useFakeTime();
     const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode()];
     const key = await issueKey(space);
@@ -265,7 +265,7 @@ test("a second batch doesn't extend the time after which a silent connection is 
   };
   const firstSent = untilSent();
   const first = verify(node, space, [key]);
-  // From now on, the node receives nothing.
+  // After this, the node receives nothing.
   const { stream } = (await firstSent).connection;
   stream.pause();
   onTestFinished(() => {

@@ -16,7 +16,7 @@ export function WorkspaceActions({ workspace, onChange }: WorkspaceActionsProps)
   const { id, name, isDisabled } = workspace;
   const button = useRef<HTMLButtonElement>(null);
   const change = () => {
-    // The dialog returns the focus to the element that had it, and the menu is removed.
+    // When the dialog closes, it returns the focus to the element that had it. A menu item no longer exists then.
     button.current?.focus();
     onChange(workspace);
   };

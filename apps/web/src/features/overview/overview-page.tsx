@@ -24,7 +24,7 @@ import classes from "./overview.module.css";
 import { QuickStart } from "./quick-start.tsx";
 import { Verifications } from "./verifications.tsx";
 
-/** How the requests, keys and progress are read again, and how the verifications, which cost more. */
+/** Requests, keys and progress are read again often, and verifications, which cost more, less often. */
 const refreshOptions = refreshEvery(5_000);
 const slowRefreshOptions = refreshEvery(15_000);
 
