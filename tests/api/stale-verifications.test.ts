@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { untilChanged } from "@latchkey/db/testing/until-answered";
+import { untilChanged } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKeyspace, type IssuedKey, issueKey, type Keyspace, pathOf } from "../support/keyspace.ts";
 import { type Outcome, startLoad } from "../support/load.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { access, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { untilAnswered } from "@latchkey/db/testing/until-answered";
+import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, deleteKey, readUsageCount, signIn, signUp } from "../support/account.ts";
 import { runCommandInProcess } from "../support/command.ts";

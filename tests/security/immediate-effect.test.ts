@@ -1,6 +1,6 @@
 // A change of permissions applies to the next request: for keys and sessions, on every node, on kept-alive
 // connections.
-import { untilAnswered, untilChanged } from "@latchkey/db/testing/until-answered";
+import { untilAnswered, untilChanged } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, callProcedure, createKey, signUp } from "../support/account.ts";
 import { type KeepAliveConnection, openKeepAliveConnection } from "../support/keep-alive-connection.ts";

@@ -1,7 +1,7 @@
 // A workspace keeps an owner, whatever its last two owners do at the same time on two nodes: exactly one of them is
 // rejected.
 import { setTimeout as delay } from "node:timers/promises";
-import { type ChangeStatuses, untilChanged } from "@latchkey/db/testing/until-answered";
+import { type ChangeStatuses, untilChanged } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, callProcedure, createKey, signUp } from "../support/account.ts";
 import { effort } from "../support/effort.ts";

@@ -1,7 +1,7 @@
 // Concurrent changes on two nodes that need the same rows: each succeeds or fails as documented, and none fails
 // because of a deadlock.
 import { randomUUID } from "node:crypto";
-import { type ChangeStatuses, untilChanged } from "@latchkey/db/testing/until-answered";
+import { type ChangeStatuses, untilChanged } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { expectFailure, expectResult } from "../cli/expect-result.ts";
 import { type Account, createKey, signUp } from "../support/account.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { untilAnswered } from "@latchkey/db/testing/until-answered";
+import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, onTestFailed, test } from "vitest";
 import {
   type Account,

@@ -1,4 +1,4 @@
-import { untilAnswered } from "@latchkey/db/testing/until-answered";
+import { untilAnswered } from "@latchkey/api/testing/until-answered";
 
 /** Performs actions of a web app user without a browser, by the calls that the web app makes. */
 

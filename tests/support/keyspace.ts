@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { decodeId } from "@latchkey/db/ids";
-import { untilAnswered } from "@latchkey/db/testing/until-answered";
 import { type Account, createKey } from "./account.ts";
 import { type Connection, open } from "./inspection.ts";
 

@@ -1,5 +1,5 @@
+import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { decodeId } from "@latchkey/db/ids";
-import { untilAnswered } from "@latchkey/db/testing/until-answered";
 import { type Account, callProcedure } from "./account.ts";
 import { type Connection, open } from "./inspection.ts";
 

@@ -1,7 +1,8 @@
 // Deleting an account with everything that belongs to it.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import type { Role, Trx } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
+import type { Trx } from "@latchkey/db/schema";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";

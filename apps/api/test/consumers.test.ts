@@ -1,12 +1,12 @@
 // Consumers: lists, uses, shared limits, external IDs in paths, and the life of a consumer.
 import { decodeId } from "@latchkey/db/ids";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
-import { untilAnswered } from "@latchkey/db/testing/until-answered";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
 import { holdLocks } from "./table-locks.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 let app: TestApp;
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { createId, decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { invitationStatuses } from "@latchkey/db/invitations";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";

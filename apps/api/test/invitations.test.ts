@@ -1,7 +1,7 @@
 // Invitations to a workspace, whose link is shown to the inviter.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type InvitationId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";

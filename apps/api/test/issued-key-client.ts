@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { decodeId, type IssuedKeyId } from "@latchkey/db/ids";
-import { untilAnswered } from "@latchkey/db/testing/until-answered";
 import { sql } from "kysely";
 import { expect } from "vitest";
 import { createOpenClient, type OpenReply } from "./open-client.ts";
 import { addTeam, type Team } from "./team.ts";
 import type { TestApp } from "./test-app.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 /** A keyspace of a team. */
 export interface Space {

@@ -1,7 +1,7 @@
 // Changes to API keys in the audit logs of workspaces and in the security logs of key owners.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { listSecurityEvents } from "@latchkey/db/security-events";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";

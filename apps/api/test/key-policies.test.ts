@@ -2,7 +2,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";

@@ -2,7 +2,7 @@
 import type { Permission } from "@latchkey/auth/permissions";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-keys.ts";

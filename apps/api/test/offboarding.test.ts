@@ -2,7 +2,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,7 +1,7 @@
 // A workspace that requires a second factor from its members, in the web app and with their API keys.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { TOTP } from "otpauth";

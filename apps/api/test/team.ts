@@ -1,7 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { password, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { disableUser } from "@latchkey/db/users";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,6 +1,7 @@
 // What the overview of a workspace reads about its issued keys.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { createId, type WorkspaceId } from "@latchkey/db/ids";
+import { countReads } from "@latchkey/db/testing/count-reads";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -41,20 +42,12 @@ async function addUsedWorkspace(): Promise<WorkspaceId> {
 
 test("includes deleted keyspaces, and reads one row per hour and outcome, however many keyspaces there are", async () => {
   const scope = openAsOperator(await addUsedWorkspace());
-  const { usage, read } = await app.services.readDb.connection().execute((db) =>
-    inWorkspace(db, scope, async (trx) => {
-      const countRead = async () => {
-        const { rows } = await sql<{ count: number }>`
-          select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as count from pg_stat_xact_user_tables
-          where relname = 'keyspace_usage_hours'`.execute(trx);
-        return rows[0]?.count ?? 0;
-      };
-      const before = await countRead();
-      const buckets = { starts: [from], to };
-      const verifications = await readWorkspaceVerifications(trx, scope, { buckets, limit: 5 });
-      return { usage: verifications?.usage, read: (await countRead()) - before };
-    }),
+  const query = { buckets: { starts: [from], to }, limit: 5 };
+  const { result, rows } = await inWorkspace(app.services.readDb, scope, (trx) =>
+    countReads(trx, ["keyspace_usage_hours"], () => readWorkspaceVerifications(trx, scope, query)),
   );
-  expect(usage).toEqual([{ startsAt: from, outcome: "VALID", count: hourCount * (keyspaceCount + 1) }]);
-  expect(read).toBe(hourCount);
+  expect(result?.usage).toEqual([
+    { startsAt: from, outcome: "VALID", count: hourCount * (keyspaceCount + 1) },
+  ]);
+  expect(rows).toBe(hourCount);
 });

@@ -1,7 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "./test-app.ts";

@@ -1,4 +1,4 @@
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 
 /** Every permission, as `noun:verb`, with a description for people who grant it. */
 export const permissionCatalog = {

@@ -1,6 +1,6 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { areContained, createIpMatcher } from "./ip-ranges.ts";
 import { expandPermissions, listPermissions, type Permission, roleHasPermission } from "./permissions.ts";
 

@@ -1,6 +1,7 @@
 import type { InvitationId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
-import type { Db, Role, Trx } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
+import type { Db, Trx } from "@latchkey/db/schema";
 import { findVerification } from "@latchkey/db/verifications";
 import { asUser, enterAsUser, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { findMembership, listOwnWorkspaceIds } from "@latchkey/db/workspaces";

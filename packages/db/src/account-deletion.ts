@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import type { InvitationId, UserId } from "./ids.ts";
 import { lockCountersOf } from "./key-counters.ts";
-import type { Db, Role, Trx } from "./schema.ts";
+import type { Role } from "./role.ts";
+import type { Db, Trx } from "./schema.ts";
 import { isPerson } from "./user-kind.ts";
 import type { User } from "./users.ts";
 import { deleteVerifications } from "./verifications.ts";

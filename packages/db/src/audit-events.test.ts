@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { type AuditFilter, listAuditEvents } from "./audit-events.ts";
 import { createId, type UserId } from "./ids.ts";
-import type { Db } from "./schema.ts";
+import { countReads } from "./testing/count-reads.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
@@ -68,18 +68,12 @@ test("a filtered page of 100,000 events reads only the events that it shows", {
   }
   await sql`analyze audit_events`.execute(database.owner);
   const page = { sort: "occurredAt", direction: "desc", limit: 51, after: undefined } as const;
-  // Also includes earlier reads of the connection that aren't in the statistics yet.
-  const countReads = async (trx: Db) => {
-    const { rows } = await sql<{ count: number }>`
-      select seq_tup_read + coalesce(idx_tup_fetch, 0) as count from pg_stat_xact_user_tables
-      where relname = 'audit_events'`.execute(trx);
-    return rows[0]?.count ?? 0;
-  };
   const read = async (filter: AuditFilter) =>
     await inWorkspace(database.db, scope, async (trx) => {
-      const before = await countReads(trx);
-      const events = await listAuditEvents(trx, scope, { ...page, filter });
-      return { shown: events.length, read: (await countReads(trx)) - before };
+      const { result, rows } = await countReads(trx, ["audit_events"], () =>
+        listAuditEvents(trx, scope, { ...page, filter }),
+      );
+      return { shown: result.length, read: rows };
     });
   const some = { action: "workspace.renamed", actorUserId: rareId } as const;
   expect(await read({})).toEqual({ shown: 51, read: 51 });

@@ -11,7 +11,8 @@ import {
 } from "./invitations.ts";
 import { deleteMember, insertMember } from "./members.ts";
 import type { Position } from "./page.ts";
-import type { Role, Trx } from "./schema.ts";
+import type { Role } from "./role.ts";
+import type { Trx } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { disableUser, insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
 import { createId, type InvitationId, type UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
-import type { Role } from "./schema.ts";
+import type { Role } from "./role.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** An invitation that nobody has accepted yet. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createId, type KeyspaceId } from "./ids.ts";
 import { listExpiringIssuedKeys, listUnusedIssuedKeys, maxExaminedKeys } from "./issued-key-attention.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import { countReads } from "./testing/count-reads.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace, type WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -114,12 +115,11 @@ test("examines few of many keys, by indexes, and says that there are more", asyn
     [listExpiringIssuedKeys, maxExaminedKeys.expiring],
     [listUnusedIssuedKeys, maxExaminedKeys.unused],
   ] as const) {
-    const { found, scans, rows } = await read(async (trx) => {
-      const before = await countReads(trx);
-      const found = await list(trx, scope, query);
-      const after = await countReads(trx);
-      return { found, scans: after.scans - before.scans, rows: after.rows - before.rows };
-    });
+    const {
+      result: found,
+      scans,
+      rows,
+    } = await read((trx) => countReads(trx, ["issued_keys", "key_counters"], () => list(trx, scope, query)));
     // The keys before it in the large keyspace are disabled, so the enabled ones are not reached.
     expect(namesOf(found)).toEqual(["in a small keyspace"]);
     expect(found).toMatchObject({ total: 1, isPartial: true });
@@ -131,11 +131,3 @@ test("examines few of many keys, by indexes, and says that there are more", asyn
   const alone = await read((trx) => listExpiringIssuedKeys(trx, scope, { ...query, keyspaceIds: [small] }));
   expect(alone).toMatchObject({ total: 1, isPartial: false });
 });
-
-/** Counts what the transaction has read: sequential scans, and rows that were found by indexes. */
-async function countReads(trx: WorkspaceTrx): Promise<{ readonly scans: number; readonly rows: number }> {
-  const { rows } = await sql<{ scans: number; rows: number }>`
-    select coalesce(sum(seq_scan), 0)::int as scans, coalesce(sum(idx_tup_fetch), 0)::int as rows
-    from pg_stat_xact_user_tables where relname in ('issued_keys', 'key_counters')`.execute(trx);
-  return rows[0] ?? { scans: 0, rows: 0 };
-}

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { openDatabase } from "./connection.ts";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createId, type IssuedKeyId, type UserId } from "./ids.ts";
 import { listIssuedKeyEvents, maxIssuedKeyEvents } from "./issued-key-events.ts";
+import { countReads } from "./testing/count-reads.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
@@ -84,20 +84,12 @@ test("reads a bounded number of the changes to a key, by an index", async () => 
   const other = { id: createId("issuedKey"), action: "issued-key.rotated" };
   await add({ ...other, count: 3_000, minutesAgo: -3_000 });
   await sql`analyze audit_events`.execute(database.owner);
-  // A new connection, because the statistics of one include its earlier reads.
-  const db = openDatabase(database.connection, { applicationName: "measured" });
-  onTestFinished(() => db.destroy());
   const measure = (hasCredits: boolean) =>
-    inWorkspace(db, scope, async (trx) => {
-      const countReads = async () => {
-        const { rows } = await sql<{ count: number }>`
-          select (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as count from pg_stat_xact_user_tables
-          where relname = 'audit_events'`.execute(trx);
-        return rows[0]?.count ?? 0;
-      };
-      const before = await countReads();
-      const events = await listIssuedKeyEvents(trx, scope, { id, hasCredits });
-      return { shown: events.length, read: (await countReads()) - before };
+    inWorkspace(database.db, scope, async (trx) => {
+      const { result, rows } = await countReads(trx, ["audit_events"], () =>
+        listIssuedKeyEvents(trx, scope, { id, hasCredits }),
+      );
+      return { shown: result.length, read: rows };
     });
   expect(await measure(false)).toEqual({ shown: maxIssuedKeyEvents, read: maxIssuedKeyEvents });
   expect(await measure(true)).toEqual({ shown: 1, read: 1_000 });

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createId } from "./ids.ts";
 import { findLatestOutcome } from "./latest-outcome.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import { countReads } from "./testing/count-reads.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace } from "./workspace-scope.ts";
 
@@ -65,18 +66,12 @@ test("reads one row by an index, however many hours there are", async () => {
     Array.from({ length: 2_000 }, (_, ago) => ago),
   );
   await sql`analyze keyspace_usage_hours`.execute(database.owner);
-  const reads = await inWorkspace(database.db, scope, async (trx) => {
-    const countReads = async () => {
-      const { rows } = await sql<{ scans: number; rows: number }>`
-        select seq_scan::int as scans, coalesce(idx_tup_fetch, 0)::int as rows from pg_stat_xact_user_tables
-        where relname = 'keyspace_usage_hours'`.execute(trx);
-      return rows[0] ?? { scans: 0, rows: 0 };
-    };
-    const before = await countReads();
-    expect(await findLatestOutcome(trx, scope, { id: keyspaceId, keyCount: 1 })).toBe("DISABLED");
-    const after = await countReads();
-    return { scans: after.scans - before.scans, rows: after.rows - before.rows };
-  });
-  expect(reads.scans).toBe(0);
-  expect(reads.rows).toBeLessThanOrEqual(1);
+  const { result, scans, rows } = await inWorkspace(database.db, scope, (trx) =>
+    countReads(trx, ["keyspace_usage_hours"], () =>
+      findLatestOutcome(trx, scope, { id: keyspaceId, keyCount: 1 }),
+    ),
+  );
+  expect(result).toBe("DISABLED");
+  expect(scans).toBe(0);
+  expect(rows).toBeLessThanOrEqual(1);
 });

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { UserId } from "./ids.ts";
-import type { Role } from "./schema.ts";
+import type { Role } from "./role.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** One of the two users of an ownership transfer, as they are now. */

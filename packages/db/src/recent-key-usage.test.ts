@@ -1,9 +1,9 @@
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { openDatabase } from "./connection.ts";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { listRecentUsage, listUseOfKeyspaces, recentDays } from "./recent-key-usage.ts";
+import { countReads } from "./testing/count-reads.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace } from "./workspace-scope.ts";
 
@@ -88,21 +88,10 @@ test("reads only the days of the keys, by an index", async () => {
     select ${scope.workspaceId}, ${keyspaceId}, gen_random_uuid(), false, (now() at time zone 'UTC')::date, 1, 1, 0
     from generate_series(1, 20000)`.execute(database.owner);
   await sql`analyze keyspace_usage_days`.execute(database.owner);
-  // A new connection, because the statistics of one include its earlier reads.
-  const db = openDatabase(database.connection, { applicationName: "measured" });
-  onTestFinished(() => db.destroy());
-  const reads = await inWorkspace(db, scope, async (trx) => {
-    const countReads = async () => {
-      const { rows } = await sql<{ scans: number; rows: number }>`
-        select seq_scan::int as scans, coalesce(idx_tup_fetch, 0)::int as rows from pg_stat_xact_user_tables
-        where relname = 'keyspace_usage_days'`.execute(trx);
-      return rows[0] ?? { scans: 0, rows: 0 };
-    };
-    const before = await countReads();
-    expect(await listRecentUsage(trx, scope, { keyspaceId, ids: shown })).toHaveLength(100);
-    const after = await countReads();
-    return { scans: after.scans - before.scans, rows: after.rows - before.rows };
-  });
+  const { result, ...reads } = await inWorkspace(database.db, scope, (trx) =>
+    countReads(trx, ["keyspace_usage_days"], () => listRecentUsage(trx, scope, { keyspaceId, ids: shown })),
+  );
+  expect(result).toHaveLength(100);
   expect(reads).toEqual({ scans: 0, rows: 100 * recentDays });
 });
 
@@ -120,17 +109,11 @@ test("keyspaces have their uses of the last 30 days and the hour of their last v
   await verified(one, "EXPIRED", [1, 2]);
   await verified(other, "RATE_LIMITED", [days + 5]);
   await verified(foreign, "VALID", [1]);
-  const { reads, use } = await inWorkspace(database.db, scope, async (trx) => {
-    const countReads = async () => {
-      const { rows } = await sql<{ count: number }>`
-        select (seq_tup_read + coalesce(idx_tup_fetch, 0))::integer as count from pg_stat_xact_user_tables
-        where relname = 'keyspace_usage_hours'`.execute(trx);
-      return rows[0]?.count ?? 0;
-    };
+  const { result: use, rows: readRows } = await inWorkspace(database.db, scope, async (trx) => {
     await sql`set local enable_seqscan = off`.execute(trx); // The table is small.
-    const before = await countReads();
-    const use = await listUseOfKeyspaces(trx, scope, [one, other, unused, foreign]);
-    return { use, reads: (await countReads()) - before };
+    return await countReads(trx, ["keyspace_usage_hours"], () =>
+      listUseOfKeyspaces(trx, scope, [one, other, unused, foreign]),
+    );
   });
   const { rows } = await sql<{ hour: Date }>`select date_trunc('hour', now()) as hour`.execute(
     database.owner,
@@ -144,5 +127,5 @@ test("keyspaces have their uses of the last 30 days and the hour of their last v
     ]),
   );
   // The latest row of each keyspace, and the rows that are added up.
-  expect(reads).toBe(2 + 3);
+  expect(readRows).toBe(2 + 3);
 });

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { createId, type KeyId, type UserId } from "./ids.ts";
 import { lockCountersOf } from "./key-counters.ts";
-import type { Role } from "./schema.ts";
+import type { Role } from "./role.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 

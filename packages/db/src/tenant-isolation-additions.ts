@@ -1,7 +1,9 @@
 import { sql } from "kysely";
 import type { Db } from "./schema.ts";
 import type { IsolationGap } from "./tenant-isolation-error.ts";
-import { functions, grants, listGrants, policies } from "./tenant-isolation-rules.ts";
+import { functions } from "./tenant-isolation-functions.ts";
+import { grants, listGrants } from "./tenant-isolation-grants.ts";
+import { policies } from "./tenant-isolation-policies.ts";
 
 const roles = Object.keys(grants);
 const policyTables = [...new Set(policies.map(({ table }) => table))];

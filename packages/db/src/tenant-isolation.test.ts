@@ -4,7 +4,9 @@ import type { Db } from "./schema.ts";
 import { findGaps, requireTenantIsolation } from "./tenant-isolation.ts";
 import { digestFunctions, findAdditions } from "./tenant-isolation-additions.ts";
 import { TenantIsolationError } from "./tenant-isolation-error.ts";
-import { functions, listGrants, policies, triggers } from "./tenant-isolation-rules.ts";
+import { functions, triggers } from "./tenant-isolation-functions.ts";
+import { listGrants } from "./tenant-isolation-grants.ts";
+import { policies } from "./tenant-isolation-policies.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 let database: TestDatabase;

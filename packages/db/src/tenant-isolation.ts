@@ -3,14 +3,9 @@ import { type DatabaseConnection, openDatabase } from "./connection.ts";
 import type { Db } from "./schema.ts";
 import { findAdditions } from "./tenant-isolation-additions.ts";
 import { type IsolationGap, TenantIsolationError } from "./tenant-isolation-error.ts";
-import {
-  functions,
-  grants,
-  listGrants,
-  type PolicyRule,
-  policies,
-  triggers,
-} from "./tenant-isolation-rules.ts";
+import { functions, triggers } from "./tenant-isolation-functions.ts";
+import { grants, listGrants } from "./tenant-isolation-grants.ts";
+import { type PolicyRule, policies } from "./tenant-isolation-policies.ts";
 
 export interface IsolationOptions {
   /** Whether a newer version has migrated the schema. Its possible additions are then reported and are not an error. */

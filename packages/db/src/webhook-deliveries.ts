@@ -3,7 +3,7 @@ import type { AuditAction } from "./audit-actions.ts";
 import { type AuditEventId, createId, type DeliveryId, type WebhookId } from "./ids.ts";
 import { addQueuedJobs, moveQueuedJob } from "./jobs/add-job.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
-import type { DeliveryAttempt, DeliveryStatus } from "./schema.ts";
+import type { DeliveryAttempt, DeliveryStatus } from "./schema/webhooks.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** One event, or a test message, that is sent to one webhook until it succeeds. */

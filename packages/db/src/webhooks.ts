@@ -3,7 +3,7 @@ import type { AuditAction } from "./audit-actions.ts";
 import { containsText } from "./contains-text.ts";
 import type { WebhookId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
-import type { DisabledReason } from "./schema.ts";
+import type { DisabledReason } from "./schema/webhooks.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 

@@ -5,7 +5,7 @@ import { type PolicyRule, violatedRule } from "./key-policy.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
 import { days30, hasKeyStatus, isRotating, keyStatuses, lastHour } from "./key-status.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
-import type { Role } from "./schema.ts";
+import type { Role } from "./role.ts";
 import { searchableUser, selectEmail, selectUserKind, type UserKind } from "./user-kind.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 

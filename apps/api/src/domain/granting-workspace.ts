@@ -1,7 +1,8 @@
 import { isHigherRole } from "@latchkey/auth/permissions";
 import { canGrantRole } from "@latchkey/auth/restrictions";
 import type { UserId } from "@latchkey/db/ids";
-import type { Role, Trx } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
+import type { Trx } from "@latchkey/db/schema";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";

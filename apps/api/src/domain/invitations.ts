@@ -15,7 +15,8 @@ import {
 } from "@latchkey/db/invitations";
 import { isMember } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
-import type { Db, Role, Trx } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
+import type { Db, Trx } from "@latchkey/db/schema";
 import { consumeToken, returnTokens } from "@latchkey/db/throttle-buckets";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";

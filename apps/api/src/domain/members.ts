@@ -19,7 +19,8 @@ import { deleteServiceAccountNotices } from "@latchkey/db/notices";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import { deleteOwnershipTransfer } from "@latchkey/db/ownership-transfers";
 import type { Position } from "@latchkey/db/page";
-import type { Db, Role, Trx } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
+import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import {
   enterAsUser,

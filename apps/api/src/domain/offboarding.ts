@@ -6,7 +6,8 @@ import {
 } from "@latchkey/auth/permissions";
 import { hasPermission, type Restrictions } from "@latchkey/auth/restrictions";
 import type { KeyId, UserId } from "@latchkey/db/ids";
-import type { Role, Trx } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
+import type { Trx } from "@latchkey/db/schema";
 import type { ServiceAccountRole } from "@latchkey/db/service-accounts";
 import { countWorkspaceKeys, listWorkspaceKeys, type WorkspaceKey } from "@latchkey/db/workspace-keys";
 import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";

@@ -3,7 +3,8 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { type AuditEvent, appendAudit, findAuditEvent } from "@latchkey/db/audit-events";
 import type { WebhookId } from "@latchkey/db/ids";
 import type { JobPayloads } from "@latchkey/db/job";
-import type { Db, DeliveryAttempt, DeliveryStatus } from "@latchkey/db/schema";
+import type { Db } from "@latchkey/db/schema";
+import type { DeliveryAttempt, DeliveryStatus } from "@latchkey/db/schema/webhooks";
 import {
   type Delivery,
   deleteOldDeliveries,

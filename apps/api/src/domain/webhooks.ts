@@ -5,7 +5,8 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import { createId, type DeliveryId, encodeId, type WebhookId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import type { Position } from "@latchkey/db/page";
-import type { Db, DeliveryStatus, Trx } from "@latchkey/db/schema";
+import type { Db, Trx } from "@latchkey/db/schema";
+import type { DeliveryStatus } from "@latchkey/db/schema/webhooks";
 import type { Versions } from "@latchkey/db/versions";
 import {
   addDelivery,

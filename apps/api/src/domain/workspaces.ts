@@ -23,7 +23,8 @@ import {
   listWorkspaceIds,
   lockUsers,
 } from "@latchkey/db/members";
-import type { Db, Role, Trx } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
+import type { Db, Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { lockLiveSession } from "@latchkey/db/sessions";
 import { findKeyOwner } from "@latchkey/db/users";

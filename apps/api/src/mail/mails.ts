@@ -1,5 +1,5 @@
 import type { NoticeContent } from "@latchkey/db/notice-kinds";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { writeMessage } from "@latchkey/errors/message";
 import { describeNotice } from "../domain/notice-texts.ts";
 import { withArticle } from "../domain/with-article.ts";

@@ -1,5 +1,5 @@
 import { encodeId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import type { Workspace } from "@latchkey/db/workspaces";
 import { z } from "zod";
 import { maxSlugLength } from "../domain/slug.ts";

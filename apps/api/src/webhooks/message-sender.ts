@@ -2,7 +2,7 @@ import { Resolver } from "node:dns/promises";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import type { DeliveryAttempt, DeliveryError } from "@latchkey/db/schema";
+import type { DeliveryAttempt, DeliveryError } from "@latchkey/db/schema/webhooks";
 import ipaddr from "ipaddr.js";
 import { Webhook } from "standardwebhooks";
 import { version } from "../version.ts";

@@ -1,6 +1,6 @@
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import type { PolicyRule } from "@latchkey/db/key-policy";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { type Permission, roleHasPermission } from "../permissions.ts";
 import {
   allowsAddress,

@@ -1,5 +1,5 @@
 import type { KeyId, UserId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import type { KeyFacts, Membership } from "./decision.ts";
 
 /** The facts of a key without restrictions, whose user is in no workspace. */

@@ -6,7 +6,7 @@ import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { defaultSettings } from "@latchkey/db/key-settings";
 import { deleteMember, insertMember, lockUsers, updateMemberRole } from "@latchkey/db/members";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { deleteWorkspace, insertWorkspace } from "@latchkey/db/workspaces";

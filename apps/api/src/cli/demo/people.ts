@@ -1,5 +1,5 @@
 import { createId, type UserId } from "@latchkey/db/ids";
-import type { Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
 import { describeDevice } from "../../domain/devices.ts";
 import type { Random } from "./random.ts";
 

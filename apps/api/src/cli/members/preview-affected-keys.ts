@@ -1,6 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
-import type { Db, Role } from "@latchkey/db/schema";
+import type { Role } from "@latchkey/db/role";
+import type { Db } from "@latchkey/db/schema";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { type AffectedKey, previewOffboarding } from "../../domain/offboarding.ts";
 import { getWorkspaceSummary } from "../../domain/workspaces.ts";

@@ -1,0 +1,43 @@
+import type { Generated } from "kysely";
+import type { ConsumerId, IssuedKeyId, KeyId, KeyspaceId, UserId, WorkspaceId } from "../ids.ts";
+import type { JsonColumn } from "./columns.ts";
+
+// What admission and verification read and update with each request.
+
+/**
+ * The row of a key that admission updates, narrow and updated in place. `version` is incremented with every change that
+ * could turn an allowed request into a rejected one or the reverse. A use is counted only if the version is the
+ * expected one.
+ */
+export interface KeyCounterTable {
+  /** An API key, an issued key, or a consumer, whose row has only the windows of its limits. */
+  key_id: KeyId | IssuedKeyId | ConsumerId;
+  version: Generated<number>;
+  use_count: Generated<number>;
+  last_used_at: Date | null;
+  /**
+   * When the rate limit's window ends or ended. Null, like the next two columns, for a key that never had a rate limit.
+   */
+  window_ends_at: Date | null;
+  /** How many uses the rate limit has allowed in the window. */
+  window_spent: number | null;
+  /** How many uses of the last increment the rate limit has allowed. */
+  last_granted: number | null;
+  /** True from a rotation until exactly the first use of the new secret; null otherwise. */
+  has_unused_secret: boolean | null;
+  /** The balance of an issued key; null without credits. */
+  credits: number | null;
+  /** When the balance was last set or refilled. A refill that was due since then is added at the next use. */
+  credits_refilled_at: Date | null;
+  /** The windows of named limits, of an issued key or a consumer. */
+  windows: JsonColumn<unknown>;
+}
+
+/**
+ * The version of an owner of keys, which every change that affects admission by all of the owner's keys increments. Without
+ * a row, the version is 0.
+ */
+export interface OwnerVersionTable {
+  owner_id: UserId | WorkspaceId | KeyspaceId | ConsumerId;
+  version: number;
+}

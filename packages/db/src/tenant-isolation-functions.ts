@@ -1,0 +1,58 @@
+// Every start compares this with the database, and a test with a fresh one.
+
+/** The functions by their signatures, with the digests of their definitions; every role may execute them. */
+export const functions: Readonly<Record<string, string>> = {
+  "add_job(text,json,text,integer)": "fd137a306aa27ce6b35f64076254e766e4903bf4ab7283f2f7b94c66e37a53e9",
+  "add_queued_job(text,json,text,integer,text)":
+    "2b6a0a08fa372f813a86fe5e0c2c63204b1fa0d7714c7ff866bbca7c15c578db",
+  "add_queued_jobs(text,json[],text[],integer,text)":
+    "ee1a83ff179df80b89679db9fa5620fdc2b524998d461bd06f4a0e9ee4314a75",
+  "add_workspace_usage(uuid[],timestamp with time zone[],uuid[],text[],bigint[])":
+    "7feee4200380ac426edc2c445c2e76db9c1ab02484d1dfce2f6455a9b4805635",
+  "bump_members()": "3a4a6334cc26db19adddb014537637ad6d515ce841537df090097bab3cfa1259",
+  "bump_owner_with_factor()": "30824c07085f5b65ab4bede86f609d46938472691aa196bfebcb86757fa63a3d",
+  "check_service_account_member()": "ce7a4bab7b76b464248e34b0a12c89ea73cb833d28ef2dfa67d4b4eeaedd35c8",
+  "count_consumers()": "e2687b691c0020d191347bc38fcca94c20a981a41904759bc293eb652343dd5a",
+  "count_issued_keys()": "4278a8a8b2891c3daff275ba9d087e9ca2039a2c8af551ccaef9012735d2a040",
+  "count_jobs()": "b8f538f6f6fb415bc0d615ede811f1361af93bd430856f8a218776a11f216b44",
+  "delete_counters_of_keys()": "6458eb4476475fd354272d36faefd84ebc7aab22f81f4033117e34d411e1510a",
+  "is_own_key(uuid)": "5341cecfb9a35cfd0922434de1283ffff72e8c7cd1a77b5ec4b10a79b0ae7299",
+  "is_own_workspace(uuid)": "c5127f52781dcb7a6e96b8bf18a49d8e69124427923df71179bb8dd26765a4cc",
+  "is_past_retention(uuid,timestamp with time zone)":
+    "001f38757143c5fdc523ce0443d669d091f2153734a7df7de5784d558fafff69",
+  "latest_refill(jsonb,timestamp with time zone)":
+    "804ce87708c0fb20151391d3cf3c26b14cc59e2fb993081ebfdfa9129848b23d",
+  "list_issued_key_permissions()": "f742c7471483e6bb2b3127541adcd34d8ef00663533b149cdf01b37327be0798",
+  "move_queued_job(text,json,text,integer,text,integer)":
+    "304ada2c78428538a468cba34bdbff8942cf5fda005a25d55b24c2eaa0e2d9a6",
+  "name_first_user_operator()": "3b8ec86c1bd1208b0baf05a21ae7bbd9ec2bbe2f668a1899665f39174e68d99b",
+  "named_user()": "ee9bf7796943630841b244a580a1eca01eb9f3643af1910fb54340c75e398766",
+  "named_workspace()": "77161644bb223eaf4eb311c6958d4cc21c52826e0ed17db9c90908b94dd95b1a",
+  "record_deleted_keyspace()": "507d562748f3cb62c193a2c1633b1a3e2963f83ccb55d44f0bb223dddd87a7ad",
+  "reject_outdated_batch()": "f0f2daf63ca4cad48ede5ca1bb7e310dc3cc776e5167e00175eb63de3a44ead7",
+  "require_backup()": "f82b98b2342d95a42aca3bbb9834ecbaede624aa12579cd09c01f25465b6694c",
+  "roll_up_added_usage()": "b79dfcd286866f47a4a133fb703b20c4bfdc907c15caf64c4582b81059ce2ac8",
+  "roll_up_increased_usage()": "7f2b0eb2bb59532294c21e82a8abd9417eed965d9720854f6a753e0d772d1ab6",
+};
+
+/** The triggers by their names, with the table of each. */
+export const triggers: Readonly<Record<string, string>> = {
+  bump_members: "workspaces",
+  bump_owner_with_passkey: "passkeys",
+  bump_owner_with_totp: "totp_factors",
+  check_service_account_member: "members",
+  count_added_consumers: "consumers",
+  count_added_issued_keys: "issued_keys",
+  count_deleted_consumers: "consumers",
+  count_deleted_issued_keys: "issued_keys",
+  delete_counters_of_consumers: "consumers",
+  delete_counters_of_issued_keys: "issued_keys",
+  delete_counters_of_keys: "api_keys",
+  list_permissions_of_added_keys: "issued_keys",
+  list_permissions_of_changed_keys: "issued_keys",
+  list_permissions_of_deleted_keys: "issued_keys",
+  name_first_user_operator: "users",
+  record_deleted_keyspace: "keyspaces",
+  roll_up_added_usage: "key_usage_hours",
+  roll_up_increased_usage: "key_usage_hours",
+};
