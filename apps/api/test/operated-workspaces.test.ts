@@ -102,6 +102,22 @@ async function addEvents(workspaceId: WorkspaceId, count: number): Promise<void>
     from generate_series(1, ${count}::int)`.execute(app.owner);
 }
 
+test("filters workspaces by status, also together with a search, and counts the matches", async () => {
+  const { id } = await create("Payments");
+  await create("Search");
+  await operator.operator.disableWorkspace.mutate({ id });
+  const find = async (query: Query) => {
+    const { items, total } = await operator.operator.workspaces.query({ ...query, sort: "name" });
+    expect(total).toBe(items.length);
+    return items.map(({ name, isDisabled }) => [name, isDisabled]);
+  };
+  expect(await find({ isDisabled: true })).toEqual([["Payments", true]]);
+  expect(await find({ isDisabled: false, search: "a" })).toEqual([["Search", false]]);
+  expect(await find({ isDisabled: true, search: "Search" })).toEqual([]);
+  expect(await find({ isDisabled: true, search: id })).toEqual([["Payments", true]]);
+  expect(await find({ isDisabled: false, search: id })).toEqual([]);
+});
+
 test("finds workspaces by a part of the name or slug, or by the ID", async () => {
   const { id } = await create("Payments");
   await create("Search");

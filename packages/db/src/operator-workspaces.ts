@@ -41,7 +41,9 @@ export const workspaceOverviewOrders = {
 export interface WorkspaceOverviewFilter {
   /** A part of a name or a slug, in any letter case. */
   readonly search: string;
+  /** Replaces the search. */
   readonly id?: WorkspaceId | undefined;
+  readonly isDisabled?: boolean | undefined;
 }
 
 /**
@@ -166,9 +168,15 @@ export async function countWorkspaceOverviews(db: Db, filter: WorkspaceOverviewF
   return count;
 }
 
-function matches({ search, id }: WorkspaceOverviewFilter): RawBuilder<boolean> {
-  if (id) return sql<boolean>`workspaces.id = ${id}`;
-  if (search === "") return sql<boolean>`true`;
-  // A search can't contain the separator.
-  return containsText(sql`workspaces.name || chr(31) || workspaces.slug`, search);
+function matches({ search, id, isDisabled }: WorkspaceOverviewFilter): RawBuilder<boolean> {
+  const conditions = [
+    isDisabled === undefined ? [] : sql`(workspaces.disabled_at is not null) = ${isDisabled}`,
+    // A search can't contain the separator.
+    id
+      ? sql`workspaces.id = ${id}`
+      : search === ""
+        ? []
+        : containsText(sql`workspaces.name || chr(31) || workspaces.slug`, search),
+  ].flat();
+  return conditions.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(conditions, sql` and `)})`;
 }

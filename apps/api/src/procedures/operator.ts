@@ -110,14 +110,15 @@ export const operatorRouter = createRouter({
     .input(
       z.strictObject({
         search: searchText.default(""),
+        isDisabled: z.boolean().optional(),
         sort: workspaceList.sort,
         cursor: workspaceList.cursor,
         pageSize: pageSizeInput,
       }),
     )
     .query(async ({ ctx, input }) => {
-      const { search } = input;
-      const filter = { search, id: decodeId("workspace", search) };
+      const { search, isDisabled } = input;
+      const filter = { search, id: decodeId("workspace", search), isDisabled };
       const query = { ...input, limit: input.pageSize };
       const { rows, total } = await ctx.inspect(async (db) => ({
         rows: await listWorkspaceOverviews(db, { ...readPage(query), filter }),

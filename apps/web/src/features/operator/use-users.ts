@@ -1,12 +1,14 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
+import { toStatusQuery } from "./status-filter.ts";
 import type { UserSort, UsersSearch } from "./users-search.ts";
 
 /** The paginated query for the users of the instance. */
-function usersQuery({ q, status, role, sort, size }: UsersSearch) {
+function usersQuery(search: UsersSearch) {
+  const { q, role, sort, size } = search;
   const input = {
     ...(q && { search: q }),
-    ...(status && { isDisabled: status === "disabled" }),
+    ...toStatusQuery(search),
     ...(role && { isOperator: true }),
     ...(sort && { sort: sort as UserSort }), // parseTableSearch accepts no other.
     ...(size && { pageSize: size }),

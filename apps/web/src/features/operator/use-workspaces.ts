@@ -1,11 +1,14 @@
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { trpc, trpcClient } from "../../server/trpc.ts";
+import { toStatusQuery } from "./status-filter.ts";
 import type { WorkspaceSort, WorkspacesSearch } from "./workspaces-search.ts";
 
 /** The paginated query for the workspaces of the instance. */
-function workspacesQuery({ q, sort, size }: WorkspacesSearch) {
+function workspacesQuery(search: WorkspacesSearch) {
+  const { q, sort, size } = search;
   const input = {
     ...(q && { search: q }),
+    ...toStatusQuery(search),
     ...(sort && { sort: sort as WorkspaceSort }), // parseTableSearch accepts no other.
     ...(size && { pageSize: size }),
   };

@@ -9,12 +9,13 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { statusTitles } from "./status-filter.ts";
 import { useUsers } from "./use-users.ts";
 import { UserActions } from "./user-actions.tsx";
 import { bulkUsers, userBulkActions } from "./user-bulk-actions.ts";
 import { userColumns } from "./user-columns.tsx";
 import type { UserChoice } from "./user-dialog.tsx";
-import { defaultUserSort, type UsersSearch, userStatusTitles } from "./users-search.ts";
+import { defaultUserSort, type UsersSearch } from "./users-search.ts";
 
 const appRoute = getRouteApi("/app");
 const route = getRouteApi("/app/operator/users");
@@ -51,7 +52,7 @@ export function UsersPage(): ReactElement {
             <FilterSelect
               label="Status"
               anyLabel="Any status"
-              options={userStatusTitles}
+              options={statusTitles}
               value={search.status}
               onChoose={(status) => table.change({ status })}
             />

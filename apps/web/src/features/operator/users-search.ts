@@ -1,4 +1,5 @@
 import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { parseStatus, type StatusSearch } from "./status-filter.ts";
 
 const orders = ["createdAt", "name", "email"] as const;
 type UserOrder = (typeof orders)[number];
@@ -8,19 +9,15 @@ export type UserSort = UserOrder | `-${UserOrder}`;
 /** The default order, which is omitted from the URL. */
 export const defaultUserSort = "createdAt" satisfies UserSort;
 
-/** The label of each status of a user. */
-export const userStatusTitles = { active: "Active", disabled: "Disabled" } as const;
-
 /** The search part of the URL of the users of the instance. */
-export interface UsersSearch extends Omit<TableSearch, "page"> {
-  readonly status?: keyof typeof userStatusTitles;
+export interface UsersSearch extends Omit<TableSearch, "page">, StatusSearch {
   /** Only operators. */
   readonly role?: "operator";
 }
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseUsersSearch(search: Record<string, unknown>): UsersSearch {
-  const { status, role } = search;
+  const { role } = search;
   const { page: _page, ...table } = parseTableSearch(search, {
     orders,
     defaultSort: defaultUserSort,
@@ -28,7 +25,7 @@ export function parseUsersSearch(search: Record<string, unknown>): UsersSearch {
   });
   return {
     ...table,
-    ...((status === "active" || status === "disabled") && { status }),
+    ...parseStatus(search),
     ...(role === "operator" && { role }),
   };
 }

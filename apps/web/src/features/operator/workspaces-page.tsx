@@ -3,11 +3,13 @@ import { type ReactElement, useCallback, useState } from "react";
 import type { WorkspaceOverview } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
+import { FilterSelect } from "../../ui/filter-select.tsx";
 import { GrowingTable } from "../../ui/growing-table.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { PageHeader } from "../../ui/page-header.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
+import { statusTitles } from "./status-filter.ts";
 import { useWorkspaces } from "./use-workspaces.ts";
 import { WorkspaceActions } from "./workspace-actions.tsx";
 import { workspaceColumns } from "./workspace-columns.tsx";
@@ -26,7 +28,7 @@ export function WorkspacesPage(): ReactElement {
   const workspaces = useWorkspaces(search);
   const list = useGrowingList(workspaces);
   const table = useTableNavigation<WorkspacesSearch>({ navigate });
-  const isFiltered = search.q !== undefined;
+  const isFiltered = search.q !== undefined || search.status !== undefined;
   const [chosen, setChosen] = useState<WorkspaceOverview>();
   const actions = useCallback(
     (workspace: WorkspaceOverview) => <WorkspaceActions workspace={workspace} onChange={setChosen} />,
@@ -38,6 +40,15 @@ export function WorkspacesPage(): ReactElement {
       <GrowingTable
         label="Workspaces"
         searchField={{ label: "Search workspaces", placeholder: "Search by name, slug or ID" }}
+        filters={
+          <FilterSelect
+            label="Status"
+            anyLabel="Any status"
+            options={statusTitles}
+            value={search.status}
+            onChoose={(status) => table.change({ status })}
+          />
+        }
         list={list}
         nouns={["workspace", "workspaces"]}
         total={workspaces.data?.pages.at(-1)?.total ?? 0}
@@ -52,7 +63,12 @@ export function WorkspacesPage(): ReactElement {
         actionsWidth={60}
         empty={
           isFiltered ? (
-            <NoMatch noun="workspace" search={search.q} onClear={() => table.change({ q: undefined })}>
+            <NoMatch
+              noun="workspace"
+              search={search.q}
+              hasFilters={search.status !== undefined}
+              onClear={() => table.change({ q: undefined, status: undefined })}
+            >
               Search covers names, slugs and complete workspace IDs.
             </NoMatch>
           ) : (

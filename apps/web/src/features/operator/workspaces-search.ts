@@ -1,4 +1,5 @@
 import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { parseStatus, type StatusSearch } from "./status-filter.ts";
 
 const orders = ["createdAt", "name", "slug", "memberCount", "keyCount"] as const;
 type WorkspaceOrder = (typeof orders)[number];
@@ -9,7 +10,7 @@ export type WorkspaceSort = WorkspaceOrder | `-${WorkspaceOrder}`;
 export const defaultWorkspaceSort = "createdAt" satisfies WorkspaceSort;
 
 /** The search part of the URL of the workspaces of the instance. */
-export type WorkspacesSearch = Omit<TableSearch, "page" | "selected">;
+export interface WorkspacesSearch extends Omit<TableSearch, "page" | "selected">, StatusSearch {}
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseWorkspacesSearch(search: Record<string, unknown>): WorkspacesSearch {
@@ -18,5 +19,5 @@ export function parseWorkspacesSearch(search: Record<string, unknown>): Workspac
     selected: _selected,
     ...table
   } = parseTableSearch(search, { orders, defaultSort: defaultWorkspaceSort, defaultSize: listPageSize });
-  return table;
+  return { ...table, ...parseStatus(search) };
 }
