@@ -13,7 +13,7 @@ const prefix = z
   )
   .meta({
     description:
-      "The secrets of keys that are issued or rotated from now on start with this prefix and an underscore.",
+      "The secrets of keys that are issued or rotated after the prefix is set start with it and an underscore.",
     example: "sk_live",
   });
 
