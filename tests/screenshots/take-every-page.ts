@@ -102,6 +102,8 @@ interface Visit
   readonly invitationPath: string;
   /** The URL of a workspace that requires a second factor. */
   readonly requiringSlug: string;
+  /** The URL of a workspace that an operator disabled. */
+  readonly disabledSlug: string;
 }
 
 async function visit(
@@ -117,6 +119,7 @@ async function visit(
     serviceAccountId,
     invitationPath,
     requiringSlug,
+    disabledSlug,
     take,
   }: Visit,
 ): Promise<void> {
@@ -155,6 +158,7 @@ async function visit(
     ["service-accounts", `w/${slug}/members/service-accounts`, "Nightly export"],
     ["service-account", `w/${slug}/members/service-accounts/${serviceAccountId}`, "Nightly export"],
     ["second-factor-required", `w/${requiringSlug}`, "requires a second factor"],
+    ["workspace-disabled", `w/${disabledSlug}`, "is disabled"],
     ["keyspaces", `w/${slug}/keyspaces`, "sk_test_"],
     ["keyspace", `w/${slug}/keyspaces/${keyspaceId}`, "customer_42"],
     ["issued-key", `w/${slug}/keyspaces/${keyspaceId}/keys/${issuedKeyId}`, "customer_42"],
@@ -268,6 +272,17 @@ async function visit(
   await dialog.waitFor();
   await take("disable-user", { fullPage: false });
   await close();
+  for (const [name, workspace, action] of [
+    ["disable-workspace", "Production", "Disable"],
+    ["enable-workspace", "Archive", "Enable"],
+  ] as const) {
+    await page.goto(`${baseUrl}/operator/workspaces`);
+    await page.getByRole("button", { name: `Manage ${workspace}` }).click();
+    await page.getByRole("menuitem", { name: action, exact: true }).click();
+    await dialog.waitFor();
+    await take(name, { fullPage: false });
+    await close();
+  }
   await page.goto(`${baseUrl}/${key}`);
   await page
     .getByRole("region", { name: "Restrictions" })
@@ -331,6 +346,8 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
   const invited = await invitations.create.mutate({ workspaceId, email: "alan@example.com", role: "member" });
   const requiring = await workspaces.create.mutate({ name: "Production" });
   const empty = await workspaces.create.mutate({ name: "Staging" });
+  const archive = await workspaces.create.mutate({ name: "Archive" });
+  await runCommand(["workspace", "disable", archive.id]);
   // Notices about a user's own role.
   const grace = ["--workspace", empty.id, "--user", "grace@example.com"];
   await runCommand(["member", "add", ...grace, "--role", "owner"]);
@@ -399,6 +416,7 @@ async function fill(page: Page): Promise<Omit<Visit, "take">> {
     serviceAccountId,
     invitationPath: new URL(invited.url ?? "").href.slice(baseUrl.length),
     requiringSlug: requiring.slug,
+    disabledSlug: archive.slug,
   };
 }
 
