@@ -178,11 +178,10 @@ export class Verifier {
   #enqueue(
     request: VerificationRequest & Pick<PendingVerification, "digest" | "caller" | "isProbe">,
   ): Promise<VerifierAnswer> {
-    const { digest, caller } = request;
+    const { caller } = request;
     // Requests with an unknown key, the caller's or one to verify, occupy at most half of the queue, so that forged keys can't
     // crowd out known ones.
-    const callerLookups = digest === undefined || this.#keys.hasApiKey(digest) ? 0 : 1;
-    const lookupCount = this.#keys.countLookups(request.verifications) + callerLookups;
+    const lookupCount = this.#keys.countLookups(request);
     const isKnown = lookupCount === 0;
     const count = request.verifications.length;
     const ofCaller = this.#pendingOfCaller.get(caller) ?? { requests: 0, verifications: 0 };
