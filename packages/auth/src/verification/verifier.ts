@@ -12,6 +12,7 @@ import { ClockEstimate } from "./clock-estimate.ts";
 import { type CounterId, listCounterIds } from "./decide-verification.ts";
 import { Isolation } from "./isolation.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
+import { PendingOfCallers } from "./pending-of-callers.ts";
 import {
   countBatch,
   type DecidedBatch,
@@ -92,7 +93,7 @@ export class Verifier {
   #counting = 0;
   /** When it last waited for locks of isolated keys, by `performance.now()`. */
   #waitedForIsolatedAt = 0;
-  readonly #pendingOfCaller = new Map<string, { requests: number; verifications: number }>();
+  readonly #pendingOfCallers = new PendingOfCallers(maxPendingOfCaller);
 
   constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
     this.#maxNamedPerHour = maxNamedPerHour;
@@ -183,25 +184,18 @@ export class Verifier {
     // crowd out known ones.
     const lookupCount = this.#keys.countLookups(request);
     const isKnown = lookupCount === 0;
-    const count = request.verifications.length;
-    const ofCaller = this.#pendingOfCaller.get(caller) ?? { requests: 0, verifications: 0 };
-    if (
-      !this.#scheduler.hasRoom(isKnown) ||
-      // Half of the queue is left for other users, and so is half of the places for unknown keys.
-      ofCaller.requests >= this.#maxPending / (isKnown ? 2 : 4) ||
-      ofCaller.verifications + count > maxPendingOfCaller
-    )
-      return Promise.resolve(withoutOutcome.unavailable);
-    ofCaller.requests += 1;
-    ofCaller.verifications += count;
-    this.#pendingOfCaller.set(caller, ofCaller);
+    // Half of the queue is left for other users, and so is half of the places for unknown keys.
+    const maxRequests = this.#maxPending / (isKnown ? 2 : 4);
+    const verifications = request.verifications.length;
+    const remove = this.#scheduler.hasRoom(isKnown)
+      ? this.#pendingOfCallers.add(caller, { verifications, maxRequests })
+      : undefined;
+    if (!remove) return Promise.resolve(withoutOutcome.unavailable);
     return new Promise((answer) => {
       this.#scheduler.add({
         ...request,
         answer: (verdict) => {
-          ofCaller.requests -= 1;
-          ofCaller.verifications -= count;
-          if (ofCaller.requests === 0) this.#pendingOfCaller.delete(caller);
+          remove();
           answer(verdict);
         },
         mayFillQueue: isKnown,
