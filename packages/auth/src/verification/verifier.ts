@@ -326,7 +326,11 @@ export class Verifier {
     client: pg.Client,
     requests: readonly PendingVerification[],
   ): Promise<readonly FoundVerification[]> {
-    return this.#sending.run(() => this.#find(client, requests));
+    return this.#sending.run(async () => {
+      // Their deadline may have passed while the transactions ahead were in flight.
+      const pending = requests.filter(({ isAnswered }) => !isAnswered);
+      return pending.length > 0 ? await this.#find(client, pending) : [];
+    });
   }
 
   async #find(
