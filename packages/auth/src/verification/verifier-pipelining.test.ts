@@ -119,6 +119,19 @@ test("a batch without meters is sent behind another one, which is still in fligh
   expect(sent).toEqual([...one, ...one, "answered"]);
 });
 
+test("a request that arrives while keys are looked up is sent behind the batch as soon as that is counted", async () => {
+  const [space, node] = [await addKeyspace(), openNode()];
+  const [known, unknown] = [await issueKey(space), await issueKey(space)];
+  await verify(node, space, [known]);
+  sent = [];
+  const second = verifyAfter("verify-find-issued-keys", () => verify(node, space, [known]));
+  const first = verify(node, space, [unknown]);
+  first.then(() => sent.push("answered"));
+  expect([await first, await second]).toEqual([["VALID"], ["VALID"]]);
+  const one = ["begin", "verify-count", "commit"];
+  expect(sent).toEqual(["verify-find-issued-keys", ...one, ...one, "answered"]);
+});
+
 test("requests that arrive during a transaction that locks counters are one batch, which is sent afterwards", async () => {
   const [space, node] = [await addKeyspace(), openNode()];
   const [plain, metered] = [await issueKey(space), await issueKey(space, { limits: [limit] })];

@@ -7,6 +7,7 @@ import { createFailureReporter } from "../admission/failure-reporter.ts";
 import type { AdmissionOptions } from "../admission/options.ts";
 import { type PendingState, Scheduler } from "../admission/scheduler.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
+import { isUnmetered } from "./assumed-state.ts";
 import { chooseBatch } from "./choose-batch.ts";
 import { ClockEstimate } from "./clock-estimate.ts";
 import { type CounterId, listCounterIds } from "./decide-verification.ts";
@@ -401,7 +402,7 @@ export class Verifier {
    * @returns how long the transaction took, in milliseconds, without the wait until it was sent.
    */
   async #count(client: pg.Client, listPending: () => readonly FoundVerification[]): Promise<number> {
-    if (this.#clock.estimate() === undefined) return 0;
+    if (this.#clock.estimate() === undefined || !listPending().some(isUnmetered)) return 0;
     this.#counting += 1;
     try {
       // The next transaction may be sent before this one ends, because all of it has been sent.
@@ -410,6 +411,8 @@ export class Verifier {
         const now = this.#clock.estimate() ?? 0;
         return { sent: countBatch(client, listPending(), now), startedAt: performance.now() };
       });
+      // Requests may have arrived while the batch was prepared.
+      this.#scheduler.dispatchFollowing();
       const batch = await sent;
       if (batch) {
         this.#clock.set(batch.now);
