@@ -20,10 +20,6 @@ export class SizeClasses<Item> {
       ?.values()
       .next().value;
   }
-
-  clear(): void {
-    for (const items of this.#classes) items.clear();
-  }
 }
 
 /** The class of a size; -1 for 0, which has none. */

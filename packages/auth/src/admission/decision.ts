@@ -42,8 +42,11 @@ export interface KeyFacts {
   readonly memberships: ReadonlyMap<WorkspaceId, Membership>;
 }
 
+/** The versions of the facts about a key. */
+export type KeyVersions = Pick<KeyFacts, "version" | "ownerVersion">;
+
 /** Whether both facts about a key are equally current. */
-export function haveSameVersions(some: KeyFacts, others: KeyFacts): boolean {
+export function haveSameVersions(some: KeyVersions, others: KeyVersions): boolean {
   return some.version === others.version && some.ownerVersion === others.ownerVersion;
 }
 

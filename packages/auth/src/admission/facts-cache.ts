@@ -36,6 +36,11 @@ export class FactsCache {
     return this.#facts.has(digest);
   }
 
+  /** Returns facts even if they are from before an invalidation. */
+  peek(digest: string): KeyFacts | undefined {
+    return this.#facts.get(digest);
+  }
+
   /** Invalidates all facts. The next request with each key reads the key again. */
   invalidate(): void {
     this.#epoch += 1;

@@ -188,6 +188,19 @@ test("a second batch waits until the first one has ended while none may follow",
   expect(executed()).toEqual(["a", "b", "c"]);
 });
 
+test("a second batch is executed when one may follow, without another request", async () => {
+  let isAllowed = false;
+  const { scheduler, add, executed } = startScheduler({ mayFollow: () => isAllowed });
+  await add("a");
+  await add("b");
+  scheduler.dispatchFollowing();
+  await Promise.resolve();
+  expect(executed()).toEqual(["a"]);
+  isAllowed = true;
+  scheduler.dispatchFollowing();
+  await expect.poll(executed).toEqual(["a", "b"]);
+});
+
 test("requests that are not chosen stay at the front of the queue, and a second batch is compared with those chosen", async () => {
   const { add, batch, executed } = startScheduler({
     choose: (requests) => ({ chosen: requests.slice(0, 2), deferred: requests.slice(2) }),

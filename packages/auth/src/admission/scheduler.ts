@@ -28,7 +28,10 @@ export interface BatchExecutor<Request extends PendingState> {
   readonly report: (error: unknown) => void;
   /** Chooses a batch from the first requests of the queue. Without it, a batch has all of them. */
   readonly choose?: (requests: readonly Request[]) => ChosenBatch<Request>;
-  /** Whether a second batch may be executed behind the one in flight. Without it, one always may. */
+  /**
+   * Whether a second batch may be executed behind the one in flight. Without it, one always may. `dispatchFollowing` must be called
+   * when it becomes true.
+   */
   readonly mayFollow?: () => boolean;
   /** Cancels work in flight that has not progressed for this many milliseconds. Its batches then fail. */
   readonly cancelIfSilentFor: (milliseconds: number) => void;
@@ -111,6 +114,11 @@ export class Scheduler<Request extends PendingState> {
     this.#pendingCount += 1;
     if (!request.mayFillQueue) this.#limitedCount += 1;
     this.#queue.push(request);
+    this.#scheduleDispatch();
+  }
+
+  /** Executes a second batch behind the one in flight, if one may be executed. */
+  dispatchFollowing(): void {
     this.#scheduleDispatch();
   }
 

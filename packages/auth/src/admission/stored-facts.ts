@@ -4,7 +4,22 @@ import { settingColumns, settingsAsJson } from "@latchkey/db/key-settings";
 import { compileRestrictions, isRestricted, type StoredSettings } from "../restrictions.ts";
 import type { KeyFacts, Membership } from "./decision.ts";
 
-const rows = { key: "key", member: "member", workspace: "workspace", policy: "policy", access: "access" };
+/**
+ * SQL for one JSON object with what decides about a key in a workspace of its user. It needs the `member` and the rows of
+ * {@link policyJoins}.
+ * @param key the name of a row of {@link keyOfSecret}.
+ */
+export function membershipAsJson(key: string): string {
+  const rows = { key, member: "member", workspace: "workspace", policy: "policy", access: "access" };
+  return `json_build_object(
+        'role', member.role,
+        'isWorkspaceDisabled', workspace.disabled_at is not null,
+        'isBlocked', access.blocked_at is not null,
+        'violation', ${violatedRule(rows)},
+        'idleAt', case when policy.max_idle_days is not null
+          then least(${key}.expires_at, ${key}.good_until, ${idleAt(rows)}) end
+      )`;
+}
 
 /**
  * SQL for one JSON object with everything that decides about a key. It needs `key` from {@link keyOfSecret}, its `counter`,
@@ -25,15 +40,8 @@ export const factsAsJson = `
     'validUntil', least(key.expires_at, key.good_until),
     ${settingsAsJson("key")},
     'membership', (
-      select json_build_object(
-        'role', member.role,
-        'isWorkspaceDisabled', workspace.disabled_at is not null,
-        'isBlocked', access.blocked_at is not null,
-        'violation', ${violatedRule(rows)},
-        'idleAt', case when policy.max_idle_days is not null
-          then least(key.expires_at, key.good_until, ${idleAt(rows)}) end
-      )
-      from members member ${policyJoins(rows)}
+      select ${membershipAsJson("key")}
+      from members member ${policyJoins({ key: "key", member: "member" })}
       where member.workspace_id = lookup.workspace_id and member.user_id = key.user_id
     )
   )`;
@@ -43,14 +51,22 @@ const columns = ["id", "user_id", "created_at", "deleted_at", ...settingColumns]
   .map((column) => `key.${column}`)
   .join();
 
-/** SQL for the key of the `lookup`'s secret: its current secret, or an old secret with its `good_until`. */
-export const keyOfSecret = `
-  select ${columns}, null::timestamptz as good_until from api_keys key where key.hash = lookup.hash
+/**
+ * SQL for the key with the hash of a secret: its current secret, or an old secret with its `good_until`. `offset 0` keeps the
+ * planner from reading a whole table while it has few rows, because the plan is kept when it has more.
+ */
+export function keyWithHash(hash: string): string {
+  return `
+  select ${columns}, null::timestamptz as good_until from api_keys key where key.hash = ${hash}
   union all
   select ${columns}, former.good_until
   from retired_secrets former
-  join api_keys key on key.id = former.key_id
-  where former.hash = lookup.hash`;
+  join lateral (select ${columns} from api_keys key where key.id = former.key_id offset 0) key on true
+  where former.hash = ${hash}`;
+}
+
+/** SQL for the key of the `lookup`'s secret. */
+export const keyOfSecret = keyWithHash("lookup.hash");
 
 /** The JSON object of {@link factsAsJson}. */
 export interface StoredFacts extends StoredSettings {

@@ -26,8 +26,10 @@ test("remembers, replaces and deletes values", () => {
   cache.delete("a 1");
   cache.delete("a 1");
   expect(cache.get("a 1")).toBeUndefined();
-  cache.clear();
-  expect(cache.get("b 2")).toBeUndefined();
+  cache.invalidate();
+  expect([cache.get("b 2"), cache.peek("b 2"), cache.peek("a 1")]).toEqual([undefined, "2 of b", undefined]);
+  add("b", "2");
+  expect(cache.get("b 2")).toBe("2 of b");
 });
 
 test("an owner can use all of it, and then loses what it used longest ago", () => {

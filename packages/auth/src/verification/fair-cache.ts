@@ -15,6 +15,8 @@ interface Entry<Value> {
   readonly key: string;
   readonly value: Value;
   readonly bytes: number;
+  /** How often the cache had been invalidated when it was added. */
+  readonly epoch: number;
   readonly share: Share<Value>;
   older: Entry<Value> | undefined;
   newer: Entry<Value> | undefined;
@@ -32,21 +34,23 @@ export class FairCache<Value> {
   /** The shares by size in bytes. */
   readonly #sizeClasses = new SizeClasses<Share<Value>>();
   #bytes = 0;
+  /** How often the cache has been invalidated. */
+  #epoch = 0;
 
   /** @param maxBytes less than 4 GiB. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether there is a value. */
-  has(key: string): boolean {
-    return this.#entries.has(key);
+  /** Returns a value even if it is from before an invalidation. That is no use of it. */
+  peek(key: string): Value | undefined {
+    return this.#entries.get(key)?.value;
   }
 
   /** Returns a value, which becomes the last one of its owner to be removed. */
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key);
-    if (!entry) return undefined;
+    if (entry?.epoch !== this.#epoch) return undefined;
     if (entry !== entry.share.newest) {
       unlink(entry);
       append(entry);
@@ -59,7 +63,7 @@ export class FairCache<Value> {
     this.delete(key);
     if (bytes > this.#maxBytes) return;
     const share = this.#shares.get(owner) ?? { owner, oldest: undefined, newest: undefined, bytes: 0 };
-    const entry = { key, value, bytes, share, older: undefined, newer: undefined };
+    const entry = { key, value, bytes, epoch: this.#epoch, share, older: undefined, newer: undefined };
     this.#entries.set(key, entry);
     append(entry);
     this.#resize(share, bytes);
@@ -74,11 +78,9 @@ export class FairCache<Value> {
     this.#resize(entry.share, -entry.bytes);
   }
 
-  clear(): void {
-    this.#entries.clear();
-    this.#shares.clear();
-    this.#sizeClasses.clear();
-    this.#bytes = 0;
+  /** Invalidates all values. They occupy their place until they are replaced or removed. */
+  invalidate(): void {
+    this.#epoch += 1;
   }
 
   #removeFromLargest(): void {

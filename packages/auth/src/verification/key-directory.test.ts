@@ -1,10 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import { createId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { digestKey } from "../key-format.ts";
+import { createApiKey, digestKey } from "../key-format.ts";
 import { KeyDirectory } from "./key-directory.ts";
 import type { Verification } from "./verification.ts";
 import { type TestIssuedKey, type TestKeyspace, verificationOf, verifierKit } from "./verifier.test-kit.ts";
@@ -15,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { addKeyspace, bumpOwner, execute, issueKey } = verifierKit(() => database);
+const { addKey, addKeyspace, execute, issueKey } = verifierKit(() => database);
 
 /**
  * A directory that remembers about 20 issued keys, and functions that find the keys of a request. They return the number of queries
@@ -68,22 +69,56 @@ test("an unknown key among known ones costs one lookup", async () => {
   expect(await findAll(space, [...known, elsewhere])).toMatchObject({ lookups: 1, isFound });
 });
 
-test("known keys are read again if the caller may no longer verify them", async () => {
-  const { findAll } = await createDirectory();
+test("a lookup takes as many statements for a secret that only another workspace has as for an unknown one", async () => {
+  const { findAll } = await createDirectory(100_000);
   const [space, other] = [await addKeyspace(), await addKeyspace()];
-  const secret = "acme_stored_twice";
-  await issueKey(space, { secret });
-  const verifications = [verificationOf({ secret }), verificationOf({ secret: "acme_unknown" })];
-  expect(await findAll(space, verifications)).toMatchObject({ lookups: 2, isFound: [true, false] });
-  // The caller moves to another workspace, which stores a key with the same secret.
-  await issueKey(other, { secret });
-  const { userId } = space.caller;
-  await execute(sql`delete from members where user_id = ${userId}`);
-  await execute(
-    sql`insert into members (workspace_id, user_id, role) values (${other.workspaceId}, ${userId}, 'member')`,
-  );
-  await bumpOwner(userId);
-  expect(await findAll(space, verifications)).toMatchObject({ lookups: 3, isFound: [true, false] });
+  const places = [{}, { workspaceId: space.workspaceId }, { keyspaceId: space.keyspaceId }];
+  const callerWithKey = async () => ({ caller: await addKey(space.caller.userId) });
+  const known = await callerWithKey();
+  await findAll(known, [verificationOf({ secret: "acme_unknown" })]);
+  for (const place of places)
+    for (const hasCaller of [true, false]) {
+      const counts: number[] = [];
+      for (const secret of [randomUUID(), randomUUID()]) {
+        if (counts.length === 0) await issueKey(other, { secret });
+        const caller = hasCaller ? known : await callerWithKey();
+        const { queries, isFound } = await findAll(caller, [verificationOf({ secret }, place)]);
+        expect(isFound).toEqual([false]);
+        counts.push(queries);
+      }
+      expect(counts).toEqual(hasCaller ? [1, 1] : [2, 2]);
+    }
+  // The same for API keys of members of other workspaces.
+  for (const { secret } of [other.caller, createApiKey()]) {
+    const { queries, isFound } = await findAll(known, [verificationOf({ secret }, places[1])]);
+    expect([queries, isFound]).toEqual([1, [false]]);
+  }
+});
+
+test("a lookup for one caller displaces nothing that is remembered for others", async () => {
+  const { find, findAll } = await createDirectory(100_000);
+  const [space, other] = [await addKeyspace(), await addKeyspace()];
+  const key = await issueKey(space);
+  await find(space, key);
+  for (let round = 0; round < 2; round += 1)
+    expect(await findAll(other, [verificationOf(key)])).toMatchObject({ lookups: 1, isFound: [false] });
+  expect(await find(space, key)).toBe(0);
+});
+
+test("copies that a caller reaches only in part are remembered for the caller", async () => {
+  const { find, findAll } = await createDirectory(100_000);
+  const [space, other] = [await addKeyspace(), await addKeyspace()];
+  const key = await issueKey(space);
+  await issueKey(other, key);
+  for (const each of [space, other]) {
+    expect(await findAll(each, [verificationOf(key)])).toMatchObject({ lookups: 1, isFound: [true] });
+    expect(await find(each, key)).toBe(0);
+  }
+  // Each of them is remembered for the place that the caller names.
+  const named = [verificationOf(key, { workspaceId: other.workspaceId })];
+  expect(await findAll(other, named)).toMatchObject({ lookups: 1, isFound: [true] });
+  expect(await findAll(other, named)).toMatchObject({ queries: 0, isFound: [true] });
+  expect(await find(space, key)).toBe(0);
 });
 
 test("a workspace with many keys, or many unknown keys, displaces no key of another workspace", async () => {

@@ -3,9 +3,10 @@ import type pg from "pg";
 import { checkKey, haveSameVersions, type KeyFacts, type Membership } from "../admission/decision.ts";
 import { FactsCache } from "../admission/facts-cache.ts";
 import { toApiKeyTarget } from "./api-key-target.ts";
+import { CopiesCache, nameOf } from "./copies-cache.ts";
 import { type FoundKeys, findTarget } from "./decide-verification.ts";
-import { FairCache } from "./fair-cache.ts";
-import { type ApiKeyLookup, findApiKeys, findCandidates } from "./statements.ts";
+import { type CopyLookup, type FoundCopies, findCopies } from "./find-copies.ts";
+import { type ApiKeyLookup, findApiKeys } from "./statements.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 import type { Verification } from "./verification.ts";
 
@@ -23,15 +24,26 @@ export interface FoundRequest<Request> extends FoundKeys {
   readonly pending: Request;
 }
 
+/** The facts about keys that are remembered or were read. */
+interface KnownKeys {
+  /** The key that a digest belongs to. */
+  readonly findApiKey: (digest: string) => KeyFacts | undefined;
+  /** The copies that a lookup of the caller finds. */
+  readonly findCopies: (
+    lookup: CopyLookup,
+    caller: KeyFacts | undefined,
+  ) => readonly VerifiableKey[] | undefined;
+}
+
 /**
  * Finds the facts about the keys of requests, and remembers those of keys that were found. Remembered facts alone decide
  * nothing: the versions are compared with the locked rows. That no key was found is never remembered, because no row would
- * confirm it. When the directory is full, a workspace with many keys displaces its own (see {@link FairCache}).
+ * confirm it.
  */
 export class KeyDirectory<Request extends RequestedKeys> {
   readonly #apiKeys: FactsCache;
-  /** The keys of each digest, oldest first. */
-  readonly #issuedKeys: FairCache<readonly VerifiableKey[]>;
+  readonly #copies: CopiesCache;
+  readonly #remembered: KnownKeys;
 
   /**
    * @param capacity the most API keys with their memberships.
@@ -39,7 +51,11 @@ export class KeyDirectory<Request extends RequestedKeys> {
    */
   constructor(capacity: number, maxIssuedBytes = defaultIssuedBytes) {
     this.#apiKeys = new FactsCache(capacity);
-    this.#issuedKeys = new FairCache(maxIssuedBytes);
+    this.#copies = new CopiesCache(maxIssuedBytes);
+    this.#remembered = {
+      findApiKey: (digest) => this.#apiKeys.get(digest),
+      findCopies: (lookup, caller) => this.#copies.get(lookup, caller),
+    };
   }
 
   /** Whether the API key was allowed once. */
@@ -47,106 +63,139 @@ export class KeyDirectory<Request extends RequestedKeys> {
     return this.#apiKeys.has(digest);
   }
 
-  /** How many of these verifications are about a key that isn't remembered, and cost a lookup. */
-  countLookups(verifications: readonly Verification[]): number {
-    let count = 0;
-    for (const { digest, isApiKey } of verifications) {
-      if (digest === undefined) continue;
-      if (!(isApiKey ? this.#apiKeys.has(digest) : this.#issuedKeys.has(digest))) count += 1;
+  /**
+   * How many keys of a request, with the caller's, aren't remembered, and cost a lookup. Keys from before an invalidation count
+   * as remembered, although they are read again.
+   */
+  countLookups({ digest, verifications }: Pick<RequestedKeys, "digest" | "verifications">): number {
+    const caller = digest === undefined ? undefined : this.#apiKeys.peek(digest);
+    let count = digest === undefined || caller ? 0 : 1;
+    for (const verification of verifications) {
+      if (verification.digest === undefined) continue;
+      const isRemembered = verification.isApiKey
+        ? this.#apiKeys.has(verification.digest)
+        : this.#copies.has(toLookup(verification, verification.digest, digest), caller);
+      if (!isRemembered) count += 1;
     }
     return count;
   }
 
   /** The owner of an API key that was allowed once; undefined if it isn't remembered. */
   ownerOf(digest: string): UserId | undefined {
-    return this.#apiKeys.get(digest)?.userId;
+    return this.#apiKeys.peek(digest)?.userId;
   }
 
   /** Invalidates all facts. */
   invalidate(): void {
     this.#apiKeys.invalidate();
-    this.#issuedKeys.clear();
+    this.#copies.invalidate();
   }
 
   /** Forgets the facts about the keys of a request, because some of them have changed. */
-  forget({ digest, verifications }: RequestedKeys): void {
-    if (digest !== undefined) this.#apiKeys.delete(digest);
+  forget({ digest: callerDigest, verifications }: RequestedKeys): void {
+    if (callerDigest !== undefined) this.#apiKeys.delete(callerDigest);
     for (const verification of verifications) {
-      if (verification.digest === undefined) continue;
-      this.#apiKeys.delete(verification.digest);
-      this.#issuedKeys.delete(verification.digest);
+      const { digest } = verification;
+      if (digest === undefined) continue;
+      this.#apiKeys.delete(digest);
+      this.#copies.delete(toLookup(verification, digest, callerDigest));
     }
   }
 
-  /** Finds the keys of requests. `unknown` are those whose caller's key doesn't exist. @throws what the driver throws. */
+  /**
+   * Finds the keys of requests. `unknown` are those whose caller's key doesn't exist. Reads the callers' keys first, so that a forged
+   * one costs one lookup, whatever its request contains, and then the keys to verify. How many statements it takes doesn't depend
+   * on whether these keys exist.
+   * @throws what the driver throws.
+   */
   async find(
     client: pg.Client,
     requests: readonly Request[],
   ): Promise<{ readonly found: readonly FoundRequest<Request>[]; readonly unknown: readonly Request[] }> {
-    const remembered = { apiKeys: this.#apiKeys, issuedKeys: this.#issuedKeys };
-    const found: FoundRequest<Request>[] = [];
-    const unknown: Request[] = [];
-    const incomplete: Request[] = [];
-    /** Issued keys that were found by remembered facts, which may be displaced while the others are read. */
-    const known = new Map<string, readonly VerifiableKey[]>();
-    const missing: string[] = [];
+    const callers = await this.#findCallers(client, requests);
+    const [found, unknown]: [FoundRequest<Request>[], Request[]] = [[], []];
     for (const request of requests) {
-      const keys = findKeys(request, remembered);
-      if (keys?.targets.every((facts) => facts !== undefined)) found.push(keys);
-      else {
-        incomplete.push(request);
-        for (const [index, { digest, isApiKey }] of request.verifications.entries()) {
-          if (digest === undefined || isApiKey) continue;
-          if (keys?.targets[index]) known.set(digest, this.#issuedKeys.get(digest) ?? []);
-          else missing.push(digest);
-        }
-      }
+      const caller = request.digest === undefined ? undefined : callers.get(request.digest);
+      if (request.digest !== undefined && !caller) unknown.push(request);
+      else found.push(findTargets(request, caller, this.#remembered));
     }
-    for (const digest of missing) known.delete(digest);
-    // An unknown key among many costs one lookup. If the caller's current facts lead to another result, all keys of the request
-    // are read: remembered facts never prove that a key is not found.
-    for (const kept of [known, new Map<string, never>()]) {
-      if (incomplete.length === 0) break;
-      const read = await this.#read(client, incomplete, kept);
-      for (const request of incomplete.splice(0)) {
-        const keys = findKeys(request, read);
-        if (!keys) unknown.push(request);
-        else if (isFoundIn(keys, kept)) found.push(keys);
-        else incomplete.push(request);
-      }
-    }
-    return { found, unknown };
+    // A verification for which no remembered key was found is looked up, because remembered facts never prove that there is none.
+    const missing = found.flatMap(({ pending, targets }) =>
+      pending.verifications.flatMap((verification, index) =>
+        verification.digest === undefined || targets[index]
+          ? []
+          : [{ verification, lookup: toLookup(verification, verification.digest, pending.digest) }],
+      ),
+    );
+    if (missing.length === 0) return { found, unknown };
+    const read = await this.#read(client, missing, callers);
+    return {
+      found: found.map((request) => {
+        const { pending, targets } = request;
+        if (!isIncomplete(request)) return request;
+        const caller = pending.digest === undefined ? undefined : callers.get(pending.digest);
+        const again = findTargets(pending, caller, read);
+        // Those that were found by remembered facts are not read again.
+        return { ...again, targets: again.targets.map((facts, index) => targets[index] ?? facts) };
+      }),
+      unknown,
+    };
   }
 
-  /**
-   * Reads the facts about the keys of requests, except issued keys that are `known`, and remembers them. The callers' keys come
-   * first, so that a forged one costs one lookup, whatever its request contains.
-   */
+  /** Finds the callers' keys. Those that are remembered are not read: whether they have changed is checked when they are locked. */
+  async #findCallers(client: pg.Client, requests: readonly Request[]): Promise<Map<string, KeyFacts>> {
+    const callers = new Map<string, KeyFacts>();
+    const lookups: ApiKeyLookup[] = [];
+    for (const { digest } of requests) {
+      if (digest === undefined || callers.has(digest)) continue;
+      const remembered = this.#apiKeys.get(digest);
+      if (remembered) callers.set(digest, remembered);
+      else lookups.push({ digest, workspaceId: undefined });
+    }
+    for (const [digest, facts] of await this.#readApiKeys(client, lookups)) callers.set(digest, facts);
+    return callers;
+  }
+
+  /** Looks keys up, remembers them, and adds the memberships that decide about them to the facts of the callers. */
   async #read(
     client: pg.Client,
-    requests: readonly Request[],
-    known: ReadonlyMap<string, readonly VerifiableKey[]>,
+    missing: readonly { readonly verification: Verification; readonly lookup: CopyLookup }[],
+    callers: Map<string, KeyFacts>,
   ): Promise<KnownKeys> {
-    const callers = await this.#readApiKeys(
-      client,
-      requests.flatMap(({ digest }) => (digest === undefined ? [] : [{ digest, workspaceId: undefined }])),
-    );
-    const admitted = requests.filter(({ digest }) => digest === undefined || callers.has(digest));
-    const verifications = admitted.flatMap((request) => request.verifications);
-    const digests = [
-      ...new Set(
-        verifications.flatMap(({ digest, isApiKey }) =>
-          digest === undefined || isApiKey || known.has(digest) ? [] : [digest],
-        ),
-      ),
-    ];
-    const candidates = digests.length > 0 ? await findCandidates(client, digests) : [];
-    const read = new Map(digests.map((digest, index) => [digest, candidates[index] ?? []]));
-    for (const [digest, keys] of read) this.#remember(digest, keys);
-    const issuedKeys = new Map([...known, ...read]);
-    const lookups = admitted.flatMap((request) => listLookups(request, issuedKeys));
-    const inWorkspaces = await this.#readApiKeys(client, lookups);
-    return { apiKeys: new Map([...callers, ...inWorkspaces]), issuedKeys };
+    const copyLookups = new Map<string, CopyLookup>();
+    const apiKeyLookups: ApiKeyLookup[] = [];
+    for (const { verification, lookup } of missing) {
+      const { digest, callerDigest, workspaceId } = lookup;
+      if (!verification.isApiKey) copyLookups.set(nameOf(lookup), lookup);
+      else if (workspaceId) {
+        apiKeyLookups.push({ digest, workspaceId });
+        if (callerDigest !== undefined) apiKeyLookups.push({ digest: callerDigest, workspaceId });
+      }
+    }
+    const [copies, apiKeys] = await Promise.all([
+      this.#readCopies(client, copyLookups),
+      this.#readApiKeys(client, apiKeyLookups),
+    ]);
+    const reached = [...copies.values()].map(({ lookup, caller }) => [lookup.callerDigest, caller] as const);
+    for (const [digest, facts] of [...reached, ...apiKeys])
+      if (digest !== undefined && facts) this.#addMemberships(callers, digest, facts);
+    return {
+      findApiKey: (digest) => apiKeys.get(digest),
+      findCopies: (lookup) => copies.get(nameOf(lookup))?.keys,
+    };
+  }
+
+  async #readCopies(client: pg.Client, lookups: ReadonlyMap<string, CopyLookup>) {
+    const copies = new Map<string, FoundCopies & { readonly lookup: CopyLookup }>();
+    if (lookups.size === 0) return copies;
+    const found = await findCopies(client, [...lookups.values()]);
+    for (const [index, [name, lookup]] of [...lookups].entries()) {
+      const ofLookup = found[index];
+      if (!ofLookup) continue;
+      this.#copies.set(lookup, ofLookup);
+      copies.set(name, { ...ofLookup, lookup });
+    }
+    return copies;
   }
 
   async #readApiKeys(
@@ -168,91 +217,62 @@ export class KeyDirectory<Request extends RequestedKeys> {
     return apiKeys;
   }
 
-  /** Counts keys to the workspace of the oldest one. Others can store a key again only if they know it. */
-  #remember(digest: string, keys: readonly VerifiableKey[]): void {
-    const [oldest] = keys;
-    // A secret is unused until its first use, which doesn't change the key's version.
-    const isLasting = keys.every(({ isUnusedSecret }) => !isUnusedSecret);
-    if (oldest && isLasting)
-      this.#issuedKeys.set(digest, keys, { owner: oldest.workspaceId, bytes: sizeOf(keys) });
-    else this.#issuedKeys.delete(digest);
+  /**
+   * Adds memberships to the facts of a caller. Those that were read with other versions are left out: the facts are outdated then,
+   * which is noticed when the request is decided.
+   */
+  #addMemberships(
+    callers: Map<string, KeyFacts>,
+    digest: string,
+    read: NonNullable<FoundCopies["caller"]>,
+  ): void {
+    const caller = callers.get(digest);
+    if (!caller || read.memberships.size === 0 || !haveSameVersions(caller, read)) return;
+    const facts = { ...caller, memberships: new Map([...caller.memberships, ...read.memberships]) };
+    callers.set(digest, facts);
+    const remembered = this.#apiKeys.get(digest);
+    if (remembered && haveSameVersions(remembered, facts)) this.#apiKeys.set(digest, facts);
   }
 }
 
 /** The most memory for the facts about issued keys, in bytes: about 65,000 keys without data of their own. */
 const defaultIssuedBytes = 100 * 1024 * 1024;
 
-/**
- * The approximate size of facts about keys, in bytes, with what results say about them, also as text. A key's own data can be much
- * larger than the rest.
- */
-function sizeOf(keys: readonly VerifiableKey[]): number {
-  let size = 0;
-  for (const { name, meta, permissions, limits, consumer } of keys)
-    size += 1_500 + 3 * JSON.stringify([name, meta, permissions, permissions, limits, consumer]).length;
-  return size;
+function toLookup(
+  { workspaceId, keyspaceId }: Verification,
+  digest: string,
+  callerDigest: string | undefined,
+): CopyLookup {
+  return { digest, callerDigest, workspaceId, keyspaceId };
 }
 
-/** The facts about keys, by the digests of their secrets. */
-interface KnownKeys {
-  readonly apiKeys: { readonly get: (digest: string) => KeyFacts | undefined };
-  readonly issuedKeys: { readonly get: (digest: string) => readonly VerifiableKey[] | undefined };
-}
-
-/** Finds the keys that a request is about; undefined if the caller has a key that is unknown. */
-function findKeys<Request extends RequestedKeys>(
+/** Finds the keys that a request is about. */
+function findTargets<Request extends RequestedKeys>(
   pending: Request,
+  caller: KeyFacts | undefined,
   known: KnownKeys,
-): FoundRequest<Request> | undefined {
-  const { digest, address, verifications } = pending;
-  const caller = digest === undefined ? undefined : known.apiKeys.get(digest);
-  if (digest !== undefined && !caller) return undefined;
-  const targets = verifications.map((verification) =>
-    findTarget(verification, { caller, address, candidates: listCandidates(verification, known) }),
-  );
+): FoundRequest<Request> {
+  const { digest: callerDigest, address, verifications } = pending;
+  const targets = verifications.map((verification) => {
+    const { digest } = verification;
+    if (digest === undefined) return undefined;
+    const candidates = verification.isApiKey
+      ? listApiKeys(verification, known.findApiKey(digest))
+      : (known.findCopies(toLookup(verification, digest, callerDigest), caller) ?? []);
+    return findTarget(verification, { caller, address, candidates });
+  });
   return { pending, address, caller, verifications, targets };
 }
 
-/** Whether a request has a key for each verification whose keys were not read again. */
-function isFoundIn(
-  { verifications, targets }: FoundKeys,
-  known: ReadonlyMap<string, readonly VerifiableKey[]>,
-): boolean {
-  return verifications.every(
-    ({ digest }, index) => digest === undefined || targets[index] !== undefined || !known.has(digest),
-  );
-}
-
-/** The keys that a verification can mean. An API key is verified only in a workspace that the request names. */
-function listCandidates(
-  { digest, isApiKey, workspaceId }: Verification,
-  { apiKeys, issuedKeys }: KnownKeys,
-): readonly VerifiableKey[] {
-  if (digest === undefined) return [];
-  if (!isApiKey) return issuedKeys.get(digest) ?? [];
-  const facts = workspaceId && apiKeys.get(digest);
-  const target = facts && toApiKeyTarget(facts, workspaceId);
+/** An API key is verified only in a workspace that the request names. */
+function listApiKeys({ workspaceId }: Verification, facts: KeyFacts | undefined): readonly VerifiableKey[] {
+  const target = facts && workspaceId && toApiKeyTarget(facts, workspaceId);
   return target ? [target] : [];
 }
 
-/** The caller's key and the API keys to verify, each with its membership in every workspace that the request may be about. */
-function listLookups(
-  { digest: callerDigest, verifications }: RequestedKeys,
-  issuedKeys: ReadonlyMap<string, readonly VerifiableKey[]>,
-): ApiKeyLookup[] {
-  const lookups: ApiKeyLookup[] = [];
-  const lookUpCaller = (workspaceId: WorkspaceId) => {
-    if (callerDigest !== undefined) lookups.push({ digest: callerDigest, workspaceId });
-  };
-  for (const { digest, isApiKey, workspaceId } of verifications) {
-    if (digest === undefined) continue;
-    if (isApiKey && workspaceId) {
-      lookups.push({ digest, workspaceId });
-      lookUpCaller(workspaceId);
-    }
-    for (const key of issuedKeys.get(digest) ?? []) lookUpCaller(key.workspaceId);
-  }
-  return lookups;
+/** Whether a verification has no key yet. */
+function isIncomplete({ verifications, targets }: FoundKeys): boolean {
+  return verifications.some(({ digest }, index) => digest !== undefined && !targets[index]);
 }
 
 /** Adds up the memberships of each API key. */

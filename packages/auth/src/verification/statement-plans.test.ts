@@ -4,14 +4,8 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { sessionSettings } from "../admission/statement.ts";
 import { countUses } from "./count-statement.ts";
-import {
-  findApiKeys,
-  findCandidates,
-  findEarlier,
-  lockCounters,
-  recordSpending,
-  writeCounters,
-} from "./statements.ts";
+import { findCopies } from "./find-copies.ts";
+import { findApiKeys, findEarlier, lockCounters, recordSpending, writeCounters } from "./statements.ts";
 
 let database: TestDatabase;
 let client: pg.Client;
@@ -39,7 +33,7 @@ async function collectTexts(): Promise<void> {
       return client.query(config);
     },
   } as unknown as pg.Client; // The statements call nothing else.
-  await findCandidates(observed, []);
+  await findCopies(observed, []);
   await findApiKeys(observed, []);
   await lockCounters(observed, [], { owners: [], skipsLocked: false });
   await lockCounters(observed, [], { owners: [], skipsLocked: true });

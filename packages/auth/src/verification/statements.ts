@@ -7,31 +7,8 @@ import { apiKeyLimitName } from "./api-key-target.ts";
 import { toArray } from "./array-literal.ts";
 import type { Counter, CounterId, EarlierRequest, SpentKey } from "./decide-verification.ts";
 import type { MeterState, Window } from "./meters.ts";
-import {
-  findIssuedKeys,
-  type OwnerVersion,
-  type StoredIssuedKey,
-  toVerifiableKey,
-  type VerifiableKey,
-} from "./verifiable-key.ts";
+import type { OwnerVersion } from "./verifiable-key.ts";
 import type { NamedRequest } from "./verification.ts";
-
-/** Finds the keys of each digest, oldest first; an empty list for a digest that no key has. */
-export async function findCandidates(
-  client: pg.Client,
-  digests: readonly string[],
-): Promise<readonly (readonly VerifiableKey[])[]> {
-  const { rows } = await client.query<[readonly StoredIssuedKey[] | null]>({
-    name: "verify-find-issued-keys",
-    text: `
-      select (${findIssuedKeys})
-      from unnest($1::bytea[]) with ordinality as lookup (hash, position)
-      order by position`,
-    values: [digests.map((digest) => Buffer.from(digest, "base64"))],
-    rowMode: "array",
-  });
-  return rows.map(([found]) => (found ?? []).map(toVerifiableKey));
-}
 
 /** An API key to look up, and the workspace in which its user's role is needed. */
 export interface ApiKeyLookup {

@@ -1,6 +1,5 @@
 import type { ConsumerId, IssuedKeyId, KeyId, KeyspaceId, UserId, WorkspaceId } from "@latchkey/db/ids";
-import type { IssuedSettingName, NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
-import { createIpMatcher } from "../ip-ranges.ts";
+import type { NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
 
 /** A user, workspace, keyspace or consumer that a key belongs to. */
 export interface OwnerVersion {
@@ -59,88 +58,4 @@ export interface ConsumerFacts {
   readonly version: number;
   /** The limits that all keys of the consumer share. */
   readonly limits: readonly NamedLimit[];
-}
-
-/** A key that a keyspace has, by the digest of one of its secrets. It needs `lookup` with a `hash`. */
-const keyOfSecret = `
-  select key.*, null::timestamptz as good_until from issued_keys key where key.hash = lookup.hash
-  union all
-  select key.*, former.good_until
-  from retired_issued_secrets former
-  join lateral (select * from issued_keys where id = former.key_id offset 0) key on true
-  where former.hash = lookup.hash`;
-
-/**
- * The most keys that are read per digest. Several workspaces can store the same key. The oldest ones are read, so that storing
- * a key again in other workspaces doesn't displace it.
- */
-const maxCandidates = 16;
-
-/** SQL for each setting as a fact of a key. */
-const settingFacts: Readonly<Record<IssuedSettingName, string>> = {
-  isDisabled:
-    "key.disabled_at is not null or keyspace.disabled_at is not null or workspace.disabled_at is not null",
-  expiresAt: "extract(epoch from key.expires_at) * 1000",
-  name: "key.name",
-  meta: "key.meta",
-  permissions: "key.permissions",
-  limits: "key.limits",
-  refill: "key.refill",
-  ipRanges: "key.ip_ranges",
-};
-
-/**
- * SQL for the facts of the keys of `lookup`, oldest first. A key of a deleted keyspace is not found. `offset 0` keeps the
- * planner from reading a whole table while it has few rows, because the plan is kept when it has more.
- */
-export const findIssuedKeys = `
-  select json_agg(facts order by id) from (
-    select key.id, json_build_object(
-      'keyId', key.id,
-      'workspaceId', key.workspace_id,
-      'keyspaceId', key.keyspace_id,
-      'version', counter.version,
-      'owner', json_build_object(
-        'id', key.keyspace_id,
-        'version', coalesce((select version from owner_versions where owner_id = key.keyspace_id), 0)
-      ),
-      'workspaceVersion', coalesce((select version from owner_versions where owner_id = key.workspace_id), 0),
-      ${Object.entries(settingFacts)
-        .map(([name, expression]) => `'${name}', ${expression}`)
-        .join(", ")},
-      'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
-      'overlapEndsAt', case when key.good_until = '-infinity' then 0
-        else extract(epoch from key.good_until) * 1000 end,
-      'hasCredits', counter.credits is not null,
-      'consumer', case when consumer.id is not null then json_build_object(
-        'id', consumer.id,
-        'externalId', consumer.external_id,
-        'version', coalesce((select version from owner_versions where owner_id = consumer.id), 0),
-        'limits', consumer.limits
-      ) end
-    ) as facts
-    from (${keyOfSecret}) key
-    join lateral (
-      select version, has_unused_secret, credits from key_counters where key_id = key.id offset 0
-    ) counter on true
-    join lateral (select disabled_at from keyspaces where id = key.keyspace_id offset 0) keyspace on true
-    join lateral (select disabled_at from workspaces where id = key.workspace_id offset 0) workspace on true
-    left join lateral (
-      select id, external_id, limits from consumers where id = key.consumer_id offset 0
-    ) consumer on true
-    order by key.id limit ${maxCandidates}
-  ) candidate`;
-
-/** An element of {@link findIssuedKeys}. */
-export type StoredIssuedKey = Omit<VerifiableKey, "allowsAddress" | "idleAt" | "grantedPermissions"> & {
-  readonly ipRanges: readonly string[] | null;
-};
-
-export function toVerifiableKey({ ipRanges, ...facts }: StoredIssuedKey): VerifiableKey {
-  return {
-    ...facts,
-    grantedPermissions: new Set(facts.permissions),
-    idleAt: null,
-    allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined,
-  };
 }

@@ -119,6 +119,19 @@ test("a batch without meters is sent behind another one, which is still in fligh
   expect(sent).toEqual([...one, ...one, "answered"]);
 });
 
+test("a request that arrives while keys are looked up is sent behind the batch as soon as that is counted", async () => {
+  const [space, node] = [await addKeyspace(), openNode()];
+  const [known, unknown] = [await issueKey(space), await issueKey(space)];
+  await verify(node, space, [known]);
+  sent = [];
+  const second = verifyAfter("verify-find-issued-keys", () => verify(node, space, [known]));
+  const first = verify(node, space, [unknown]);
+  first.then(() => sent.push("answered"));
+  expect([await first, await second]).toEqual([["VALID"], ["VALID"]]);
+  const one = ["begin", "verify-count", "commit"];
+  expect(sent).toEqual(["verify-find-issued-keys", ...one, ...one, "answered"]);
+});
+
 test("requests that arrive during a transaction that locks counters are one batch, which is sent afterwards", async () => {
   const [space, node] = [await addKeyspace(), openNode()];
   const [plain, metered] = [await issueKey(space), await issueKey(space, { limits: [limit] })];
@@ -249,6 +262,49 @@ describe("a batch that waits behind one that locks a counter", () => {
     expect(sent).toContain("verify-lock");
     expect(sent).not.toContain("verify-lock-free");
   });
+});
+
+test("keys of requests that were answered while they waited to be looked up are not looked up", async () => {
+  useFakeTime();
+  const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode()];
+  const isolated = await addKeyspace();
+  const [plain, poisoned] = [await issueKey(space), await issueKey(isolated, { limits: [limit] })];
+  const metered = await issueKey(other, { limits: [limit] });
+  const unknown = { id: "unknown" as TestIssuedKey["id"], secret: "acme_unknown" }; // No row has this ID.
+  await verify(node, space, [plain]);
+  await verify(node, other, [metered]);
+  // The key and its caller's are isolated: requests for them are decided after the others of their batch, and looked up again.
+  await failChanges(poisoned, "22003");
+  expect(await verify(node, isolated, [poisoned])).toEqual(["unavailable"]);
+  const [isLocked, isReleased] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  let behind: Promise<unknown> | undefined;
+  onSent = (name) => {
+    // A batch that locks a counter is sent when the others of the first one have been counted, before the isolated ones.
+    if (name === "verify-count") {
+      // It has as many requests.
+      behind ??= Promise.all([verify(node, other, [metered]), verify(node, other, [metered])]);
+      return isLocked.promise;
+    }
+    if (name !== "verify-lock") return undefined;
+    onSent = () => undefined;
+    isLocked.resolve();
+    return isReleased.promise;
+  };
+  const counted = verify(node, space, [plain]);
+  // Its deadline ends 100 ms later.
+  const spy = vi.spyOn(performance, "now").mockReturnValueOnce(performance.now() - 1_400);
+  const answer = verify(node, isolated, [poisoned, unknown]);
+  spy.mockRestore();
+  expect(await counted).toEqual(["VALID"]);
+  await setImmediate();
+  sent = [];
+  vi.advanceTimersByTime(200);
+  expect(await answer).toEqual(["unavailable"]);
+  isReleased.resolve();
+  expect(await behind).toEqual([["VALID"], ["VALID"]]);
+  // The first batch ends before another one is sent.
+  expect(await verify(node, space, [plain])).toEqual(["VALID"]);
+  expect(sent).not.toContain("verify-find-issued-keys");
 });
 
 test("a second batch doesn't extend the time after which a silent connection is closed", async () => {

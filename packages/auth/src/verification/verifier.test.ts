@@ -951,6 +951,27 @@ describe("faults", () => {
     ]).toEqual(["VALID", "DISABLED", "rejected"]);
   });
 
+  test("keys that a node knows stay known when its connection is lost, and their facts are read again", async () => {
+    const node = openNode({ ...patient, maxWaiting: 10 });
+    const [space, other] = [await addKeyspace(), await addKeyspace()];
+    const [key, otherKey, third] = [await issueKey(space), await issueKey(other), await issueKey(other)];
+    for (const one of [otherKey, third]) await verify(node, other, one);
+    await verify(node, space, key);
+    await execute(sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and application_name = 'latchkey verification'`);
+    // As if the change reused a version: facts from before are not used.
+    await execute(sql`update issued_keys set disabled_at = now() where id = ${otherKey.id}`);
+    await expect.poll(() => verify(node, other, third)).toBe("VALID");
+    // Each caller may fill half of the queue, and a quarter of it with unknown keys.
+    const answers = [
+      ...Array.from({ length: 5 }, () => verify(node, space, key)),
+      ...Array.from({ length: 5 }, () => verify(node, other, otherKey)),
+    ];
+    const expected = ["VALID", "DISABLED"].flatMap((code) => Array.from({ length: 5 }, () => code));
+    expect(await Promise.all(answers)).toEqual(expected);
+  });
+
   test("a request that can't be decided by its deadline is unavailable, and the next ones are served", async () => {
     const node = openNode({ deadlineMs: 300 });
     const space = await addKeyspace();

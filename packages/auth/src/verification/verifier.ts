@@ -7,11 +7,13 @@ import { createFailureReporter } from "../admission/failure-reporter.ts";
 import type { AdmissionOptions } from "../admission/options.ts";
 import { type PendingState, Scheduler } from "../admission/scheduler.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
+import { isUnmetered } from "./assumed-state.ts";
 import { chooseBatch } from "./choose-batch.ts";
 import { ClockEstimate } from "./clock-estimate.ts";
 import { type CounterId, listCounterIds } from "./decide-verification.ts";
 import { Isolation } from "./isolation.ts";
 import { type FoundRequest, KeyDirectory } from "./key-directory.ts";
+import { PendingOfCallers } from "./pending-of-callers.ts";
 import {
   countBatch,
   type DecidedBatch,
@@ -92,7 +94,7 @@ export class Verifier {
   #counting = 0;
   /** When it last waited for locks of isolated keys, by `performance.now()`. */
   #waitedForIsolatedAt = 0;
-  readonly #pendingOfCaller = new Map<string, { requests: number; verifications: number }>();
+  readonly #pendingOfCallers = new PendingOfCallers(maxPendingOfCaller);
 
   constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
     this.#maxNamedPerHour = maxNamedPerHour;
@@ -178,31 +180,23 @@ export class Verifier {
   #enqueue(
     request: VerificationRequest & Pick<PendingVerification, "digest" | "caller" | "isProbe">,
   ): Promise<VerifierAnswer> {
-    const { digest, caller } = request;
+    const { caller } = request;
     // Requests with an unknown key, the caller's or one to verify, occupy at most half of the queue, so that forged keys can't
     // crowd out known ones.
-    const callerLookups = digest === undefined || this.#keys.hasApiKey(digest) ? 0 : 1;
-    const lookupCount = this.#keys.countLookups(request.verifications) + callerLookups;
+    const lookupCount = this.#keys.countLookups(request);
     const isKnown = lookupCount === 0;
-    const count = request.verifications.length;
-    const ofCaller = this.#pendingOfCaller.get(caller) ?? { requests: 0, verifications: 0 };
-    if (
-      !this.#scheduler.hasRoom(isKnown) ||
-      // Half of the queue is left for other users, and so is half of the places for unknown keys.
-      ofCaller.requests >= this.#maxPending / (isKnown ? 2 : 4) ||
-      ofCaller.verifications + count > maxPendingOfCaller
-    )
-      return Promise.resolve(withoutOutcome.unavailable);
-    ofCaller.requests += 1;
-    ofCaller.verifications += count;
-    this.#pendingOfCaller.set(caller, ofCaller);
+    // Half of the queue is left for other users, and so is half of the places for unknown keys.
+    const maxRequests = this.#maxPending / (isKnown ? 2 : 4);
+    const verifications = request.verifications.length;
+    const remove = this.#scheduler.hasRoom(isKnown)
+      ? this.#pendingOfCallers.add(caller, { verifications, maxRequests })
+      : undefined;
+    if (!remove) return Promise.resolve(withoutOutcome.unavailable);
     return new Promise((answer) => {
       this.#scheduler.add({
         ...request,
         answer: (verdict) => {
-          ofCaller.requests -= 1;
-          ofCaller.verifications -= count;
-          if (ofCaller.requests === 0) this.#pendingOfCaller.delete(caller);
+          remove();
           answer(verdict);
         },
         mayFillQueue: isKnown,
@@ -333,7 +327,11 @@ export class Verifier {
     client: pg.Client,
     requests: readonly PendingVerification[],
   ): Promise<readonly FoundVerification[]> {
-    return this.#sending.run(() => this.#find(client, requests));
+    return this.#sending.run(async () => {
+      // Their deadline may have passed while the transactions ahead were in flight.
+      const pending = requests.filter(({ isAnswered }) => !isAnswered);
+      return pending.length > 0 ? await this.#find(client, pending) : [];
+    });
   }
 
   async #find(
@@ -404,7 +402,7 @@ export class Verifier {
    * @returns how long the transaction took, in milliseconds, without the wait until it was sent.
    */
   async #count(client: pg.Client, listPending: () => readonly FoundVerification[]): Promise<number> {
-    if (this.#clock.estimate() === undefined) return 0;
+    if (this.#clock.estimate() === undefined || !listPending().some(isUnmetered)) return 0;
     this.#counting += 1;
     try {
       // The next transaction may be sent before this one ends, because all of it has been sent.
@@ -413,6 +411,8 @@ export class Verifier {
         const now = this.#clock.estimate() ?? 0;
         return { sent: countBatch(client, listPending(), now), startedAt: performance.now() };
       });
+      // Requests may have arrived while the batch was prepared.
+      this.#scheduler.dispatchFollowing();
       const batch = await sent;
       if (batch) {
         this.#clock.set(batch.now);

@@ -1,0 +1,104 @@
+import { haveSameVersions, type KeyFacts, type KeyVersions } from "../admission/decision.ts";
+import { FairCache } from "./fair-cache.ts";
+import type { CopyLookup, FoundCopies } from "./find-copies.ts";
+import type { VerifiableKey } from "./verifiable-key.ts";
+
+/** The caller of a lookup; undefined for a member without an API key. */
+type Caller = (KeyVersions & Pick<KeyFacts, "memberships">) | undefined;
+
+interface RememberedCopies {
+  readonly keys: readonly VerifiableKey[];
+  /** The versions of the caller whose lookup found them; undefined for all copies, which any caller's lookup would find. */
+  readonly caller: KeyVersions | undefined;
+}
+
+/**
+ * Remembers copies of secrets. Usually there is one, which all callers share. If a lookup found only a part of the copies,
+ * because others belong to workspaces that the caller doesn't reach, they are remembered for this caller and the named place,
+ * until the caller's versions change. When the cache is full, a workspace with many keys displaces its own (see
+ * {@link FairCache}).
+ */
+export class CopiesCache {
+  readonly #copies: FairCache<RememberedCopies>;
+
+  /** @param maxBytes the most memory. */
+  constructor(maxBytes: number) {
+    this.#copies = new FairCache(maxBytes);
+  }
+
+  /** The copies that a lookup of this caller would find, oldest first; undefined if it must be made. */
+  get(lookup: CopyLookup, caller: Caller): readonly VerifiableKey[] | undefined {
+    const shared = this.#copies.get(lookup.digest);
+    if (shared && reachesAll(shared, lookup, caller)) return shared.keys;
+    const own = this.#copies.get(nameOf(lookup));
+    return own && reachesAll(own, lookup, caller) ? own.keys : undefined;
+  }
+
+  /** Whether copies are remembered for this caller, even if they are from before an invalidation. */
+  has(lookup: CopyLookup, caller: Caller): boolean {
+    return [lookup.digest, nameOf(lookup)].some((name) => {
+      const copies = this.#copies.peek(name);
+      return copies !== undefined && reachesAll(copies, lookup, caller);
+    });
+  }
+
+  /** Remembers what a lookup found. That it found nothing is not remembered, because no row would confirm it. */
+  set(lookup: CopyLookup, { keys, areAll, caller }: FoundCopies): void {
+    const name = areAll ? lookup.digest : nameOf(lookup);
+    const [oldest] = keys;
+    // A secret is unused until its first use, which doesn't change the key's version.
+    const isLasting = keys.every(({ isUnusedSecret }) => !isUnusedSecret);
+    const finder = areAll ? undefined : caller && versionsOf(caller);
+    if (oldest && isLasting && (areAll || finder))
+      this.#copies.set(name, { keys, caller: finder }, { owner: oldest.workspaceId, bytes: sizeOf(keys) });
+    else this.#copies.delete(name);
+  }
+
+  delete(lookup: CopyLookup): void {
+    this.#copies.delete(lookup.digest);
+    this.#copies.delete(nameOf(lookup));
+  }
+
+  /** Invalidates everything. */
+  invalidate(): void {
+    this.#copies.invalidate();
+  }
+}
+
+/**
+ * Whether a lookup of the caller would find all of these copies, and one in the place that it names. A membership that isn't known
+ * can be one in the workspace of an older copy, which would decide.
+ */
+function reachesAll(
+  { keys, caller: finder }: RememberedCopies,
+  { workspaceId, keyspaceId }: CopyLookup,
+  caller: Caller,
+): boolean {
+  if (finder && !(caller && haveSameVersions(finder, caller))) return false;
+  if (caller && !keys.every((key) => caller.memberships.has(key.workspaceId))) return false;
+  return keys.some(
+    (key) =>
+      (workspaceId === undefined || key.workspaceId === workspaceId) &&
+      (keyspaceId === undefined || key.keyspaceId === keyspaceId),
+  );
+}
+
+function versionsOf({ version, ownerVersion }: KeyVersions): KeyVersions {
+  return { version, ownerVersion };
+}
+
+/** Identifies a lookup. */
+export function nameOf({ digest, callerDigest, workspaceId, keyspaceId }: CopyLookup): string {
+  return `${digest} ${callerDigest ?? ""} ${workspaceId ?? ""} ${keyspaceId ?? ""}`;
+}
+
+/**
+ * The approximate size of facts about keys, in bytes, with what results say about them, also as text. A key's own data can be much
+ * larger than the rest.
+ */
+function sizeOf(keys: readonly VerifiableKey[]): number {
+  let size = 0;
+  for (const { name, meta, permissions, limits, consumer } of keys)
+    size += 1_500 + 3 * JSON.stringify([name, meta, permissions, permissions, limits, consumer]).length;
+  return size;
+}

@@ -1,0 +1,203 @@
+import type { KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
+import type { IssuedSettingName } from "@latchkey/db/issued-key-settings";
+import { policyJoins } from "@latchkey/db/key-policy";
+import type pg from "pg";
+import type { KeyFacts, KeyVersions, Membership } from "../admission/decision.ts";
+import { keyWithHash, membershipAsJson } from "../admission/stored-facts.ts";
+import { createIpMatcher } from "../ip-ranges.ts";
+import { roleHasPermission, roles } from "../permissions.ts";
+import type { VerifiableKey } from "./verifiable-key.ts";
+
+/**
+ * A secret to look up for a caller. Several workspaces can store a key with the same secret; these keys are called copies. A
+ * caller's lookup finds only copies in workspaces that it reaches.
+ */
+export interface CopyLookup {
+  /** SHA-256 of the secret, in base64. */
+  readonly digest: string;
+  /** SHA-256 of the caller's key; undefined for a member without an API key, who reaches only the named workspace. */
+  readonly callerDigest: string | undefined;
+  /** The workspace that the key must belong to; undefined for any. */
+  readonly workspaceId: WorkspaceId | undefined;
+  /** The keyspace that the key must belong to; undefined for any. */
+  readonly keyspaceId: KeyspaceId | undefined;
+}
+
+/** The copies that a lookup found. */
+export interface FoundCopies {
+  /** Oldest first. If the caller reaches many, those that it asks for and may verify are among them. */
+  readonly keys: readonly VerifiableKey[];
+  /** Whether these are all copies in all workspaces of the instance. */
+  readonly areAll: boolean;
+  /**
+   * The caller's memberships in the workspaces of the copies, with the versions of its key when they were read; undefined if the
+   * caller has no key, or the key no longer exists.
+   */
+  readonly caller: (KeyVersions & Pick<KeyFacts, "memberships">) | undefined;
+}
+
+/** SQL for the keys with a secret. It needs the `lookup`. `offset 0` is explained at {@link findCopiesText}. */
+const copiesOfSecret = `
+  select key.*, null::timestamptz as good_until from issued_keys key where key.hash = lookup.hash
+  union all
+  select key.*, former.good_until
+  from retired_issued_secrets former
+  join lateral (select * from issued_keys where id = former.key_id offset 0) key on true
+  where former.hash = lookup.hash`;
+
+/** The most copies that are read per lookup. The oldest of those that the caller may verify decides. */
+const maxCopies = 16;
+
+/** SQL for each setting as a fact of a key. */
+const settingFacts: Readonly<Record<IssuedSettingName, string>> = {
+  isDisabled:
+    "key.disabled_at is not null or key.keyspace_disabled_at is not null or workspace.disabled_at is not null",
+  expiresAt: "extract(epoch from key.expires_at) * 1000",
+  name: "key.name",
+  meta: "key.meta",
+  permissions: "key.permissions",
+  limits: "key.limits",
+  refill: "key.refill",
+  ipRanges: "key.ip_ranges",
+};
+
+/** SQL for the facts about a copy. */
+const factsOfCopy = `json_build_object(
+      'keyId', key.id,
+      'workspaceId', key.workspace_id,
+      'keyspaceId', key.keyspace_id,
+      'version', counter.version,
+      'owner', json_build_object(
+        'id', key.keyspace_id,
+        'version', coalesce((select version from owner_versions where owner_id = key.keyspace_id), 0)
+      ),
+      'workspaceVersion', coalesce((select version from owner_versions where owner_id = key.workspace_id), 0),
+      ${Object.entries(settingFacts)
+        .map(([name, expression]) => `'${name}', ${expression}`)
+        .join(", ")},
+      'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
+      'overlapEndsAt', case when key.good_until = '-infinity' then 0
+        else extract(epoch from key.good_until) * 1000 end,
+      'hasCredits', counter.credits is not null,
+      'consumer', case when consumer.id is not null then json_build_object(
+        'id', consumer.id,
+        'externalId', consumer.external_id,
+        'version', coalesce((select version from owner_versions where owner_id = consumer.id), 0),
+        'limits', consumer.limits
+      ) end
+    )`;
+
+/**
+ * SQL for whether the caller may verify keys in the workspace of a copy, as far as stored data can say. Only the order of the
+ * copies depends on it, so that a copy that `decide` would reject anyway displaces none that it would allow.
+ */
+const mayVerify = `
+  member.facts ->> 'role' in (${roles
+    .filter((role) => roleHasPermission(role, "keys:verify"))
+    .map((role) => `'${role}'`)
+    .join(", ")})
+  and member.facts ->> 'isBlocked' = 'false' and member.facts ->> 'violation' is null`;
+
+/**
+ * The caller's memberships are read by the same statement, so that a lookup takes as many statements for a secret that
+ * only workspaces of others have as for one that no workspace has. What others store doesn't count toward the limit.
+ *
+ * A key of a deleted keyspace is not found. `offset 0` keeps the planner from reading a whole table while it has few rows,
+ * because the plan is kept when it has more.
+ */
+const findCopiesText = `
+select caller.version, caller.owner_version, found.copies, found.are_all
+from unnest($1::bytea[], $2::bytea[], $3::uuid[], $4::uuid[])
+  with ordinality as lookup (hash, caller_hash, workspace_id, keyspace_id, position)
+left join lateral (
+  select secret.*, counter.version,
+    coalesce((select version from owner_versions where owner_id = secret.user_id), 0) as owner_version
+  from (${keyWithHash("lookup.caller_hash")}) secret
+  join lateral (select version from key_counters where key_id = secret.id offset 0) counter on true
+) caller on true
+join lateral (
+  select json_agg(json_build_array(facts, membership) order by id) as copies, bool_and(are_all) as are_all from (
+    select key.id, key.are_all, key.membership, ${factsOfCopy} as facts
+    from (
+      select copy.*, keyspace.disabled_at as keyspace_disabled_at, member.facts as membership, reach.is_reached,
+        bool_and(reach.is_reached) over () and count(*) over () <= ${maxCopies} as are_all
+      from (${copiesOfSecret}) copy
+      join lateral (select disabled_at from keyspaces where id = copy.keyspace_id offset 0) keyspace on true
+      left join lateral (
+        select ${membershipAsJson("caller")} as facts
+        from members member ${policyJoins({ key: "caller", member: "member" })}
+        where member.workspace_id = copy.workspace_id and member.user_id = caller.user_id
+          and (caller.workspace_ids is null or copy.workspace_id = any(caller.workspace_ids))
+        offset 0
+      ) member on true
+      cross join lateral (
+        select member.facts is not null
+          or (lookup.caller_hash is null and copy.workspace_id is not distinct from lookup.workspace_id) as is_reached
+      ) reach
+      order by coalesce(copy.workspace_id = lookup.workspace_id, true) and coalesce(copy.keyspace_id = lookup.keyspace_id, true) desc,
+        coalesce(${mayVerify}, false) desc,
+        copy.id
+      limit ${maxCopies}
+    ) key
+    join lateral (
+      select version, has_unused_secret, credits from key_counters where key_id = key.id offset 0
+    ) counter on true
+    join lateral (select disabled_at from workspaces where id = key.workspace_id offset 0) workspace on true
+    left join lateral (
+      select id, external_id, limits from consumers where id = key.consumer_id offset 0
+    ) consumer on true
+    where key.is_reached
+  ) candidate
+) found on true
+order by lookup.position`;
+
+type StoredCopy = Omit<VerifiableKey, "allowsAddress" | "idleAt" | "grantedPermissions"> & {
+  readonly ipRanges: readonly string[] | null;
+};
+
+type FoundRow = readonly [
+  version: number | null,
+  ownerVersion: number | null,
+  copies: readonly (readonly [StoredCopy, Membership | null])[] | null,
+  areAll: boolean | null,
+];
+
+/** Finds the copies of each lookup that its caller reaches. */
+export async function findCopies(
+  client: pg.Client,
+  lookups: readonly CopyLookup[],
+): Promise<readonly FoundCopies[]> {
+  const toBytes = (digest: string) => Buffer.from(digest, "base64");
+  const { rows } = await client.query<FoundRow & unknown[]>({
+    name: "verify-find-issued-keys",
+    text: findCopiesText,
+    values: [
+      lookups.map(({ digest }) => toBytes(digest)),
+      lookups.map(({ callerDigest }) => (callerDigest === undefined ? null : toBytes(callerDigest))),
+      lookups.map(({ workspaceId }) => workspaceId ?? null),
+      lookups.map(({ keyspaceId }) => keyspaceId ?? null),
+    ],
+    rowMode: "array",
+  });
+  return rows.map(([version, ownerVersion, copies, areAll]) => {
+    const memberships = new Map(
+      (copies ?? []).flatMap(([{ workspaceId }, membership]) =>
+        membership ? [[workspaceId, membership] as const] : [],
+      ),
+    );
+    return {
+      keys: (copies ?? []).map(([facts]) => toVerifiableKey(facts)),
+      areAll: areAll ?? false,
+      caller: version === null || ownerVersion === null ? undefined : { version, ownerVersion, memberships },
+    };
+  });
+}
+
+function toVerifiableKey({ ipRanges, ...facts }: StoredCopy): VerifiableKey {
+  return {
+    ...facts,
+    grantedPermissions: new Set(facts.permissions),
+    idleAt: null,
+    allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined,
+  };
+}
