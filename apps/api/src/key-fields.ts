@@ -3,6 +3,7 @@ import { permissions } from "@latchkey/auth/permissions";
 import type { SettingName } from "@latchkey/db/key-settings";
 import { maxLength, maxOverlapSeconds, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
+import { bucketMs } from "./domain/bucket-ms.ts";
 import { instant, workspaceId } from "./fields.ts";
 import { customIssue } from "./issues.ts";
 import { shownId } from "./schemas.ts";
@@ -99,8 +100,6 @@ export const requestedSettings = z.strictObject({
   ...keySettings,
   expiresAt: requestedExpiry.exactOptional(),
 });
-
-const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
 /** The last second of the year 9999, in seconds since 1970. */
 const maxTime = 253_402_300_799;

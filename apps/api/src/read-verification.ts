@@ -114,9 +114,12 @@ function isText(value: unknown, max: number): value is string {
   return typeof value === "string" && value.length <= max;
 }
 
+/** The characters of a tag. */
+export const tagPattern = /^[a-z0-9_.:-]+$/;
+
 function areTags(value: unknown): value is string[] {
   if (!Array.isArray(value) || value.length > maxTags) return false;
   return value.every(
-    (tag, index) => isText(tag, maxTagLength) && /^[a-z0-9_.:-]+$/.test(tag) && value.indexOf(tag) === index,
+    (tag, index) => isText(tag, maxTagLength) && tagPattern.test(tag) && value.indexOf(tag) === index,
   );
 }

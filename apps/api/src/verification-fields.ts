@@ -7,6 +7,7 @@ import { z } from "zod";
 import { keyspaceId, workspaceId } from "./fields.ts";
 import { unmapIpv4 } from "./http/client-address.ts";
 import { customIssue } from "./issues.ts";
+import { tagPattern } from "./read-verification.ts";
 import { shownId } from "./schemas.ts";
 
 const { maxCost, maxQueryLength, maxPresentedLength, maxTags, maxTagLength } = verificationLimits;
@@ -30,7 +31,7 @@ const tag = z
   .string()
   .min(1)
   .max(maxTagLength)
-  .regex(/^[a-z0-9_.:-]+$/, "must consist of lower-case letters, digits, and the characters _ . : -");
+  .regex(tagPattern, "must consist of lower-case letters, digits, and the characters _ . : -");
 
 /** The limits that a verification names, each with an optional cost of its own. */
 export const requestedLimits = z

@@ -8,7 +8,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { deleteAccount } from "../src/domain/account-deletion.ts";
-import { updateKey } from "../src/domain/api-keys.ts";
+import { updateKey } from "../src/domain/api-key-edits.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { grantOperator } from "../src/domain/operators.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";

@@ -5,7 +5,7 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { encodeId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { createKey } from "../src/domain/api-keys.ts";
+import { createKey } from "../src/domain/api-key-edits.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { endpoints } from "../src/open/endpoints.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";

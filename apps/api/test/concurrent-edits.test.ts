@@ -3,7 +3,7 @@ import { encodeId } from "@latchkey/db/ids";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { updateKey } from "../src/domain/api-keys.ts";
+import { updateKey } from "../src/domain/api-key-edits.ts";
 import { addMember, changeMemberRole } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";

@@ -5,7 +5,7 @@ import { invitationStatuses } from "@latchkey/db/invitations";
 import type { Role } from "@latchkey/db/role";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { createKey } from "../src/domain/api-keys.ts";
+import { createKey } from "../src/domain/api-key-edits.ts";
 import { addMember, removeMember } from "../src/domain/members.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";

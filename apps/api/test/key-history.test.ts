@@ -3,7 +3,7 @@ import { encodeId, type UserId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { createKey } from "../src/domain/api-keys.ts";
+import { createKey } from "../src/domain/api-key-edits.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";

@@ -6,7 +6,7 @@ import type { Role } from "@latchkey/db/role";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { createKey } from "../src/domain/api-keys.ts";
+import { createKey } from "../src/domain/api-key-edits.ts";
 import { addMember, removeMember } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";

@@ -5,7 +5,7 @@ import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/
 import type { Role } from "@latchkey/db/role";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { createKey } from "../src/domain/api-keys.ts";
+import { createKey } from "../src/domain/api-key-edits.ts";
 import { addMember } from "../src/domain/members.ts";
 import { maxInvitationsPerMember } from "../src/domain/quotas.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";

@@ -16,7 +16,7 @@ import { writeMessage } from "@latchkey/errors/message";
 import { maxLength } from "@latchkey/limits";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { createKey } from "../src/domain/api-keys.ts";
+import { createKey } from "../src/domain/api-key-edits.ts";
 import { addInvitationNotice } from "../src/domain/invitation-jobs.ts";
 import { addMember } from "../src/domain/members.ts";
 import { describeNotice } from "../src/domain/notice-texts.ts";

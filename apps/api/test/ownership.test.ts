@@ -6,7 +6,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { enableAccount } from "../src/domain/accounts.ts";
-import { createKey } from "../src/domain/api-keys.ts";
+import { createKey } from "../src/domain/api-key-edits.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
 import { transferOwnership } from "../src/domain/ownership.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";

@@ -12,7 +12,7 @@ import { AppError } from "@latchkey/errors";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
-import { createKey, updateKey } from "../src/domain/api-keys.ts";
+import { createKey, updateKey } from "../src/domain/api-key-edits.ts";
 import { createIssuedKey } from "../src/domain/issued-keys.ts";
 import { createKeyspace } from "../src/domain/keyspaces.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";

@@ -26,7 +26,7 @@ import { createAccountLog } from "../src/account-log.ts";
 import { createApp } from "../src/app.ts";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createAccount, disableAccount } from "../src/domain/accounts.ts";
-import { createKey, deleteKey } from "../src/domain/api-keys.ts";
+import { createKey, deleteKey } from "../src/domain/api-key-edits.ts";
 import { defaultQuotas, type Quotas } from "../src/domain/quotas.ts";
 import { describeInstance, type PublicConfiguration, type Services } from "../src/domain/services.ts";
 import { EventLog, type EventLogOptions } from "../src/event-log/event-log.ts";

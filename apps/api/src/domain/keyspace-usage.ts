@@ -20,6 +20,7 @@ import {
 import type { UsageBuckets } from "@latchkey/db/usage-buckets";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { bucketMs } from "./bucket-ms.ts";
 import { getConsumer } from "./consumers.ts";
 import { getIssuedKey } from "./issued-keys.ts";
 import { getKeyspace } from "./keyspaces.ts";
@@ -58,8 +59,6 @@ export interface GroupedPeriod extends KeyspacePeriod {
   /** The most groups, at most {@link maxUsageGroups}. */
   readonly limit: number;
 }
-
-const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;
 
 /** A period with its hours or days. */
 interface BucketedPeriod extends KeyspacePeriod {

@@ -12,7 +12,7 @@ import type { ServiceAccountRole } from "@latchkey/db/service-accounts";
 import { countWorkspaceKeys, listWorkspaceKeys, type WorkspaceKey } from "@latchkey/db/workspace-keys";
 import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { createKey } from "./api-keys.ts";
+import { createKey } from "./api-key-edits.ts";
 import { enterGrantingWorkspace } from "./granting-workspace.ts";
 import { getMember, removeMember } from "./members.ts";
 import type { Quotas } from "./quotas.ts";

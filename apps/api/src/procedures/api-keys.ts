@@ -5,16 +5,9 @@ import { encodeId } from "@latchkey/db/ids";
 import { keyStatuses } from "@latchkey/db/key-status";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
-import {
-  createKey,
-  deleteKey,
-  endKeyOverlap,
-  getKey,
-  listKeys,
-  rotateKey,
-  toListedKey,
-  updateKey,
-} from "../domain/api-keys.ts";
+import { createKey, deleteKey, updateKey } from "../domain/api-key-edits.ts";
+import { endKeyOverlap, rotateKey } from "../domain/api-key-secrets.ts";
+import { getKey, listKeys, toListedKey } from "../domain/api-keys.ts";
 import { findViolatedPolicies } from "../domain/key-policies.ts";
 import { keyDescription, keyName, searchText } from "../fields.ts";
 import { overlapSeconds, requestedSettings } from "../key-fields.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KeyEdit } from "../domain/api-keys.ts";
+import type { KeyEdit } from "../domain/lock-api-key.ts";
 import { findManagedKeyOwner, requireKeyManager } from "../domain/service-accounts.ts";
 import { keyId } from "../fields.ts";
 import { originOf, sessionProcedure } from "./trpc.ts";

@@ -3,7 +3,8 @@ import { encodeId } from "@latchkey/db/ids";
 import { keyStatuses } from "@latchkey/db/key-status";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
-import { createKey, listKeys } from "../domain/api-keys.ts";
+import { createKey } from "../domain/api-key-edits.ts";
+import { listKeys } from "../domain/api-keys.ts";
 import {
   changeServiceAccount,
   createServiceAccount,

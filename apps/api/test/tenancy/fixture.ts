@@ -20,7 +20,7 @@ import { addDelivery } from "@latchkey/db/webhook-deliveries";
 import { insertWebhook } from "@latchkey/db/webhooks";
 import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
 import { sql } from "kysely";
-import { createKey } from "../../src/domain/api-keys.ts";
+import { createKey } from "../../src/domain/api-key-edits.ts";
 import { createInvitation } from "../../src/domain/invitations.ts";
 import { addMember, removeMember } from "../../src/domain/members.ts";
 import { defaultQuotas } from "../../src/domain/quotas.ts";

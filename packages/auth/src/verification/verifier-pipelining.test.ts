@@ -233,7 +233,7 @@ describe("a batch that waits behind one that locks a counter", () => {
   /** It is looked up each time, so that the first batch has failed before the second one is counted. */
   const unknown = { id: "unknown" as TestIssuedKey["id"], secret: "acme_unknown" }; // No row has this ID.
 
-  test("doesn't count requests that were answered while it waited", async () => {
+  test("doesn't count requests that reached their deadline in the queue", async () => {
     useFakeTime();
     const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode()];
     const key = await issueKey(space);

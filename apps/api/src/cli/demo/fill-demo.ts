@@ -12,7 +12,7 @@ import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { getAuthSecret, requireAuthSecret } from "../../auth-secret.ts";
 import { disableAccount, listAccounts } from "../../domain/accounts.ts";
-import { createKey } from "../../domain/api-keys.ts";
+import { createKey } from "../../domain/api-key-edits.ts";
 import { createServiceAccount } from "../../domain/service-accounts.ts";
 import { createSecret } from "../../domain/webhooks.ts";
 import { commandOrigin } from "../command-origin.ts";

@@ -1,7 +1,7 @@
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
 import { getKeyOwner } from "../../domain/accounts.ts";
-import { createKey } from "../../domain/api-keys.ts";
+import { createKey } from "../../domain/api-key-edits.ts";
 import { keyDescription, keyName } from "../../fields.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { defineTask } from "../task.ts";

@@ -1,6 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { deleteKey } from "../../domain/api-keys.ts";
+import { deleteKey } from "../../domain/api-key-edits.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { keyId } from "../values.ts";

@@ -1,7 +1,9 @@
 import type { ApiKeyWithOwner } from "@latchkey/db/api-keys";
 import type { KeyId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
-import { getKey, getKeyOwnerId, type KeyChanges, type KeyEdit, updateKey } from "../../domain/api-keys.ts";
+import { type KeyChanges, updateKey } from "../../domain/api-key-edits.ts";
+import { getKey, getKeyOwnerId } from "../../domain/api-keys.ts";
+import type { KeyEdit } from "../../domain/lock-api-key.ts";
 import { commandOrigin } from "../command-origin.ts";
 import type { TaskContext } from "../task.ts";
 

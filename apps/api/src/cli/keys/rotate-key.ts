@@ -1,6 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { rotateKey } from "../../domain/api-keys.ts";
+import { rotateKey } from "../../domain/api-key-secrets.ts";
 import { defineTask } from "../task.ts";
 import { keyId, overlap } from "../values.ts";
 import { findEdit } from "./key-edit.ts";

@@ -1,4 +1,5 @@
-import { deleteKey, requireManageable } from "../../domain/api-keys.ts";
+import { deleteKey } from "../../domain/api-key-edits.ts";
+import { requireManageable } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { keyParams } from "../../presenters/api-key.ts";
 

@@ -1,4 +1,4 @@
-import { revokePresented } from "../../domain/api-keys.ts";
+import { revokePresented } from "../../domain/api-key-secrets.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 
 export const revokeCurrentApiKey = defineEndpoint({

@@ -1,5 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
-import { reissueSecret, requireManageable, rotateKey } from "../../domain/api-keys.ts";
+import { reissueSecret, rotateKey } from "../../domain/api-key-secrets.ts";
+import { requireManageable } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { keyParams, rotatedKey, rotation } from "../../presenters/api-key.ts";
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { requireManageable, updateKey } from "../../domain/api-keys.ts";
+import { updateKey } from "../../domain/api-key-edits.ts";
+import { requireManageable } from "../../domain/api-keys.ts";
 import { keyDescription, keyName } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { keySettings } from "../../key-fields.ts";

@@ -1,6 +1,8 @@
 import { decodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { createKey, getKey, reissueSecret } from "../../domain/api-keys.ts";
+import { createKey } from "../../domain/api-key-edits.ts";
+import { reissueSecret } from "../../domain/api-key-secrets.ts";
+import { getKey } from "../../domain/api-keys.ts";
 import { requireKeyManager } from "../../domain/service-accounts.ts";
 import { keyDescription, keyName } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";

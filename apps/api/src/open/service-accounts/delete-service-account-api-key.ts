@@ -1,4 +1,4 @@
-import { deleteKey } from "../../domain/api-keys.ts";
+import { deleteKey } from "../../domain/api-key-edits.ts";
 import { requireKeyManager } from "../../domain/service-accounts.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { serviceKeyParams } from "../../schemas.ts";

@@ -1,5 +1,5 @@
 import { encodeId } from "@latchkey/db/ids";
-import { reissueSecret, rotateKey } from "../../domain/api-keys.ts";
+import { reissueSecret, rotateKey } from "../../domain/api-key-secrets.ts";
 import { requireKeyManager } from "../../domain/service-accounts.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { rotatedKey, rotation } from "../../presenters/api-key.ts";

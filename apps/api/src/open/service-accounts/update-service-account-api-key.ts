@@ -1,4 +1,4 @@
-import { updateKey } from "../../domain/api-keys.ts";
+import { updateKey } from "../../domain/api-key-edits.ts";
 import { requireKeyManager } from "../../domain/service-accounts.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { apiKeyResponse, presentKey } from "../../presenters/api-key.ts";

@@ -1,0 +1,91 @@
+import { createApiKey } from "@latchkey/auth/key-format";
+import type { Principal } from "@latchkey/auth/verdict";
+import { endOverlap, lockApiKey, replaceUnusedSecret, rotateApiKey } from "@latchkey/db/api-key-changes";
+import type { ApiKey } from "@latchkey/db/api-keys";
+import type { KeyId } from "@latchkey/db/ids";
+import { bumpKeyVersions } from "@latchkey/db/key-counters";
+import { withSavepoint } from "@latchkey/db/savepoint";
+import type { Trx } from "@latchkey/db/schema";
+import { deleteKey } from "./api-key-edits.ts";
+import { getKey } from "./api-keys.ts";
+import { recordKeyEvents, requireKeyChangeQuota } from "./key-events.ts";
+import { type KeyEdit, lockAtVersion, lockForEdit, requireStillManageable } from "./lock-api-key.ts";
+import type { Quotas } from "./quotas.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { requireStillActing } from "./workspaces.ts";
+
+/**
+ * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.
+ * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED at another version,
+ *   TOO_MANY_REQUESTS.
+ */
+export async function rotateKey(
+  trx: Trx,
+  edit: KeyEdit,
+  overlapSeconds: number,
+  quotas: Quotas,
+): Promise<{ id: KeyId; secret: string }> {
+  requireRecentAuthentication(edit.origin);
+  const { workspaceIds } = await lockForEdit(trx, edit);
+  await requireKeyChangeQuota(trx, edit, quotas);
+  const { secret, start, hash } = createApiKey();
+  await rotateApiKey(trx, edit.id, { start, hash, overlapSeconds });
+  await recordKeyEvents(trx, { ...edit, reach: [workspaceIds] }, [
+    { action: "key.rotated", after: { overlapSeconds } },
+  ]);
+  await bumpKeyVersions(trx, { keyId: edit.id, hasNewSecret: true });
+  return { id: edit.id, secret };
+}
+
+/**
+ * Replaces the secret that the creation or a rotation of a key issued, for a repeated request. Returns undefined if a
+ * request was admitted with that secret, or it is no longer the key's current one. The overlap of old secrets
+ * doesn't change.
+ * @param issued.hash SHA-256 of the secret to replace.
+ * @throws {AppError} FORBIDDEN, TOO_MANY_REQUESTS
+ */
+export async function reissueSecret(
+  trx: Trx,
+  edit: KeyEdit,
+  issued: { readonly hash: Buffer; readonly isOwnRetry: boolean },
+  quotas: Quotas,
+): Promise<string | undefined> {
+  const acting = await requireStillActing(trx, edit.origin);
+  if (!(issued.isOwnRetry && acting?.keyId === edit.id)) requireStillManageable(acting, edit.id);
+  const key = await lockApiKey(trx, edit);
+  if (!key) return undefined;
+  await requireKeyChangeQuota(trx, edit, quotas);
+  const { secret, start, hash } = createApiKey();
+  const replaced = { id: edit.id, issuedHash: issued.hash };
+  return await withSavepoint(trx, async () => {
+    await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [{ action: "key.secret-reissued" }]);
+    // Runs last, because admission waits for the row that it locks.
+    return (await replaceUnusedSecret(trx, replaced, { start, hash })) ? secret : undefined;
+  });
+}
+
+/** Ends the overlap of a key's old secrets. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
+export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
+  await revokeFormerSecrets(trx, edit, await lockForEdit(trx, edit));
+  return await getKey(trx, edit);
+}
+
+async function revokeFormerSecrets(trx: Trx, edit: KeyEdit, key: ApiKey): Promise<void> {
+  await endOverlap(trx, edit.id);
+  if (key.formerSecrets.length > 0) {
+    const event = { action: "key.former-secrets-revoked" } as const;
+    await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [event]);
+  }
+  await bumpKeyVersions(trx, { keyId: edit.id });
+}
+
+/**
+ * Revokes the credential of a request: deletes its key, or if the request used an old secret, revokes all former
+ * secrets.
+ * @throws {AppError} NOT_FOUND if the key is already deleted, PRECONDITION_FAILED at another version.
+ */
+export async function revokePresented(trx: Trx, edit: KeyEdit, principal: Principal): Promise<void> {
+  if (!principal.isByFormerSecret) return await deleteKey(trx, edit);
+  await requireStillActing(trx, edit.origin);
+  await revokeFormerSecrets(trx, edit, await lockAtVersion(trx, edit));
+}

@@ -1,0 +1,49 @@
+import { lockApiKey } from "@latchkey/db/api-key-changes";
+import type { ApiKey } from "@latchkey/db/api-keys";
+import type { Origin } from "@latchkey/db/audit-actions";
+import type { KeyId, UserId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
+import type { Versions } from "@latchkey/db/versions";
+import { AppError } from "@latchkey/errors";
+import { type ActingKey, requireStillActing } from "./workspaces.ts";
+
+/** The key to change, its owner, and the origin of the change. */
+export interface KeyEdit {
+  readonly userId: UserId;
+  readonly id: KeyId;
+  readonly origin: Origin;
+  /** The versions of the key that `If-Match` allows. */
+  readonly versions?: Versions;
+}
+
+/**
+ * Locks the key and its owner. Without the lock of the owner, a change of the owner's role, or of the policy of a workspace,
+ * could miss a key that is given access to the workspace concurrently, and nodes would remember the former role or policy.
+ */
+export async function lockForEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
+  requireStillManageable(await requireStillActing(trx, edit.origin, { others: [edit.userId] }), edit.id);
+  return await lockAtVersion(trx, edit);
+}
+
+/** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED */
+export async function lockAtVersion(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
+  const key = (await lockApiKey(trx, edit)) ?? keyNotFound();
+  // The version of a locked key can't change.
+  if (edit.versions && !edit.versions.includes(key.version)) throw new AppError("PRECONDITION_FAILED");
+  return key;
+}
+
+/**
+ * Checks the acting key again: since admission, it may have been restricted or rotated.
+ * @throws {AppError} FORBIDDEN
+ */
+export function requireStillManageable(acting: ActingKey | undefined, id: KeyId): void {
+  if (!acting) return;
+  if (acting.isByFormerSecret || (acting.isRestricted && acting.keyId !== id))
+    throw new AppError("FORBIDDEN");
+}
+
+/** @throws {AppError} NOT_FOUND */
+export function keyNotFound(): never {
+  throw new AppError("NOT_FOUND", { message: "There is no such API key." });
+}
