@@ -33,7 +33,11 @@ interface Change {
 
 const sharedLimit = { name: "shared", quota: 1, windowSeconds: 86_400 };
 const changes: readonly Change[] = [
-  { when: "its deletion", request: (at, { id }) => ["DELETE", `${pathOf(at)}/keys/${id}`], code: "NOT_FOUND" },
+  {
+    when: "its deletion",
+    request: (at, { id }) => ["DELETE", `${pathOf(at)}/keys/${id}`],
+    code: "NOT_FOUND",
+  },
   {
     when: "its keyspace is deleted",
     request: (at) => ["DELETE", pathOf(at)],

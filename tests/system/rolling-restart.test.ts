@@ -117,7 +117,10 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number }>([
       making: {},
     });
     expect(counted).toBe(outcomes.length);
-    expect({ uses, credits }).toEqual({ uses: verifications.length, credits: balance - verifications.length });
+    expect({ uses, credits }).toEqual({
+      uses: verifications.length,
+      credits: balance - verifications.length,
+    });
     expect(keys.length).toBeGreaterThanOrEqual(rounds * makers);
     for (const one of keys.slice(-10)) expect((await callOpen(proxy.baseUrl, one.key)).status).toBe(200);
   },
