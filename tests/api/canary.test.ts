@@ -16,6 +16,7 @@ import { connectionTo, eventually, getPostmaster } from "../support/postmaster.t
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { ProductNode } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
+import { startWebhookReceiver, type WebhookReceiver } from "../support/webhook-receiver.ts";
 
 // Uses an API key and the secrets of an issued key in every way that could leave a trace of them, and then searches for them.
 
@@ -28,9 +29,11 @@ let hidden: readonly string[];
 /** Responses that must not contain a secret, and the results of commands. */
 const shown: string[] = [];
 let backup: string;
+let receiver: WebhookReceiver;
 
 beforeAll(async () => {
-  instance = await createPreparedInstance({ LOG_LEVEL: "debug" });
+  receiver = await startWebhookReceiver();
+  instance = await createPreparedInstance({ LOG_LEVEL: "debug", WEBHOOK_NETWORKS: "127.0.0.0/8" });
   node = await instance.start();
   account = await signUp(node.baseUrl);
   created = await createKey(node.baseUrl, account, "canary");
@@ -50,6 +53,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await instance?.close();
+  await receiver?.stop();
 });
 
 async function send(
@@ -72,6 +76,11 @@ let keysPath: string;
 async function issueKey(): Promise<CreatedKey> {
   const workspace = await send("/workspaces", { name: "Canaries" });
   workspaceId = String(workspace.id);
+  const { cookie } = account;
+  // It receives every audit event of the workspace.
+  const input = { workspaceId, url: receiver.url, actions: null };
+  const webhook = { path: "webhooks.create", kind: "mutation", input, cookie } as const;
+  expect(await callProcedure(node.baseUrl, webhook)).toMatchObject({ status: 200 });
   const keyspaces = `/workspaces/${workspaceId}/keyspaces`;
   const keyspace = await send(keyspaces, { name: "Production", prefix: "acme" });
   keyspacePath = `${keyspaces}/${keyspace.id}`;
@@ -156,12 +165,24 @@ async function readLists(issuedKeyId: string): Promise<void> {
     shown.push(body);
   }
   await readProcedures(issuedKeyId);
+  await readWebhookMessages();
   await readExports();
 }
 
-/** Reads the lists of the web app. */
+/** Reads the messages of the webhook. */
+async function readWebhookMessages(): Promise<void> {
+  const isSent = (action: string) => receiver.messages.some(({ body }) => body.includes(`"${action}"`));
+  for (const action of ["keyspace.created", "issued-key.created", "issued-key.rotated"])
+    await eventually(`${action} was sent to the webhook`, async () => isSent(action));
+  shown.push(...receiver.messages.map((message) => JSON.stringify(message)));
+}
+
+/** Reads the lists, the overview and the statistics of the web app. */
 async function readProcedures(id: string): Promise<void> {
   const keyspaceId = keyspacePath.split("/").at(-1);
+  // In seconds since the epoch.
+  const hour = Math.floor(Date.now() / 3_600_000) * 3_600;
+  const buckets = { starts: [hour - 3_600, hour], to: hour + 3_600 };
   for (const [path, input] of [
     ["issuedKeys.list", { workspaceId, keyspaceId }],
     ["issuedKeys.get", { workspaceId, keyspaceId, id }],
@@ -170,6 +191,17 @@ async function readProcedures(id: string): Promise<void> {
     ["keyspaces.list", { workspaceId }],
     ["audit.list", { workspaceId }],
     ["notices.list", {}],
+    ["overview.usage", { workspaceId, ...buckets }],
+    ["overview.keys", { workspaceId, ...buckets }],
+    ["overview.verifications", { workspaceId, ...buckets }],
+    ["keyspaceUsage.usage", { workspaceId, keyspaceId, ...buckets }],
+    ["keyspaceUsage.busiest", { workspaceId, keyspaceId, ...buckets }],
+    ["keyspaceUsage.recent", { workspaceId, keyspaceId, ids: id }],
+    ["keyspaceUsage.keyspaceUses", { workspaceId, ids: keyspaceId }],
+    ["keyspaceUsage.keyUsage", { workspaceId, keyspaceId, id, ...buckets }],
+    ["keyspaceUsage.consumerUsage", { workspaceId, keyspaceId, externalId: "canary", ...buckets }],
+    ["keyspaceUsage.latestOutcome", { workspaceId, keyspaceId }],
+    ["keyspaceUsage.rejections", { workspaceId, keyspaceId, id }],
   ] as const) {
     const { cookie } = account;
     const { status, data } = await callProcedure(node.baseUrl, { path, kind: "query", input, cookie });

@@ -5,7 +5,8 @@ import { createKeyspace, type IssuedKey, issueKey, type Keyspace, pathOf } from 
 import { type Outcome, startLoad } from "../support/load.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
-// Two nodes verify an issued key under load, and one of them changes the key, its keyspace or its consumer.
+// Two nodes verify an issued key under load, and one of them changes or deletes the key, its keyspace, its consumer or its
+// workspace.
 
 let nodes: TwoNodes;
 let keyspace: Keyspace;
@@ -17,12 +18,13 @@ afterAll(async () => {
   await nodes?.close();
 });
 
-/** A request to a path under that of the keyspace. */
-type KeyspaceRequest = readonly [method: "DELETE" | "PATCH", path: string, body?: object];
+type ApiRequest = readonly [method: "DELETE" | "PATCH", path: string, body?: object];
 
 interface Change {
   readonly when: string;
-  readonly request: (key: IssuedKey, externalId: string) => KeyspaceRequest;
+  readonly request: (keyspace: Keyspace, key: IssuedKey, externalId: string) => ApiRequest;
+  /** Whether it deletes the keyspace, so that each round needs a new one. */
+  readonly deletesKeyspace?: boolean;
   /** The code of every other verification after the change. */
   readonly code: string;
   /** The number of verifications that the changed limit still allows. */
@@ -31,20 +33,40 @@ interface Change {
 
 const sharedLimit = { name: "shared", quota: 1, windowSeconds: 86_400 };
 const changes: readonly Change[] = [
-  { when: "its deletion", request: ({ id }) => ["DELETE", `/keys/${id}`], code: "NOT_FOUND" },
+  {
+    when: "its deletion",
+    request: (at, { id }) => ["DELETE", `${pathOf(at)}/keys/${id}`],
+    code: "NOT_FOUND",
+  },
+  {
+    when: "its keyspace is deleted",
+    request: (at) => ["DELETE", pathOf(at)],
+    deletesKeyspace: true,
+    code: "NOT_FOUND",
+  },
+  {
+    when: "its workspace is deleted",
+    request: ({ workspaceId }) => ["DELETE", `/workspaces/${workspaceId}`],
+    deletesKeyspace: true,
+    code: "NOT_FOUND",
+  },
   {
     when: "it is disabled",
-    request: ({ id }) => ["PATCH", `/keys/${id}`, { isDisabled: true }],
+    request: (at, { id }) => ["PATCH", `${pathOf(at)}/keys/${id}`, { isDisabled: true }],
     code: "DISABLED",
   },
   {
     when: "its keyspace is disabled",
-    request: () => ["PATCH", "", { isDisabled: true }],
+    request: (at) => ["PATCH", pathOf(at), { isDisabled: true }],
     code: "DISABLED",
   },
   {
     when: "its consumer gets a limit of 1",
-    request: (_, externalId) => ["PATCH", `/consumers/${externalId}`, { limits: [sharedLimit] }],
+    request: (at, _, externalId) => [
+      "PATCH",
+      `${pathOf(at)}/consumers/${externalId}`,
+      { limits: [sharedLimit] },
+    ],
     code: "RATE_LIMITED",
     allowed: 1,
   },
@@ -64,17 +86,22 @@ const cases = (["without meters", "with a rate limit and credits"] as const).fla
 );
 
 /** Makes a change through one node, also on a busy machine. */
-async function makeChange(baseUrl: string, [method, path, body]: KeyspaceRequest): Promise<void> {
+async function makeChange(
+  { baseUrl, callerKey }: Pick<Keyspace, "baseUrl" | "callerKey">,
+  [method, path, body]: ApiRequest,
+): Promise<void> {
   const send = async () => {
-    const response = await fetch(`${baseUrl}/open${pathOf(keyspace)}${path}`, {
+    const response = await fetch(`${baseUrl}/open${path}`, {
       method,
-      headers: { Authorization: `Bearer ${keyspace.callerKey}`, "Content-Type": "application/json" },
+      headers: { Authorization: `Bearer ${callerKey}`, "Content-Type": "application/json" },
       ...(body ? { body: JSON.stringify(body) } : {}),
     });
     await response.arrayBuffer();
     return response.status;
   };
-  const statuses = method === "DELETE" ? ([204, 404] as const) : ([200, 200] as const);
+  // The second attempt to delete a workspace is one of a caller who isn't its member.
+  const deleted = path.includes("/keyspaces/") ? 404 : 403;
+  const statuses = method === "DELETE" ? ([204, deleted] as const) : ([200, 200] as const);
   expect(await untilChanged(send, statuses)).toBe(statuses[0]);
 }
 
@@ -91,26 +118,28 @@ function countCodes(outcomes: readonly Outcome[]): Readonly<Record<string, numbe
 
 test.each(cases)(
   "no node allows a key $meters after $when",
-  async ({ request, code, meters, allowed = 0 }) => {
+  async ({ request, deletesKeyspace, code, meters, allowed = 0 }) => {
     const baseUrls = [nodes.left.baseUrl, nodes.right.baseUrl];
     // Each node makes the change once.
     for (const baseUrl of baseUrls) {
       const externalId = randomUUID();
-      const issued = await issueKey(keyspace, { externalId, ...settings[meters] });
+      const used = deletesKeyspace ? await createKeyspace(nodes.left.baseUrl, nodes.account) : keyspace;
+      const at = { ...used, baseUrl };
+      const issued = await issueKey(used, { externalId, ...settings[meters] });
       const load = startLoad({
         baseUrls,
-        key: keyspace.callerKey,
+        key: used.callerKey,
         connections: 16,
         path: "/open/keys/verify",
         body: { key: issued.key },
       });
       await load.reached(100);
-      await makeChange(baseUrl, request(issued, externalId));
+      await makeChange(at, request(at, issued, externalId));
       const changedAt = performance.now();
       // The 16 requests in flight, and more that were sent after the change.
       await load.reached(load.outcomes.length + 66);
       const outcomes = await load.stop();
-      await makeChange(baseUrl, ["PATCH", "", { isDisabled: false }]);
+      if (!deletesKeyspace) await makeChange(at, ["PATCH", pathOf(at), { isDisabled: false }]);
 
       const { VALID: before = 0, ...othersBefore } = countCodes(
         outcomes.filter(({ sentAt }) => sentAt < changedAt),

@@ -3,6 +3,7 @@ import { migrations } from "@latchkey/db/migrations";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, deleteKey, findSignedIn } from "../support/account.ts";
 import { type Connection, holdLocks, readUses, toUuid } from "../support/inspection.ts";
+import { createKeyspace, issueKey, type Keyspace, readCounter } from "../support/keyspace.ts";
 import { startLoad } from "../support/load.ts";
 import { busyMs, measureStall } from "../support/machine-stall.ts";
 import { callOpen } from "../support/open-call.ts";
@@ -22,22 +23,34 @@ type Migrations = NonNullable<NonNullable<Parameters<typeof migrate>[1]>["known"
 
 let nodes: TwoNodes;
 let database: Connection;
+let keyspace: Keyspace;
 
 beforeAll(async () => {
   nodes = await startTwoNodes();
   database = await connectionTo(nodes.instance.cluster);
+  keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
 });
 
 afterAll(async () => {
   await nodes?.close();
 });
 
+const tablesOfRequests = [
+  "key_counters",
+  "api_keys",
+  "users",
+  "sessions",
+  "keyspaces",
+  "issued_keys",
+  "owner_versions",
+];
+
 /** What later versions may do: add to every table that a request uses. */
 function laterMigrations(count: number): Migrations {
   const added = Array.from({ length: count }, (_, index) => {
     const column = `added_${index + 1}`;
     const up: Migrations[string]["up"] = async ({ schema }) => {
-      for (const table of ["key_counters", "api_keys", "users", "sessions"]) {
+      for (const table of tablesOfRequests) {
         await schema.alterTable(table).addColumn(column, "text").execute();
       }
       await schema.createIndex(`api_keys_${column}`).on("api_keys").column(column).execute();
@@ -47,21 +60,34 @@ function laterMigrations(count: number): Migrations {
   return { ...migrations, ...Object.fromEntries(added) };
 }
 
-/** Sends load to both nodes while the task runs, and expects that every request was admitted and counted. */
+/** Sends load to both nodes while the task runs, and expects that every request was admitted, or verified a key, and was counted. */
 async function expectUnharmed(what: string, task: (keyId: string) => Promise<unknown>): Promise<void> {
   const { left, right, account } = nodes;
   const { id, key } = await createKey(left.baseUrl, account, what);
   const stopMeasuring = await measureStall(left.baseUrl);
-  const load = startLoad({ baseUrls: [left.baseUrl, right.baseUrl], key, connections: 32 });
-  await load.reached(500);
+  const balance = 1_000_000;
+  const issued = await issueKey(keyspace, { credits: { remaining: balance } });
+  const baseUrls = [left.baseUrl, right.baseUrl];
+  const load = startLoad({ baseUrls, key, connections: 32 });
+  const verifying = startLoad({
+    baseUrls,
+    key: keyspace.callerKey,
+    connections: 16,
+    path: "/open/keys/verify",
+    body: { key: issued.key },
+  });
+  await Promise.all([load.reached(500), verifying.reached(250)]);
   const startedAt = performance.now();
   await task(id).catch(async (error) => {
-    await load.stop();
+    await Promise.all([load.stop(), verifying.stop()]);
     throw error;
   });
   const tookMs = performance.now() - startedAt;
-  await load.reached(load.outcomes.length + 500);
-  const outcomes = await load.stop();
+  await Promise.all([
+    load.reached(load.outcomes.length + 500),
+    verifying.reached(verifying.outcomes.length + 250),
+  ]);
+  const [outcomes, verifications] = await Promise.all([load.stop(), verifying.stop()]);
   const answered = countAnswered(outcomes);
   const counted = await readUses(database, id);
   verifyCounts(
@@ -72,7 +98,13 @@ async function expectUnharmed(what: string, task: (keyId: string) => Promise<unk
   const stallMs = await stopMeasuring();
   if (stallMs < busyMs) expect(countStatuses(outcomes)).toEqual({ 200: outcomes.length });
   if (answered === outcomes.length) expect(counted).toBe(answered);
-  expectWithinDeadline(outcomes, stallMs);
+  const { uses, credits } = await readCounter(database, issued);
+  const valid = verifications.filter(({ code }) => code === "VALID").length;
+  verifyCounts(`verifications, ${what}`, { answered: valid, counted: uses, received: verifying.sent() });
+  expect(uses).toBe(balance - credits);
+  if (stallMs < busyMs) expect(valid).toBe(verifications.length);
+  if (valid === verifications.length) expect(uses).toBe(valid);
+  expectWithinDeadline([...outcomes, ...verifications], stallMs);
 }
 
 test("a migration of all tables that requests use fails no request", async () => {

@@ -3,7 +3,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { callProcedure, createKey, signUp } from "../support/account.ts";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { countNodeConnections, holdLocks, open, readUses } from "../support/inspection.ts";
-import { type Outcome, startLoad } from "../support/load.ts";
+import {
+  createKeyspace,
+  type IssuedKey,
+  issuedKeyUuid,
+  issueKey,
+  type Keyspace,
+  readCounter,
+} from "../support/keyspace.ts";
+import { type Load, type Outcome, startLoad } from "../support/load.ts";
 import { measureStall } from "../support/machine-stall.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { eventually } from "../support/postmaster.ts";
@@ -20,12 +28,39 @@ import {
 // A node whose connections to Postgres are all blocked, or that can't get a connection.
 
 let environment: FaultEnvironment;
+let keyspace: Keyspace;
 beforeAll(async () => {
   environment = await createFaultEnvironment();
+  keyspace = await createKeyspace(environment.node.baseUrl, environment.account);
 });
 afterAll(async () => {
   await environment?.close();
 });
+
+/** The credits of verified keys. */
+const balance = 1_000_000;
+
+function startVerifying({ key }: IssuedKey): Load {
+  const { baseUrl, callerKey } = keyspace;
+  return startLoad({
+    baseUrls: [baseUrl],
+    key: callerKey,
+    connections: 4,
+    path: "/open/keys/verify",
+    body: { key },
+  });
+}
+
+/** Expects that each valid verification was committed, and that uses and credits are the same. */
+async function expectCommitted(fault: string, key: IssuedKey, verifying: Load): Promise<void> {
+  const { uses, credits } = await readCounter(environment.database, key);
+  expect(uses).toBe(balance - credits);
+  verifyCounts(`verifications, ${fault}`, {
+    answered: verifying.outcomes.filter(({ code }) => code === "VALID").length,
+    counted: uses,
+    received: verifying.sent(),
+  });
+}
 
 interface HealthWatch {
   /** Returns the median of the response times of the requests since a time, in milliseconds. */
@@ -59,7 +94,7 @@ function watchHealth(): HealthWatch {
   };
 }
 
-test("while all connections of the pools are blocked, admission continues, and the open API and the web app return 503", async () => {
+test("while all connections of the pools are blocked, admission and verification continue, and the open API and the web app return 503", async () => {
   const { node, account, database } = environment;
   const { id, key } = await environment.knownKey("pools");
   // A user can read two lists at the same time, so three users use all five connections of the pool.
@@ -75,8 +110,10 @@ test("while all connections of the pools are blocked, admission continues, and t
   for (const known of keys.slice(1)) expect((await callOpen(node.baseUrl, known.key)).status).toBe(200);
   const health = watchHealth();
   const stopMeasuring = await measureStall(node.baseUrl);
+  const issued = await issueKey(keyspace, { credits: { remaining: balance } });
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 8 });
-  await load.reached(200);
+  const verifying = startVerifying(issued);
+  await Promise.all([load.reached(200), verifying.reached(100)]);
   // Locks tables that admission doesn't read, because it must not wait for other work.
   const { release } = await holdLocks(
     database,
@@ -84,6 +121,7 @@ test("while all connections of the pools are blocked, admission continues, and t
   );
   const heldAt = performance.now();
   const heldFrom = load.outcomes.length;
+  const verifiedFrom = verifying.outcomes.length;
   const current = { path: "session.current", kind: "query", cookie: account.cookie } as const;
   // Each pool gets thirty requests for its five connections.
   const [calls, visits] = await Promise.all([
@@ -106,6 +144,7 @@ test("while all connections of the pools are blocked, admission continues, and t
   ]);
   const pools = await countNodeConnections(database);
   const during = load.outcomes.slice(heldFrom);
+  const verifiedDuring = verifying.outcomes.slice(verifiedFrom);
   const medianHealthMs = health.medianMsSince(heldAt);
   await release();
   const polls: number[] = [];
@@ -115,8 +154,11 @@ test("while all connections of the pools are blocked, admission continues, and t
   };
   const backMs = await eventually("the pools work again", isBack);
   const outcomes = await load.stop();
+  await verifying.stop();
   await health.end();
   const stallMs = await stopMeasuring();
+  await expectCommitted("the pools exhausted", issued, verifying);
+  expectWithinDeadline(verifying.outcomes, stallMs);
   const uses = await Promise.all(keys.map((used) => readUses(database, used.id)));
   const counted = uses.reduce((sum, count) => sum + count, 0);
   const received = load.sent() + keys.length + calls.length + polls.length;
@@ -148,6 +190,8 @@ test("while all connections of the pools are blocked, admission continues, and t
   // Each health check would take as long as the pool's timeout if it waited for a pool.
   expect(medianHealthMs).toBeLessThan(1_000);
   expect(countStatuses(during)).toEqual({ 200: during.length });
+  expect(verifiedDuring.length).toBeGreaterThan(0);
+  expect(verifiedDuring.filter(({ code }) => code !== "VALID")).toEqual([]);
 });
 
 /**
@@ -174,25 +218,46 @@ async function takeAllConnections(): Promise<readonly pg.Client[]> {
   return taken;
 }
 
-test("returns 503 within the deadline while Postgres has no free connection, and recovers automatically", async () => {
+test("returns 503 within the deadline while Postgres has no free connection, spends nothing, and recovers automatically", async () => {
   const { node, proxy, database, recovered } = environment;
   const { id, key } = await environment.knownKey("no connection left");
   const health = watchHealth();
   const stopMeasuring = await measureStall(node.baseUrl);
+  const issued = await issueKey(keyspace, { credits: { remaining: balance } });
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 8 });
-  await load.reached(200);
+  const verifying = startVerifying(issued);
+  await Promise.all([load.reached(200), verifying.reached(100)]);
   proxy.cut();
   const taken = await takeAllConnections();
   proxy.accept();
   const exhaustedAt = performance.now();
-  await load.reached(load.outcomes.length + 50);
+  const readCredits = async () =>
+    (
+      await taken[0]?.query<{ credits: string }>("select credits from key_counters where key_id = $1", [
+        issuedKeyUuid(issued.id),
+      ])
+    )?.rows;
+  const creditsBefore = await readCredits();
+  await Promise.all([
+    load.reached(load.outcomes.length + 50),
+    verifying.reached(verifying.outcomes.length + 25),
+  ]);
   const away = await callOpen(node.baseUrl, key);
   const during = load.outcomes.filter(({ sentAt }) => sentAt > exhaustedAt);
+  const verifiedDuring = verifying.outcomes.filter(({ sentAt }) => sentAt > exhaustedAt);
+  const creditsAfter = await readCredits();
   const medianHealthMs = health.medianMsSince(exhaustedAt);
   await Promise.all(taken.map((client) => client.end()));
   const backMs = await recovered();
+  const isServed = async () => {
+    const from = verifying.outcomes.length;
+    await verifying.reached(from + 16);
+    return verifying.outcomes.slice(from).every(({ code }) => code === "VALID");
+  };
+  await eventually("keys are verified again", isServed);
   await load.reached(load.outcomes.length + 100);
   const outcomes = await load.stop();
+  await verifying.stop();
   await health.end();
   const stallMs = await stopMeasuring();
   verifyCounts(
@@ -206,7 +271,10 @@ test("returns 503 within the deadline while Postgres has no free connection, and
   );
   expect(away).toMatchObject({ status: 503, code: "SERVICE_UNAVAILABLE", retryAfter: "1" });
   expectAllUnavailable(during);
-  expectWithinDeadline(outcomes, stallMs);
+  expectWithinDeadline([...outcomes, ...verifying.outcomes], stallMs);
+  expectAllUnavailable(verifiedDuring);
+  expect(creditsAfter).toEqual(creditsBefore);
+  await expectCommitted("Postgres without a connection left", issued, verifying);
   expect(medianHealthMs).toBeLessThan(1_000);
   expect(countStatuses(outcomes.slice(-50))).toEqual({ 200: 50 });
 });

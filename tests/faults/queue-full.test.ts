@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { holdLocks, readUses, toUuid } from "../support/inspection.ts";
+import { createKeyspace, issueKey, readCounter } from "../support/keyspace.ts";
 import { type Outcome, startLoad } from "../support/load.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { startPipelinedLoad } from "../support/pipelined-load.ts";
@@ -152,4 +153,44 @@ test("returns 503 immediately to a key that fills half of the queue while its ro
   expect(later.length).toBeGreaterThan(100);
   expect(countStatuses(later)).toEqual({ 200: later.length });
   expect(counted).toBe(2);
+});
+
+test("returns 503 immediately to verifications when their queue is full, and spends nothing", async () => {
+  const { node, account, database, proxy } = environment;
+  const keyspace = await createKeyspace(node.baseUrl, account);
+  const issued = await issueKey(keyspace, { credits: { remaining: 100 } });
+  const target = { key: keyspace.callerKey, path: "/open/keys/verify", body: { key: issued.key } };
+  const verifyOnce = async () => {
+    const load = startLoad({ ...target, baseUrls: [node.baseUrl], connections: 1, requests: 1 });
+    await load.ended;
+    return load.outcomes[0];
+  };
+  expect(await verifyOnce()).toMatchObject({ code: "VALID" });
+  proxy.hold();
+  const startedAt = performance.now();
+  // 2,560 requests: more than one user can have in the queue.
+  const verifying = startPipelinedLoad({
+    ...target,
+    baseUrl: node.baseUrl,
+    connections: 80,
+    requestsEach: 32,
+  });
+  await verifying.firstAnswer;
+  const fullAfterMs = performance.now() - startedAt;
+  const rejected = await verifyOnce();
+  const health = await statusOf(node.baseUrl, "/healthz");
+  const statuses = await verifying.ended;
+  const answeredAfterMs = performance.now() - startedAt;
+  proxy.release();
+  await environment.recovered();
+  const spent = await readCounter(database, issued);
+  expect(statuses).toEqual(statuses.map(() => "503"));
+  expect(statuses).toHaveLength(80 * 32);
+  expect(fullAfterMs).toBeLessThan(1_000 + baselineMs);
+  expect(answeredAfterMs).toBeLessThan(deadlineMs + 2 * baselineMs);
+  expect(rejected).toMatchObject({ status: 503, code: "SERVICE_UNAVAILABLE", retryAfter: "1" });
+  expect(health).toBe(200);
+  // The node hasn't decided about any of them, so that it had nothing to write.
+  expect(spent).toEqual({ uses: 1, credits: 99 });
+  expect(await verifyOnce()).toMatchObject({ code: "VALID" });
 });

@@ -17,6 +17,8 @@ export interface Outcome {
   readonly isReused: boolean;
   /** The `code` of the result of a verification, or of an error. */
   readonly code: string | undefined;
+  /** The number of keys that a verification, or a batch of them, found valid. */
+  readonly validCount: number;
 }
 
 /** What a load requests. */
@@ -123,6 +125,7 @@ export function send(
         retryAfter,
         isReused: call.reusedSocket,
         code: /"code":"(\w+)"/.exec(text)?.[1],
+        validCount: text.split('"code":"VALID"').length - 1,
       });
     call.on("response", (response) => {
       response.setEncoding("utf8").on("data", (chunk: string) => {

@@ -1,4 +1,5 @@
 import { connect, type Socket } from "node:net";
+import type { Target } from "./load.ts";
 
 /**
  * Many concurrent requests on few connections. Each connection sends all of its requests before the first response.
@@ -11,14 +12,20 @@ export interface PipelinedLoad {
 }
 
 /** @param options.requestsEach at most 32, because the server ends a connection with more pending requests. */
-export function startPipelinedLoad(options: {
-  readonly baseUrl: string;
-  readonly key: string;
-  readonly connections: number;
-  readonly requestsEach: number;
-}): PipelinedLoad {
-  const { baseUrl, key, connections, requestsEach } = options;
-  const request = `GET /open/global/config HTTP/1.1\r\nHost: latchkey\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+export function startPipelinedLoad(
+  options: Target & {
+    readonly baseUrl: string;
+    readonly key: string;
+    readonly connections: number;
+    readonly requestsEach: number;
+  },
+): PipelinedLoad {
+  const { baseUrl, key, connections, requestsEach, path = "/open/global/config", body } = options;
+  const text = body ? JSON.stringify(body) : "";
+  const content = body
+    ? `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n`
+    : "";
+  const request = `${body ? "POST" : "GET"} ${path} HTTP/1.1\r\nHost: latchkey\r\nAuthorization: Bearer ${key}\r\n${content}\r\n${text}`;
   const first = Promise.withResolvers<void>();
   const all = Array.from({ length: connections }, () => {
     const socket = connect(Number(new URL(baseUrl).port), "127.0.0.1");

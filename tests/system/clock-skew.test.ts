@@ -9,6 +9,14 @@ import {
   signUp,
 } from "../support/account.ts";
 import { open, readUses } from "../support/inspection.ts";
+import {
+  callApi,
+  createKeyspace,
+  type IssuedKey,
+  issuedKeyUuid,
+  issueKey,
+  type Keyspace,
+} from "../support/keyspace.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
@@ -34,6 +42,7 @@ interface NodeWithClock {
 let instance: TestInstance;
 let nodes: readonly NodeWithClock[];
 let account: Account;
+let keyspace: Keyspace;
 
 beforeAll(async () => {
   instance = await createTestInstance();
@@ -50,6 +59,7 @@ beforeAll(async () => {
   // The first account is the only operator, who can't be disabled.
   await signUp(right.baseUrl, "operator@example.com");
   account = await signUp(right.baseUrl);
+  keyspace = await createKeyspace(right.baseUrl, account);
 });
 
 afterAll(async () => {
@@ -79,11 +89,34 @@ async function listKeys({ node }: NodeWithClock): Promise<readonly Listed[]> {
 const verdicts = (key: string): Promise<readonly number[]> =>
   Promise.all(nodes.map(async ({ node }) => (await callOpen(node.baseUrl, key)).status));
 
-/** Changes the account's sessions in the database. */
-async function changeSessions(statement: string): Promise<void> {
+/** The part of the result of a verification that depends on time. */
+interface Verified {
+  readonly code: string;
+  readonly credits: { readonly remaining: number } | null;
+  readonly limits: readonly { readonly resetsInSeconds: number }[];
+}
+
+/** Verifies an issued key on a node. */
+async function verify({ node }: Pick<NodeWithClock, "node">, { key }: IssuedKey): Promise<Verified> {
+  const caller = { ...keyspace, baseUrl: node.baseUrl };
+  return await callApi<Verified>(caller, ["POST", "/keys/verify"], { key });
+}
+
+/** Returns the code of a verification on each node, one after the other. */
+async function verifyOnEach(
+  key: IssuedKey,
+  on: readonly Pick<NodeWithClock, "node">[] = nodes,
+): Promise<readonly string[]> {
+  const codes: string[] = [];
+  for (const node of on) codes.push((await verify(node, key)).code);
+  return codes;
+}
+
+/** Changes rows in the database. */
+async function changeRows(statement: string, values: readonly unknown[] = []): Promise<void> {
   const client = await open(await connectionTo(instance.cluster));
   try {
-    await client.query(statement);
+    await client.query(statement, [...values]);
   } finally {
     await client.end();
   }
@@ -157,7 +190,7 @@ test("disabling a user applies to all nodes immediately, and so does enabling", 
 });
 
 test("a session opened on any node is valid on all, for the same time", async () => {
-  await changeSessions("delete from sessions");
+  await changeRows("delete from sessions");
   for (const opener of nodes) {
     const { cookie = "" } = await signIn(opener.node.baseUrl, account);
     const opened = { ...account, cookie };
@@ -179,10 +212,71 @@ test.each(["right", "an hour ahead", "an hour behind"] as const)(
     if (!judge) throw new Error("There is no such node.");
     const { cookie = "" } = await signIn(judge.node.baseUrl, account);
     const opened = { ...account, cookie };
-    await changeSessions("update sessions set expires_at = clock_timestamp() + interval '30 minutes'");
+    await changeRows("update sessions set expires_at = clock_timestamp() + interval '30 minutes'");
     expect(await findSignedIn(judge.node.baseUrl, opened)).toBe(account.email);
     // The use has renewed it.
-    await changeSessions("update sessions set expires_at = clock_timestamp() - interval '30 minutes'");
+    await changeRows("update sessions set expires_at = clock_timestamp() - interval '30 minutes'");
     expect(await findSignedIn(judge.node.baseUrl, opened)).toBeUndefined();
   },
 );
+
+test("issued keys expire by the database's clock on every node", async () => {
+  const halfAnHour = new Date(Date.now() + hourMs / 2).toISOString();
+  // A node decides about keys without meters before the statement that counts, and about others after it has locked their meters.
+  const cases = nodes.flatMap(({ node }) =>
+    [{}, { credits: { remaining: 100 } }].map((meters) => ({ node, meters })),
+  );
+  await Promise.all(
+    cases.map(async ({ node, meters }) => {
+      const on = { ...keyspace, baseUrl: node.baseUrl };
+      const valid = await issueKey(on, { expiresAt: halfAnHour, ...meters });
+      expect(await verifyOnEach(valid)).toEqual(["VALID", "VALID", "VALID"]);
+      const soon = new Date(Date.now() + closeMs / 2).toISOString();
+      const expiring = await issueKey(on, { expiresAt: soon, ...meters });
+      await expect.poll(async () => (await verify({ node }, expiring)).code).toBe("EXPIRED");
+      expect(await verifyOnEach(expiring)).toEqual(["EXPIRED", "EXPIRED", "EXPIRED"]);
+    }),
+  );
+});
+
+test("a window of an issued key's limit that one node starts lasts equally long on every node", async () => {
+  const windowSeconds = 1_800;
+  const limits = [{ name: "requests", quota: 2, windowSeconds }];
+  for (const starter of nodes) {
+    const key = await issueKey(keyspace, { limits });
+    const others = nodes.filter((node) => node !== starter);
+    const first = await verify(starter, key);
+    expect(first.code).toBe("VALID");
+    const second = await verify(others[0] ?? starter, key);
+    expect(second.code).toBe("VALID");
+    const rejected = await Promise.all(nodes.map((node) => verify(node, key)));
+    expect(rejected.map(({ code }) => code)).toEqual(["RATE_LIMITED", "RATE_LIMITED", "RATE_LIMITED"]);
+    for (const { limits: shown } of [first, second, ...rejected]) {
+      const resetsInSeconds = shown[0]?.resetsInSeconds ?? 0;
+      expect(resetsInSeconds).toBeLessThanOrEqual(windowSeconds);
+      expect(resetsInSeconds).toBeGreaterThan(windowSeconds - (3 * closeMs) / 1_000);
+    }
+  }
+});
+
+test("credits are refilled when the database's clock reaches midnight, on nodes whose clocks are on other days", async () => {
+  const farNodes = await Promise.all(
+    [25, -25].map(async (hours) => ({ node: await instance.start(await skewClock(hours)) })),
+  );
+  const everyNode = [...nodes, ...farNodes];
+  const refill = { amount: 2, interval: "daily", day: null };
+  for (const node of everyNode) {
+    const key = await issueKey(keyspace, { credits: { remaining: 1, refill } });
+    expect((await verify(node, key)).code).toBe("VALID");
+    // Nothing is due, on a node whose clock is already on the next day too.
+    expect(await verifyOnEach(key, everyNode)).toEqual(everyNode.map(() => "USAGE_EXCEEDED"));
+    await changeRows(
+      "update key_counters set credits_refilled_at = credits_refilled_at - interval '1 day' where key_id = $1",
+      [issuedKeyUuid(key.id)],
+    );
+    // The refill of the last midnight is due, on a node whose clock is still on the day before too, and only once.
+    expect(await verify(node, key)).toMatchObject({ code: "VALID", credits: { remaining: 1 } });
+    expect((await verify(farNodes[0] ?? node, key)).code).toBe("VALID");
+    expect(await verifyOnEach(key, everyNode)).toEqual(everyNode.map(() => "USAGE_EXCEEDED"));
+  }
+});

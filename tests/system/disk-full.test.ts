@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, signUp } from "../support/account.ts";
 import { open, readUses } from "../support/inspection.ts";
 import { startCreatingKeys } from "../support/key-creation.ts";
+import { createKeyspace, issueKey, readCounter } from "../support/keyspace.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { clusterOf, connectionTo, eventually } from "../support/postmaster.ts";
@@ -10,6 +11,7 @@ import type { ProductNode } from "../support/product.ts";
 import {
   countAnswered,
   countStatuses,
+  expectAllUnavailable,
   expectWithinDeadline,
   slowestMs,
   verifyCounts,
@@ -18,6 +20,9 @@ import { createTestInstance, type TestInstance } from "../support/test-instance.
 import { mountSmallDisk, type SmallDisk } from "./small-disk.ts";
 
 // A node whose embedded Postgres is on a disk that another process fills.
+
+/** The credits of the verified key. */
+const balance = 1_000_000;
 
 let disk: SmallDisk;
 let instance: TestInstance;
@@ -62,37 +67,60 @@ async function switchWalSegment(): Promise<boolean> {
   }
 }
 
-test("while the disk is full, callers get 503; no answered use is lost, and the node recovers automatically when there is space", async () => {
+test("while the disk is full, callers get 503; no answered use or verification is lost, and the node recovers automatically when there is space", async () => {
   const { id, key } = await createKey(node.baseUrl, account, "disk");
   const load = startLoad({ baseUrls: [node.baseUrl], key, connections: 32 });
+  const keyspace = await createKeyspace(node.baseUrl, account);
+  const issued = await issueKey(keyspace, { credits: { remaining: balance } });
+  const verifying = startLoad({
+    baseUrls: [node.baseUrl],
+    key: keyspace.callerKey,
+    connections: 16,
+    path: "/open/keys/verify",
+    body: { key: issued.key },
+  });
   const maker = startCreatingKeys(node.baseUrl, account);
-  await load.reached(1_000);
+  await Promise.all([load.reached(1_000), verifying.reached(500)]);
   await disk.fill();
   await eventually("Postgres cannot write", async () => !(await switchWalSegment()));
   await eventually("the node is not ready", async () => (await statusOf(node.baseUrl, "/readyz")) === 503);
   expect(await disk.freeBytes()).toBeLessThan(16 * 2 ** 20);
   const full = load.outcomes.length;
-  await load.reached(full + 2_000);
+  const fullForVerifications = verifying.outcomes.length;
+  await Promise.all([load.reached(full + 2_000), verifying.reached(fullForVerifications + 500)]);
   expect((await callOpen(node.baseUrl, key)).status).toBe(503);
   expect(await statusOf(node.baseUrl, "/healthz")).toBe(200);
   const whileFull = load.outcomes.slice(full);
+  const verificationsWhileFull = verifying.outcomes.slice(fullForVerifications);
 
   await disk.free();
   const backMs = await eventually(
     "the node is ready again",
     async () => (await statusOf(node.baseUrl, "/readyz")) === 200,
   );
-  await load.reached(load.outcomes.length + 500);
+  await Promise.all([
+    load.reached(load.outcomes.length + 500),
+    verifying.reached(verifying.outcomes.length + 250),
+  ]);
   const { keys, failures } = await maker.stop();
-  const outcomes = await load.stop();
+  const [outcomes, verifications] = await Promise.all([load.stop(), verifying.stop()]);
   const counted = await readUses(await connectionTo(cluster), id);
   verifyCounts(
     "the disk full",
     { answered: countAnswered(outcomes), counted, received: load.sent() + 1 },
     `503 to ${countStatuses(outcomes)["503"]}, slowest answer ${Math.round(slowestMs(outcomes))} ms, ready ${Math.round(backMs)} ms after there was room, Postgres lost ${node.output().split("Postgres stopped unexpectedly").length - 1} times`,
   );
-  expectWithinDeadline(outcomes);
+  const { uses, credits } = await readCounter(await connectionTo(cluster), issued);
+  verifyCounts("verifications, the disk full", {
+    answered: verifications.filter(({ code }) => code === "VALID").length,
+    counted: uses,
+    received: verifying.sent(),
+  });
+  expect(uses).toBe(balance - credits);
+  expectWithinDeadline([...outcomes, ...verifications]);
   expect(countStatuses(whileFull)).toEqual({ 503: whileFull.length });
+  expectAllUnavailable(verificationsWhileFull);
+  expect(verifications.slice(-16).filter(({ code }) => code !== "VALID")).toEqual([]);
   expect(countStatuses(outcomes.slice(-32))).toEqual({ 200: 32 });
   expect(new Set(failures)).toEqual(new Set([503]));
   expect(keys.length).toBeGreaterThan(0);

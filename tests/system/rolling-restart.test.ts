@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, signUp } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
 import { startCreatingKeys } from "../support/key-creation.ts";
+import { createKeyspace, issueKey, readCounter } from "../support/keyspace.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
@@ -17,6 +18,9 @@ import { type ProxyProgram, startReverseProxy } from "./reverse-proxy.ts";
 
 const rounds = 3;
 const connections = 64;
+const verifyingConnections = 16;
+/** The credits of the verified key. */
+const balance = 10_000_000;
 /** The time from when a restarted node is ready until the next one is stopped. */
 const documentedPauseMs = 1_000;
 
@@ -59,7 +63,7 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number }>([
   // what to do.
   { program: "haproxy", makers: 4 },
 ])(
-  "behind $program, no request fails while each node is restarted in turn, and each is counted once",
+  "behind $program, no request and no verification fails while each node is restarted in turn, and each is counted once",
   async ({ program, makers }) => {
     await using stack = new AsyncDisposableStack();
     const proxy = await startReverseProxy(program, ports);
@@ -67,6 +71,17 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number }>([
     const { id, key } = await createKey(proxy.baseUrl, account, program);
     const load = startLoad({ baseUrls: [proxy.baseUrl], key, connections, reconnects: true });
     stack.defer(() => load.stop().then(() => undefined));
+    const keyspace = await createKeyspace(proxy.baseUrl, account);
+    const issued = await issueKey(keyspace, { credits: { remaining: balance } });
+    const verifying = startLoad({
+      baseUrls: [proxy.baseUrl],
+      key: keyspace.callerKey,
+      connections: verifyingConnections,
+      reconnects: true,
+      path: "/open/keys/verify",
+      body: { key: issued.key },
+    });
+    stack.defer(() => verifying.stop().then(() => undefined));
     const making = Array.from({ length: makers }, () => startCreatingKeys(proxy.baseUrl, account));
     stack.defer(() => Promise.all(making.map((maker) => maker.stop())).then(() => undefined));
     await load.reached(1_000);
@@ -74,7 +89,7 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number }>([
     for (let round = 0; round < rounds; round += 1) {
       readyMs.push(...(await restartAll()));
     }
-    const outcomes = await load.stop();
+    const [outcomes, verifications] = await Promise.all([load.stop(), verifying.stop()]);
     const made = await Promise.all(making.map((maker) => maker.stop()));
     const counted = await readUses(await connectionTo(instance.cluster), id);
     const keys = made.flatMap((one) => one.keys);
@@ -83,14 +98,29 @@ test.each<{ readonly program: ProxyProgram; readonly makers: number }>([
       { answered: countAnswered(outcomes), counted, received: load.sent() },
       `${keys.length} keys made, a node ready again after ${Math.round(Math.max(...readyMs))} ms at most`,
     );
+    const { uses, credits } = await readCounter(await connectionTo(instance.cluster), issued);
+    verifyCounts(`verifications, ${readyMs.length} restarts behind ${program}`, {
+      answered: countAnswered(verifications),
+      counted: uses,
+      received: verifying.sent(),
+    });
     const faults = {
       ...countStatuses(outcomes),
+      verifying: countStatuses(verifications.filter(({ code }) => code !== "VALID")),
       making: countStatuses(
         made.flatMap((one) => one.failures).map((status) => ({ status, errorCode: undefined })),
       ),
     };
-    expect(faults, await proxy.complaints()).toEqual({ 200: outcomes.length, making: {} });
+    expect(faults, await proxy.complaints()).toEqual({
+      200: outcomes.length,
+      verifying: {},
+      making: {},
+    });
     expect(counted).toBe(outcomes.length);
+    expect({ uses, credits }).toEqual({
+      uses: verifications.length,
+      credits: balance - verifications.length,
+    });
     expect(keys.length).toBeGreaterThanOrEqual(rounds * makers);
     for (const one of keys.slice(-10)) expect((await callOpen(proxy.baseUrl, one.key)).status).toBe(200);
   },

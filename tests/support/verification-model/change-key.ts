@@ -1,5 +1,11 @@
 import { callApi, type Keyspace, pathOf } from "../keyspace.ts";
-import { changeBalance, createCounter, type KeyModel } from "./model.ts";
+import {
+  changeBalance,
+  createCounter,
+  type KeyModel,
+  type PermissionsModel,
+  type QueryModel,
+} from "./model.ts";
 import { expectSame, sendBalance } from "./send.ts";
 import type { KeyStep } from "./steps.ts";
 
@@ -16,6 +22,19 @@ const hourMs = 3_600_000;
 /** The IP addresses of consumers, and the IP range of keys that have one. */
 export const addresses = { inside: "192.0.2.7", outside: "198.51.100.7" } as const;
 const ipRange = "192.0.2.0/24";
+
+/** The permissions of keys, and what verifications require. */
+export const permissionsOf = {
+  documents: ["documents.*"],
+  all: ["*"],
+  read: ["documents.read"],
+  none: [],
+} as const satisfies Record<PermissionsModel, readonly string[]>;
+export const queries = {
+  write: "documents.read AND documents.write",
+  admin: "documents.read AND admin",
+  either: "documents.read OR admin",
+} as const satisfies Record<QueryModel, string>;
 
 /** Changes a key on a node, and its model. @param now in milliseconds since the epoch, by the database's clock. */
 export async function changeKey(
@@ -37,6 +56,10 @@ export async function changeKey(
     case "ipRanges":
       await edit({ ipRanges: step.hasIpRange ? [ipRange] : null });
       model.hasIpRange = step.hasIpRange;
+      return;
+    case "permissions":
+      await edit({ permissions: permissionsOf[step.permissions] });
+      model.permissions = step.permissions;
       return;
     case "limits":
       model.limits = [

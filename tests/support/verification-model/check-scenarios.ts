@@ -2,6 +2,7 @@ import { openDatabase } from "@latchkey/db/connection";
 import { decodeId } from "@latchkey/db/ids";
 import fc from "fast-check";
 import { expect } from "vitest";
+import { expectResult } from "../../cli/expect-result.ts";
 import { createKey, signUp } from "../account.ts";
 import { type Connection, open } from "../inspection.ts";
 import { callApi } from "../keyspace.ts";
@@ -68,6 +69,11 @@ export async function checkScenarios({
     client,
     db,
     clock,
+    async disableWorkspace(isDisabled) {
+      expectResult(
+        await nodes.instance.command(["--json", "workspace", isDisabled ? "disable" : "enable", workspaceId]),
+      );
+    },
   };
   const until = performance.now() + seconds * 1_000;
   const total: CodeCounts = {};

@@ -18,6 +18,19 @@ export type RefillModel = { readonly amount: number } & (
   | { readonly interval: "monthly"; readonly day: number }
 );
 
+/** The permissions of a key: `documents.*`, `*`, only `documents.read`, or none. */
+export type PermissionsModel = "documents" | "all" | "read" | "none";
+
+/** What a verification requires: to read and write documents, to read them and `admin`, or to read them or `admin`. */
+export type QueryModel = "write" | "admin" | "either";
+
+const permitted = {
+  documents: ["write", "either"],
+  all: ["write", "admin", "either"],
+  read: ["either"],
+  none: [],
+} as const satisfies Record<PermissionsModel, readonly QueryModel[]>;
+
 /** The counter of a key or consumer. */
 interface CounterModel {
   windows: Map<string, { readonly endsAt: number; readonly spent: number }>;
@@ -37,6 +50,7 @@ export interface KeyModel {
   expiresAt: number | null;
   /** Whether its only IP range is the one of the addresses that are inside. */
   hasIpRange: boolean;
+  permissions: PermissionsModel;
   limits: readonly LimitModel[];
   refill: RefillModel | null;
   /** By the index of the secret: until when an old one is valid. The last one is the current one. */
@@ -52,7 +66,7 @@ export interface VerificationModel {
   readonly key: KeyModel;
   readonly secret: number;
   readonly cost: number;
-  readonly isPermitted: boolean;
+  readonly query: QueryModel;
   readonly address: AddressModel;
   /** The named limit, with the cost of its own if it has one. */
   readonly limit: { readonly name: string; readonly cost: number | undefined } | undefined;
@@ -135,9 +149,9 @@ interface Charge {
 
 /** Verifies a key, and spends what it costs. */
 function verify(verification: VerificationModel, { now, isKeyspaceUsable }: StateModel): ResultModel {
-  const { key, secret, cost, isPermitted, address, limit } = verification;
+  const { key, secret, cost, query, address, limit } = verification;
   if (isUnknown(verification, now)) return { code: "NOT_FOUND", credits: null, limits: [] };
-  const rejection = findRejection(key, { now, isKeyspaceUsable, isPermitted, address });
+  const rejection = findRejection(key, { now, isKeyspaceUsable, query, address });
   const chargeOf = (counter: CounterModel) => (one: LimitModel) => {
     const isNamed = limit?.name === one.name;
     if (!one.appliesAlways && !isNamed) return [];
@@ -185,12 +199,13 @@ const isExceeded = ({ cost, spent, limit }: Charge): boolean => cost > 0 && spen
 
 function findRejection(
   key: KeyModel,
-  facts: Pick<StateModel, "now" | "isKeyspaceUsable"> & Pick<VerificationModel, "isPermitted" | "address">,
+  facts: Pick<StateModel, "now" | "isKeyspaceUsable"> & Pick<VerificationModel, "query" | "address">,
 ): string | undefined {
   if (key.isDisabled || !facts.isKeyspaceUsable) return "DISABLED";
   if (key.expiresAt !== null && key.expiresAt <= facts.now) return "EXPIRED";
   if (key.hasIpRange && facts.address !== "inside") return "FORBIDDEN";
-  return facts.isPermitted ? undefined : "INSUFFICIENT_PERMISSIONS";
+  const isPermitted = permitted[key.permissions].some((query) => query === facts.query);
+  return isPermitted ? undefined : "INSUFFICIENT_PERMISSIONS";
 }
 
 function spend(

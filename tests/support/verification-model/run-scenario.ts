@@ -5,7 +5,7 @@ import { disableUser, enableUser } from "@latchkey/db/users";
 import type pg from "pg";
 import { callApi, type IssuedKey, issuedKeyUuid, issueKey, type Keyspace, pathOf } from "../keyspace.ts";
 import type { SteppedClock } from "../stepped-clock.ts";
-import { addresses, changeKey, type ScenarioKey } from "./change-key.ts";
+import { addresses, changeKey, permissionsOf, queries, type ScenarioKey } from "./change-key.ts";
 import {
   type AnswerModel,
   answer,
@@ -30,6 +30,8 @@ export interface Stage {
   readonly client: pg.Client;
   readonly db: Db;
   readonly clock: SteppedClock;
+  /** Disables or enables the workspace with the `latchkey` command. */
+  readonly disableWorkspace: (isDisabled: boolean) => Promise<void>;
 }
 
 type StepOf<Kind extends Step["kind"]> = Extract<Step, { readonly kind: Kind }>;
@@ -44,6 +46,15 @@ interface NamedRequest {
   readonly spent: (KeyModel | undefined)[];
 }
 
+/** The steps that change nothing in the workspace, which is allowed while it is disabled. */
+const readingKinds: ReadonlySet<Step["kind"]> = new Set([
+  "verify",
+  "retry",
+  "burst",
+  "caller",
+  "clock",
+  "workspace",
+]);
 const externalId = "customer";
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -77,10 +88,11 @@ class Scenario {
   readonly history: string[] = [];
   readonly counts: CodeCounts = {};
   readonly #stage: Stage;
-  readonly #keys: ScenarioKey[] = [];
-  readonly #consumer: ConsumerModel = { counter: createCounter(null, 0), limits: [] };
+  #keys: ScenarioKey[] = [];
+  #consumer: ConsumerModel = { counter: createCounter(null, 0), limits: [] };
   #keyspace: Keyspace | undefined;
   #isKeyspaceDisabled = false;
+  #isWorkspaceDisabled = false;
   #isCallerDisabled = false;
   #named: NamedRequest | undefined;
 
@@ -97,10 +109,14 @@ class Scenario {
       prefix: "acme",
     });
     this.#keyspace = { ...owner, workspaceId, id };
+    this.#isKeyspaceDisabled = false;
+    this.#keys = [];
+    this.#consumer = { counter: createCounter(null, 0), limits: [] };
+    this.#named = undefined;
     for (const consumer of [externalId, externalId, null]) {
       const issued: IssuedKey = await issueKey(this.#keyspace, {
         externalId: consumer,
-        permissions: ["documents.*"],
+        permissions: permissionsOf.documents,
       });
       this.#keys.push({
         id: issued.id,
@@ -112,6 +128,7 @@ class Scenario {
           isDisabled: false,
           expiresAt: null,
           hasIpRange: false,
+          permissions: "documents",
           limits: [],
           refill: null,
           validUntil: [Number.POSITIVE_INFINITY],
@@ -124,14 +141,16 @@ class Scenario {
 
   async close(): Promise<void> {
     await this.#switchCaller(false);
+    await this.#switchWorkspace(false);
     const keyspace = this.#keyspace;
     this.#keyspace = undefined;
     if (keyspace) await callApi(keyspace, ["DELETE", pathOf(keyspace)]);
   }
 
-  /** Deletes the keyspace, and expects that no node finds its keys. */
-  async deleteKeyspace(): Promise<void> {
-    const nodes = [this.#at(0), this.#at(1)];
+  /** Deletes the keyspace on a node, and expects that no node finds its keys, the other one first. */
+  async deleteKeyspace(node = 0): Promise<void> {
+    const nodes = [this.#at(node + 1), this.#at(node)];
+    this.#keyspace = this.#at(node);
     await this.close();
     const notFound = { code: "NOT_FOUND", credits: null, limits: [] };
     for (const node of nodes) {
@@ -147,6 +166,7 @@ class Scenario {
   async perform(step: Step): Promise<void> {
     const now = (await this.#stage.clock.read()).getTime();
     this.history.push(`${new Date(now).toISOString()} ${JSON.stringify(step)}`);
+    if (this.#isWorkspaceDisabled && !readingKinds.has(step.kind)) return;
     switch (step.kind) {
       case "clock":
         return await this.#stage.clock.step(
@@ -154,6 +174,12 @@ class Scenario {
         );
       case "caller":
         return await this.#switchCaller(step.isDisabled);
+      case "workspace":
+        return await this.#switchWorkspace(step.isDisabled);
+      case "deleteKeyspace":
+        await this.expectCounts();
+        await this.deleteKeyspace(step.node);
+        return await this.open();
       case "keyspace":
         await callApi(this.#at(step.node), ["PATCH", pathOf(this.#at(step.node))], {
           isDisabled: step.isDisabled,
@@ -210,7 +236,7 @@ class Scenario {
 
   /** The same requests have the same results in any order. */
   async #burst({ key, cost, count }: StepOf<"burst">, now: number): Promise<void> {
-    const step = { key, secret: 0, cost, isPermitted: true, address: "inside", limit: undefined } as const;
+    const step = { key, secret: 0, cost, query: "write", address: "inside", limit: undefined } as const;
     const model = this.#toModel(step);
     const expected = Array.from({ length: count }, () => answer([model], this.#state(now)));
     const request = { verifications: [this.#toBody(step, model)] };
@@ -223,7 +249,7 @@ class Scenario {
   #state(now: number): StateModel {
     return {
       now,
-      isKeyspaceUsable: !this.#isKeyspaceDisabled,
+      isKeyspaceUsable: !this.#isKeyspaceDisabled && !this.#isWorkspaceDisabled,
       isCallerDisabled: this.#isCallerDisabled,
     };
   }
@@ -234,11 +260,11 @@ class Scenario {
   }
 
   #toBody(step: VerificationStep, model: VerificationModel | undefined): object {
-    const { key, cost, isPermitted, address, limit } = step;
+    const { key, cost, query, address, limit } = step;
     return {
       key: this.#key(key).secrets[model?.secret ?? 0],
       cost,
-      permissions: isPermitted ? "documents.read AND documents.write" : "documents.read AND admin",
+      permissions: queries[query],
       ...(address ? { clientIp: addresses[address] } : {}),
       ...(limit ? { limits: [limit] } : {}),
     };
@@ -294,6 +320,12 @@ class Scenario {
     const change = isDisabled ? disableUser : enableUser;
     await db.transaction().execute((trx) => change(trx, callerId));
     this.#isCallerDisabled = isDisabled;
+  }
+
+  async #switchWorkspace(isDisabled: boolean): Promise<void> {
+    if (isDisabled === this.#isWorkspaceDisabled) return;
+    await this.#stage.disableWorkspace(isDisabled);
+    this.#isWorkspaceDisabled = isDisabled;
   }
 
   #count(found: AnswerModel): void {

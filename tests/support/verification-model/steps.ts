@@ -1,12 +1,12 @@
 import fc from "fast-check";
-import type { AddressModel, RefillModel } from "./model.ts";
+import type { AddressModel, PermissionsModel, QueryModel, RefillModel } from "./model.ts";
 
 /** One verification. Keys are numbers modulo their count, and secrets count from the current one. */
 export interface VerificationStep {
   readonly key: number;
   readonly secret: number;
   readonly cost: number;
-  readonly isPermitted: boolean;
+  readonly query: QueryModel;
   readonly address: AddressModel;
   readonly limit: { readonly name: string; readonly cost: number | undefined } | undefined;
 }
@@ -16,6 +16,7 @@ export type KeyStep = { readonly key: number; readonly node: number } & (
   | { readonly kind: "disable"; readonly isDisabled: boolean }
   | { readonly kind: "expire"; readonly expires: boolean }
   | { readonly kind: "ipRanges"; readonly hasIpRange: boolean }
+  | { readonly kind: "permissions"; readonly permissions: PermissionsModel }
   | {
       readonly kind: "limits";
       readonly requests: number | undefined;
@@ -50,6 +51,10 @@ export type Step =
       readonly keys: readonly number[] | undefined;
     }
   | { readonly kind: "keyspace"; readonly node: number; readonly isDisabled: boolean }
+  /** Deletes the keyspace on a node. The steps after it use a new one. */
+  | { readonly kind: "deleteKeyspace"; readonly node: number }
+  /** The workspace of the keyspace. While it is disabled, nothing in it is changed. */
+  | { readonly kind: "workspace"; readonly isDisabled: boolean }
   | { readonly kind: "consumer"; readonly node: number; readonly quota: number | undefined }
   /** The user whose API key verifies. */
   | { readonly kind: "caller"; readonly isDisabled: boolean }
@@ -73,11 +78,12 @@ const verification: fc.Arbitrary<VerificationStep> = fc.record({
   key,
   secret: fc.constantFrom(0, 0, 0, 1, 2),
   cost: fc.constantFrom(0, 1, 1, 1, 2, 3),
-  isPermitted: mostly(true),
+  query: fc.constantFrom<QueryModel[]>("write", "write", "write", "write", "either", "admin"),
   address: fc.constantFrom<AddressModel[]>("inside", "inside", "inside", "outside", undefined),
   limit: fc.option(
     fc.record({
-      name: fc.constantFrom("exports", "exports", "exports", "shared", "unknown"),
+      // Those of keys that a request names, those that apply always, that of the consumer, and none.
+      name: fc.constantFrom("exports", "exports", "exports", "requests", "shared", "unknown"),
       cost: fc.constantFrom(undefined, 0, 1, 2),
     }),
     { nil: undefined, freq: 2 },
@@ -113,6 +119,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       key,
       node,
       hasIpRange: fc.constantFrom(true, true, false),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: kind("permissions"),
+      key,
+      node,
+      permissions: fc.constantFrom<PermissionsModel[]>("documents", "documents", "all", "read", "none"),
     }),
   },
   { weight: 4, arbitrary: fc.record({ kind: kind("limits"), key, node, requests: quota, exports: quota }) },
@@ -154,6 +169,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       kind: kind("keyspace"),
       node,
+      isDisabled: fc.constantFrom(true, false, false, false),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: kind("deleteKeyspace"), node }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: kind("workspace"),
       isDisabled: fc.constantFrom(true, false, false, false),
     }),
   },
