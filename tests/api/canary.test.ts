@@ -44,7 +44,9 @@ beforeAll(async () => {
   await useIssuedKeyEverywhere(rotated);
   // The former secret is valid for an hour.
   await useIssuedKeyEverywhere(issued.key);
-  hidden = [created.key.slice(12), issued.key.slice(14), rotated.slice(14)];
+  const together = await rotateTogether();
+  for (const secret of together.slice(-1)) await useIssuedKeyEverywhere(secret);
+  hidden = [created.key.slice(12), ...[issued.key, rotated, ...together].map((secret) => secret.slice(14))];
   await readLists(issued.id);
   backup = join(instance.directory, "latchkey.backup");
   shown.push((await instance.command(["backup", backup])).stdout);
@@ -90,6 +92,18 @@ async function issueKey(): Promise<CreatedKey> {
   return { id, key };
 }
 
+/** Rotates all keys of the consumer, and sends the request again as if the response had been lost. Returns both secrets. */
+async function rotateTogether(): Promise<readonly string[]> {
+  const body = { externalId: "canary", overlapSeconds: 3_600 };
+  const rotate = async () =>
+    (await send(`${keysPath}/rotate`, body, { "Idempotency-Key": "canaries" })) as {
+      readonly rotated: readonly { readonly key: string }[];
+    };
+  const secrets = [await rotate(), await rotate()].flatMap(({ rotated }) => rotated.map(({ key }) => key));
+  expect(new Set(secrets).size).toBe(2);
+  return secrets;
+}
+
 async function useIssuedKeyEverywhere(key: string): Promise<void> {
   const verified = await send("/keys/verify", { key });
   expect(verified).toMatchObject({ code: "VALID" });
@@ -126,6 +140,8 @@ async function useIssuedKeyEverywhere(key: string): Promise<void> {
     { action: key, externalId: "none" },
   ])
     await send(`${keysPath}/bulk`, body);
+  for (const body of [{ keyIds: [key] }, { externalId: key }, { externalId: "none", overlapSeconds: key }])
+    await send(`${keysPath}/rotate`, body);
   await send(`${keysPath}/${key}/rotate`, { overlapSeconds: 0 });
   await send(`${keysPath}/${key}/credits`, { set: 1 });
   for (const options of [[], ["--permissions", "admin"], ["--permissions", "AND"], ["--keyspace", key]]) {

@@ -8,9 +8,12 @@ import {
   type BulkSettings,
   bulkActions,
 } from "./domain/issued-key-bulk.ts";
+import type { BulkRotationResult } from "./domain/issued-key-rotation.ts";
 import { editOf, issuedKeyId } from "./fields.ts";
 import { externalId, issuedKeyChanges } from "./issued-key-fields.ts";
 import { customIssue } from "./issues.ts";
+import { rotation } from "./presenters/api-key.ts";
+import { issuedKeyWithSecret } from "./presenters/issued-key.ts";
 import { shownId } from "./schemas.ts";
 
 const { maxKeysPerConsumer: maxKeys } = issuedKeyLimits;
@@ -28,40 +31,63 @@ const changes = editOf(
     "What to change, with the action `change`. A field that is left out stays, and null clears it.",
 });
 
+/** Which keys to change together. */
+const choice = {
+  externalId: externalId
+    .exactOptional()
+    .meta({ description: "The consumer whose keys are all changed.", example: "customer_42" }),
+  keyIds: z
+    .array(issuedKeyId.meta(shownId("issuedKey").meta() ?? {}))
+    .min(1, "Include at least one key.")
+    .max(maxKeys, `Include at most ${maxKeys} keys.`)
+    .exactOptional()
+    .meta({ description: "The IDs of the keys to change." }),
+};
+
+type Choice = z.output<z.ZodObject<typeof choice>>;
+
+const choosesOnce = [
+  ({ externalId, keyIds }: Choice) => (externalId === undefined) !== (keyIds === undefined),
+  customIssue("invalid_value", "Send either externalId or keyIds."),
+] as const;
+
+function readChoice({ externalId, keyIds = [] }: Choice): ChosenKeys {
+  return externalId === undefined ? { ids: keyIds } : { externalId };
+}
+
 /** A change of several issued keys. */
 export const bulkChange = z
   .strictObject({
     action: z.enum(bulkActions).meta({ description: "What to do with the keys.", example: "disable" }),
-    externalId: externalId
-      .exactOptional()
-      .meta({ description: "The consumer whose keys are all changed.", example: "customer_42" }),
-    keyIds: z
-      .array(issuedKeyId.meta(shownId("issuedKey").meta() ?? {}))
-      .min(1, "Include at least one key.")
-      .max(maxKeys, `Include at most ${maxKeys} keys.`)
-      .exactOptional()
-      .meta({ description: "The IDs of the keys to change." }),
+    ...choice,
     changes: changes.exactOptional(),
   })
   .refine(({ action, changes }) => (action === "change") === (changes !== undefined), {
     path: ["changes"],
     ...customIssue("invalid_value", "Send changes with the action change, and with no other action."),
   })
-  .refine(
-    ({ externalId, keyIds }) => (externalId === undefined) !== (keyIds === undefined),
-    customIssue("invalid_value", "Send either externalId or keyIds."),
-  )
+  .refine(...choosesOnce)
   .meta({ example: { action: "disable", externalId: "customer_42" } });
 
 /** What a parsed {@link bulkChange} does, and the keys that it chooses. */
 export function readBulkChange({
   action,
   changes = {},
-  externalId,
-  keyIds = [],
+  ...choice
 }: z.output<typeof bulkChange>): BulkRequest & { readonly chosen: ChosenKeys } {
-  const chosen = externalId === undefined ? { ids: keyIds } : { externalId };
+  const chosen = readChoice(choice);
   return action === "change" ? { action, changes, chosen } : { action, chosen };
+}
+
+/** A rotation of several issued keys. */
+export const bulkRotation = z
+  .strictObject({ ...choice, overlapSeconds: rotation.shape.overlapSeconds })
+  .refine(...choosesOnce)
+  .meta({ example: { externalId: "customer_42", overlapSeconds: 86_400 } });
+
+/** What a parsed {@link bulkRotation} chooses. */
+export function readBulkRotation({ overlapSeconds, ...choice }: z.output<typeof bulkRotation>) {
+  return { overlapSeconds, chosen: readChoice(choice) };
 }
 
 const ids = () => z.array(shownId("issuedKey")).meta({ maxItems: maxKeys });
@@ -74,6 +100,39 @@ export const bulkResult = z
     notFound: ids().meta({ description: "The IDs that no key of the keyspace has." }),
   })
   .meta({ id: "IssuedKeyBulkResult" });
+
+/** What a rotation of several issued keys did. */
+export const bulkRotationResult = z
+  .object({
+    rotated: z
+      .array(
+        issuedKeyWithSecret.pick({
+          id: true,
+          name: true,
+          externalId: true,
+          start: true,
+          key: true,
+          secretStatus: true,
+        }),
+      )
+      .meta({ maxItems: maxKeys, description: "The keys that were rotated, each with its new secret." }),
+    notFound: ids().meta({ description: "The IDs that no key of the keyspace has." }),
+  })
+  .meta({ id: "IssuedKeyBulkRotationResult" });
+
+export function presentBulkRotation({ rotated, notFound }: BulkRotationResult) {
+  return {
+    rotated: rotated.map(({ id, name, externalId, start, secret }) => ({
+      id: encodeId("issuedKey", id),
+      name,
+      externalId,
+      start,
+      key: secret,
+      secretStatus: "issued" as const,
+    })),
+    notFound: notFound.map((id) => encodeId("issuedKey", id)),
+  };
+}
 
 export function presentBulkResult(result: BulkResult): z.input<typeof bulkResult> {
   const encode = (keys: BulkResult["changed"]) => keys.map((id) => encodeId("issuedKey", id));

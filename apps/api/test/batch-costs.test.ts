@@ -42,6 +42,7 @@ test("every procedure in the cost table exists", () => {
     "consumers.list",
     "invitations.list",
     "issuedKeyBulk.change",
+    "issuedKeyBulk.rotate",
     "issuedKeyImport.importRows",
     "issuedKeys.changes",
     "issuedKeys.list",

@@ -116,7 +116,7 @@ test("only lists are compressible, and none of them contains a secret", () => {
     "listWorkspaceApiKeys",
     "listAuditEvents",
   ]);
-  for (const { method, secret } of compressible) expect([method, secret]).toEqual(["GET", undefined]);
+  for (const { method, secrets } of compressible) expect([method, secrets]).toEqual(["GET", undefined]);
 });
 
 test("results of tRPC queries are compressed, results of mutations aren't", async () => {

@@ -199,6 +199,7 @@ test("the examples of request bodies don't restrict or disable anything", () => 
     rotateIssuedKey: { overlapSeconds: 86_400 },
     changeIssuedKeyCredits: { add: 500 },
     changeIssuedKeys: { action: "disable", externalId: "customer_42" },
+    rotateIssuedKeys: { externalId: "customer_42", overlapSeconds: 86_400 },
     updateConsumer: { limits: [{ name: "requests", quota: 1_000, windowSeconds: 60 }] },
     createWebhook: {
       url: "https://example.com/webhooks",

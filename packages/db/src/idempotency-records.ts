@@ -19,8 +19,23 @@ export interface IdempotencyRecord {
   readonly answer: Record<string, unknown> | null;
   /** SHA-256 of the secret that the request was made with; null for a record from before it was stored. */
   readonly presentedHash: Buffer | null;
-  /** SHA-256 of the secret that the response issued; null for none. */
-  readonly issuedHash: Buffer | null;
+  /** SHA-256 of each secret that the response issued, in the order of the response. */
+  readonly issuedHashes: readonly Buffer[];
+}
+
+/** The length of a hash in `issued_hash`, in bytes. */
+const hashLength = 32;
+
+/** The hashes of all secrets of a response are stored one after the other. */
+function joinHashes(hashes: readonly Buffer[]): Buffer | null {
+  return hashes.length === 0 ? null : Buffer.concat(hashes);
+}
+
+function splitHashes(stored: Buffer | null): readonly Buffer[] {
+  if (!stored) return [];
+  return Array.from({ length: stored.length / hashLength }, (_, index) =>
+    stored.subarray(index * hashLength, (index + 1) * hashLength),
+  );
 }
 
 /** How long a repeated request is recognized, in hours. */
@@ -47,7 +62,7 @@ export async function findIdempotencyRecord(
   trx: Trx,
   name: IdempotencyName,
 ): Promise<IdempotencyRecord | undefined> {
-  return await trx
+  const row = await trx
     .selectFrom("idempotency_records")
     .select([
       "request_hash as requestHash",
@@ -62,6 +77,9 @@ export async function findIdempotencyRecord(
     .where("key", "=", name.key)
     .where("created_at", ">", sql<Date>`now() - make_interval(hours => ${idempotencyLifetimeHours})`)
     .executeTakeFirst();
+  if (!row) return undefined;
+  const { issuedHash, ...record } = row;
+  return { ...record, issuedHashes: splitHashes(issuedHash) };
 }
 
 /** Stores a response. Replaces an expired record that has not been purged yet. */
@@ -75,7 +93,7 @@ export async function insertIdempotencyRecord(
     status: record.status,
     answer: JSON.stringify(record.answer),
     presented_hash: record.presentedHash,
-    issued_hash: record.issuedHash,
+    issued_hash: joinHashes(record.issuedHashes),
   };
   await trx
     .insertInto("idempotency_records")
@@ -88,11 +106,15 @@ export async function insertIdempotencyRecord(
     .execute();
 }
 
-/** Records that a repeated request issued another secret. The record keeps its `created_at`. */
-export async function updateIssuedSecret(trx: Trx, name: IdempotencyName, issuedHash: Buffer): Promise<void> {
+/** Records that a repeated request issued other secrets. The record keeps its `created_at`. */
+export async function updateIssuedSecrets(
+  trx: Trx,
+  name: IdempotencyName,
+  issuedHashes: readonly Buffer[],
+): Promise<void> {
   await trx
     .updateTable("idempotency_records")
-    .set({ issued_hash: issuedHash })
+    .set({ issued_hash: joinHashes(issuedHashes) })
     .where("user_id", "=", name.userId)
     .where("method", "=", name.method)
     .where("path", "=", name.path)

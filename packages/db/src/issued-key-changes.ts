@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from "kysely";
-import { maxValidFormerSecrets } from "./api-key-changes.ts";
 import { type ConsumerId, createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
 import { type IssuedKeySettings, toIssuedColumns } from "./issued-key-settings.ts";
 import { findIssuedKey, type IssuedKey, type IssuedKeyPath } from "./issued-keys.ts";
@@ -104,109 +103,18 @@ export async function updateIssuedKey(
  *
  * @param change.remainingCredits the new balance, from which the next refill is due; null for no credits, undefined to keep
  *   the balance.
- * @param change.hasNewSecret whether the key was given another secret in this transaction, which no request has used.
  */
 export async function finishKeyChange(
   trx: WorkspaceTrx,
   id: IssuedKeyId,
-  change: {
-    readonly remainingCredits?: number | null | undefined;
-    readonly hasNewSecret?: true;
-  },
+  { remainingCredits }: { readonly remainingCredits: number | null | undefined },
 ): Promise<void> {
-  const { remainingCredits, hasNewSecret } = change;
   const credits =
     remainingCredits === undefined
       ? sql``
       : sql`, credits = ${remainingCredits}::bigint, credits_refilled_at = ${clockIf(remainingCredits !== null)}`;
-  const secret = hasNewSecret ? sql`, has_unused_secret = true` : sql``;
   await sql`
-    update key_counters set version = version + 1${credits}${secret} where key_id = ${id}`.execute(trx);
-}
-
-/** The `good_until` of a secret that is revoked permanently. It stays in the past even if the clock is set back. */
-const alwaysExpired = sql<Date>`'-infinity'::timestamptz`;
-/** The most old secrets of a key that are stored. Only those whose overlap has not ended have an effect. */
-const maxStoredFormerSecrets = 20;
-
-interface NewSecret {
-  readonly start: string;
-  /** SHA-256 of the whole secret, 32 bytes. */
-  readonly hash: Buffer;
-}
-
-/**
- * Replaces the secret of a key. The old secret stays valid for the overlap, unless five newer old secrets are valid. Lock the
- * key first, and call {@link finishKeyChange} with `hasNewSecret` last in the transaction.
- */
-export async function rotateIssuedKey(
-  trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
-  id: IssuedKeyId,
-  secret: NewSecret & { readonly overlapSeconds: number },
-): Promise<void> {
-  const overlap = sql`clock_timestamp() + ${secret.overlapSeconds}::integer * interval '1 second'`;
-  await sql`
-    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
-    select hash, workspace_id, keyspace_id, id, start, ${secret.overlapSeconds === 0 ? alwaysExpired : overlap}
-    from issued_keys where id = ${id} and workspace_id = ${workspaceId}`.execute(trx);
-  await sql`
-    update retired_issued_secrets set good_until = ${alwaysExpired}
-    where key_id = ${id} and good_until <> ${alwaysExpired} and hash not in (
-      select hash from retired_issued_secrets
-      where key_id = ${id} and good_until > clock_timestamp()
-      order by retired_at desc, hash limit ${maxValidFormerSecrets})`.execute(trx);
-  await deleteOldestRevoked(trx, id);
-  await sql`
-    update issued_keys
-    set hash = ${secret.hash}, start = ${secret.start}, version = version + 1, updated_at = clock_timestamp()
-    where id = ${id} and workspace_id = ${workspaceId}`.execute(trx);
-}
-
-/** Deletes a key's oldest revoked secrets beyond `maxStoredFormerSecrets`. Never deletes a valid one. */
-async function deleteOldestRevoked(trx: WorkspaceTrx, id: IssuedKeyId): Promise<void> {
-  await sql`
-    delete from retired_issued_secrets where key_id = ${id} and good_until = ${alwaysExpired} and hash in (
-      select hash from retired_issued_secrets
-      where key_id = ${id} order by retired_at desc, hash offset ${maxStoredFormerSecrets})`.execute(trx);
-}
-
-/**
- * Replaces the current secret of a key, for a repeated request. Returns false and changes nothing if the secret has been used, or
- * is no longer the current one. Lock the key first, and call this last in the transaction. It locks the key's counter before
- * it decides, as `replaceUnusedSecret` does for API keys.
- * @param key.issuedHash SHA-256 of the secret to replace.
- */
-export async function replaceUnusedIssuedSecret(
-  trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
-  { id, issuedHash }: { readonly id: IssuedKeyId; readonly issuedHash: Buffer },
-  secret: NewSecret,
-): Promise<boolean> {
-  await deleteOldestRevoked(trx, id);
-  const { rows } = await sql`
-    with unused as materialized (
-      select key_id from key_counters
-      where key_id = ${id} and (has_unused_secret or use_count = 0)
-      for no key update
-    ),
-    retired as (
-      insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
-      select hash, workspace_id, keyspace_id, id, start, ${alwaysExpired}
-      from issued_keys join unused on unused.key_id = issued_keys.id
-      where hash = ${issuedHash} and workspace_id = ${workspaceId}
-      returning key_id
-    ),
-    replaced as (
-      update issued_keys
-      set hash = ${secret.hash}, start = ${secret.start}, version = version + 1, updated_at = clock_timestamp()
-      where id in (select key_id from retired)
-      returning id
-    )
-    update key_counters set version = version + 1
-    where key_id in (select id from replaced)
-    returning key_id`.execute(trx);
-  return rows.length > 0;
+    update key_counters set version = version + 1${credits} where key_id = ${id}`.execute(trx);
 }
 
 /** Records when consumers lose keys. Those that have none left are purged later. */

@@ -3,7 +3,8 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { findOrCreateConsumer } from "./consumers.ts";
 import type { IssuedKeyId } from "./ids.ts";
-import { deleteIssuedKeys, replaceUnusedIssuedSecret } from "./issued-key-changes.ts";
+import { deleteIssuedKeys } from "./issued-key-changes.ts";
+import { replaceUnusedIssuedSecrets } from "./issued-key-secrets.ts";
 import { addKey, addKeyspace, addWorkspace, isAnyoneWaiting } from "./issued-keys.test-kit.ts";
 import { findIssuedKey } from "./issued-keys.ts";
 import { deleteKeyspace, lockKeyspaceAgainstDeletion } from "./keyspaces.ts";
@@ -63,14 +64,14 @@ test("a secret is replaced only while it is unused and current", async () => {
   const id = await work((trx) => addKey(trx, scope, { keyspaceId, hash }));
   const replace = (issuedHash: Buffer, next: Buffer) =>
     work((trx) =>
-      replaceUnusedIssuedSecret(trx, scope, { id, issuedHash }, { start: "sk_live_x", hash: next }),
+      replaceUnusedIssuedSecrets(trx, scope, [{ id, issuedHash, start: "sk_live_x", hash: next }]),
     );
   const next = randomBytes(32);
-  expect(await replace(randomBytes(32), randomBytes(32))).toBe(false);
-  expect(await replace(hash, next)).toBe(true);
-  expect(await replace(hash, randomBytes(32))).toBe(false);
+  expect(await replace(randomBytes(32), randomBytes(32))).toEqual([]);
+  expect(await replace(hash, next)).toEqual([id]);
+  expect(await replace(hash, randomBytes(32))).toEqual([]);
   await sql`update key_counters set use_count = 1 where key_id = ${id}`.execute(database.owner);
-  expect(await replace(next, randomBytes(32))).toBe(false);
+  expect(await replace(next, randomBytes(32))).toEqual([]);
   expect(await work((trx) => findIssuedKey(trx, scope, { keyspaceId, id }))).toMatchObject({ version: 2 });
 });
 

@@ -16,7 +16,7 @@ export async function insertKeyCounter(trx: Trx, keyId: KeyId | ConsumerId): Pro
  *
  * @param keys.windowSeconds the new window of the key's rate limit, in seconds. The current window then ends no later
  *   than a window that starts now, and its used quota is kept.
- * @param keys.hasNewSecret whether the key was given another secret in this transaction, which no request has used.
+ * @param keys.hasNewSecret whether each key was given another secret in this transaction, which no request has used.
  */
 export async function bumpKeyVersions(
   trx: Trx,
@@ -26,7 +26,7 @@ export async function bumpKeyVersions(
         readonly windowSeconds?: number | undefined;
         readonly hasNewSecret?: true;
       }
-    | { readonly keyIds: readonly (KeyId | IssuedKeyId)[] },
+    | { readonly keyIds: readonly (KeyId | IssuedKeyId)[]; readonly hasNewSecret?: true },
 ): Promise<void> {
   const ids = "keyId" in keys ? [keys.keyId] : keys.keyIds;
   const seconds = "keyId" in keys ? keys.windowSeconds : undefined;
@@ -34,7 +34,7 @@ export async function bumpKeyVersions(
   const window = seconds
     ? sql`, window_ends_at = case when window_ends_at > ${latest} then ${latest} else window_ends_at end`
     : sql``;
-  const secret = "keyId" in keys && keys.hasNewSecret ? sql`, has_unused_secret = true` : sql``;
+  const secret = keys.hasNewSecret ? sql`, has_unused_secret = true` : sql``;
   await sql`
     with locked as materialized (
       select key_id from key_counters

@@ -80,12 +80,18 @@ export async function changeIssuedKeys(
       await bumpKeyVersions(workspaceTrx, { keyIds: changed });
     }
   }
-  const [found, isChanged] = [new Set(keys.map(({ id }) => id)), new Set(changed)];
+  const isChanged = new Set(changed);
   return {
     changed,
-    unchanged: [...found].filter((id) => !isChanged.has(id)),
-    notFound: "ids" in chosen ? [...new Set(chosen.ids)].filter((id) => !found.has(id)) : [],
+    unchanged: keys.flatMap(({ id }) => (isChanged.has(id) ? [] : [id])),
+    notFound: notFoundAmong(chosen, keys),
   };
+}
+
+/** The IDs of chosen keys that don't exist. */
+export function notFoundAmong(chosen: ChosenKeys, keys: readonly LockedKey[]): readonly IssuedKeyId[] {
+  const found = new Set(keys.map(({ id }) => id));
+  return "ids" in chosen ? [...new Set(chosen.ids)].filter((id) => !found.has(id)) : [];
 }
 
 /** @throws {AppError} BAD_REQUEST for an expiry in the past. */

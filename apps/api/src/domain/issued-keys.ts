@@ -1,28 +1,23 @@
 import { createIssuedKey as createSecret } from "@latchkey/auth/key-format";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { countConsumerKeys, countConsumers, findOrCreateConsumer } from "@latchkey/db/consumers";
-import type { ConsumerId, IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
+import type { ConsumerId, KeyspaceId } from "@latchkey/db/ids";
 import {
   deleteIssuedKeys,
   finishKeyChange,
   insertIssuedKey,
-  lockIssuedKey,
   markConsumersUnused,
-  replaceUnusedIssuedSecret,
-  rotateIssuedKey,
   updateIssuedKey,
 } from "@latchkey/db/issued-key-changes";
 import { settleRefill } from "@latchkey/db/issued-key-credits";
 import type { Credits, IssuedKeySettings } from "@latchkey/db/issued-key-settings";
 import { countIssuedKeys, findIssuedKey, type IssuedKey, type IssuedKeyPath } from "@latchkey/db/issued-keys";
-import { type Keyspace, lockKeyspaceAgainstDeletion } from "@latchkey/db/keyspaces";
-import { withSavepoint } from "@latchkey/db/savepoint";
+import type { Keyspace } from "@latchkey/db/keyspaces";
 import type { Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { issuedKeyLimits } from "@latchkey/limits";
-import { enterToManage } from "./enter-to-manage.ts";
 import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
 import { enterKeyspace, issuedKeyNotFound, lockAtVersion } from "./issued-key-edits.ts";
 import { type Expiry, resolveExpiryTime } from "./key-expiry.ts";
@@ -216,70 +211,6 @@ function requireBalance({ remainingCredits }: IssuedKey): void {
   const message = "The key has no credits. Send `remaining` too.";
   const issue = { path: "credits.remaining", code: "required", message } as const;
   throw new AppError("UNPROCESSABLE_CONTENT", { message, issues: [issue] });
-}
-
-/**
- * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.
- * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
- */
-export async function rotateKey(
-  trx: Trx,
-  edit: Edit,
-  path: IssuedKeyPath,
-  { overlapSeconds, versions }: { readonly overlapSeconds: number; readonly versions: Versions },
-): Promise<IssuedKeyWithSecret> {
-  requireRecentAuthentication(edit.origin);
-  const { scope, origin } = edit;
-  const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, path.keyspaceId);
-  const { name } = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
-  const { secret, start, hash } = createSecret(keyspace.prefix);
-  await rotateIssuedKey(workspaceTrx, scope, path.id, { start, hash, overlapSeconds });
-  await appendAudit(workspaceTrx, scope, origin, {
-    action: "issued-key.rotated",
-    targetId: path.id,
-    after: { name, start, overlapSeconds },
-  });
-  const issuedKey = await getIssuedKey(workspaceTrx, scope, path);
-  await finishKeyChange(workspaceTrx, path.id, { hasNewSecret: true });
-  return { issuedKey, secret };
-}
-
-/**
- * Replaces the secret that the creation or a rotation of a key issued, for a repeated request. The overlap of old secrets
- * doesn't change.
- * @param issued.hash SHA-256 of the secret to replace.
- * @returns undefined if that secret was used or is no longer the current one, or the key was deleted.
- * @throws {AppError} FORBIDDEN
- */
-export async function reissueIssuedSecret(
-  trx: Trx,
-  edit: Edit,
-  issued: { readonly keyspaceId: KeyspaceId; readonly id: IssuedKeyId | undefined; readonly hash: Buffer },
-): Promise<string | undefined> {
-  const { scope, origin } = edit;
-  const { keyspaceId, id, hash: issuedHash } = issued;
-  const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
-  const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, scope, keyspaceId);
-  if (!keyspace || !id) return undefined;
-  const key = await lockIssuedKey(workspaceTrx, scope, { keyspaceId, id });
-  if (!key) return undefined;
-  const { secret, start, hash } = createSecret(keyspace.prefix);
-  return await withSavepoint(trx, async () => {
-    const after = { name: key.name, start };
-    await appendAudit(workspaceTrx, scope, origin, {
-      action: "issued-key.secret-reissued",
-      targetId: id,
-      after,
-    });
-    // Runs last, because admission waits for the row that it locks.
-    const isReplaced = await replaceUnusedIssuedSecret(
-      workspaceTrx,
-      scope,
-      { id, issuedHash },
-      { start, hash },
-    );
-    return isReplaced ? secret : undefined;
-  });
 }
 
 /**

@@ -106,6 +106,31 @@ interface IssuedSecret<Member extends string, Request, Context extends Call> {
   ) => Promise<string | undefined>;
 }
 
+/**
+ * The secrets that a response issues in the items of a list, each of which has one and a `secretStatus`. A retry gets a new secret, or
+ * none, for each of them.
+ */
+interface ListedSecrets<List extends string, Request, Context extends Call>
+  extends Pick<IssuedSecret<string, Request, Context>, "member" | "digest"> {
+  /** The field of the response with the list. */
+  readonly list: List;
+  /**
+   * Replaces the secrets that the first response issued, in the transaction of the retry.
+   * @param issued.hashes the digests of these secrets, in the order of the list.
+   * @param issued.answer the first response, without the secrets.
+   * @returns the new secrets in the order of the list; undefined for one that was used or is no longer current.
+   */
+  readonly reissue: (
+    request: Request,
+    call: Context,
+    issued: {
+      readonly trx: Trx;
+      readonly hashes: readonly Buffer[];
+      readonly answer: Record<string, unknown>;
+    },
+  ) => Promise<readonly (string | undefined)[]>;
+}
+
 /** An operation of the open API. The router, the OpenAPI document and the tests are built from it. */
 export interface Endpoint {
   readonly method: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
@@ -120,7 +145,10 @@ export interface Endpoint {
   readonly isAboutKey?: boolean;
   readonly request: RequestParts;
   readonly response: EndpointResponse;
-  readonly secret?: IssuedSecret<string, RawInput, AnyCall>;
+  /** The secrets that the response issues: in its list, or the one of the response itself. */
+  readonly secrets?: Omit<ListedSecrets<string, RawInput, AnyCall>, "list"> & {
+    readonly list: string | undefined;
+  };
   /** Errors in addition to those that every endpoint can return. */
   readonly errors: readonly ErrorCode[];
   /** Whether long responses are compressed. Only lists are, because they contain no secrets. */
@@ -169,12 +197,13 @@ export function defineEndpoint<
 >(
   declaration: Omit<
     Endpoint,
-    "run" | "isCompressible" | "authorize" | "request" | "response" | "access" | "secret"
+    "run" | "isCompressible" | "authorize" | "request" | "response" | "access" | "secrets"
   > & {
     readonly access: Allowed;
     readonly request: Parts;
     readonly response: Response;
     readonly secret?: IssuedSecret<keyof Input<Response> & string, Parsed<Parts>, CallOf<Allowed>>;
+    readonly secrets?: ListedSecrets<keyof Input<Response> & string, Parsed<Parts>, CallOf<Allowed>>;
     /** Runs in the transaction before the handler's changes. @throws {AppError} if the request is rejected. */
     readonly authorize?: (input: Parsed<Parts>, call: CallOf<Allowed>, trx: Trx) => Promise<void>;
     readonly handle: (
@@ -183,13 +212,14 @@ export function defineEndpoint<
     ) => Input<Response> | Promise<Input<Response>>;
   },
 ): Endpoint {
-  const { handle, authorize, secret, ...facts } = declaration;
+  const { handle, authorize, secret, secrets, ...facts } = declaration;
   const { schema } = facts.response;
   const strip = (answer: unknown): Answer => schema?.parse(answer);
   const parse = (raw: RawInput) => parseInput(facts.request, raw) as Parsed<Parts>; // Each part by its own schema.
   return {
     ...facts,
-    isCompressible: facts.method === "GET" && !secret && schema !== undefined && "data" in schema.shape,
+    isCompressible:
+      facts.method === "GET" && !secret && !secrets && schema !== undefined && "data" in schema.shape,
     ...(authorize
       ? {
           // Admission sets `access` if the declaration requires a permission in a workspace.
@@ -198,10 +228,24 @@ export function defineEndpoint<
       : {}),
     ...(secret
       ? {
-          secret: {
+          secrets: {
             ...secret,
+            list: undefined,
+            reissue: async (raw, call, { hashes, ...issued }) => {
+              // Admission sets `access` if the declaration requires a permission in a workspace.
+              const own = call as CallOf<Allowed>;
+              const reissueOne = (hash: Buffer) => secret.reissue(parse(raw), own, { ...issued, hash });
+              return await Promise.all(hashes.map(reissueOne));
+            },
+          },
+        }
+      : {}),
+    ...(secrets
+      ? {
+          secrets: {
+            ...secrets,
             // Admission sets `access` if the declaration requires a permission in a workspace.
-            reissue: (raw, call, issued) => secret.reissue(parse(raw), call as CallOf<Allowed>, issued),
+            reissue: (raw, call, issued) => secrets.reissue(parse(raw), call as CallOf<Allowed>, issued),
           },
         }
       : {}),

@@ -8,7 +8,7 @@ import {
   type IdempotencyName,
   type IdempotencyRecord,
   insertIdempotencyRecord,
-  updateIssuedSecret,
+  updateIssuedSecrets,
 } from "@latchkey/db/idempotency-records";
 import type { Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
@@ -91,37 +91,65 @@ export async function runIdempotently(
     if (record) return await replay(endpoint, record, { name, input, call: ownCall, trx });
     const answer = await endpoint.run(input, { ...call, transact: (work) => work(trx) });
     const { status } = endpoint.response;
-    const newRecord = { requestHash, presentedHash, status, ...separateSecret(endpoint, answer) };
+    const newRecord = { requestHash, presentedHash, status, ...separateSecrets(endpoint, answer) };
     await insertIdempotencyRecord(trx, name, newRecord);
     return { status, answer, isReplayed: false };
   });
 }
 
-/** Repeats the stored answer. Only the digest of an issued secret is stored, so the secret is reissued or omitted. */
+/** Repeats the stored answer. Only the digests of issued secrets are stored, so each secret is reissued or omitted. */
 async function replay(
-  { secret }: Endpoint,
-  { status, answer, issuedHash }: IdempotencyRecord,
+  { secrets }: Endpoint,
+  { status, answer, issuedHashes }: IdempotencyRecord,
   { name, input, call, trx }: NamedRequest & { readonly trx: Trx },
 ): Promise<EndpointResult> {
-  if (!secret || !answer) return { status, answer: answer ?? undefined, isReplayed: true };
-  const reissued = issuedHash && (await secret.reissue(input, call, { trx, hash: issuedHash, answer }));
-  if (!reissued) return { status, answer: { ...answer, secretStatus: "omitted" }, isReplayed: true };
-  await updateIssuedSecret(trx, name, digestOf(secret, reissued));
-  const added = { [secret.member]: reissued, secretStatus: "reissued" };
-  return { status, answer: { ...answer, ...added }, isReplayed: true };
+  if (!secrets || !answer) return { status, answer: answer ?? undefined, isReplayed: true };
+  const issued = { trx, hashes: issuedHashes, answer };
+  const reissued = issuedHashes.length === 0 ? [] : await secrets.reissue(input, call, issued);
+  if (reissued.some((secret) => secret !== undefined)) {
+    const hashes = issuedHashes.map((hash, index) => {
+      const secret = reissued[index];
+      return secret === undefined ? hash : digestOf(secrets, secret);
+    });
+    await updateIssuedSecrets(trx, name, hashes);
+  }
+  const holders = holdersOf(secrets, answer).map((holder, index) => {
+    const secret = reissued[index];
+    if (secret === undefined) return { ...holder, secretStatus: "omitted" };
+    return { ...holder, [secrets.member]: secret, secretStatus: "reissued" };
+  });
+  return { status, answer: withHolders(secrets, answer, holders), isReplayed: true };
 }
 
-/** Returns what is stored of an answer: everything except its secret, and the digest of the secret. */
-function separateSecret(
-  { response, secret }: Endpoint,
+/** Returns what is stored of an answer: everything except its secrets, and their digests. */
+function separateSecrets(
+  { response, secrets }: Endpoint,
   answer: Answer,
-): Pick<IdempotencyRecord, "answer" | "issuedHash"> {
-  if (response.status === 204 || !answer) return { answer: null, issuedHash: null };
-  if (!secret) return { answer, issuedHash: null };
-  const { [secret.member]: issued, ...rest } = answer;
-  return { answer: rest, issuedHash: typeof issued === "string" ? digestOf(secret, issued) : null };
+): Pick<IdempotencyRecord, "answer" | "issuedHashes"> {
+  if (response.status === 204 || !answer) return { answer: null, issuedHashes: [] };
+  if (!secrets) return { answer, issuedHashes: [] };
+  const holders = holdersOf(secrets, answer);
+  const issuedHashes = holders.flatMap(({ [secrets.member]: issued }) =>
+    typeof issued === "string" ? [digestOf(secrets, issued)] : [],
+  );
+  const stored = holders.map(({ [secrets.member]: _issued, ...rest }) => rest);
+  return { answer: withHolders(secrets, answer, stored), issuedHashes };
 }
 
-function digestOf({ digest }: NonNullable<Endpoint["secret"]>, secret: string): Buffer {
+type Secrets = NonNullable<Endpoint["secrets"]>;
+type Holder = Record<string, unknown>;
+
+/** The parts of an answer that can have a secret: the items of its list, or the answer itself. */
+function holdersOf({ list }: Secrets, answer: Holder): readonly Holder[] {
+  // The schema of the response requires a list of objects.
+  return list === undefined ? [answer] : (answer[list] as readonly Holder[]);
+}
+
+/** Replaces the parts that {@link holdersOf} returned. */
+function withHolders({ list }: Secrets, answer: Holder, holders: readonly Holder[]): Holder {
+  return list === undefined ? { ...holders[0] } : { ...answer, [list]: holders };
+}
+
+function digestOf({ digest }: Secrets, secret: string): Buffer {
   return digest ? digest(secret) : Buffer.from(digestKey(secret), "base64");
 }

@@ -28,6 +28,7 @@ import { getIssuedKey } from "./issued-keys/get-issued-key.ts";
 import { listIssuedKeyRejections } from "./issued-keys/list-issued-key-rejections.ts";
 import { listIssuedKeys } from "./issued-keys/list-issued-keys.ts";
 import { rotateIssuedKey } from "./issued-keys/rotate-issued-key.ts";
+import { rotateIssuedKeys } from "./issued-keys/rotate-issued-keys.ts";
 import { updateIssuedKey } from "./issued-keys/update-issued-key.ts";
 import { verifyKey } from "./keys/verify-key.ts";
 import { verifyKeys } from "./keys/verify-keys.ts";
@@ -139,6 +140,7 @@ export const endpoints: readonly Endpoint[] = [
   rotateIssuedKey,
   changeIssuedKeyCredits,
   changeIssuedKeys,
+  rotateIssuedKeys,
   listConsumers,
   getConsumer,
   updateConsumer,

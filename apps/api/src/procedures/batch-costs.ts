@@ -20,6 +20,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["consumers.list", 5],
   ["invitations.list", 5],
   ["issuedKeyBulk.change", maxBatchCost],
+  ["issuedKeyBulk.rotate", maxBatchCost],
   ["issuedKeyImport.importRows", maxBatchCost],
   ["issuedKeys.changes", 5],
   ["issuedKeys.list", 5],

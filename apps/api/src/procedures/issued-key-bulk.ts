@@ -1,6 +1,14 @@
 import { changeIssuedKeys } from "../domain/issued-key-bulk.ts";
+import { rotateKeys } from "../domain/issued-key-rotation.ts";
 import { keyspaceId } from "../fields.ts";
-import { bulkChange, presentBulkResult, readBulkChange } from "../issued-key-bulk-fields.ts";
+import {
+  bulkChange,
+  bulkRotation,
+  presentBulkResult,
+  presentBulkRotation,
+  readBulkChange,
+  readBulkRotation,
+} from "../issued-key-bulk-fields.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 export const issuedKeyBulkRouter = createRouter({
@@ -10,5 +18,13 @@ export const issuedKeyBulkRouter = createRouter({
     .mutation(async ({ ctx, input: { keyspaceId, change } }) => {
       const bulk = { keyspaceId, ...readBulkChange(change) };
       return presentBulkResult(await ctx.transact((trx) => changeIssuedKeys(trx, ctx.edit, bulk)));
+    }),
+
+  /** Returns the new secrets, which are shown once. */
+  rotate: workspaceProcedure("keys:manage")
+    .input(workspaceInput({ keyspaceId, rotation: bulkRotation }))
+    .mutation(async ({ ctx, input: { keyspaceId, rotation } }) => {
+      const bulk = { keyspaceId, ...readBulkRotation(rotation) };
+      return presentBulkRotation(await ctx.transact((trx) => rotateKeys(trx, ctx.edit, bulk)));
     }),
 });

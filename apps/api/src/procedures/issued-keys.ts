@@ -3,13 +3,8 @@ import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { listIssuedKeyHistory } from "../domain/issued-key-history.ts";
-import {
-  changeIssuedKey,
-  createIssuedKey,
-  deleteIssuedKey,
-  getIssuedKey,
-  rotateKey,
-} from "../domain/issued-keys.ts";
+import { rotateKey } from "../domain/issued-key-rotation.ts";
+import { changeIssuedKey, createIssuedKey, deleteIssuedKey, getIssuedKey } from "../domain/issued-keys.ts";
 import { getKeyspace } from "../domain/keyspaces.ts";
 import { issuedKeyId, keyspaceId } from "../fields.ts";
 import { startWithinMs } from "../http/user-concurrency.ts";

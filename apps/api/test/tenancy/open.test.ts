@@ -131,6 +131,10 @@ const table = readTable(`
   changeIssuedKeys, of a consumer         401     403       403      403     403     200    200
   changeIssuedKeys, of another workspace  401     403       403      403     403     404    404
   changeIssuedKeys, of another keyspace   401     403       403      403     403     200    200
+  rotateIssuedKeys                        401     403       403      403     403     200    200
+  rotateIssuedKeys, of a consumer         401     403       403      403     403     200    200
+  rotateIssuedKeys, of another workspace  401     403       403      403     403     404    404
+  rotateIssuedKeys, of another keyspace   401     403       403      403     403     200    200
   listConsumers                           401     403       403      200     200     200    200
   listConsumers, of another workspace     401     403       403      404     404     404    404
   getConsumer                             401     403       403      200     200     200    200
@@ -713,11 +717,7 @@ const plans: Readonly<Record<string, Plan>> = {
   "deleteIssuedKey, of another keyspace": { issuedKeyOf: "otherTenant" },
   rotateIssuedKey: {
     body: { overlapSeconds: 60 },
-    effect: (fixture, actor) => {
-      const effect = changeIssuedKey(fixture, actor, "issued-key.rotated");
-      const { issuedKeyId } = fixture.issuedKeys.tenant;
-      return { ...effect, added: { ...effect.added, retired_issued_secrets: [{ key_id: issuedKeyId }] } };
-    },
+    effect: rotateIssuedKey,
     shows: () => ['"key":"sk_live_'],
   },
   "rotateIssuedKey, of another workspace": {
@@ -764,6 +764,25 @@ const plans: Readonly<Record<string, Plan>> = {
     body: ({ issuedKeys }) => ({ action: "delete", externalId: issuedKeys.otherTenant.externalId }),
     effect: () => ({}),
     shows: () => ['"changed":[],"unchanged":[]'],
+  },
+  rotateIssuedKeys: {
+    body: ({ issuedKeys }) => ({ keyIds: [issuedKeys.tenant.id] }),
+    effect: rotateIssuedKey,
+    shows: ({ issuedKeys }) => [`"rotated":[{"id":"${issuedKeys.tenant.id}"`, '"key":"sk_live_'],
+  },
+  "rotateIssuedKeys, of a consumer": {
+    body: ({ issuedKeys }) => ({ externalId: issuedKeys.tenant.externalId }),
+    effect: rotateIssuedKey,
+    shows: ({ issuedKeys }) => [`"rotated":[{"id":"${issuedKeys.tenant.id}"`, '"key":"sk_live_'],
+  },
+  "rotateIssuedKeys, of another workspace": {
+    keyspaceOf: "otherTenant",
+    body: ({ issuedKeys }) => ({ keyIds: [issuedKeys.otherTenant.id] }),
+  },
+  "rotateIssuedKeys, of another keyspace": {
+    body: ({ issuedKeys }) => ({ externalId: issuedKeys.otherTenant.externalId }),
+    effect: () => ({}),
+    shows: () => ['"rotated":[],"notFound":[]'],
   },
   listConsumers: { shows: ({ issuedKeys }) => [issuedKeys.tenant.externalId] },
   "listConsumers, of another workspace": { keyspaceOf: "otherTenant" },
@@ -1015,6 +1034,12 @@ function changeIssuedKey(
       audit_events: [{ workspace_id: workspaceId, action, target_id: issuedKeyId, ...actorColumns(actor) }],
     },
   };
+}
+
+function rotateIssuedKey(fixture: TenantFixture, actor: Person): Effect {
+  const effect = changeIssuedKey(fixture, actor, "issued-key.rotated");
+  const { issuedKeyId } = fixture.issuedKeys.tenant;
+  return { ...effect, added: { ...effect.added, retired_issued_secrets: [{ key_id: issuedKeyId }] } };
 }
 
 /** Limits that are sent again as they are change the version. */

@@ -30,6 +30,7 @@ export const alwaysRequired = [
   "keyspaces.delete",
   "issuedKeys.create",
   "issuedKeys.rotate",
+  "issuedKeyBulk.rotate",
   "issuedKeyImport.importRows",
   "webhooks.create",
   "webhooks.rotateSecret",

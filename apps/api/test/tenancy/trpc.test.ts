@@ -199,6 +199,8 @@ const table = readTable(`
   consumers.update, a foreign one         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   issuedKeyBulk.change                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   issuedKeyBulk.change, a foreign one     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeyBulk.rotate                    UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeyBulk.rotate, a foreign one     UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   issuedKeyCredits.change                 UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   issuedKeyCredits.change, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   webhooks.list                           UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -1087,6 +1089,12 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: ({ issuedKeys }) => [`"changed":["${issuedKeys.tenant.id}"]`],
   },
   "issuedKeyBulk.change, a foreign one": { input: createConsumerInput("otherTenant", disableAll) },
+  "issuedKeyBulk.rotate": {
+    input: createConsumerInput("tenant", rotateAll),
+    effect: rotateIssuedKey,
+    shows: ({ issuedKeys }) => [`"rotated":[{"id":"${issuedKeys.tenant.id}"`, '"key":"sk_live_'],
+  },
+  "issuedKeyBulk.rotate, a foreign one": { input: createConsumerInput("otherTenant", rotateAll) },
   "issuedKeyCredits.change": {
     input: createIssuedKeyInput("tenant", { change: { set: 5 } }),
     effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
@@ -1231,11 +1239,7 @@ const plans: Readonly<Record<string, Plan>> = {
   }),
   ...issuedKeyPlans("rotate", {
     input: () => ({ overlapSeconds: 60 }),
-    effect: (fixture, actor) => {
-      const effect = changeIssuedKey(fixture, actor, "issued-key.rotated");
-      const { issuedKeyId } = fixture.issuedKeys.tenant;
-      return { ...effect, added: { ...effect.added, retired_issued_secrets: [{ key_id: issuedKeyId }] } };
-    },
+    effect: rotateIssuedKey,
     shows: () => ['"key":"sk_live_'],
   }),
   ...issuedKeyPlans("delete", {
@@ -1360,6 +1364,10 @@ function disableAll({ externalId }: { readonly externalId: string }): object {
   return { change: { action: "disable", externalId } };
 }
 
+function rotateAll({ externalId }: { readonly externalId: string }): object {
+  return { rotation: { externalId, overlapSeconds: 60 } };
+}
+
 function changeLimits({ externalId }: { readonly externalId: string }): object {
   return { externalId, version: 1, changes: { limits: [] } };
 }
@@ -1415,6 +1423,12 @@ function issuedKeyPlans(name: string, plan: Plan): Record<string, Plan> {
     [`issuedKeys.${name}, a foreign one`]: { input: inputWith("otherTenant", "otherTenant") },
     [`issuedKeys.${name}, of another keyspace`]: { input: inputWith("tenant", "otherTenant") },
   };
+}
+
+function rotateIssuedKey(fixture: TenantFixture, actor: Actor): Effect {
+  const effect = changeIssuedKey(fixture, actor, "issued-key.rotated");
+  const { issuedKeyId } = fixture.issuedKeys.tenant;
+  return { ...effect, added: { ...effect.added, retired_issued_secrets: [{ key_id: issuedKeyId }] } };
 }
 
 function changeIssuedKey(

@@ -84,7 +84,7 @@ export interface IdempotencyRecordTable {
   answer: ColumnType<Record<string, unknown> | null, string, string>;
   /** SHA-256 of the secret that the request was made with; null in rows from before it was stored. */
   presented_hash: Buffer | null;
-  /** SHA-256 of the secret that the response issued; null if it issued none. */
+  /** SHA-256 of each secret that the response issued, 32 bytes each, in the order of the response; null if it issued none. */
   issued_hash: Buffer | null;
   created_at: ColumnType<Date, never, Date>;
 }

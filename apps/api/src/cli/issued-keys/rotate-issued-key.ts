@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { rotateKey } from "../../domain/issued-keys.ts";
+import { rotateKey } from "../../domain/issued-key-rotation.ts";
 import { defineTask } from "../task.ts";
 import { issuedKeyId, overlap } from "../values.ts";
 import { findIssuedKeyEdit } from "./find-keyspace.ts";

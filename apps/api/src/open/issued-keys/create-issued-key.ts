@@ -1,6 +1,7 @@
 import { decodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { createIssuedKey as create, reissueIssuedSecret } from "../../domain/issued-keys.ts";
+import { reissueIssuedSecrets } from "../../domain/issued-key-rotation.ts";
+import { createIssuedKey as create } from "../../domain/issued-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { newIssuedKeyFields } from "../../issued-key-fields.ts";
 import { issuedKeyWithSecret, presentIssuedKeyWithSecret } from "../../presenters/issued-key.ts";
@@ -27,9 +28,15 @@ export const createIssuedKey = defineEndpoint({
   },
   secret: {
     member: "key",
-    reissue: ({ params: { keyspaceId } }, { access: { scope }, origin }, { trx, hash, answer }) => {
+    reissue: async (
+      { params: { keyspaceId } },
+      { access: { scope }, origin },
+      { trx, hash: issuedHash, answer },
+    ) => {
       const id = decodeId("issuedKey", String(answer.id));
-      return reissueIssuedSecret(trx, { scope, origin }, { keyspaceId, id, hash });
+      if (!id) return undefined;
+      const secrets = { keyspaceId, issued: [{ id, issuedHash }] };
+      return (await reissueIssuedSecrets(trx, { scope, origin }, secrets)).get(id);
     },
   },
   errors: ["NOT_FOUND", "UNPROCESSABLE_CONTENT"],

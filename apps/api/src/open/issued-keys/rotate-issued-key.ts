@@ -1,4 +1,4 @@
-import { reissueIssuedSecret, rotateKey } from "../../domain/issued-keys.ts";
+import { reissueIssuedSecrets, rotateKey } from "../../domain/issued-key-rotation.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { rotation } from "../../presenters/api-key.ts";
 import { issuedKeyWithSecret, presentIssuedKeyWithSecret } from "../../presenters/issued-key.ts";
@@ -20,8 +20,14 @@ export const rotateIssuedKey = defineEndpoint({
   },
   secret: {
     member: "key",
-    reissue: ({ params: { keyspaceId, issuedKeyId: id } }, { access: { scope }, origin }, { trx, hash }) =>
-      reissueIssuedSecret(trx, { scope, origin }, { keyspaceId, id, hash }),
+    reissue: async (
+      { params: { keyspaceId, issuedKeyId: id } },
+      { access: { scope }, origin },
+      { trx, hash: issuedHash },
+    ) => {
+      const secrets = { keyspaceId, issued: [{ id, issuedHash }] };
+      return (await reissueIssuedSecrets(trx, { scope, origin }, secrets)).get(id);
+    },
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async (

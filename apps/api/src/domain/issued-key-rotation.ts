@@ -1,0 +1,166 @@
+import { createIssuedKey as createSecret } from "@latchkey/auth/key-format";
+import { appendAuditEvents } from "@latchkey/db/audit-events";
+import type { IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
+import { type ChosenKeys, type LockedKey, lockIssuedKeys } from "@latchkey/db/issued-key-bulk";
+import {
+  findUnusedIssuedSecrets,
+  type IssuedSecretHash,
+  replaceUnusedIssuedSecrets,
+  rotateIssuedKeys,
+} from "@latchkey/db/issued-key-secrets";
+import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
+import { bumpKeyVersions } from "@latchkey/db/key-counters";
+import { type Keyspace, lockKeyspaceAgainstDeletion } from "@latchkey/db/keyspaces";
+import { withSavepoint } from "@latchkey/db/savepoint";
+import type { Trx } from "@latchkey/db/schema";
+import type { Versions } from "@latchkey/db/versions";
+import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import { enterToManage } from "./enter-to-manage.ts";
+import { notFoundAmong } from "./issued-key-bulk.ts";
+import { enterKeyspace, lockAtVersion } from "./issued-key-edits.ts";
+import { getIssuedKey, type IssuedKeyWithSecret } from "./issued-keys.ts";
+import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import type { Edit } from "./workspaces.ts";
+
+/** A key that was rotated together with others, and its new secret, which only this result has. */
+export type RotatedKey = Pick<LockedKey, "id" | "name" | "externalId" | "start"> & {
+  readonly secret: string;
+};
+
+/** What a rotation of several keys did to each of them. */
+export interface BulkRotationResult {
+  readonly rotated: readonly RotatedKey[];
+  /** IDs that no key of the keyspace has. */
+  readonly notFound: readonly IssuedKeyId[];
+}
+
+/**
+ * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
+ */
+export async function rotateKey(
+  trx: Trx,
+  edit: Edit,
+  path: IssuedKeyPath,
+  { overlapSeconds, versions }: { readonly overlapSeconds: number; readonly versions: Versions },
+): Promise<IssuedKeyWithSecret> {
+  requireRecentAuthentication(edit.origin);
+  const { scope } = edit;
+  const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, path.keyspaceId);
+  const { name } = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
+  const { secret, ...created } = createFor(path.id, keyspace);
+  await replaceSecrets(workspaceTrx, edit, [{ ...created, name }], overlapSeconds);
+  const issuedKey = await getIssuedKey(workspaceTrx, scope, path);
+  await bumpKeyVersions(workspaceTrx, { keyIds: [path.id], hasNewSecret: true });
+  return { issuedKey, secret };
+}
+
+/**
+ * Gives several keys new secrets in one transaction, like {@link rotateKey}, with the same number of statements for any number of
+ * keys. Each key gets an event. A consumer has at most 1,000 keys, so all of its keys are rotated.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN
+ */
+export async function rotateKeys(
+  trx: Trx,
+  edit: Edit,
+  {
+    keyspaceId,
+    chosen,
+    overlapSeconds,
+  }: {
+    readonly keyspaceId: KeyspaceId;
+    readonly chosen: ChosenKeys;
+    readonly overlapSeconds: number;
+  },
+): Promise<BulkRotationResult> {
+  requireRecentAuthentication(edit.origin);
+  const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, keyspaceId);
+  const keys = await lockIssuedKeys(workspaceTrx, edit.scope, keyspaceId, chosen);
+  const created = keys.map((key) => ({ ...key, ...createFor(key.id, keyspace) }));
+  if (created.length > 0) {
+    await replaceSecrets(workspaceTrx, edit, created, overlapSeconds);
+    // The counters of the keys come last, because admission waits for them.
+    await bumpKeyVersions(workspaceTrx, { keyIds: created.map(({ id }) => id), hasNewSecret: true });
+  }
+  return { rotated: created, notFound: notFoundAmong(chosen, keys) };
+}
+
+function createFor(id: IssuedKeyId, { prefix }: Keyspace) {
+  return { id, ...createSecret(prefix) };
+}
+
+type CreatedSecret = Omit<ReturnType<typeof createFor>, "secret"> & Pick<LockedKey, "name">;
+
+/** Replaces the secrets of locked keys. Call `bumpKeyVersions` with `hasNewSecret` last in the transaction. */
+async function replaceSecrets(
+  trx: WorkspaceTrx,
+  { scope, origin }: Edit,
+  secrets: readonly CreatedSecret[],
+  overlapSeconds: number,
+): Promise<void> {
+  await rotateIssuedKeys(trx, scope, secrets, overlapSeconds);
+  const action = "issued-key.rotated";
+  const events = secrets.map(
+    ({ id: targetId, name, start }) =>
+      ({ action, targetId, after: { name, start, overlapSeconds } }) as const,
+  );
+  await appendAuditEvents(trx, scope, origin, events);
+}
+
+/** The secrets of keys of a keyspace that a creation or rotation issued. */
+interface IssuedSecrets {
+  readonly keyspaceId: KeyspaceId;
+  readonly issued: readonly IssuedSecretHash[];
+}
+
+/**
+ * Replaces the secrets that the creation or a rotation of keys issued, for a repeated request. The overlap of old secrets doesn't
+ * change.
+ * @returns the new secrets by key, without the keys whose issued secret was used or is no longer the current one, and the keys that
+ *   were deleted.
+ * @throws {AppError} FORBIDDEN
+ */
+export async function reissueIssuedSecrets(
+  trx: Trx,
+  edit: Edit,
+  { keyspaceId, issued }: IssuedSecrets,
+): Promise<ReadonlyMap<IssuedKeyId, string>> {
+  const { scope } = edit;
+  const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
+  const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, scope, keyspaceId);
+  if (!keyspace) return new Map();
+  const chosen = { ids: issued.map(({ id }) => id) };
+  const keys = await lockIssuedKeys(workspaceTrx, scope, keyspaceId, chosen);
+  const replace = async (options: { readonly lock: boolean }) => {
+    const unused = new Set(await findUnusedIssuedSecrets(workspaceTrx, scope, issued, options));
+    const hashes = new Map(issued.map(({ id, issuedHash }) => [id, issuedHash]));
+    const created = keys.flatMap(({ id, name }) => {
+      const issuedHash = hashes.get(id);
+      return issuedHash && unused.has(id) ? [{ ...createFor(id, keyspace), name, issuedHash }] : [];
+    });
+    if (created.length === 0) return new Map<IssuedKeyId, string>();
+    return await withSavepoint(trx, () => tryToReissue(workspaceTrx, edit, created));
+  };
+  // Admission waits for locked counters, so they are locked last. If a secret is used before that, its event must not remain, and the
+  // second attempt locks the counters first.
+  const reissued = (await replace({ lock: false })) ?? (await replace({ lock: true }));
+  if (!reissued) throw new Error("A secret was used although its counter was locked.");
+  return reissued;
+}
+
+/** Returns the new secrets by key; undefined if one of the former ones has been used. */
+async function tryToReissue(
+  trx: WorkspaceTrx,
+  { scope, origin }: Edit,
+  created: readonly (CreatedSecret & IssuedSecretHash & { readonly secret: string })[],
+): Promise<ReadonlyMap<IssuedKeyId, string> | undefined> {
+  const action = "issued-key.secret-reissued";
+  const events = created.map(
+    ({ id: targetId, name, start }) => ({ action, targetId, after: { name, start } }) as const,
+  );
+  await appendAuditEvents(trx, scope, origin, events);
+  // Runs last, because admission waits for the rows that it locks.
+  const replaced = await replaceUnusedIssuedSecrets(trx, scope, created);
+  if (replaced.length < created.length) return undefined;
+  return new Map(created.map(({ id, secret }) => [id, secret]));
+}

@@ -1,0 +1,140 @@
+import { sql } from "kysely";
+import { maxValidFormerSecrets } from "./api-key-changes.ts";
+import type { IssuedKeyId } from "./ids.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** The `good_until` of a secret that is revoked permanently. It stays in the past even if the clock is set back. */
+const alwaysExpired = sql<Date>`'-infinity'::timestamptz`;
+/** The most old secrets of a key that are stored. Only those whose overlap has not ended have an effect. */
+const maxStoredFormerSecrets = 20;
+
+/** A new secret of a key, without the secret itself. */
+export interface NewIssuedSecret {
+  readonly id: IssuedKeyId;
+  readonly start: string;
+  /** SHA-256 of the whole secret, 32 bytes. */
+  readonly hash: Buffer;
+}
+
+/** A secret that a creation or rotation issued. */
+export interface IssuedSecretHash {
+  readonly id: IssuedKeyId;
+  /** SHA-256 of that secret. */
+  readonly issuedHash: Buffer;
+}
+
+/**
+ * Replaces the secrets of keys. Each old secret stays valid for the overlap, unless five newer old secrets of its key are valid.
+ * Lock the keys first, and call `bumpKeyVersions` with `hasNewSecret` last in the transaction.
+ */
+export async function rotateIssuedKeys(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  secrets: readonly NewIssuedSecret[],
+  overlapSeconds: number,
+): Promise<void> {
+  const ids = secrets.map(({ id }) => id);
+  const overlap = sql`clock_timestamp() + ${overlapSeconds}::integer * interval '1 second'`;
+  await sql`
+    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+    select hash, workspace_id, keyspace_id, id, start, ${overlapSeconds === 0 ? alwaysExpired : overlap}
+    from issued_keys where id = any(${ids}::uuid[]) and workspace_id = ${workspaceId}`.execute(trx);
+  await sql`
+    with valid as (
+      select hash, row_number() over (partition by key_id order by retired_at desc, hash) as position
+      from retired_issued_secrets
+      where key_id = any(${ids}::uuid[]) and good_until > clock_timestamp()
+    )
+    update retired_issued_secrets set good_until = ${alwaysExpired}
+    where key_id = any(${ids}::uuid[]) and good_until <> ${alwaysExpired}
+      and hash not in (select hash from valid where position <= ${maxValidFormerSecrets})`.execute(trx);
+  await deleteOldestRevoked(trx, ids);
+  await sql`
+    update issued_keys key
+    set hash = secret.hash, start = secret.start, version = version + 1, updated_at = clock_timestamp()
+    from unnest(${ids}::uuid[], ${secrets.map(({ hash }) => hash)}::bytea[],
+      ${secrets.map(({ start }) => start)}::text[]) as secret (id, hash, start)
+    where key.id = secret.id and workspace_id = ${workspaceId}`.execute(trx);
+}
+
+/** Deletes the oldest revoked secrets of keys beyond `maxStoredFormerSecrets` per key. Never deletes a valid one. */
+async function deleteOldestRevoked(trx: WorkspaceTrx, ids: readonly IssuedKeyId[]): Promise<void> {
+  await sql`
+    with stored as (
+      select hash, row_number() over (partition by key_id order by retired_at desc, hash) as position
+      from retired_issued_secrets where key_id = any(${ids}::uuid[])
+    )
+    delete from retired_issued_secrets
+    where key_id = any(${ids}::uuid[]) and good_until = ${alwaysExpired}
+      and hash in (select hash from stored where position > ${maxStoredFormerSecrets})`.execute(trx);
+}
+
+/**
+ * Returns the keys whose current secret is the issued one and was never used. Lock the keys first. With `lock`, locks the
+ * counters of unused secrets, in the order of their keys as admission locks them, so that the result stays true until the transaction
+ * ends. Admission waits for these rows.
+ */
+export async function findUnusedIssuedSecrets(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  issued: readonly IssuedSecretHash[],
+  { lock }: { readonly lock: boolean },
+): Promise<readonly IssuedKeyId[]> {
+  const { rows } = await sql<{ id: IssuedKeyId }>`
+    select counter.key_id as id
+    from unnest(${issued.map(({ id }) => id)}::uuid[], ${issued.map(({ issuedHash }) => issuedHash)}::bytea[])
+      as issued (id, hash)
+    join issued_keys key on key.id = issued.id and key.hash = issued.hash and key.workspace_id = ${workspaceId}
+    join key_counters counter on counter.key_id = key.id
+    where has_unused_secret or use_count = 0
+    order by counter.key_id
+    ${lock ? sql`for no key update of counter` : sql``}`.execute(trx);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Replaces current secrets of keys, for a repeated request. Changes nothing about a key whose issued secret has been used, or is no
+ * longer the current one. Lock the keys first, and call this last in the transaction. It locks the counters of the keys, in the order in
+ * which admission locks them, before it decides, as `replaceUnusedSecret` does for API keys.
+ * @returns the keys whose secrets were replaced.
+ */
+export async function replaceUnusedIssuedSecrets(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  secrets: readonly (NewIssuedSecret & IssuedSecretHash)[],
+): Promise<readonly IssuedKeyId[]> {
+  const ids = secrets.map(({ id }) => id);
+  await deleteOldestRevoked(trx, ids);
+  const { rows } = await sql<{ id: IssuedKeyId }>`
+    with secret as materialized (
+      select * from unnest(${ids}::uuid[], ${secrets.map(({ issuedHash }) => issuedHash)}::bytea[],
+        ${secrets.map(({ hash }) => hash)}::bytea[], ${secrets.map(({ start }) => start)}::text[])
+        as secret (id, issued_hash, hash, start)
+    ),
+    unused as materialized (
+      select key_id from key_counters
+      where key_id = any(${ids}::uuid[]) and (has_unused_secret or use_count = 0)
+      order by key_id
+      for no key update
+    ),
+    retired as (
+      insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+      select key.hash, workspace_id, keyspace_id, key.id, key.start, ${alwaysExpired}
+      from issued_keys key
+      join unused on unused.key_id = key.id
+      join secret on secret.id = key.id and secret.issued_hash = key.hash
+      where workspace_id = ${workspaceId}
+      returning key_id
+    ),
+    replaced as (
+      update issued_keys key
+      set hash = secret.hash, start = secret.start, version = version + 1, updated_at = clock_timestamp()
+      from secret
+      where key.id = secret.id and key.id in (select key_id from retired)
+      returning key.id
+    )
+    update key_counters set version = version + 1
+    where key_id in (select id from replaced)
+    returning key_id as id`.execute(trx);
+  return rows.map(({ id }) => id);
+}
