@@ -6,6 +6,7 @@ import {
   type Counter,
   type CounterId,
   decideRequest,
+  type EarlierRequest,
   type FoundKeys,
   type KnownRequest,
   listCounterIds,
@@ -149,7 +150,8 @@ export async function spendBatch<Request extends PreparedRequest>(
   { skipsLocked, lockTimeoutMs, maxNamedPerHour }: SpendOptions,
 ): Promise<DecidedBatch<Request>> {
   const ids = [...new Set(requests.flatMap(listCounterIds))];
-  const named = requests.flatMap((request) => toNamedRequest(request) ?? []);
+  const names = requests.map(toNamedRequest);
+  const named = names.filter((name) => name !== undefined);
   const owners = listOwners(requests);
   const limit = lockTimeoutMs === undefined ? "" : `; set local lock_timeout = ${lockTimeoutMs}`;
   let written: readonly Counter[];
@@ -163,8 +165,7 @@ export async function spendBatch<Request extends PreparedRequest>(
         named.length > 0 ? findEarlier(client, named) : [],
       ]),
     );
-    // Requests with one name are decided in order, each by what the ones before it have spent.
-    const earlierOf = new Map(named.map((request, index) => [nameOf(request), earlier[index]]));
+    const storedOf = new Map(named.map((request, index) => [request, earlier[index]]));
     const changed = new Map<string, Set<number>>();
     for (const { id, version } of locked.changedOwners)
       changed.set(id, (changed.get(id) ?? new Set()).add(version));
@@ -176,15 +177,14 @@ export async function spendBatch<Request extends PreparedRequest>(
       isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
     };
     const records = new Map<string, NamedRequest & StoredSpending>();
-    const decided = requests.map((request) => {
-      const name = toNamedRequest(request);
-      const known = { ...request, earlier: name && earlierOf.get(nameOf(name)) };
+    const decided = requests.map((request, index) => {
+      const name = names[index];
+      // Requests with one name are decided in order, each by what the ones before it have spent.
+      const record = name && records.get(nameOf(name));
+      const known = { ...request, earlier: record ? compare(record, name) : name && storedOf.get(name) };
       const decision = decideRequest(known, state);
       const spent = name && listSpent(known, decision);
-      if (name && spent) {
-        earlierOf.set(nameOf(name), { kind: "known", spent });
-        records.set(nameOf(name), { ...name, spent });
-      }
+      if (name && spent) records.set(nameOf(name), { ...name, spent });
       return { request, decision };
     });
     batch = { decided, counters: locked.counters, now: locked.now };
@@ -219,9 +219,14 @@ function toNamedRequest({ caller, name }: PreparedRequest): NamedRequest | undef
   return caller && name && { ...name, userId: caller.userId };
 }
 
-/** Identifies a request with an `Idempotency-Key`, with its body: the same key with another body is another request. */
-function nameOf({ userId, method, path, key, requestHash }: NamedRequest): string {
-  return JSON.stringify([userId, method, path, key, requestHash.toString("base64")]);
+/** Identifies the stored row of a request with an `Idempotency-Key`. A batch writes each row once, or the statement fails. */
+function nameOf({ userId, method, path, key }: NamedRequest): string {
+  return JSON.stringify([userId, method, path, key]);
+}
+
+/** What a request is to an earlier one with the same name in its batch. */
+function compare({ requestHash, spent }: NamedRequest & StoredSpending, later: NamedRequest): EarlierRequest {
+  return requestHash.equals(later.requestHash) ? { kind: "known", spent } : { kind: "name-reused" };
 }
 
 /** What a request has spent, with what earlier ones with the same name have spent; undefined if it verified nothing. */

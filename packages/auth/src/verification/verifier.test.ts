@@ -2,7 +2,8 @@ import { createHash, randomBytes } from "node:crypto";
 import type { NamedLimit } from "@latchkey/db/issued-key-settings";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from "vitest";
 import { createApiKey, digestKey } from "../key-format.ts";
 import { installStoppableClock, type StopClock } from "../stoppable-clock.test-kit.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
@@ -746,6 +747,40 @@ describe("a request with a name", () => {
     expect(count(codes as string[], "VALID")).toBe(50);
     expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 99 });
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 50 });
+  });
+
+  test("is rejected if another one in its batch has its name and another body, and affects no other request", async () => {
+    const node = openNode(patient);
+    const [space, other] = [await addKeyspace(), await addKeyspace()];
+    const [key, otherKey] = [
+      await issueKey(space, { credits: 100 }),
+      await issueKey(other, { credits: 100 }),
+    ];
+    const send = async (caller: string, verified: TestIssuedKey, name?: ReturnType<typeof named>) =>
+      codesOf(
+        await node.verify(caller, { address: undefined, name, verifications: [verificationOf(verified)] }),
+      )[0] as string;
+    await Promise.all([send(space.caller.secret, key), send(other.caller.secret, otherKey)]);
+    const queries = vi.spyOn(pg.Client.prototype, "query");
+    const reused = Array.from({ length: 30 }, (_, index) =>
+      ["body", "another body", "body"].map((body) =>
+        send(space.caller.secret, key, named(`shared ${index}`, body)),
+      ),
+    );
+    const others = Array.from({ length: 20 }, () => send(other.caller.secret, otherKey));
+    expect(count(await Promise.all(others), "VALID")).toBe(20);
+    const codes = await Promise.all(reused.flat());
+    expect(count(codes, "VALID")).toBe(60);
+    expect(count(codes, "name-reused")).toBe(30);
+    expect(await readCounter(key.id)).toMatchObject({ credits: 100 - 1 - 30 });
+    // No batch failed and was split into smaller ones.
+    expect(
+      count(
+        queries.mock.calls.map(([query]) => String(query)),
+        "begin",
+      ),
+    ).toBeLessThan(10);
+    queries.mockRestore();
   });
 
   test("is rejected if its API key has used too many names within an hour, and spends nothing", async () => {
