@@ -53,6 +53,11 @@ test("the operator sees what stops working, and disables the workspace", async (
   await ada.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   expect(await readWithKey()).toBe(200);
+  await grace.goto(`${environment.baseUrl}/w/${slug}/keyspaces`);
+  await grace.getByRole("heading", { name: "No keyspaces yet" }).waitFor();
+  await grace.getByRole("button", { name: "New keyspace" }).click();
+  await grace.getByRole("dialog").getByLabel("Name", { exact: true }).fill("Production");
+  await grace.getByRole("dialog").getByLabel("Prefix").fill("sk_live");
   await dialog().getByRole("button", { name: "Disable workspace" }).click();
   await ada.getByText("is disabled.").waitFor();
   await row().getByText("Disabled", { exact: true }).waitFor();
@@ -63,6 +68,15 @@ test("the operator sees what stops working, and disables the workspace", async (
     .waitFor();
   expect(await readWithKey()).toBe(403);
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+});
+
+test("an open page of its members shows that it is disabled after the next call, without a reload", async () => {
+  await grace.getByRole("dialog").getByRole("button", { name: "Create keyspace" }).click();
+  await grace.getByRole("heading", { level: 1, name: "is disabled" }).waitFor();
+  expect(await grace.getByRole("dialog").count()).toBe(0);
+  await grace.getByRole("button", { name: /^Workspace: / }).click();
+  await grace.getByRole("menuitem").getByText("Disabled", { exact: true }).waitFor();
+  await grace.keyboard.press("Escape");
 });
 
 test("its members see that it is disabled instead of its pages, and a badge in the list of workspaces", async () => {
@@ -107,6 +121,10 @@ test("the operator enables the workspace with the keyboard, and its members cont
   expect(await readWithKey()).toBe(200);
   await grace.getByRole("button", { name: "Check again" }).click();
   await grace.getByRole("heading", { level: 1, name: "is disabled" }).waitFor({ state: "detached" });
+  await grace.getByRole("button", { name: /^Workspace: / }).click();
+  await grace.getByRole("menuitem", { name: "Elsewhere" }).waitFor();
+  await expect.poll(() => grace.getByRole("menuitem").getByText("Disabled", { exact: true }).count()).toBe(0);
+  await grace.keyboard.press("Escape");
   await grace.getByRole("navigation").getByRole("link", { name: "Members" }).first().click();
   await grace.getByRole("heading", { level: 1, name: "Members" }).waitFor();
 });

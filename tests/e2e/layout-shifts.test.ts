@@ -116,9 +116,15 @@ test("shifts nothing while the usage of keyspaces loads, empty and full", async 
   expect(await measureShift(page, `/w/${slug}`, "Never used, created")).toBeLessThan(shiftAtMost);
 });
 
-test.each([1, 10, 12])("shifts nothing while %i rejected verifications load", async (count) => {
+test.each([
+  [1, "DISABLED"],
+  [10, "DISABLED"],
+  [12, "DISABLED"],
+  // Its reason takes two lines.
+  [10, "FORBIDDEN"],
+])("shifts nothing while %i rejected verifications with the code %s load", async (count, code) => {
   const { page } = await environment.browser.open();
-  await signUp(page, environment.baseUrl, `rejected-${count}@example.com`);
+  await signUp(page, environment.baseUrl, `rejected-${count}-${code.toLowerCase()}@example.com`);
   const { id: workspaceId, slug } = await getWorkspace(page);
   const { keyspaces, issuedKeys } = proceduresOf(page);
   const fields = { name: "Production", prefix: "sk_live" };
@@ -126,7 +132,7 @@ test.each([1, 10, 12])("shifts nothing while %i rejected verifications load", as
   const { id } = await issuedKeys.create.mutate({ workspaceId, keyspaceId, fields: { name: "Acme" } });
   await environment.change(`
     insert into issued_key_rejections (workspace_id, key_id, id, occurred_at, code, address, request_id)
-    select workspace_id, id, uuidv7(), now() - n * interval '1 minute', 'DISABLED', '203.0.113.7', 'req_' || n
+    select workspace_id, id, uuidv7(), now() - n * interval '1 minute', '${code}', '203.0.113.7', 'req_' || n
     from issued_keys, generate_series(1, ${count}) n
     where id = '${decodeId("issuedKey", id)}'`);
   const table = Promise.withResolvers<void>();

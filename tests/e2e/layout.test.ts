@@ -223,6 +223,11 @@ const lists = [
   ],
   ["the keys of a keyspace", (): string => `/w/${slug}/keyspaces/${keyspaceId}`, "customer_43"],
   [
+    "the usage of a keyspace",
+    (): string => `/w/${slug}/keyspaces/${keyspaceId}/usage`,
+    "No verification in the last 24 hours had tags",
+  ],
+  [
     "an issued key",
     (): string => `/w/${slug}/keyspaces/${keyspaceId}/keys/${issuedKeyId}`,
     "The nightly import of a customer",

@@ -83,6 +83,26 @@ test("lists the workspaces of all users with their sizes, and finds them by the 
   await ada.getByText("2 workspaces").waitFor();
 });
 
+test("filters the workspaces by status, in the URL", async () => {
+  const { id } = await getWorkspace(other);
+  const { disableWorkspace, enableWorkspace } = proceduresOf(ada).operator;
+  await disableWorkspace.mutate({ id });
+  await ada.goto(`${environment.baseUrl}/operator/workspaces`);
+  await ada.getByText("2 workspaces").waitFor();
+  await ada.getByRole("combobox", { name: "Status" }).click();
+  await ada.getByRole("option", { name: "Disabled" }).click();
+  await ada.getByText("1 workspace", { exact: true }).waitFor();
+  expect(new URL(ada.url()).search).toBe("?status=disabled");
+  await ada.reload();
+  await ada.getByText("1 workspace", { exact: true }).waitFor();
+  await ada.getByRole("row").filter({ hasText: "Grace Hopper’s workspace" }).waitFor();
+  await enableWorkspace.mutate({ id });
+  await ada.reload();
+  await ada.getByRole("heading", { name: "No workspace matches the filters" }).waitFor();
+  await ada.getByRole("button", { name: "Clear filters" }).click();
+  await ada.getByText("2 workspaces").waitFor();
+});
+
 test("sorts the workspaces by people and by API keys, in the URL, also in cards", async () => {
   const { id: adas } = await getWorkspace(ada);
   const { id: graces } = await getWorkspace(other);

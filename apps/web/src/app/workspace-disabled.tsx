@@ -1,8 +1,9 @@
 import { Button } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useIsFetching, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useEffect } from "react";
 import { type SessionWorkspace, trpc } from "../server/trpc.ts";
+import { useSessionChanges } from "../server/use-session-changes.ts";
 import { EmptyPanel } from "../ui/empty-panel.tsx";
 import { Quoted } from "../ui/quoted.tsx";
 
@@ -10,7 +11,18 @@ import { Quoted } from "../ui/quoted.tsx";
 export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWorkspace }): ReactElement {
   useDocumentTitle("Workspace disabled · Latchkey");
   const queryClient = useQueryClient();
-  const { queryKey } = trpc.workspaces.get.queryOptions({ workspaceId: workspace.id });
+  const sessionChanges = useSessionChanges();
+  const { id, isDisabled } = workspace;
+  // Also in the list of workspaces, if it was disabled since the session was loaded.
+  useEffect(() => {
+    if (!isDisabled) void sessionChanges.update(id, { isDisabled: true });
+  }, [id, isDisabled, sessionChanges]);
+  const { queryKey } = trpc.workspaces.get.queryOptions({ workspaceId: id });
+  const check = async () => {
+    await queryClient.invalidateQueries({ queryKey });
+    if (queryClient.getQueryState(queryKey)?.status === "success")
+      await sessionChanges.update(id, { isDisabled: false });
+  };
   const isChecking = useIsFetching({ queryKey }) > 0;
   return (
     <EmptyPanel
@@ -21,11 +33,7 @@ export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWo
         </>
       }
       action={
-        <Button
-          variant="default"
-          loading={isChecking}
-          onClick={() => queryClient.invalidateQueries({ queryKey })}
-        >
+        <Button variant="default" loading={isChecking} onClick={() => void check()}>
           Check again
         </Button>
       }

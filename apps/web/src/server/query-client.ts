@@ -1,6 +1,7 @@
 import { MutationCache, QueryCache, QueryClient, type QueryKey } from "@tanstack/react-query";
 import { describeFailure } from "./failure.ts";
 import { ReachabilityMonitor } from "./reachability.ts";
+import { findObstacle } from "./workspace-obstacle.ts";
 
 declare module "@tanstack/react-query" {
   interface Register {
@@ -63,6 +64,17 @@ function reportIfSessionEnded(error: unknown): void {
   for (const listener of sessionEndedListeners) listener();
 }
 
+/** The path of the query whose failure replaces the pages of a workspace with a notice. */
+const gatePath = ["workspaces", "get"];
+
+/**
+ * A call on an open page was rejected because the workspace was disabled, or requires a second factor since. Loads the
+ * workspace again, so that the notice replaces the page.
+ */
+function reportIfObstructed(error: unknown): void {
+  if (findObstacle(error)) void queryClient.invalidateQueries({ queryKey: [gatePath] });
+}
+
 /** Removes the cached data of the user. The data of the instance stays. */
 export function clearUserQueries(): void {
   queryClient.removeQueries({ predicate: ({ queryKey }) => !isInstanceQuery(queryKey) });
@@ -75,15 +87,18 @@ function isInstanceQuery([path]: QueryKey): boolean {
 
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
-    onError: (error) => {
+    onError: (error, query) => {
       reportIfSessionEnded(error);
       reportIfUnanswered(error);
+      // Otherwise, its own failure would load it again without end.
+      if (String(query.queryKey[0]) !== String(gatePath)) reportIfObstructed(error);
     },
   }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _result, mutation) => {
       if (!mutation.meta?.isSignIn) reportIfSessionEnded(error);
       reportIfUnanswered(error);
+      reportIfObstructed(error);
     },
   }),
   defaultOptions: {

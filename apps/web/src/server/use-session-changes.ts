@@ -6,8 +6,11 @@ import { type SessionWorkspace, trpc } from "./trpc.ts";
 interface SessionChanges {
   /** Adds a workspace that was created, and opens its overview. */
   readonly add: (workspace: SessionWorkspace) => Promise<void>;
-  /** Updates the name of a workspace or the user's role in it, on all pages. */
-  readonly update: (id: string, changes: Partial<Pick<SessionWorkspace, "name" | "role">>) => Promise<void>;
+  /** Updates what the pages show of a workspace and the user's role in it. */
+  readonly update: (
+    id: string,
+    changes: Partial<Pick<SessionWorkspace, "name" | "role" | "isDisabled">>,
+  ) => Promise<void>;
   /**
    * Removes a workspace that was deleted or left, discards its cached data, and opens the start
    * page.

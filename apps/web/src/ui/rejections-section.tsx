@@ -59,9 +59,9 @@ export function RejectionsSection<Rejection>(props: RejectionsSectionProps<Rejec
 
 /**
  * The height of the table in pixels: the count, the borders, the header, and the rows of the first page with the pagination. A
- * row whose reason takes several lines is higher.
+ * reason of more than two lines is higher.
  */
 function heightOf(total: number | undefined): number {
   if (total === undefined) return 120;
-  return 44 + 2 + 36 + 40 * Math.min(total, defaultRejectionsSize) + (total > defaultRejectionsSize ? 44 : 0);
+  return 44 + 2 + 36 + 48 * Math.min(total, defaultRejectionsSize) + (total > defaultRejectionsSize ? 44 : 0);
 }

@@ -61,6 +61,7 @@ export function RejectionsTable<Rejection extends { readonly id: string }, Searc
       defaultSize={defaultRejectionsSize}
       isFiltered={reason !== undefined}
       columns={columns}
+      isTall
       idOf={idOf}
       search={search}
       navigation={table}

@@ -56,6 +56,23 @@ export function parseTableSearch(
   };
 }
 
+/** Parses the query string of a list that grows at its end, so that it has no page number. */
+export function parseListSearch(
+  search: Record<string, unknown>,
+  options: Pick<TableOptions, "orders" | "defaultSort">,
+): Omit<TableSearch, "page"> {
+  const { page: _page, ...list } = parseTableSearch(search, { ...options, defaultSize: listPageSize });
+  return list;
+}
+
+/** Parses the query string of a list that grows at its end, and whose rows can't be selected. */
+export function parseUnselectableSearch(
+  ...args: Parameters<typeof parseListSearch>
+): Omit<TableSearch, "page" | "selected"> {
+  const { selected: _selected, ...list } = parseListSearch(...args);
+  return list;
+}
+
 /** The order of a log that is absent from the URL: newest first. */
 export const defaultLogSort = "-occurredAt";
 

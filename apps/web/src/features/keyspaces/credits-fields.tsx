@@ -28,7 +28,7 @@ export function CreditsFields<Values extends CreditsValues>({
       <div className={classes.row}>
         <TextInput
           {...form.getInputProps("credits")}
-          className={classes.narrow}
+          className={classes.half}
           label="Balance"
           placeholder="Unlimited"
           inputMode="numeric"
@@ -38,7 +38,7 @@ export function CreditsFields<Values extends CreditsValues>({
           <>
             <Select
               {...form.getInputProps("refill")}
-              className={classes.narrow}
+              className={classes.half}
               label="Refill"
               data={refills}
               allowDeselect={false}
@@ -46,7 +46,7 @@ export function CreditsFields<Values extends CreditsValues>({
             {refill !== "never" && (
               <TextInput
                 {...form.getInputProps("refillAmount")}
-                className={classes.narrow}
+                className={classes.half}
                 label="Refill to"
                 inputMode="numeric"
                 autoComplete="off"
@@ -55,7 +55,7 @@ export function CreditsFields<Values extends CreditsValues>({
             {refill === "monthly" && (
               <TextInput
                 {...form.getInputProps("refillDay")}
-                className={classes.narrow}
+                className={classes.half}
                 label="Day of the month"
                 inputMode="numeric"
                 autoComplete="off"

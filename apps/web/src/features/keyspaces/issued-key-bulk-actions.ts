@@ -23,7 +23,7 @@ export function issuedKeyActions({
     {
       verb: "Disable",
       done: "disabled",
-      consequence: "The keys stop working from the next request, until you enable them again.",
+      consequence: "Verifications fail with DISABLED from the next request. You can enable keys again.",
       isDangerous: true,
       appliesTo: ({ isDisabled }) => !isDisabled,
       skipped: "already disabled",
@@ -32,7 +32,8 @@ export function issuedKeyActions({
     {
       verb: "Enable",
       done: "enabled",
-      consequence: "The keys become valid again, unless they have expired or have no credits.",
+      consequence:
+        "Verifications succeed again from the next request, unless a key has expired or has no credits.",
       isDangerous: false,
       appliesTo: ({ isDisabled }) => isDisabled,
       skipped: "already enabled",
@@ -41,7 +42,7 @@ export function issuedKeyActions({
     {
       verb: "Delete",
       done: "deleted",
-      consequence: "The keys stop working from the next request. This can’t be undone.",
+      consequence: "Verifications fail with NOT_FOUND from the next request. This can’t be undone.",
       isDangerous: true,
       runAll: (keys) => change(keys, "delete"),
     },

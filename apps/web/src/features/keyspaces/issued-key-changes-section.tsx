@@ -6,6 +6,7 @@ import { QueryPanel } from "../../server/query-panel.tsx";
 import type { IssuedKeyChange } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import { EventSentence } from "../../ui/event-sentence.tsx";
+import itemClasses from "../../ui/item-list.module.css";
 import { OwnerName } from "../../ui/owner-name.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import sectionClasses from "../../ui/section.module.css";
@@ -102,16 +103,16 @@ function Changes({
   const hidden = changes.length - shown.length;
   return (
     <>
-      <ul className={classes.changes}>
+      <ul className={itemClasses.list}>
         {shown.map((change) => (
-          <li key={change.id} className={classes.change}>
-            <span className={classes.changeText}>
-              <span className={classes.actor}>
+          <li key={change.id} className={itemClasses.item}>
+            <span className={itemClasses.subject}>
+              <span className={itemClasses.name}>
                 <OwnerName {...describeActor(change)} />
               </span>{" "}
               <EventSentence pieces={describeKeyChange(change)} />
             </span>
-            <span className={classes.changeTime}>
+            <span className={itemClasses.figure}>
               <RelativeTime at={change.occurredAt} />
             </span>
           </li>

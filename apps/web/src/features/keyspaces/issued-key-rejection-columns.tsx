@@ -22,7 +22,7 @@ export const issuedKeyRejectionColumns: readonly [
     rank: 0,
     cell: ({ code }) => outcomeTitle(code),
   },
-  sentenceColumn({ id: "reason", label: "Reason", minWidth: 220, rank: 1 }, ({ code }) => [explain(code)]),
+  sentenceColumn({ id: "reason", label: "Reason", minWidth: 300, rank: 1 }, ({ code }) => [explain(code)]),
   timeColumn(2),
   ipAddressColumn(3),
   requestColumn(4),

@@ -33,7 +33,7 @@ export function keyspaceColumns(slug: string): readonly [DataColumn<Keyspace>, .
     {
       id: "status",
       label: "Status",
-      minWidth: 112,
+      minWidth: 104,
       grow: 0,
       rank: 1,
       cell: (keyspace) => <StatusBadge {...describeKeyspaceStatus(keyspace)} />,
@@ -41,15 +41,19 @@ export function keyspaceColumns(slug: string): readonly [DataColumn<Keyspace>, .
     {
       id: "prefix",
       label: "Prefix",
-      minWidth: 152,
+      minWidth: 132,
       grow: 0,
       rank: 2,
-      cell: ({ prefix }) => <code className={classes.mono}>{prefix}_</code>,
+      cell: ({ prefix }) => (
+        <code className={classes.mono} title={`${prefix}_`}>
+          {prefix}_
+        </code>
+      ),
     },
     {
       id: "environment",
       label: "Environment",
-      minWidth: 136,
+      minWidth: 112,
       rank: 4,
       cell: ({ environment }) =>
         environment === "" ? <EmptyCell /> : <span title={environment}>{environment}</span>,
@@ -76,7 +80,7 @@ export function keyspaceColumns(slug: string): readonly [DataColumn<Keyspace>, .
       id: "lastVerifiedAt",
       label: "Last verified",
       isTime: true,
-      minWidth: 120,
+      minWidth: 112,
       grow: 0,
       rank: 6,
       cell: ({ id }) => <LastVerification id={id} />,
@@ -86,7 +90,7 @@ export function keyspaceColumns(slug: string): readonly [DataColumn<Keyspace>, .
       label: "Created",
       isTime: true,
       order: "createdAt",
-      minWidth: 120,
+      minWidth: 112,
       grow: 0,
       rank: 7,
       cell: ({ createdAt }) => <RelativeTime at={createdAt} />,

@@ -1,4 +1,4 @@
-import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { parseListSearch, parseUnselectableSearch, type TableSearch } from "../../ui/table-search.ts";
 import { parseUsageRange, type UsageRangeSearch } from "../../ui/usage-ranges.ts";
 
 const keyspaceOrders = ["createdAt", "name"] as const;
@@ -44,15 +44,7 @@ export interface IssuedKeysSearch extends Omit<TableSearch, "page"> {
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseKeyspacesSearch(search: Record<string, unknown>): KeyspacesSearch {
-  const {
-    page: _page,
-    selected: _selected,
-    ...table
-  } = parseTableSearch(search, {
-    orders: keyspaceOrders,
-    defaultSort: defaultKeyspaceSort,
-    defaultSize: listPageSize,
-  });
+  const table = parseUnselectableSearch(search, { orders: keyspaceOrders, defaultSort: defaultKeyspaceSort });
   const { status } = search;
   return { ...table, ...(isKeyOf(keyspaceStatusTitles, status) && { status }) };
 }
@@ -62,15 +54,7 @@ export type ConsumersSearch = Omit<TableSearch, "page" | "selected">;
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseConsumersSearch(search: Record<string, unknown>): ConsumersSearch {
-  const {
-    page: _page,
-    selected: _selected,
-    ...table
-  } = parseTableSearch(search, {
-    orders: consumerOrders,
-    defaultSort: defaultConsumerSort,
-    defaultSize: listPageSize,
-  });
+  const table = parseUnselectableSearch(search, { orders: consumerOrders, defaultSort: defaultConsumerSort });
   return table;
 }
 
@@ -85,15 +69,7 @@ export function parseConsumerSearch(search: Record<string, unknown>): ConsumerSe
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseIssuedKeysSearch(search: Record<string, unknown>): IssuedKeysSearch {
-  const {
-    page: _page,
-    q,
-    ...table
-  } = parseTableSearch(search, {
-    orders: keyOrders,
-    defaultSort: defaultKeySort,
-    defaultSize: listPageSize,
-  });
+  const { q, ...table } = parseListSearch(search, { orders: keyOrders, defaultSort: defaultKeySort });
   const { status } = search;
   const consumer = readText(search.consumer);
   const permission = readText(search.permission);

@@ -1,5 +1,5 @@
 import type { Invitation } from "../../server/trpc.ts";
-import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { parseListSearch, type TableSearch } from "../../ui/table-search.ts";
 
 const orders = ["createdAt", "email"] as const;
 type InvitationOrder = (typeof orders)[number];
@@ -21,11 +21,7 @@ export interface InvitationsSearch extends Omit<TableSearch, "page"> {
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseInvitationsSearch(search: Record<string, unknown>): InvitationsSearch {
-  const { page: _page, ...table } = parseTableSearch(search, {
-    orders,
-    defaultSort: defaultInvitationSort,
-    defaultSize: listPageSize,
-  });
+  const table = parseListSearch(search, { orders, defaultSort: defaultInvitationSort });
   const status = statuses.find((one) => one === search.status);
   return { ...table, ...(status && { status }) };
 }

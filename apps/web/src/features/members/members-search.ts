@@ -1,6 +1,6 @@
 import { isRole } from "../../server/roles.ts";
 import type { Role } from "../../server/trpc.ts";
-import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { parseListSearch, type TableSearch } from "../../ui/table-search.ts";
 
 const orders = ["joinedAt", "name", "email"] as const;
 type MemberOrder = (typeof orders)[number];
@@ -18,10 +18,6 @@ export interface MembersSearch extends TableSearch {
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseMembersSearch(search: Record<string, unknown>): MembersSearch {
   const { role } = search;
-  const { page: _page, ...table } = parseTableSearch(search, {
-    orders,
-    defaultSort,
-    defaultSize: listPageSize,
-  });
+  const table = parseListSearch(search, { orders, defaultSort });
   return { ...table, ...(isRole(role) && { role }) };
 }

@@ -1,16 +1,13 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement, ReactNode } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
 import { trpc, trpcClient, type UserOverview } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { CodeLine } from "../../ui/code-line.tsx";
-import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { describeExactly } from "../../ui/elapsed.ts";
-import { Quoted } from "../../ui/quoted.tsx";
+import { ActionConfirmation, ActionDialog, type ActionWording } from "./action-dialog.tsx";
 import type { UserAction } from "./user-actions.tsx";
 
 /** A user, and what to do with them. */
@@ -25,15 +22,7 @@ interface UserDialogProps {
   readonly onClose: () => void;
 }
 
-interface Wording {
-  readonly title: (name: ReactNode) => ReactNode;
-  readonly effect: string;
-  readonly button: string;
-  readonly done: (name: string) => string;
-  readonly isDangerous: boolean;
-}
-
-const wordings: Readonly<Record<UserAction, Wording>> = {
+const wordings: Readonly<Record<UserAction, ActionWording>> = {
   disable: {
     title: (name) => <>Disable {name}?</>,
     effect:
@@ -117,22 +106,21 @@ const mutationKey = ["operator", "user"];
 
 /** Says what an action does before it is performed. */
 export function UserDialog({ choice, onClose }: UserDialogProps): ReactElement {
-  const isBusy = useIsMutating({ mutationKey }) > 0;
   return (
-    <Modal
-      opened={choice !== undefined}
-      {...closeUnlessBusy(isBusy, onClose)}
-      title={choice && wordings[choice.action].title(<Quoted>{choice.user.name}</Quoted>)}
-      size={520}
+    <ActionDialog
+      wording={choice && wordings[choice.action]}
+      name={choice?.user.name}
+      mutationKey={mutationKey}
+      onClose={onClose}
     >
       {choice && <Confirmation choice={choice} onClose={onClose} />}
-    </Modal>
+    </ActionDialog>
   );
 }
 
 function Confirmation({ choice, onClose }: { readonly choice: UserChoice; readonly onClose: () => void }) {
   const { user, action } = choice;
-  const { effect, button, done, isDangerous } = wordings[action];
+  const wording = wordings[action];
   const queryClient = useQueryClient();
   const change = useMutation({
     mutationKey,
@@ -141,33 +129,28 @@ function Confirmation({ choice, onClose }: { readonly choice: UserChoice; readon
       await queryClient.invalidateQueries({ queryKey: trpc.operator.pathKey() });
       if (link) return;
       onClose();
-      notifications.show({ message: done(user.name) });
+      notifications.show({ message: wording.done(user.name) });
     },
   });
   if (change.data) return <ResetLinkShown user={user} link={change.data} onClose={onClose} />;
   return (
-    <>
-      <p className={classes.words}>{effect}</p>
-      <dl className={classes.facts}>
-        <dt>Email address</dt>
-        <dd>{user.email}</dd>
-        <dt>Last sign-in</dt>
-        <dd>{user.lastSignInAt ? describeExactly(new Date(user.lastSignInAt)) : "Never"}</dd>
-        <dt>Access</dt>
-        <dd>
-          {countOf(user.workspaceCount, "workspace", "workspaces")},{" "}
-          {countOf(user.keyCount, "API key", "API keys")}
-        </dd>
-      </dl>
-      <ConfirmActions
-        action={button}
-        failure={change.error ? describeFailure(change.error) : undefined}
-        isBusy={change.isPending}
-        isDangerous={isDangerous}
-        onCancel={onClose}
-        onConfirm={() => change.mutate()}
-      />
-    </>
+    <ActionConfirmation
+      wording={wording}
+      error={change.error}
+      isBusy={change.isPending}
+      onCancel={onClose}
+      onConfirm={() => change.mutate()}
+    >
+      <dt>Email address</dt>
+      <dd>{user.email}</dd>
+      <dt>Last sign-in</dt>
+      <dd>{user.lastSignInAt ? describeExactly(new Date(user.lastSignInAt)) : "Never"}</dd>
+      <dt>Access</dt>
+      <dd>
+        {countOf(user.workspaceCount, "workspace", "workspaces")},{" "}
+        {countOf(user.keyCount, "API key", "API keys")}
+      </dd>
+    </ActionConfirmation>
   );
 }
 

@@ -1,4 +1,4 @@
-import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { parseListSearch, type TableSearch } from "../../ui/table-search.ts";
 import { parseStatus, type StatusSearch } from "./status-filter.ts";
 
 const orders = ["createdAt", "name", "email"] as const;
@@ -18,11 +18,7 @@ export interface UsersSearch extends Omit<TableSearch, "page">, StatusSearch {
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseUsersSearch(search: Record<string, unknown>): UsersSearch {
   const { role } = search;
-  const { page: _page, ...table } = parseTableSearch(search, {
-    orders,
-    defaultSort: defaultUserSort,
-    defaultSize: listPageSize,
-  });
+  const table = parseListSearch(search, { orders, defaultSort: defaultUserSort });
   return {
     ...table,
     ...parseStatus(search),

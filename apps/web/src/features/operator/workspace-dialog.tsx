@@ -1,14 +1,9 @@
-import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useIsMutating, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement, ReactNode } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { ReactElement } from "react";
 import { trpc, trpcClient, type WorkspaceOverview } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
-import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { formatCount } from "../../ui/count.ts";
-import classes from "../../ui/dialog.module.css";
-import { Quoted } from "../../ui/quoted.tsx";
+import { ActionConfirmation, ActionDialog, type ActionWording } from "./action-dialog.tsx";
 
 interface WorkspaceDialogProps {
   /** The workspace to disable or, if it is disabled, to enable. The dialog is open if it is defined. */
@@ -16,15 +11,7 @@ interface WorkspaceDialogProps {
   readonly onClose: () => void;
 }
 
-interface Wording {
-  readonly title: (name: ReactNode) => ReactNode;
-  readonly effect: string;
-  readonly button: string;
-  readonly done: (name: string) => string;
-  readonly isDangerous: boolean;
-}
-
-const wordings: Readonly<Record<"disable" | "enable", Wording>> = {
+const wordings: Readonly<Record<"disable" | "enable", ActionWording>> = {
   disable: {
     title: (name) => <>Disable {name}?</>,
     effect:
@@ -43,7 +30,7 @@ const wordings: Readonly<Record<"disable" | "enable", Wording>> = {
   },
 };
 
-function wordingFor({ isDisabled }: WorkspaceOverview): Wording {
+function wordingFor({ isDisabled }: WorkspaceOverview): ActionWording {
   return wordings[isDisabled ? "enable" : "disable"];
 }
 
@@ -51,16 +38,15 @@ const mutationKey = ["operator", "workspace"];
 
 /** Says what stops or starts to work before a workspace is disabled or enabled. */
 export function WorkspaceDialog({ workspace, onClose }: WorkspaceDialogProps): ReactElement {
-  const isBusy = useIsMutating({ mutationKey }) > 0;
   return (
-    <Modal
-      opened={workspace !== undefined}
-      {...closeUnlessBusy(isBusy, onClose)}
-      title={workspace && wordingFor(workspace).title(<Quoted>{workspace.name}</Quoted>)}
-      size={520}
+    <ActionDialog
+      wording={workspace && wordingFor(workspace)}
+      name={workspace?.name}
+      mutationKey={mutationKey}
+      onClose={onClose}
     >
       {workspace && <Confirmation workspace={workspace} onClose={onClose} />}
-    </Modal>
+    </ActionDialog>
   );
 }
 
@@ -72,7 +58,7 @@ function Confirmation({
   readonly onClose: () => void;
 }): ReactElement {
   const { id, name, isDisabled } = workspace;
-  const { effect, button, done, isDangerous } = wordingFor(workspace);
+  const wording = wordingFor(workspace);
   const queryClient = useQueryClient();
   const reach = useQuery(trpc.operator.workspaceReach.queryOptions({ id }));
   const change = useMutation({
@@ -88,32 +74,27 @@ function Confirmation({
         queryClient.invalidateQueries({ queryKey: trpc.session.current.queryKey() }),
       ]);
       onClose();
-      notifications.show({ message: done(name) });
+      notifications.show({ message: wording.done(name) });
     },
   });
-  const failure = change.error ?? reach.error;
   const count = (value: number | undefined) => (value === undefined ? "…" : formatCount(value));
   return (
-    <>
-      <p className={classes.words}>{effect}</p>
-      <dl className={classes.facts} aria-busy={reach.isPending}>
-        <dt>Members</dt>
-        <dd>{count(reach.data?.memberCount)}</dd>
-        <dt>Service accounts</dt>
-        <dd>{count(reach.data?.serviceAccountCount)}</dd>
-        <dt>API keys</dt>
-        <dd>{count(reach.data?.apiKeyCount)}</dd>
-        <dt>Issued keys</dt>
-        <dd>{count(reach.data?.issuedKeyCount)}</dd>
-      </dl>
-      <ConfirmActions
-        action={button}
-        failure={failure ? describeFailure(failure) : undefined}
-        isBusy={change.isPending}
-        isDangerous={isDangerous}
-        onCancel={onClose}
-        onConfirm={() => change.mutate()}
-      />
-    </>
+    <ActionConfirmation
+      wording={wording}
+      error={change.error ?? reach.error}
+      isBusy={change.isPending}
+      isLoading={reach.isPending}
+      onCancel={onClose}
+      onConfirm={() => change.mutate()}
+    >
+      <dt>Members</dt>
+      <dd>{count(reach.data?.memberCount)}</dd>
+      <dt>Service accounts</dt>
+      <dd>{count(reach.data?.serviceAccountCount)}</dd>
+      <dt>API keys</dt>
+      <dd>{count(reach.data?.apiKeyCount)}</dd>
+      <dt>Issued keys</dt>
+      <dd>{count(reach.data?.issuedKeyCount)}</dd>
+    </ActionConfirmation>
   );
 }

@@ -1,4 +1,4 @@
-import { listPageSize, parseTableSearch, type TableSearch } from "../../ui/table-search.ts";
+import { parseUnselectableSearch, type TableSearch } from "../../ui/table-search.ts";
 import { parseStatus, type StatusSearch } from "./status-filter.ts";
 
 const orders = ["createdAt", "name", "slug", "memberCount", "keyCount"] as const;
@@ -14,10 +14,6 @@ export interface WorkspacesSearch extends Omit<TableSearch, "page" | "selected">
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseWorkspacesSearch(search: Record<string, unknown>): WorkspacesSearch {
-  const {
-    page: _page,
-    selected: _selected,
-    ...table
-  } = parseTableSearch(search, { orders, defaultSort: defaultWorkspaceSort, defaultSize: listPageSize });
+  const table = parseUnselectableSearch(search, { orders, defaultSort: defaultWorkspaceSort });
   return { ...table, ...parseStatus(search) };
 }

@@ -1,8 +1,8 @@
 import type { Delivery } from "../../server/trpc.ts";
 import {
   type LogTableSearch,
-  listPageSize,
-  parseTableSearch,
+  parseListSearch,
+  parseUnselectableSearch,
   type TableSearch,
 } from "../../ui/table-search.ts";
 
@@ -27,11 +27,7 @@ export interface WebhooksSearch extends Omit<TableSearch, "page"> {
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseWebhooksSearch(search: Record<string, unknown>): WebhooksSearch {
   const { status } = search;
-  const { page: _page, ...table } = parseTableSearch(search, {
-    orders,
-    defaultSort: defaultWebhookSort,
-    defaultSize: listPageSize,
-  });
+  const table = parseListSearch(search, { orders, defaultSort: defaultWebhookSort });
   return { ...table, ...(isWebhookStatus(status) && { status }) };
 }
 
@@ -58,15 +54,9 @@ export interface DeliveriesSearch extends LogTableSearch {
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseDeliveriesSearch(search: Record<string, unknown>): DeliveriesSearch {
-  const {
-    page: _page,
-    q: _q,
-    selected: _selected,
-    ...table
-  } = parseTableSearch(search, {
+  const { q: _q, ...table } = parseUnselectableSearch(search, {
     orders: ["createdAt"],
     defaultSort: defaultDeliverySort,
-    defaultSize: listPageSize,
   });
   return { ...table, ...(isDeliveryStatus(search.status) && { status: search.status }) };
 }

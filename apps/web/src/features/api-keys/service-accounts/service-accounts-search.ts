@@ -1,5 +1,10 @@
 import { isStatusFilter, type StatusFilter } from "../../../ui/key-status.ts";
-import { listPageSize, parseTableSearch, type TableSearch } from "../../../ui/table-search.ts";
+import {
+  listPageSize,
+  parseListSearch,
+  parseTableSearch,
+  type TableSearch,
+} from "../../../ui/table-search.ts";
 import { defaultSort as defaultKeySort, orders as keyOrders } from "../api-keys-search.ts";
 
 const orders = ["joinedAt", "name"] as const;
@@ -15,11 +20,7 @@ export type ServiceAccountsSearch = Omit<TableSearch, "page">;
 
 /** Reads the search part of a URL, and drops what isn't valid. */
 export function parseServiceAccountsSearch(search: Record<string, unknown>): ServiceAccountsSearch {
-  const { page: _page, ...table } = parseTableSearch(search, {
-    orders,
-    defaultSort: defaultServiceAccountSort,
-    defaultSize: listPageSize,
-  });
+  const table = parseListSearch(search, { orders, defaultSort: defaultServiceAccountSort });
   return table;
 }
 
