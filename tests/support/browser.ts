@@ -29,13 +29,16 @@ export interface OpenPage {
   readonly complaints: string[];
 }
 
-/** Starts a Chromium with a temporary home directory, which `stop` deletes. */
-export async function startBrowser(): Promise<TestBrowser> {
+/**
+ * Starts a Chromium with a temporary home directory, which `stop` deletes.
+ * @param extraFlags command-line flags besides the ones that every Chromium of this project gets.
+ */
+export async function startBrowser(extraFlags: readonly string[] = []): Promise<TestBrowser> {
   const { executablePath, variables } = await installChromium();
   const home = await mkdtemp(join(tmpdir(), "latchkey-browser-"));
   const browser = await chromium.launch({
     executablePath,
-    args: flags,
+    args: [...flags, ...extraFlags],
     env: { HOME: home, LC_ALL: "C.UTF-8", ...variables },
   });
   return {

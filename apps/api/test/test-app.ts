@@ -162,7 +162,8 @@ export async function startTestApp(
     verifier,
     admissionDb,
     recorder,
-    endpoints: [...endpoints, ...(options.extraEndpoints ?? [])],
+    // Apps without other endpoints share the OpenAPI document of the list.
+    endpoints: options.extraEndpoints ? [...endpoints, ...options.extraEndpoints] : endpoints,
     log,
     events,
     hasRequestLog: options.hasRequestLog ?? false,

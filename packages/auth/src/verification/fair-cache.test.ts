@@ -42,11 +42,11 @@ test("an owner can use all of it, and then loses what it used longest ago", () =
   expect(cache.get("a 0")).toBe("0 of a");
 });
 
-test("an owner with a million entries displaces no entry of owners that use little", () => {
+test("an owner with a hundred thousand entries displaces no entry of owners that use little", () => {
   const { add, keysOf } = createCache();
   const owners = numbers(10).map((index) => `owner ${index}`);
   for (const owner of owners) for (const index of numbers(5)) add(owner, `${index}`);
-  for (let index = 0; index < 1_000_000; index += 1) add("large", `${index}`);
+  for (let index = 0; index < 100_000; index += 1) add("large", `${index}`);
   for (const owner of owners) expect(keysOf(owner, 5)).toEqual(numbers(5));
 });
 
