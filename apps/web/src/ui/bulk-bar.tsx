@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, type ReactNode, useState } from "react";
 import classes from "./bulk-bar.module.css";
 import { type BulkAction, type BulkItems, toChange } from "./bulk-change.ts";
 import { countOf } from "./count.ts";
@@ -14,6 +14,8 @@ const bulkDialog = {
 
 interface BulkBarProps<Item> extends BulkItems<Item> {
   readonly actions: readonly BulkAction<Item>[];
+  /** The buttons of actions that have a dialog of their own, before the others. */
+  readonly otherActions?: ReactNode;
   /** Selects only these items. */
   readonly onSelect: (items: readonly Item[]) => void;
 }
@@ -23,7 +25,7 @@ interface BulkBarProps<Item> extends BulkItems<Item> {
  * what can't be shown again, such as new links, while the list may be loaded again without the changed items.
  */
 export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement {
-  const { items, nouns, actions, onSelect } = props;
+  const { items, nouns, actions, otherActions, onSelect } = props;
   const [action, setAction] = useState<BulkAction<Item>>();
   // The items of the open dialog, because the selection changes when they have been changed.
   const [affected, setAffected] = useState<readonly Item[]>([]);
@@ -48,6 +50,7 @@ export function BulkBar<Item>(props: BulkBarProps<Item>): ReactElement {
             {countOf(items.length, ...nouns)} selected{items.length === maxSelected && " (the maximum)"}
           </span>
           <div className={classes.actions}>
+            {otherActions}
             {actions
               .filter((candidate) => affectedBy(candidate).length > 0)
               .map((candidate) => (

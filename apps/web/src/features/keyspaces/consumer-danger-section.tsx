@@ -9,11 +9,13 @@ import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { countOf } from "../../ui/count.ts";
 import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
+import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { describeKeys } from "./consumer-sections.tsx";
 import { LastUse } from "./last-use.tsx";
+import { rotateKeysDialog } from "./lazy-rotate-keys-dialog.ts";
 import { refreshKeys } from "./refresh-keys.ts";
 
 type Action = "disable" | "enable" | "delete";
@@ -45,9 +47,10 @@ interface ConsumerDangerSectionProps {
   readonly consumer: Consumer;
 }
 
-/** The actions that disable, enable and delete all keys of a consumer. Each is one call: all keys are changed or none. */
+/** The actions that rotate, disable, enable and delete all keys of a consumer. Each is one call: all keys are changed or none. */
 export function ConsumerDangerSection({ workspaceId, consumer }: ConsumerDangerSectionProps): ReactElement {
   const [isOpen, dialog] = useDisclosure(false);
+  const [isRotating, rotation] = useDisclosure(false);
   // What the dialog does, which stays the same while it closes after the change.
   const [action, setAction] = useState<Action>("disable");
   const { keyspaceId, externalId, keyCount } = consumer;
@@ -65,6 +68,16 @@ export function ConsumerDangerSection({ workspaceId, consumer }: ConsumerDangerS
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
+        <div className={sectionClasses.danger}>
+          <p className={sectionClasses.words}>
+            <strong>Rotate all keys</strong>
+            Each of the consumer’s keys gets a new secret. The old secrets stay valid for the time that you
+            choose.
+          </p>
+          <Button variant="default" flex="none" disabled={keyCount === 0} onClick={rotation.open}>
+            Rotate all keys
+          </Button>
+        </div>
         {(["disable", "enable", "delete"] as const).map((name) => (
           <div key={name} className={sectionClasses.danger}>
             <p className={sectionClasses.words}>
@@ -110,6 +123,21 @@ export function ConsumerDangerSection({ workspaceId, consumer }: ConsumerDangerS
           </dd>
         </dl>
       </ConfirmDialog>
+      <LazyDialog
+        source={rotateKeysDialog}
+        props={{
+          isOpen: isRotating,
+          path: { workspaceId, keyspaceId },
+          title: (
+            <>
+              Rotate all keys of <Quoted>{externalId}</Quoted>
+            </>
+          ),
+          choice: { externalId },
+          keyCount,
+          onClose: rotation.close,
+        }}
+      />
     </Section>
   );
 }
