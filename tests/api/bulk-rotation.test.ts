@@ -1,4 +1,4 @@
-import { untilAnswered } from "@latchkey/db/testing/until-answered";
+import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { watchDeadlocks } from "../support/deadlocks.ts";
 import {
