@@ -3,7 +3,8 @@ import { PendingOfCallers } from "./pending-of-callers.ts";
 
 test("a caller can have as many pending requests and verifications as allowed, whatever others have", () => {
   const pending = new PendingOfCallers(10);
-  const add = (caller: string, verifications: number) => pending.add(caller, { verifications, maxRequests: 2 });
+  const add = (caller: string, verifications: number) =>
+    pending.add(caller, { verifications, maxRequests: 2 });
   const remove = add("a", 4);
   expect(add("a", 7)).toBeUndefined();
   expect(add("a", 6)).toBeDefined();
