@@ -20,3 +20,11 @@ test("walks a value that is nested 50,000 levels deep", () => {
   for (let level = 0; level < 50_000; level += 1) json = [json];
   expect(findForbidden(json)).toBeDefined();
 });
+
+test("rejects an object with more than 1,000 members, wherever it is, and accepts a longer array", () => {
+  const objectOf = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, 1]));
+  expect(findForbidden([{ a: objectOf(1_000) }])).toBeUndefined();
+  expect(findForbidden(Array.from({ length: 2_000 }, () => 1))).toBeUndefined();
+  expect(() => findForbidden([{ a: objectOf(1_001) }])).toThrow("more than 1,000 fields");
+});

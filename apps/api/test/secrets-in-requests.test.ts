@@ -278,3 +278,24 @@ describe("a request with 100 unknown fields", () => {
     expect([response.status, error.data.issues.length, error.data.omittedIssues]).toEqual([400, 20, 80]);
   });
 });
+
+test("a request with 11,000 unknown fields is rejected without an issue for each, on /open and on /trpc", async () => {
+  const unknown = Object.fromEntries(Array.from({ length: 11_000 }, (_, index) => [index.toString(36), 1]));
+  const message = "An object in the body has more than 1,000 fields";
+  const open = await fetch(`${app.baseUrl}/open/workspaces`, {
+    method: "POST",
+    headers: { ...json, Authorization: `Bearer ${key.secret}` },
+    body: JSON.stringify({ name: "Payments", ...unknown }),
+  });
+  const { error } = (await open.json()) as { error: { message: string } };
+  expect([open.status, error.message]).toEqual([400, message]);
+  for (const name of ["issues", "omittedIssues"]) expect(error).not.toHaveProperty(name);
+  const trpc = await fetch(`${app.baseUrl}/trpc/session.signIn`, {
+    method: "POST",
+    headers: json,
+    body: JSON.stringify({ email: "ada@example.com", password, ...unknown }),
+  });
+  const failure = (await trpc.json()) as { error: { message: string; data: object } };
+  expect([trpc.status, failure.error.message]).toEqual([400, message]);
+  expect(Object.keys(failure.error.data).sort()).toEqual(["code", "httpStatus", "requestId"]);
+});

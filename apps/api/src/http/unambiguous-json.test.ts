@@ -62,3 +62,18 @@ test("the fast check accepts and rejects the same JSON as the check of each fiel
   );
   expect(Math.min(counts.accepted, counts.rejected)).toBeGreaterThan(500);
 });
+
+test("both checks reject an object with more than 1,000 fields, without reading the rest", () => {
+  const textOf = (count: number, end = "") =>
+    `{"a":[{${Array.from({ length: count }, (_, index) => `"f${index}":1`).join()}${end}}]}`;
+  for (const check of [
+    requireUnambiguousFields,
+    (text: string) => requireUnambiguous(text, JSON.parse(text)),
+  ]) {
+    expect(errorOf(() => check(textOf(1_000)))).toBeUndefined();
+    const rejected = { message: "An object in the body has more than 1,000 fields", issues: undefined };
+    expect(errorOf(() => check(textOf(1_001)))).toEqual(rejected);
+    // A duplicate field behind these is not found any more.
+    expect(errorOf(() => check(textOf(11_000, ',"f0":1')))).toEqual(rejected);
+  }
+});

@@ -1,5 +1,6 @@
 import { AppError, type Issue } from "@latchkey/errors";
 import { type JSONPath, visit } from "jsonc-parser";
+import { maxMembers, tooManyMembers } from "../member-limit.ts";
 
 /** How deeply objects and arrays may be nested. No endpoint needs nearly as many levels. */
 const maxDepth = 32;
@@ -9,11 +10,12 @@ const forbiddenName = "__proto__";
  * Rejects JSON that programs interpret differently. If an object has a field twice, some parsers keep the first and
  * others the last, so that a proxy could check another value than the one that Latchkey uses. A lone surrogate isn't a
  * character, and is replaced when it is stored as UTF-8. Also limits the nesting, and rejects fields named `__proto__`, which
- * JavaScript can take for the prototype: zod drops them silently from objects with any fields.
+ * JavaScript can take for the prototype: zod drops them silently from objects with any fields. An object has at most
+ * {@link maxMembers} fields.
  * @param text valid Unicode.
  * @param value what `JSON.parse` returned for the text, which is therefore strict JSON.
  * @throws {AppError} BAD_REQUEST when the value is nested deeper than {@link maxDepth}, has a field twice or named
- *   `__proto__`, or has a string that isn't Unicode.
+ *   `__proto__`, or has an object with too many fields or a string that isn't Unicode.
  * @see https://www.rfc-editor.org/rfc/rfc8259#section-4 and https://www.rfc-editor.org/rfc/rfc8259#section-8.2
  */
 export function requireUnambiguous(text: string, value: unknown): void {
@@ -32,7 +34,7 @@ function isPlain(text: string, value: unknown): boolean {
   return !text.includes("\\") && countColons(text) === countColonsOf(value, 0);
 }
 
-/** The number of fields, and of colons in strings. `NaN` for a value that is nested too deeply or has a forbidden field. */
+/** The number of fields, and of colons in strings. `NaN` for a value that breaks another rule. */
 function countColonsOf(value: unknown, depth: number): number {
   if (typeof value === "string") return countColons(value);
   if (typeof value !== "object" || value === null) return 0;
@@ -42,7 +44,9 @@ function countColonsOf(value: unknown, depth: number): number {
     for (const element of value) count += countColonsOf(element, depth + 1);
     return count;
   }
-  for (const [name, member] of Object.entries(value)) {
+  const members = Object.entries(value);
+  if (members.length > maxMembers) return Number.NaN;
+  for (const [name, member] of members) {
     if (name === forbiddenName) return Number.NaN;
     count += 1 + countColons(name) + countColonsOf(member, depth + 1);
   }
@@ -78,6 +82,7 @@ export function requireUnambiguousFields(text: string): void {
       if (name === forbiddenName)
         throw badRequest("The body has a forbidden field", forbiddenMember([...enclosing(), name]));
       if (!name.isWellFormed()) throw invalidUnicode([...enclosing(), name]);
+      if (names && names.size === maxMembers) throw tooManyMembers();
       names?.add(name);
     },
     onLiteralValue(value, _offset, _length, _line, _character, path: () => JSONPath) {

@@ -402,7 +402,7 @@ export class Verifier {
    * @returns how long the transaction took, in milliseconds, without the wait until it was sent.
    */
   async #count(client: pg.Client, listPending: () => readonly FoundVerification[]): Promise<number> {
-    if (this.#clock.estimate() === undefined || !listPending().some(isUnmetered)) return 0;
+    if (this.#clock.estimate() === undefined || !hasUnmetered(listPending())) return 0;
     this.#counting += 1;
     try {
       // The next transaction may be sent before this one ends, because all of it has been sent.
@@ -460,6 +460,15 @@ export class Verifier {
 
   #settle(request: PendingVerification, answer: VerifierAnswer): void {
     if (this.#scheduler.settle(request)) request.answer(answer);
+  }
+}
+
+/** Whether a batch has a request that can be counted. @throws {RolledBack} if a request can't be decided. Nothing was sent. */
+function hasUnmetered(requests: readonly FoundVerification[]): boolean {
+  try {
+    return requests.some(isUnmetered);
+  } catch (error) {
+    throw new RolledBack(error);
   }
 }
 
