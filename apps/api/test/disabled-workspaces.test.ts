@@ -76,6 +76,13 @@ async function addIssuedKeys({ scope: { workspaceId } }: Team, count: number): P
   return id;
 }
 
+/** Adds a service account with a key. */
+async function addServiceKey({ id: workspaceId, owner: { client } }: Team) {
+  const account = { workspaceId, name: "Deploys", role: "member" } as const;
+  const { userId } = await client.serviceAccounts.create.mutate(account);
+  return await client.serviceAccounts.createKey.mutate({ workspaceId, userId, name: "Pipeline" });
+}
+
 test("the open API rejects the keys of members with a reason, and other keys without one", async () => {
   const team = await addTeam(app);
   const viewer = await join(app, team, "viewer");
@@ -91,6 +98,27 @@ test("the open API rejects the keys of members with a reason, and other keys wit
   expect((await call(team.owner.secret, "/global/config")).status).toBe(200);
   await enable(team);
   expect((await call(viewer.secret, team.path)).status).toBe(200);
+});
+
+test("the open API rejects every request with a key of a service account, until the workspace is enabled", async () => {
+  const team = await addTeam(app);
+  const { id, key } = await addServiceKey(team);
+  const rename = { method: "PATCH", body: JSON.stringify({ name: "Renamed" }) };
+  const requests: readonly (readonly [path: string, init?: RequestInit])[] = [
+    ["/me"],
+    ["/workspaces"],
+    ["/api-keys"],
+    [`/api-keys/${id}`, rename],
+    [`/api-keys/${id}/rotate`, { method: "POST", body: "{}" }],
+  ];
+  expect((await call(key, "/me")).status).toBe(200);
+  await disable(team);
+  for (const [path, init] of requests)
+    expect(await call(key, path, init)).toEqual({ status: 403, body: { error: disabledError } });
+  await enable(team);
+  // No request changed anything.
+  expect((await call(key, `/api-keys/${id}`)).body.name).toBe("Pipeline");
+  for (const [path, init] of requests) expect((await call(key, path, init)).status).toBe(200);
 });
 
 test("a list of workspaces says which ones are disabled", async () => {
@@ -130,6 +158,7 @@ test("members can read and change nothing in the web app, and can't leave; other
 test("a change that was allowed before the workspace was disabled, and waits for its lock, is rejected", async () => {
   const team = await addTeam(app);
   const { scope } = team;
+  const serviceKey = await addServiceKey(team);
   let changes: Promise<unknown>[] = [];
   await app.services.db.transaction().execute(async (trx) => {
     await setDisabled(trx, scope.workspaceId, { isDisabled: true, origin: commandOrigin });
@@ -139,12 +168,14 @@ test("a change that was allowed before the workspace was disabled, and waits for
         () => "renamed",
         ({ data }) => data.issues[0].code,
       ),
+      call(serviceKey.key, `/api-keys/${serviceKey.id}/rotate`, { method: "POST", body: "{}" }),
     ];
-    await expect.poll(() => countWaiting(app.owner)).toBe(2);
+    await expect.poll(() => countWaiting(app.owner)).toBe(3);
   });
   expect(await Promise.all(changes)).toEqual([
     { status: 403, body: { error: disabledError } },
     "workspace_disabled",
+    { status: 403, body: { error: disabledError } },
   ]);
 });
 

@@ -22,7 +22,7 @@ export function isIpRange(text: string): boolean {
 export function createIpMatcher(ranges: readonly string[]): (address: string) => boolean {
   let parsed: readonly IpRange[] | undefined;
   const matches = (address: string): boolean => {
-    const groups = parseAddress(address);
+    const groups = parseIpAddress(address);
     if (!groups) return false;
     parsed ??= ranges.flatMap((text) => parseRange(text) ?? []);
     return parsed.some((range) => contains(range, groups));
@@ -60,7 +60,7 @@ function contains({ groups: network, prefix }: IpRange, address: readonly number
 
 function parseRange(text: string): IpRange | undefined {
   const slash = text.indexOf("/");
-  const groups = parseAddress(slash < 0 ? text : text.slice(0, slash));
+  const groups = parseIpAddress(slash < 0 ? text : text.slice(0, slash));
   if (!groups) return undefined;
   const maxPrefix = groups.length * 16;
   if (slash < 0) return { groups, prefix: maxPrefix };
@@ -71,9 +71,10 @@ function parseRange(text: string): IpRange | undefined {
 }
 
 /**
- * Undefined for text that is not an address, and for an address with a zone, which names an interface of one machine.
+ * Returns the groups of 16 bits of an IP address in any notation: 2 for IPv4, 8 for IPv6. Undefined for text that is not an
+ * address, and for an address with a zone, which names an interface of one machine.
  */
-function parseAddress(text: string): readonly number[] | undefined {
+export function parseIpAddress(text: string): readonly number[] | undefined {
   if (!text.includes(":")) return isIPv4(text) ? parseIPv4(text) : undefined;
   return isIPv6(text) && !text.includes("%") ? parseIPv6(text) : undefined;
 }

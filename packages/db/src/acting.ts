@@ -2,6 +2,8 @@ import { sql } from "kysely";
 import type { KeyId, UserId } from "./ids.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
 import type { Db, Trx } from "./schema.ts";
+import { enterAsUser } from "./workspace-scope.ts";
+import { findMembership } from "./workspaces.ts";
 
 /** SQL for whether a key in `api_keys` can be used: it is not deleted, disabled or expired. */
 const isUsable = sql<boolean>`
@@ -20,6 +22,30 @@ export async function isUserActing(db: Db, userId: UserId): Promise<boolean> {
     .where("disabled_at", "is", null)
     .executeTakeFirst();
   return user !== undefined;
+}
+
+/**
+ * Whether an operator disabled the workspace of a service account; false for a person. Lock the user with `lockUsers` first:
+ * disabling a workspace locks its members. The transaction stays limited to what it was limited to.
+ */
+export async function isServiceWorkspaceDisabled(trx: Trx, userId: UserId): Promise<boolean> {
+  const user = await trx
+    .selectFrom("users")
+    .select("service_workspace_id as workspaceId")
+    .where("id", "=", userId)
+    .executeTakeFirst();
+  if (!user?.workspaceId) return false;
+  const { rows } = await sql<{ workspace: string | null; user: string | null }>`
+    select current_setting('latchkey.workspace_id', true) as workspace,
+      current_setting('latchkey.user_id', true) as user`.execute(trx);
+  const membership = await findMembership(await enterAsUser(trx, userId), {
+    userId,
+    workspaceId: user.workspaceId,
+  });
+  await sql`
+    select set_config('latchkey.workspace_id', ${rows[0]?.workspace ?? ""}, true),
+      set_config('latchkey.user_id', ${rows[0]?.user ?? ""}, true)`.execute(trx);
+  return membership !== undefined && membership.disabledAt !== null;
 }
 
 /** The key that a request acts with. */

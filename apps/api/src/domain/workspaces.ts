@@ -9,7 +9,7 @@ import {
   type Restrictions,
 } from "@latchkey/auth/restrictions";
 import { openAsOperator, workspaceDisabled } from "@latchkey/auth/workspace-access";
-import { isUserActing, lockActingKey } from "@latchkey/db/acting";
+import { isServiceWorkspaceDisabled, isUserActing, lockActingKey } from "@latchkey/db/acting";
 import { findKeyRejection } from "@latchkey/db/api-key-policies";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
@@ -263,6 +263,9 @@ export async function requireStillActing(
   const { settings, isByFormerSecret } = key;
   const { keyId } = actor;
   const restrictions = await requireKeyAllows(trx, { keyId, settings }, { address, requirement });
+  // With a workspace, `enterForEdit` has checked it.
+  if (typeof requirement !== "object" && (await isServiceWorkspaceDisabled(trx, actor.userId)))
+    throw workspaceDisabled();
   return { keyId, restrictions, isRestricted: isRestricted(settings), isByFormerSecret };
 }
 

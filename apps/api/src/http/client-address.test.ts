@@ -44,12 +44,39 @@ test.each([
   expect(clientAddress(from(remoteAddress, forwarded), isTrusted)).toBe(address);
 });
 
-test.each(["::ffff:c000:216", "[::FFFF:c000:0216]:443", "0:0:0:0:0:ffff:c000:216", "::0:ffff:192.0.2.22"])(
-  "is an IPv4 address for %s",
-  (hop) => {
-    expect(clientAddress(from("10.0.0.1", hop), isTrusted)).toBe("192.0.2.22");
-  },
-);
+test.each([
+  "::ffff:192.0.2.22",
+  "::FFFF:192.0.2.22",
+  "::ffff:c000:216",
+  "[::FFFF:C000:0216]:443",
+  "0::ffff:192.0.2.22",
+  "0::ffff:c000:216",
+  "0000::FFFF:192.0.2.22",
+  "::0:ffff:192.0.2.22",
+  "::0:0:0:0:ffff:c000:216",
+  "0:0::ffff:192.0.2.22",
+  "0:0::0:FFFF:c000:216",
+  "0:0:0:0::ffff:192.0.2.22",
+  "[0:0:0:0::ffff:c000:216]:443",
+  "0:0:0:0:0:ffff:192.0.2.22",
+  "0:0:0:0:0:ffff:c000:216",
+  "0000:0000:0000:0000:0000:FFFF:C000:0216",
+])("is an IPv4 address for %s", (address) => {
+  expect(clientAddress(from("10.0.0.1", address), isTrusted)).toBe("192.0.2.22");
+});
+
+test.each([
+  "::192.0.2.22",
+  "::ffff:0:192.0.2.22",
+  "::fffe:192.0.2.22",
+  "::1:ffff:192.0.2.22",
+  "0:0:0:1::ffff:c000:216",
+  "0:ffff::192.0.2.22",
+  "::ffff:192.0.2.22%eth0",
+  "0::",
+])("is the IPv6 address %s unchanged, because it maps no IPv4 address", (address) => {
+  expect(clientAddress(from("10.0.0.1", address), isTrusted)).toBe(address);
+});
 
 test("is undefined after the connection has closed", () => {
   expect(clientAddress(from(undefined), isTrusted)).toBeUndefined();

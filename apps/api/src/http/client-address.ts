@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { isIP } from "node:net";
+import { parseIpAddress } from "@latchkey/auth/ip-ranges";
 import { maxLength } from "@latchkey/limits";
 
 /**
@@ -45,16 +46,17 @@ export function unmapIpv4<Address extends string | undefined>(address: Address):
 }
 
 /**
- * Returns the IPv4 address of an IPv4-mapped IPv6 address in any notation, such as `::ffff:192.0.2.22`,
- * `::ffff:c000:216` and `0:0:0:0:0:ffff:c000:0216`; returns any other text unchanged.
+ * Returns the IPv4 address of an IPv4-mapped IPv6 address, which is one in `::ffff:0:0/96`; returns any other text unchanged.
+ * Compares the parsed groups, because an address has many notations: `::ffff:192.0.2.22`, `0::FFFF:c000:216` and
+ * `0:0:0:0:0:ffff:c000:0216` are the same.
  * @see https://www.rfc-editor.org/rfc/rfc4291#section-2.5.5.2
  */
 function readMapping(address: string): string {
-  const text = address.replace(/^(?:0{1,4}:){5}|^::(?:0{1,4}:){0,4}(?=ffff:)/i, "::");
-  const [, dotted, high = "", low = ""] =
-    /^::ffff:(?:(\d+(?:\.\d+){3})|([\da-f]{1,4}):([\da-f]{1,4}))$/i.exec(text) ?? [];
-  if (dotted !== undefined) return dotted;
-  if (high === "" || isIP(address) !== 6) return address;
-  const bits = [Number.parseInt(high, 16), Number.parseInt(low, 16)];
-  return bits.flatMap((part) => [part >> 8, part & 255]).join(".");
+  const groups = parseIpAddress(address);
+  if (groups?.length !== 8 || groups[5] !== 0xffff || groups.slice(0, 5).some((group) => group !== 0))
+    return address;
+  return groups
+    .slice(6)
+    .flatMap((group) => [group >> 8, group & 255])
+    .join(".");
 }

@@ -76,6 +76,25 @@ describe("a disabled workspace", () => {
   });
 });
 
+test("a service account whose workspace is disabled is rejected without a workspace too, if nothing else is wrong", () => {
+  const isServiceWorkspaceDisabled = true;
+  for (const requirement of [undefined, "unrestricted"] as const) {
+    expect(decideWith({}, requirement)).toEqual(allowed);
+    expect(decideWith({ isServiceWorkspaceDisabled }, requirement)).toEqual(rejected("workspace-disabled"));
+    expect(decideWith({ isServiceWorkspaceDisabled, isExpired: true }, requirement)).toEqual(
+      rejected("expired"),
+    );
+    const restrictions = restrict({ ipRanges: ["192.0.2.0/24"] });
+    expect(decideWith({ isServiceWorkspaceDisabled, restrictions }, requirement, "203.0.113.7")).toEqual(
+      rejected("address"),
+    );
+  }
+  const restrictions = restrict({ isReadOnly: true });
+  expect(decideWith({ isServiceWorkspaceDisabled, restrictions }, "unrestricted")).toEqual(
+    rejected("narrowed"),
+  );
+});
+
 describe("the requirement", () => {
   test.each(roles.flatMap((role) => permissions.map((permission) => [role, permission] as const)))(
     "is decided by the permissions of the role %s: %s",

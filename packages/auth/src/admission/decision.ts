@@ -23,6 +23,8 @@ export interface KeyFacts {
   readonly ownerVersion: number;
   readonly isDeleted: boolean;
   readonly isUserDisabled: boolean;
+  /** Whether the key belongs to a service account whose workspace an operator disabled. */
+  readonly isServiceWorkspaceDisabled: boolean;
   readonly isDisabled: boolean;
   readonly isExpired: boolean;
   /** Whether the presented secret is an old secret of the key. */
@@ -127,9 +129,11 @@ export function decide(facts: KeyFacts, { requirement, address }: RequestContext
   if (decision.kind === "rejected") return decision;
   const { restrictions } = facts;
   if (!allowsAddress(restrictions, address)) return rejections.address;
-  if (!requirement) return allowed;
-  if (requirement === "unrestricted")
-    return limitsAccess(restrictions) ? rejections[requiresUnrestrictedKey] : allowed;
+  if (requirement === "unrestricted" && limitsAccess(restrictions))
+    return rejections[requiresUnrestrictedKey];
+  // A service account has no other workspace, so its keys can't be used for requests without a workspace either.
+  if (typeof requirement !== "object")
+    return facts.isServiceWorkspaceDisabled ? rejections["workspace-disabled"] : allowed;
   const { workspaceId, permission } = requirement;
   if (!allowsWorkspace(restrictions, workspaceId)) return rejections["workspace-not-in-key"];
   const membership = facts.memberships.get(workspaceId);

@@ -78,6 +78,40 @@ test("while requests run, none that starts after a change is allowed by the stat
   }
 });
 
+/** Makes the owner of a key a service account of the workspace. */
+const toServiceAccount = (workspaceId: WorkspaceId, { userId }: TestKey) =>
+  execute(sql`update users set service_workspace_id = ${workspaceId} where id = ${userId}`);
+
+test("keys of service accounts are rejected without a workspace too, and can verify keys", async () => {
+  const space = await addKeyspace();
+  await toServiceAccount(space.workspaceId, space.caller);
+  const { secret } = space.caller;
+  const nodes = [openNode(), openNode()];
+  const verifier = kit.openNode();
+  const issued = await issueKey(space);
+  const ask = async (requirement?: "unrestricted") => {
+    const verdicts = await Promise.all(nodes.map((node) => node.admit(secret, requirement)));
+    return verdicts.map((verdict) => (verdict.kind === "rejected" ? verdict.reason : verdict.kind));
+  };
+  const verify = async () =>
+    codesOf(
+      await verifier.verify(secret, {
+        address: undefined,
+        verifications: [verificationOf(issued)],
+        name: undefined,
+      }),
+    );
+  for (let round = 0; round < 3; round += 1) {
+    expect([await ask(), await ask("unrestricted")]).toEqual([both("admitted"), both("admitted")]);
+    expect(await verify()).toEqual(["VALID"]);
+    await setDisabled(space.workspaceId, true);
+    for (const requirement of [undefined, "unrestricted"] as const)
+      expect(await ask(requirement)).toEqual(both("workspace-disabled"));
+    expect([await verify(), await verify()]).toEqual([["DISABLED"], ["DISABLED"]]);
+    await setDisabled(space.workspaceId, false);
+  }
+});
+
 /** One key of each kind that a verification decides differently. */
 async function issueKeys(space: TestKeyspace) {
   const always = { windowSeconds: 3_600, appliesAlways: true };

@@ -10,6 +10,7 @@ export const validFacts: KeyFacts = {
   ownerVersion: 0,
   isDeleted: false,
   isUserDisabled: false,
+  isServiceWorkspaceDisabled: false,
   isDisabled: false,
   isExpired: false,
   isFormerSecret: false,

@@ -33,6 +33,8 @@ export const factsAsJson = `
     'ownerVersion', coalesce((select version from owner_versions where owner_id = key.user_id), 0),
     'isDeleted', key.deleted_at is not null,
     'isUserDisabled', account.disabled_at is not null,
+    'isServiceWorkspaceDisabled', coalesce(
+      (select disabled_at is not null from workspaces where id = account.service_workspace_id), false),
     'isExpired', coalesce(key.expires_at <= clock_timestamp(), false),
     'isFormerSecret', key.good_until is not null,
     'hasOverlapEnded', coalesce(key.good_until <= clock_timestamp(), false),
@@ -76,6 +78,7 @@ export interface StoredFacts extends StoredSettings {
   readonly ownerVersion: number;
   readonly isDeleted: boolean;
   readonly isUserDisabled: boolean;
+  readonly isServiceWorkspaceDisabled: boolean;
   readonly isExpired: boolean;
   readonly isFormerSecret: boolean;
   readonly hasOverlapEnded: boolean;
@@ -89,6 +92,7 @@ export interface StoredFacts extends StoredSettings {
 export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
   const { keyId, userId, version, ownerVersion, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
   const { isFormerSecret, hasOverlapEnded, isUnusedSecret, validUntil, limit, membership } = found;
+  const { isServiceWorkspaceDisabled } = found;
   return {
     keyId,
     userId,
@@ -96,6 +100,7 @@ export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefi
     ownerVersion,
     isDeleted,
     isUserDisabled,
+    isServiceWorkspaceDisabled,
     isDisabled,
     isExpired,
     isFormerSecret,

@@ -102,7 +102,8 @@ export function decideRequest(request: KnownRequest, state: DecisionState): Requ
   const counter = currentCounter(state, caller.keyId, caller.version);
   if (!counter || !state.isOwnerCurrent(caller.userId, caller.ownerVersion)) return outdated;
   const decision = decide(caller, { requirement: undefined, address: request.address });
-  if (decision.kind === "rejected") return decision;
+  // A service account whose workspace is disabled may verify, so that its keys are reported as disabled.
+  if (decision.kind === "rejected" && decision.reason !== "workspace-disabled") return decision;
   // It has expired since the facts were read, which then reject it.
   if (caller.validUntil !== null && state.hasPassed(Date.parse(caller.validUntil))) return outdated;
   if (!areCurrent()) return outdated;

@@ -31,7 +31,9 @@ export async function findApiKeys(
       join lateral (
         select version, has_unused_secret from key_counters where key_id = key.id offset 0
       ) counter on true
-      join lateral (select disabled_at from users where id = key.user_id offset 0) account on true`,
+      join lateral (
+        select disabled_at, service_workspace_id from users where id = key.user_id offset 0
+      ) account on true`,
     values: [
       lookups.map(({ digest }) => Buffer.from(digest, "base64")),
       lookups.map(({ workspaceId }) => workspaceId ?? null),
