@@ -46,7 +46,7 @@ const choice = {
 
 type Choice = z.output<z.ZodObject<typeof choice>>;
 
-const choosesOnce = [
+const exactlyOneChoice = [
   ({ externalId, keyIds }: Choice) => (externalId === undefined) !== (keyIds === undefined),
   customIssue("invalid_value", "Send either externalId or keyIds."),
 ] as const;
@@ -66,7 +66,7 @@ export const bulkChange = z
     path: ["changes"],
     ...customIssue("invalid_value", "Send changes with the action change, and with no other action."),
   })
-  .refine(...choosesOnce)
+  .refine(...exactlyOneChoice)
   .meta({ example: { action: "disable", externalId: "customer_42" } });
 
 /** What a parsed {@link bulkChange} does, and the keys that it chooses. */
@@ -82,10 +82,10 @@ export function readBulkChange({
 /** A rotation of several issued keys. */
 export const bulkRotation = z
   .strictObject({ ...choice, overlapSeconds: rotation.shape.overlapSeconds })
-  .refine(...choosesOnce)
+  .refine(...exactlyOneChoice)
   .meta({ example: { externalId: "customer_42", overlapSeconds: 86_400 } });
 
-/** What a parsed {@link bulkRotation} chooses. */
+/** The overlap of a parsed {@link bulkRotation}, and the keys that it chooses. */
 export function readBulkRotation({ overlapSeconds, ...choice }: z.output<typeof bulkRotation>) {
   return { overlapSeconds, chosen: readChoice(choice) };
 }
