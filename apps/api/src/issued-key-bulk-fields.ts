@@ -35,13 +35,13 @@ const changes = editOf(
 const choice = {
   externalId: externalId
     .exactOptional()
-    .meta({ description: "The consumer whose keys are all changed.", example: "customer_42" }),
+    .meta({ description: "The consumer. The call applies to all of its keys.", example: "customer_42" }),
   keyIds: z
     .array(issuedKeyId.meta(shownId("issuedKey").meta() ?? {}))
     .min(1, "Include at least one key.")
     .max(maxKeys, `Include at most ${maxKeys} keys.`)
     .exactOptional()
-    .meta({ description: "The IDs of the keys to change." }),
+    .meta({ description: "The IDs of the keys that the call applies to." }),
 };
 
 type Choice = z.output<z.ZodObject<typeof choice>>;
