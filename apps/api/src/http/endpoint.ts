@@ -151,7 +151,7 @@ export interface Endpoint {
   };
   /** Errors in addition to those that every endpoint can return. */
   readonly errors: readonly ErrorCode[];
-  /** Whether long responses are compressed. Only lists are, because they contain no secrets. */
+  /** Whether long responses are compressed. Only lists without secrets are. */
   readonly isCompressible: boolean;
   /** Set once clients should use something else (docs/api-changes.md). */
   readonly deprecated?: Deprecation;
