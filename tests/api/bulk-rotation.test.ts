@@ -36,7 +36,7 @@ interface Reply {
   readonly body: Rotated & { readonly code?: string; readonly rotated?: readonly Rotated[] };
 }
 
-/** Calls the open API until a node that is busy responds. The same `Idempotency-Key` prevents that a change is made twice. */
+/** Calls the open API until a node that is busy responds. The same `Idempotency-Key` keeps a change from being made twice. */
 async function send(
   node: Keyspace,
   [method, path]: readonly [string, string],

@@ -99,7 +99,7 @@ async function makeChange(
     await response.arrayBuffer();
     return response.status;
   };
-  // The second attempt to delete a workspace is one of a caller who isn't its member.
+  // After a workspace was deleted, another attempt gets 403, because the caller is no longer its member.
   const deleted = path.includes("/keyspaces/") ? 404 : 403;
   const statuses = method === "DELETE" ? ([204, deleted] as const) : ([200, 200] as const);
   expect(await untilChanged(send, statuses)).toBe(statuses[0]);

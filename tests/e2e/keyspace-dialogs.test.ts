@@ -54,7 +54,7 @@ test.each([
   },
 );
 
-test("the first invalid field on the form gets the focus, also if a rate limit below is invalid", async () => {
+test("the first invalid field on the form gets the focus, even if a rate limit below it is invalid too", async () => {
   await page.goto(keyspaces);
   await button("New keyspace").press("Enter");
   await dialog().getByRole("button", { name: "Add rate limit" }).press("Enter");

@@ -259,7 +259,7 @@ test("a window of an issued key's limit that one node starts lasts equally long 
   }
 });
 
-test("credits are refilled when the database's clock reaches midnight, on nodes whose clocks are on other days", async () => {
+test("credits are refilled when the database's clock reaches midnight, on nodes whose clocks are on different days", async () => {
   const farNodes = await Promise.all(
     [25, -25].map(async (hours) => ({ node: await instance.start(await skewClock(hours)) })),
   );
@@ -268,13 +268,13 @@ test("credits are refilled when the database's clock reaches midnight, on nodes 
   for (const node of everyNode) {
     const key = await issueKey(keyspace, { credits: { remaining: 1, refill } });
     expect((await verify(node, key)).code).toBe("VALID");
-    // Nothing is due, on a node whose clock is already on the next day too.
+    // No refill is due, even on a node whose clock is already on the next day.
     expect(await verifyOnEach(key, everyNode)).toEqual(everyNode.map(() => "USAGE_EXCEEDED"));
     await changeRows(
       "update key_counters set credits_refilled_at = credits_refilled_at - interval '1 day' where key_id = $1",
       [issuedKeyUuid(key.id)],
     );
-    // The refill of the last midnight is due, on a node whose clock is still on the day before too, and only once.
+    // The refill of the last midnight is due, even on a node whose clock is still on the previous day, and only once.
     expect(await verify(node, key)).toMatchObject({ code: "VALID", credits: { remaining: 1 } });
     expect((await verify(farNodes[0] ?? node, key)).code).toBe("VALID");
     expect(await verifyOnEach(key, everyNode)).toEqual(everyNode.map(() => "USAGE_EXCEEDED"));

@@ -1,9 +1,9 @@
-import { maxMembers, tooManyMembers } from "./member-limit.ts";
+import { maxFields, tooManyFields } from "./field-limit.ts";
 
 /**
  * Finds U+0000, or a member named `__proto__`, in a JSON value. Returns the path of the string, or of the object with the
  * member name, joined with dots; undefined if there is none. Doesn't recurse, so that no nesting is too deep.
- * @throws {AppError} BAD_REQUEST if an object has more than {@link maxMembers} members.
+ * @throws {AppError} BAD_REQUEST if an object has more than {@link maxFields} fields.
  */
 export function findForbidden(json: unknown): string | undefined {
   const pending: { readonly path: string; readonly value: unknown }[] = [{ path: "", value: json }];
@@ -12,7 +12,7 @@ export function findForbidden(json: unknown): string | undefined {
     if (typeof value === "string" && value.includes("\0")) return path;
     if (typeof value !== "object" || value === null) continue;
     const members = Object.entries(value);
-    if (members.length > maxMembers && !Array.isArray(value)) throw tooManyMembers();
+    if (members.length > maxFields && !Array.isArray(value)) throw tooManyFields();
     for (const [name, member] of members) {
       if (name.includes("\0") || name === "__proto__") return path;
       pending.push({ path: path === "" ? name : `${path}.${name}`, value: member });

@@ -35,18 +35,18 @@ const changes = editOf(
 const choice = {
   externalId: externalId
     .exactOptional()
-    .meta({ description: "The consumer whose keys are all changed.", example: "customer_42" }),
+    .meta({ description: "The consumer. The call applies to all of its keys.", example: "customer_42" }),
   keyIds: z
     .array(issuedKeyId.meta(shownId("issuedKey").meta() ?? {}))
     .min(1, "Include at least one key.")
     .max(maxKeys, `Include at most ${maxKeys} keys.`)
     .exactOptional()
-    .meta({ description: "The IDs of the keys to change." }),
+    .meta({ description: "The IDs of the keys that the call applies to." }),
 };
 
 type Choice = z.output<z.ZodObject<typeof choice>>;
 
-const choosesOnce = [
+const exactlyOneChoice = [
   ({ externalId, keyIds }: Choice) => (externalId === undefined) !== (keyIds === undefined),
   customIssue("invalid_value", "Send either externalId or keyIds."),
 ] as const;
@@ -66,7 +66,7 @@ export const bulkChange = z
     path: ["changes"],
     ...customIssue("invalid_value", "Send changes with the action change, and with no other action."),
   })
-  .refine(...choosesOnce)
+  .refine(...exactlyOneChoice)
   .meta({ example: { action: "disable", externalId: "customer_42" } });
 
 /** What a parsed {@link bulkChange} does, and the keys that it chooses. */
@@ -82,10 +82,10 @@ export function readBulkChange({
 /** A rotation of several issued keys. */
 export const bulkRotation = z
   .strictObject({ ...choice, overlapSeconds: rotation.shape.overlapSeconds })
-  .refine(...choosesOnce)
+  .refine(...exactlyOneChoice)
   .meta({ example: { externalId: "customer_42", overlapSeconds: 86_400 } });
 
-/** What a parsed {@link bulkRotation} chooses. */
+/** The overlap of a parsed {@link bulkRotation}, and the keys that it chooses. */
 export function readBulkRotation({ overlapSeconds, ...choice }: z.output<typeof bulkRotation>) {
   return { overlapSeconds, chosen: readChoice(choice) };
 }

@@ -92,7 +92,7 @@ test("all keys of a consumer get new secrets, the old ones stay valid for the ov
   ]);
 });
 
-test("without an overlap, the old secrets are revoked; by default, it is a day", async () => {
+test("an overlap of 0 revokes the old secrets, and the default overlap is a day", async () => {
   const space = await addSpace();
   const key = await addKey(space, { externalId: "acme" });
   const { rotated } = await rotate(space, { externalId: "acme", overlapSeconds: 0 });
@@ -239,7 +239,7 @@ test("a secret that is used while a retry replaces the others is kept, without a
   const usedId = keys[1]?.uuid;
   let retried: ReturnType<typeof send> | undefined;
   await app.owner.transaction().execute(async (trx) => {
-    // As a verification with the new secret does.
+    // Changes the counter as a verification with the new secret does.
     await sql`
       update key_counters set use_count = 1, has_unused_secret = null where key_id = ${usedId}`.execute(trx);
     retried = send();
@@ -302,7 +302,7 @@ test("1,000 keys are rotated, and their secrets reissued, with as many statement
   expect(Math.max(...(one ?? []))).toBeLessThan(30);
 });
 
-test("1,000 keys are rotated by one call, and repeated by one call, with a distinct secret for each key", async () => {
+test("one call rotates 1,000 keys, a retry reissues all secrets, and no two secrets are the same", async () => {
   const space = await addSpace();
   const keyIds = (await fillSpace(space, 1_000)).map((id) => encodeId("issuedKey", id));
   const headers = { "Idempotency-Key": "thousand" };

@@ -102,7 +102,7 @@ async function addEvents(workspaceId: WorkspaceId, count: number): Promise<void>
     from generate_series(1, ${count}::int)`.execute(app.owner);
 }
 
-test("filters workspaces by status, also together with a search, and counts the matches", async () => {
+test("filters workspaces by status, alone and together with a search, and counts the matches", async () => {
   const { id } = await create("Payments");
   await create("Search");
   await operator.operator.disableWorkspace.mutate({ id });

@@ -26,7 +26,7 @@ export interface IdempotencyRecord {
 /** The length of a hash in `issued_hash`, in bytes. */
 const hashLength = 32;
 
-/** The hashes of all secrets of a response are stored one after the other. */
+/** Concatenates the hashes of all secrets of a response, as they are stored; null for none. */
 function joinHashes(hashes: readonly Buffer[]): Buffer | null {
   return hashes.length === 0 ? null : Buffer.concat(hashes);
 }

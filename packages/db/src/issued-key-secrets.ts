@@ -8,7 +8,7 @@ const alwaysExpired = sql<Date>`'-infinity'::timestamptz`;
 /** The most old secrets of a key that are stored. Only those whose overlap has not ended have an effect. */
 const maxStoredFormerSecrets = 20;
 
-/** A new secret of a key, without the secret itself. */
+/** The stored part of a new secret of a key. */
 export interface NewIssuedSecret {
   readonly id: IssuedKeyId;
   readonly start: string;
@@ -93,9 +93,9 @@ export async function findUnusedIssuedSecrets(
 }
 
 /**
- * Replaces current secrets of keys, for a repeated request. Changes nothing about a key whose issued secret has been used, or is no
- * longer the current one. Lock the keys first, and call this last in the transaction. It locks the counters of the keys, in the order in
- * which admission locks them, before it decides, as `replaceUnusedSecret` does for API keys.
+ * Replaces current secrets of keys, for a repeated request. A key whose issued secret has been used, or is no longer current, isn't
+ * changed. Lock the keys first, and call this last in the transaction. Before it decides, it locks the counters of the keys, in the
+ * order in which admission locks them, as `replaceUnusedSecret` does for API keys.
  * @returns the keys whose secrets were replaced.
  */
 export async function replaceUnusedIssuedSecrets(

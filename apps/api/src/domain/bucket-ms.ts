@@ -1,2 +1,2 @@
-/** The lengths of the hours and days that usage is added up in, in milliseconds. */
+/** The length of each bucket in which usage is added up, in milliseconds. */
 export const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const;

@@ -22,7 +22,7 @@ import { getIssuedKey, type IssuedKeyWithSecret } from "./issued-keys.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Edit } from "./workspaces.ts";
 
-/** A key that was rotated together with others, and its new secret, which only this result has. */
+/** A key that was rotated together with others. Only this result has its new secret. */
 export type RotatedKey = Pick<LockedKey, "id" | "name" | "externalId" | "start"> & {
   readonly secret: string;
 };
@@ -56,8 +56,8 @@ export async function rotateKey(
 }
 
 /**
- * Gives several keys new secrets in one transaction, like {@link rotateKey}, with the same number of statements for any number of
- * keys. Each key gets an event. A consumer has at most 1,000 keys, so all of its keys are rotated.
+ * Gives several keys new secrets in one transaction, as {@link rotateKey} does, with a fixed number of statements, whatever the
+ * number of keys. Each key gets an event. A consumer has at most 1,000 keys, so all of its keys are rotated.
  * @throws {AppError} NOT_FOUND, FORBIDDEN
  */
 export async function rotateKeys(
@@ -107,7 +107,7 @@ async function replaceSecrets(
   await appendAuditEvents(trx, scope, origin, events);
 }
 
-/** The secrets of keys of a keyspace that a creation or rotation issued. */
+/** The secrets that a creation or rotation issued, and the keyspace of their keys. */
 interface IssuedSecrets {
   readonly keyspaceId: KeyspaceId;
   readonly issued: readonly IssuedSecretHash[];
@@ -116,8 +116,8 @@ interface IssuedSecrets {
 /**
  * Replaces the secrets that the creation or a rotation of keys issued, for a repeated request. The overlap of old secrets doesn't
  * change.
- * @returns the new secrets by key, without the keys whose issued secret was used or is no longer the current one, and the keys that
- *   were deleted.
+ * @returns the new secrets by key. Keys that were deleted, and keys whose issued secret was used or is no longer current, are left
+ *   out.
  * @throws {AppError} FORBIDDEN
  */
 export async function reissueIssuedSecrets(
@@ -141,14 +141,14 @@ export async function reissueIssuedSecrets(
     if (created.length === 0) return new Map<IssuedKeyId, string>();
     return await withSavepoint(trx, () => tryToReissue(workspaceTrx, edit, created));
   };
-  // Admission waits for locked counters, so they are locked last. If a secret is used before that, its event must not remain, and the
-  // second attempt locks the counters first.
+  // Admission waits for locked counters, so they are locked last. If a secret is used before they are locked, the savepoint removes
+  // the events, and the second attempt locks the counters first.
   const reissued = (await replace({ lock: false })) ?? (await replace({ lock: true }));
   if (!reissued) throw new Error("A secret was used although its counter was locked.");
   return reissued;
 }
 
-/** Returns the new secrets by key; undefined if one of the former ones has been used. */
+/** Returns the new secrets by key; undefined if one of the secrets to replace has been used. */
 async function tryToReissue(
   trx: WorkspaceTrx,
   { scope, origin }: Edit,

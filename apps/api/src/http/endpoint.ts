@@ -107,8 +107,8 @@ interface IssuedSecret<Member extends string, Request, Context extends Call> {
 }
 
 /**
- * The secrets that a response issues in the items of a list, each of which has one and a `secretStatus`. A retry gets a new secret, or
- * none, for each of them.
+ * The secrets that a response issues in a list: each item has a secret and a `secretStatus`. A retry gets a new secret or none for
+ * each item.
  */
 interface ListedSecrets<List extends string, Request, Context extends Call>
   extends Pick<IssuedSecret<string, Request, Context>, "member" | "digest"> {
@@ -145,13 +145,13 @@ export interface Endpoint {
   readonly isAboutKey?: boolean;
   readonly request: RequestParts;
   readonly response: EndpointResponse;
-  /** The secrets that the response issues: in its list, or the one of the response itself. */
+  /** The secrets that the response issues: one per item of `list`, or one in the response itself if `list` is undefined. */
   readonly secrets?: Omit<ListedSecrets<string, RawInput, AnyCall>, "list"> & {
     readonly list: string | undefined;
   };
   /** Errors in addition to those that every endpoint can return. */
   readonly errors: readonly ErrorCode[];
-  /** Whether long responses are compressed. Only lists are, because they contain no secrets. */
+  /** Whether long responses are compressed. Only lists without secrets are. */
   readonly isCompressible: boolean;
   /** Set once clients should use something else (docs/api-changes.md). */
   readonly deprecated?: Deprecation;

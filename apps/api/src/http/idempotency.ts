@@ -139,13 +139,13 @@ function separateSecrets(
 type Secrets = NonNullable<Endpoint["secrets"]>;
 type Holder = Record<string, unknown>;
 
-/** The parts of an answer that can have a secret: the items of its list, or the answer itself. */
+/** The objects of an answer that can have a secret: the items of its list, or the answer itself. */
 function holdersOf({ list }: Secrets, answer: Holder): readonly Holder[] {
   // The schema of the response requires a list of objects.
   return list === undefined ? [answer] : (answer[list] as readonly Holder[]);
 }
 
-/** Replaces the parts that {@link holdersOf} returned. */
+/** Replaces the objects that {@link holdersOf} returned. */
 function withHolders({ list }: Secrets, answer: Holder, holders: readonly Holder[]): Holder {
   return list === undefined ? { ...holders[0] } : { ...answer, [list]: holders };
 }

@@ -1,6 +1,6 @@
 import { AppError, type Issue } from "@latchkey/errors";
 import { type JSONPath, visit } from "jsonc-parser";
-import { maxMembers, tooManyMembers } from "../member-limit.ts";
+import { maxFields, tooManyFields } from "../field-limit.ts";
 
 /** How deeply objects and arrays may be nested. No endpoint needs nearly as many levels. */
 const maxDepth = 32;
@@ -11,7 +11,7 @@ const forbiddenName = "__proto__";
  * others the last, so that a proxy could check another value than the one that Latchkey uses. A lone surrogate isn't a
  * character, and is replaced when it is stored as UTF-8. Also limits the nesting, and rejects fields named `__proto__`, which
  * JavaScript can take for the prototype: zod drops them silently from objects with any fields. An object has at most
- * {@link maxMembers} fields.
+ * {@link maxFields} fields.
  * @param text valid Unicode.
  * @param value what `JSON.parse` returned for the text, which is therefore strict JSON.
  * @throws {AppError} BAD_REQUEST when the value is nested deeper than {@link maxDepth}, has a field twice or named
@@ -45,7 +45,7 @@ function countColonsOf(value: unknown, depth: number): number {
     return count;
   }
   const members = Object.entries(value);
-  if (members.length > maxMembers) return Number.NaN;
+  if (members.length > maxFields) return Number.NaN;
   for (const [name, member] of members) {
     if (name === forbiddenName) return Number.NaN;
     count += 1 + countColons(name) + countColonsOf(member, depth + 1);
@@ -82,7 +82,7 @@ export function requireUnambiguousFields(text: string): void {
       if (name === forbiddenName)
         throw badRequest("The body has a forbidden field", forbiddenMember([...enclosing(), name]));
       if (!name.isWellFormed()) throw invalidUnicode([...enclosing(), name]);
-      if (names && names.size === maxMembers) throw tooManyMembers();
+      if (names && names.size === maxFields) throw tooManyFields();
       names?.add(name);
     },
     onLiteralValue(value, _offset, _length, _line, _character, path: () => JSONPath) {

@@ -29,8 +29,8 @@ type Document = ReturnType<typeof createDocument>;
 const documents = new WeakMap<readonly Endpoint[], Document>();
 
 /**
- * Creates the OpenAPI 3.1 document from the declarations of the endpoints. Calls with the same list share parts of the document, so
- * neither may be changed.
+ * Creates the OpenAPI 3.1 document from the declarations of the endpoints. Calls with the same list return documents that
+ * share objects, so don't change them.
  */
 export function createOpenApiDocument(
   endpoints: readonly Endpoint[],

@@ -20,7 +20,7 @@ export const issuedKeyBulkRouter = createRouter({
       return presentBulkResult(await ctx.transact((trx) => changeIssuedKeys(trx, ctx.edit, bulk)));
     }),
 
-  /** Returns the new secrets, which are shown once. */
+  /** Rotates several keys. Only this response has their new secrets. */
   rotate: workspaceProcedure("keys:manage")
     .input(workspaceInput({ keyspaceId, rotation: bulkRotation }))
     .mutation(async ({ ctx, input: { keyspaceId, rotation } }) => {

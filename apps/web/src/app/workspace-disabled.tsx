@@ -13,7 +13,7 @@ export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWo
   const queryClient = useQueryClient();
   const sessionChanges = useSessionChanges();
   const { id, isDisabled } = workspace;
-  // Also in the list of workspaces, if it was disabled since the session was loaded.
+  // The list of workspaces comes from the session, which may have been loaded before the workspace was disabled.
   useEffect(() => {
     if (!isDisabled) void sessionChanges.update(id, { isDisabled: true });
   }, [id, isDisabled, sessionChanges]);

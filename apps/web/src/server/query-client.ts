@@ -68,8 +68,8 @@ function reportIfSessionEnded(error: unknown): void {
 const gatePath = ["workspaces", "get"];
 
 /**
- * A call on an open page was rejected because the workspace was disabled, or requires a second factor since. Loads the
- * workspace again, so that the notice replaces the page.
+ * Loads the workspace again if a call on an open page was rejected because the workspace is now disabled, or now requires a
+ * second factor, so that the notice replaces the page.
  */
 function reportIfObstructed(error: unknown): void {
   if (findObstacle(error)) void queryClient.invalidateQueries({ queryKey: [gatePath] });
@@ -90,7 +90,7 @@ export const queryClient = new QueryClient({
     onError: (error, query) => {
       reportIfSessionEnded(error);
       reportIfUnanswered(error);
-      // Otherwise, its own failure would load it again without end.
+      // If the workspace can't be loaded, loading it again would repeat this failure endlessly.
       if (String(query.queryKey[0]) !== String(gatePath)) reportIfObstructed(error);
     },
   }),

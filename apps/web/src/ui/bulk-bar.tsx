@@ -14,7 +14,7 @@ const bulkDialog = {
 
 interface BulkBarProps<Item> extends BulkItems<Item> {
   readonly actions: readonly BulkAction<Item>[];
-  /** The buttons of actions that have a dialog of their own, before the others. */
+  /** The buttons of actions that have a dialog of their own. They come before the other buttons. */
   readonly otherActions?: ReactNode;
   /** Selects only these items. */
   readonly onSelect: (items: readonly Item[]) => void;

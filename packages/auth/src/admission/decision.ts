@@ -44,7 +44,7 @@ export interface KeyFacts {
   readonly memberships: ReadonlyMap<WorkspaceId, Membership>;
 }
 
-/** The versions of the facts about a key. */
+/** The versions of a key and of its owner, which change with the facts about the key. */
 export type KeyVersions = Pick<KeyFacts, "version" | "ownerVersion">;
 
 /** Whether both facts about a key are equally current. */

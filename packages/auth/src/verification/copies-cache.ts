@@ -13,10 +13,9 @@ interface RememberedCopies {
 }
 
 /**
- * Remembers copies of secrets. Usually there is one, which all callers share. If a lookup found only a part of the copies,
- * because others belong to workspaces that the caller doesn't reach, they are remembered for this caller and the named place,
- * until the caller's versions change. When the cache is full, a workspace with many keys displaces its own (see
- * {@link FairCache}).
+ * Remembers copies of secrets. Usually there is one, which all callers share. If a lookup found only some of the copies, because the
+ * others belong to workspaces that the caller doesn't reach, they are remembered for this caller and the named workspace or keyspace,
+ * until the caller's versions change. When the cache is full, a workspace with many keys displaces its own (see {@link FairCache}).
  */
 export class CopiesCache {
   readonly #copies: FairCache<RememberedCopies>;
@@ -26,7 +25,7 @@ export class CopiesCache {
     this.#copies = new FairCache(maxBytes);
   }
 
-  /** The copies that a lookup of this caller would find, oldest first; undefined if it must be made. */
+  /** The copies that a lookup of this caller would find, oldest first; undefined if they must be looked up. */
   get(lookup: CopyLookup, caller: Caller): readonly VerifiableKey[] | undefined {
     const shared = this.#copies.get(lookup.digest);
     if (shared && reachesAll(shared, lookup, caller)) return shared.keys;
@@ -42,7 +41,7 @@ export class CopiesCache {
     });
   }
 
-  /** Remembers what a lookup found. That it found nothing is not remembered, because no row would confirm it. */
+  /** Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. */
   set(lookup: CopyLookup, { keys, areAll, caller }: FoundCopies): void {
     const name = areAll ? lookup.digest : nameOf(lookup);
     const [oldest] = keys;
@@ -66,8 +65,8 @@ export class CopiesCache {
 }
 
 /**
- * Whether a lookup of the caller would find all of these copies, and one in the place that it names. A membership that isn't known
- * can be one in the workspace of an older copy, which would decide.
+ * Whether a lookup of the caller would find all of these copies, including one in the workspace or keyspace that it names. A copy
+ * whose workspace isn't among the known memberships may be the oldest one that the caller reaches, so the lookup must be made.
  */
 function reachesAll(
   { keys, caller: finder }: RememberedCopies,
@@ -87,7 +86,7 @@ function versionsOf({ version, ownerVersion }: KeyVersions): KeyVersions {
   return { version, ownerVersion };
 }
 
-/** Identifies a lookup. */
+/** The name of a lookup, which differs for each caller and each named workspace or keyspace. */
 export function nameOf({ digest, callerDigest, workspaceId, keyspaceId }: CopyLookup): string {
   return `${digest} ${callerDigest ?? ""} ${workspaceId ?? ""} ${keyspaceId ?? ""}`;
 }

@@ -151,7 +151,7 @@ test("the oldest copy decides from the moment its workspace is joined, and no lo
   expect(await findKeys(node, space, copies)).toEqual([undefined]);
 });
 
-test("a caller who reaches two copies that one node remembers gets the older one after its own facts were read again", async () => {
+test("the older of two remembered copies decides, even if the caller's key was read again without its memberships", async () => {
   const [older, space] = [await addKeyspace(), await addKeyspace()];
   const secret = randomUUID();
   const first = await issueKey(older, { secret });
@@ -161,7 +161,7 @@ test("a caller who reaches two copies that one node remembers gets the older one
   const node = openNode();
   const copies = [verificationOf({ secret })];
   expect(await findKeys(node, space, copies)).toEqual([first.id]);
-  // The current facts of the caller's key, without its membership in the older workspace.
+  // The caller's key is read again, without its membership in the older workspace.
   await bumpOwner(space.caller.userId);
   expect(await findKeys(node, space, [verificationOf(another)])).toEqual([another.id]);
   expect(await findKeys(node, space, copies)).toEqual([first.id]);

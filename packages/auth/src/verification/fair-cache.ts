@@ -42,7 +42,7 @@ export class FairCache<Value> {
     this.#maxBytes = maxBytes;
   }
 
-  /** Returns a value even if it is from before an invalidation. That is no use of it. */
+  /** Returns a value even if it is from before an invalidation, without counting as a use of it. */
   peek(key: string): Value | undefined {
     return this.#entries.get(key)?.value;
   }

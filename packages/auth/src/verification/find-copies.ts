@@ -99,8 +99,9 @@ const mayVerify = `
   and member.facts ->> 'isBlocked' = 'false' and member.facts ->> 'violation' is null`;
 
 /**
- * The caller's memberships are read by the same statement, so that a lookup takes as many statements for a secret that
- * only workspaces of others have as for one that no workspace has. What others store doesn't count toward the limit.
+ * Finds the copies that each caller reaches, and the caller's memberships in their workspaces. One statement reads both, so that a
+ * lookup takes as many statements for a secret that only unreachable workspaces store as for one that no workspace stores. Copies
+ * that the caller may not verify displace none that it asks for and may verify.
  *
  * A key of a deleted keyspace is not found. `offset 0` keeps the planner from reading a whole table while it has few rows,
  * because the plan is kept when it has more.

@@ -3,7 +3,7 @@ interface Pending {
   verifications: number;
 }
 
-/** Counts the pending requests and verifications of each caller, so that those of one don't take the place of others'. */
+/** Counts the pending requests and verifications of each caller, so that one caller can't occupy the places of all others. */
 export class PendingOfCallers {
   readonly #maxVerifications: number;
   readonly #pending = new Map<string, Pending>();
@@ -14,9 +14,9 @@ export class PendingOfCallers {
   }
 
   /**
-   * Adds a request unless the caller has too many pending requests or verifications. Returns a function that removes it again, to be
-   * called once; undefined if it was not added.
-   * @param options.maxRequests the most pending requests of the caller, with this one.
+   * Adds a request unless the caller has too many pending requests or verifications.
+   * @param options.maxRequests the most pending requests of the caller, including this one.
+   * @returns a function that removes the request, to be called once; undefined if the request was not added.
    */
   add(
     caller: string,

@@ -224,7 +224,7 @@ function nameOf({ userId, method, path, key }: NamedRequest): string {
   return JSON.stringify([userId, method, path, key]);
 }
 
-/** What a request is to an earlier one with the same name in its batch. */
+/** Compares a request with an earlier one that has the same name in its batch: it is a retry, or reuses the name. */
 function compare({ requestHash, spent }: NamedRequest & StoredSpending, later: NamedRequest): EarlierRequest {
   return requestHash.equals(later.requestHash) ? { kind: "known", spent } : { kind: "name-reused" };
 }

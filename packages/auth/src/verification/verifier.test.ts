@@ -749,7 +749,7 @@ describe("a request with a name", () => {
     expect(await readCounter(space.caller.id)).toMatchObject({ uses: 50 });
   });
 
-  test("is rejected if another one in its batch has its name and another body, and affects no other request", async () => {
+  test("is rejected if an earlier one in its batch has the same name and a different body, and affects no other request", async () => {
     const node = openNode(patient);
     const [space, other] = [await addKeyspace(), await addKeyspace()];
     const [key, otherKey] = [

@@ -46,7 +46,7 @@ export const rotateIssuedKeys = defineEndpoint({
 
 const storedAnswer = z.object({ rotated: z.array(z.object({ id: z.string() })) });
 
-/** The keys of an earlier response, in its order. */
+/** The IDs of the keys in an earlier response, in its order. */
 function readIds(answer: Record<string, unknown>) {
   return storedAnswer.parse(answer).rotated.map(({ id }) => decodeId("issuedKey", id));
 }

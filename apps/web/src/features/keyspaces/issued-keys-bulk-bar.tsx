@@ -18,7 +18,7 @@ export interface IssuedKeysBulkBarProps {
 /** The actions for the selected keys. */
 export function IssuedKeysBulkBar({ path, ...props }: IssuedKeysBulkBarProps): ReactElement {
   const [isRotating, dialog] = useDisclosure(false);
-  // The keys of the dialog, because the selection is cleared when they have been rotated.
+  // The dialog still shows the keys after the rotation, which clears the selection.
   const [rotated, setRotated] = useState<readonly IssuedKey[]>([]);
   const rotate = (
     <Button

@@ -8,7 +8,7 @@ export interface RotatedKey {
   readonly key?: string | undefined;
 }
 
-/** The file with the new secrets of keys, in which spreadsheets find no formula. */
+/** Creates the CSV file with the new secrets of keys. Spreadsheets evaluate no cell as a formula. */
 export function toRotatedKeysFile(rotated: readonly RotatedKey[]): string {
   const rows = rotated.map(({ id, name, externalId, key = null }) => [id, name, externalId, key]);
   return [["id", "name", "externalId", "key"], ...rows].map(toCsvRow).join("");

@@ -56,7 +56,7 @@ interface ActionConfirmationProps {
   readonly children: ReactNode;
 }
 
-/** What an action does and to whom, before it is performed. */
+/** Shows what an action does, and to whom, with the buttons that perform or cancel it. */
 export function ActionConfirmation(props: ActionConfirmationProps): ReactElement {
   const { wording, error, isBusy, isLoading = false, onCancel, onConfirm, children } = props;
   return (
