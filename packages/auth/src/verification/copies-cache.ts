@@ -8,14 +8,14 @@ type Caller = (KeyVersions & Pick<KeyFacts, "memberships">) | undefined;
 
 interface RememberedCopies {
   readonly keys: readonly VerifiableKey[];
-  /** The versions of the caller whose lookup found them; undefined for all copies, which any caller's lookup would find. */
+  /** The versions of the caller whose lookup found them; undefined for the only copy, which all callers share. */
   readonly caller: KeyVersions | undefined;
 }
 
 /**
- * Remembers copies of secrets. Usually there is one, which all callers share. If a lookup found only some of the copies, because the
- * others belong to workspaces that the caller doesn't reach, they are remembered for this caller and the named workspace or keyspace,
- * until the caller's versions change. When the cache is full, a workspace with many keys displaces its own (see {@link FairCache}).
+ * Remembers copies of secrets. Usually there is only one, which all callers share. If several workspaces store a secret, the copies
+ * that a lookup found are remembered for its caller and the named workspace or keyspace, until the caller's versions change. When
+ * the cache is full, a workspace with many keys displaces its own (see {@link FairCache}).
  */
 export class CopiesCache {
   readonly #copies: FairCache<RememberedCopies>;
@@ -42,13 +42,13 @@ export class CopiesCache {
   }
 
   /** Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. */
-  set(lookup: CopyLookup, { keys, areAll, caller }: FoundCopies): void {
-    const name = areAll ? lookup.digest : nameOf(lookup);
+  set(lookup: CopyLookup, { keys, isOnly, caller }: FoundCopies): void {
+    const name = isOnly ? lookup.digest : nameOf(lookup);
     const [oldest] = keys;
     // A secret is unused until its first use, which doesn't change the key's version.
     const isLasting = keys.every(({ isUnusedSecret }) => !isUnusedSecret);
-    const finder = areAll ? undefined : caller && versionsOf(caller);
-    if (oldest && isLasting && (areAll || finder))
+    const finder = isOnly ? undefined : caller && versionsOf(caller);
+    if (oldest && isLasting && (isOnly || finder))
       this.#copies.set(name, { keys, caller: finder }, { owner: oldest.workspaceId, bytes: sizeOf(keys) });
     else this.#copies.delete(name);
   }

@@ -1,7 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import { createId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import pg from "pg";
+import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { digestKey } from "../key-format.ts";
+import { type CopyLookup, findCopies } from "./find-copies.ts";
 import type { Verification } from "./verification.ts";
 import { type TestKeyspace, verificationOf, verifierKit } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
@@ -165,4 +170,35 @@ test("the older of two remembered copies decides, even if the caller's key was r
   await bumpOwner(space.caller.userId);
   expect(await findKeys(node, space, [verificationOf(another)])).toEqual([another.id]);
   expect(await findKeys(node, space, copies)).toEqual([first.id]);
+});
+
+/** Counts the rows that a lookup reads of each table. */
+async function countRowsOf(lookup: CopyLookup): Promise<Readonly<Record<string, number>>> {
+  const options = startupOptions("latchkey_admission");
+  const client = new pg.Client({ ...clientConfig(database.connection, "test"), options });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query("begin");
+  await findCopies(client, [lookup]);
+  const { rows } = await client.query<{ relname: string; count: string }>(
+    "select relname, seq_tup_read + coalesce(idx_tup_fetch, 0) as count from pg_stat_xact_user_tables",
+  );
+  return Object.fromEntries(rows.map(({ relname, count }) => [relname, Number(count)]));
+}
+
+test("a lookup reads no rows of other workspaces, and no facts about copies that are not in the named keyspace", async () => {
+  const secret = randomUUID();
+  const others = await storeElsewhere(secret, 20);
+  const space = await addKeyspace();
+  const lookup = {
+    digest: digestKey(secret),
+    callerDigest: digestKey(space.caller.secret),
+    workspaceId: undefined,
+    keyspaceId: undefined,
+  };
+  expect(await countRowsOf(lookup)).toMatchObject({ issued_keys: 0, key_counters: 1 });
+  for (const other of others) await join(space, other);
+  expect(await countRowsOf(lookup)).toMatchObject({ key_counters: 1 + 16 });
+  const elsewhere = await countRowsOf({ ...lookup, keyspaceId: createId("keyspace") });
+  expect(elsewhere).toMatchObject({ issued_keys: 20, key_counters: 1, api_key_policies: 0, consumers: 0 });
 });

@@ -25,10 +25,10 @@ export interface CopyLookup {
 
 /** The copies that a lookup found. */
 export interface FoundCopies {
-  /** Oldest first. If the caller reaches many, those that it asks for and may verify are among them. */
+  /** Oldest first, only those in the named place. If the caller reaches many, those that it may verify are among them. */
   readonly keys: readonly VerifiableKey[];
-  /** Whether these are all copies in all workspaces of the instance. */
-  readonly areAll: boolean;
+  /** Whether this is the only copy in all workspaces of the instance. */
+  readonly isOnly: boolean;
   /**
    * The caller's memberships in the workspaces of the copies, with the versions of its key when they were read; undefined if the
    * caller has no key, or the key no longer exists.
@@ -36,22 +36,34 @@ export interface FoundCopies {
   readonly caller: (KeyVersions & Pick<KeyFacts, "memberships">) | undefined;
 }
 
-/** SQL for the keys with a secret. It needs the `lookup`. `offset 0` is explained at {@link findCopiesText}. */
-const copiesOfSecret = `
-  select key.*, null::timestamptz as good_until from issued_keys key where key.hash = lookup.hash
+/** SQL for the keys with a secret in a workspace. It needs the `lookup` and the `place`. */
+const copiesInPlace = `
+  select key.id, key.keyspace_id, null::timestamptz as good_until
+  from issued_keys key where key.hash = lookup.hash and key.workspace_id = place.workspace_id
   union all
-  select key.*, former.good_until
-  from retired_issued_secrets former
-  join lateral (select * from issued_keys where id = former.key_id offset 0) key on true
-  where former.hash = lookup.hash`;
+  select former.key_id, former.keyspace_id, former.good_until
+  from retired_issued_secrets former where former.hash = lookup.hash and former.workspace_id = place.workspace_id`;
+
+/** SQL for whether only one row in all workspaces of the instance has the secret. It needs the `lookup`. */
+const isOnlyCopy = `(
+  select count(*) = 1 from (
+    select from issued_keys where hash = lookup.hash
+    union all
+    select from retired_issued_secrets where hash = lookup.hash
+    limit 2
+  ) copy
+)`;
 
 /** The most copies that are read per lookup. The oldest of those that the caller may verify decides. */
 const maxCopies = 16;
 
+/** The most copies per lookup for which the policies of their workspaces are read, to find the {@link maxCopies}. */
+const maxCandidates = 64;
+
 /** SQL for each setting as a fact of a key. */
 const settingFacts: Readonly<Record<IssuedSettingName, string>> = {
   isDisabled:
-    "key.disabled_at is not null or key.keyspace_disabled_at is not null or workspace.disabled_at is not null",
+    "key.disabled_at is not null or keyspace.disabled_at is not null or workspace.disabled_at is not null",
   expiresAt: "extract(epoch from key.expires_at) * 1000",
   name: "key.name",
   meta: "key.meta",
@@ -87,27 +99,30 @@ const factsOfCopy = `json_build_object(
       ) end
     )`;
 
+/** The roles that may verify keys, as an array in SQL. */
+const verifyingRoles = `array[${roles
+  .filter((role) => roleHasPermission(role, "keys:verify"))
+  .map((role) => `'${role}'`)
+  .join(", ")}]`;
+
 /**
  * SQL for whether the caller may verify keys in the workspace of a copy, as far as stored data can say. Only the order of the
  * copies depends on it, so that a copy that `decide` would reject anyway displaces none that it would allow.
  */
 const mayVerify = `
-  member.facts ->> 'role' in (${roles
-    .filter((role) => roleHasPermission(role, "keys:verify"))
-    .map((role) => `'${role}'`)
-    .join(", ")})
+  member.facts ->> 'role' = any(${verifyingRoles})
   and member.facts ->> 'isBlocked' = 'false' and member.facts ->> 'violation' is null`;
 
 /**
- * Finds the copies that each caller reaches, and the caller's memberships in their workspaces. One statement reads both, so that a
- * lookup takes as many statements for a secret that only unreachable workspaces store as for one that no workspace stores. Copies
- * that the caller may not verify displace none that it asks for and may verify.
+ * Finds the copies that each caller reaches, and the caller's memberships in their workspaces. Starts at the workspaces that the
+ * caller reaches, so that neither the result nor the work of a lookup depends on what other workspaces store. One statement reads
+ * both, so that a lookup takes as many statements whether or not there is a copy.
  *
  * A key of a deleted keyspace is not found. `offset 0` keeps the planner from reading a whole table while it has few rows,
  * because the plan is kept when it has more.
  */
 const findCopiesText = `
-select caller.version, caller.owner_version, found.copies, found.are_all
+select caller.version, caller.owner_version, found.copies, found.copies is not null and ${isOnlyCopy} as is_only
 from unnest($1::bytea[], $2::bytea[], $3::uuid[], $4::uuid[])
   with ordinality as lookup (hash, caller_hash, workspace_id, keyspace_id, position)
 left join lateral (
@@ -115,31 +130,40 @@ left join lateral (
     coalesce((select version from owner_versions where owner_id = secret.user_id), 0) as owner_version
   from (${keyWithHash("lookup.caller_hash")}) secret
   join lateral (select version from key_counters where key_id = secret.id offset 0) counter on true
+  limit 1
 ) caller on true
 join lateral (
-  select json_agg(json_build_array(facts, membership) order by id) as copies, bool_and(are_all) as are_all from (
-    select key.id, key.are_all, key.membership, ${factsOfCopy} as facts
+  select json_agg(json_build_array(facts, membership) order by id) as copies from (
+    select key.id, copy.membership, ${factsOfCopy} as facts
     from (
-      select copy.*, keyspace.disabled_at as keyspace_disabled_at, member.facts as membership, reach.is_reached,
-        bool_and(reach.is_reached) over () and count(*) over () <= ${maxCopies} as are_all
-      from (${copiesOfSecret}) copy
-      join lateral (select disabled_at from keyspaces where id = copy.keyspace_id offset 0) keyspace on true
+      select candidate.*, member.facts as membership
+      from (
+        select copy.id, copy.good_until, place.workspace_id
+        from (
+          select member.workspace_id, member.role from members member
+          where member.user_id = caller.user_id
+            and (lookup.workspace_id is null or member.workspace_id = lookup.workspace_id)
+            and (caller.workspace_ids is null or member.workspace_id = any(caller.workspace_ids))
+          union all
+          select lookup.workspace_id, null where lookup.caller_hash is null
+        ) place
+        join lateral (${copiesInPlace}) copy on lookup.keyspace_id is null or copy.keyspace_id = lookup.keyspace_id
+        order by coalesce(place.role = any(${verifyingRoles}), true) desc, copy.id
+        limit ${maxCandidates}
+      ) candidate
       left join lateral (
         select ${membershipAsJson("caller")} as facts
         from members member ${policyJoins({ key: "caller", member: "member" })}
-        where member.workspace_id = copy.workspace_id and member.user_id = caller.user_id
-          and (caller.workspace_ids is null or copy.workspace_id = any(caller.workspace_ids))
+        where member.workspace_id = candidate.workspace_id and member.user_id = caller.user_id
         offset 0
       ) member on true
-      cross join lateral (
-        select member.facts is not null
-          or (lookup.caller_hash is null and copy.workspace_id is not distinct from lookup.workspace_id) as is_reached
-      ) reach
-      order by coalesce(copy.workspace_id = lookup.workspace_id, true) and coalesce(copy.keyspace_id = lookup.keyspace_id, true) desc,
-        coalesce(${mayVerify}, false) desc,
-        copy.id
+      order by coalesce(${mayVerify}, false) desc, candidate.id
       limit ${maxCopies}
-    ) key
+    ) copy
+    join lateral (
+      select issued.*, copy.good_until from issued_keys issued where issued.id = copy.id offset 0
+    ) key on true
+    join lateral (select disabled_at from keyspaces where id = key.keyspace_id offset 0) keyspace on true
     join lateral (
       select version, has_unused_secret, credits from key_counters where key_id = key.id offset 0
     ) counter on true
@@ -147,8 +171,7 @@ join lateral (
     left join lateral (
       select id, external_id, limits from consumers where id = key.consumer_id offset 0
     ) consumer on true
-    where key.is_reached
-  ) candidate
+  ) decided
 ) found on true
 order by lookup.position`;
 
@@ -160,7 +183,7 @@ type FoundRow = readonly [
   version: number | null,
   ownerVersion: number | null,
   copies: readonly (readonly [StoredCopy, Membership | null])[] | null,
-  areAll: boolean | null,
+  isOnly: boolean | null,
 ];
 
 /** Finds the copies of each lookup that its caller reaches. */
@@ -180,7 +203,7 @@ export async function findCopies(
     ],
     rowMode: "array",
   });
-  return rows.map(([version, ownerVersion, copies, areAll]) => {
+  return rows.map(([version, ownerVersion, copies, isOnly]) => {
     const memberships = new Map(
       (copies ?? []).flatMap(([{ workspaceId }, membership]) =>
         membership ? [[workspaceId, membership] as const] : [],
@@ -188,7 +211,7 @@ export async function findCopies(
     );
     return {
       keys: (copies ?? []).map(([facts]) => toVerifiableKey(facts)),
-      areAll: areAll ?? false,
+      isOnly: isOnly ?? false,
       caller: version === null || ownerVersion === null ? undefined : { version, ownerVersion, memberships },
     };
   });
