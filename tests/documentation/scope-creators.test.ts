@@ -17,7 +17,7 @@ test("docs/tenants.md names exactly the functions that create a scope", async ()
   const scopeCreators: string[] = [];
   for (const folder of ["packages/db/src", "packages/auth/src", "apps/api/src"]) {
     for (const file of await readdir(join(projectRoot, folder), { recursive: true })) {
-      if (!/(?<!\.test)\.ts$/.test(file)) continue;
+      if (!/(?<!\.test|\.test-kit)\.ts$/.test(file)) continue;
       scopeCreators.push(...findScopeCreators(await readFile(join(projectRoot, folder, file), "utf8")));
     }
   }
