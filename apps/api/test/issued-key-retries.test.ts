@@ -60,3 +60,30 @@ test.each(rotations)(
     expect(await verify(space, secret)).toMatchObject({ code: "VALID" });
   },
 );
+
+test.each(rotations)(
+  "a retried rotation of %s has the start of the secret that it issued",
+  async (_name, rotate) => {
+    const space = await addSpace();
+    const { id } = await addKey(space);
+    const first = await rotate(space, id);
+    const second = await rotate(space, id);
+    expect(second).toMatchObject({
+      secretStatus: "reissued",
+      start: second.key?.slice(0, first.start.length),
+    });
+    expect(second.start).not.toBe(first.start);
+    expect((await space.call(["GET", `/${id}`])).body.start).toBe(second.start);
+    await verify(space, String(second.key));
+    expect(await rotate(space, id)).toMatchObject({ secretStatus: "omitted", start: second.start });
+  },
+);
+
+test("a retried creation has the start of the secret that it issued", async () => {
+  const space = await addSpace();
+  const create = async () => (await space.call(["POST", ""], { name: "Acme" }, retry)).body;
+  const [first, second] = [await create(), await create()];
+  expect(second).toMatchObject({ secretStatus: "reissued", start: String(second.key).slice(0, 14) });
+  expect(second.start).not.toBe(first.start);
+  expect((await space.call(["GET", `/${first.id}`])).body.start).toBe(second.start);
+});
