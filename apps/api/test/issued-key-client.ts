@@ -86,10 +86,14 @@ export function createIssuedKeyClient(getApp: () => TestApp) {
     },
 
     /** Verifies a key once, as the owner of the team. */
-    async verify({ team }: Space, secret: string): Promise<Readonly<Record<string, unknown>>> {
+    async verify(
+      { team }: Space,
+      secret: string,
+      fields: object = {},
+    ): Promise<Readonly<Record<string, unknown>>> {
       const path = ["POST", "/keys/verify"] as const;
       const reply = await sendIdempotently((headers) =>
-        send(team.owner.secret, path, { key: secret }, headers),
+        send(team.owner.secret, path, { ...fields, key: secret }, headers),
       );
       return reply.body;
     },

@@ -106,15 +106,15 @@ export async function insertIdempotencyRecord(
     .execute();
 }
 
-/** Records that a repeated request issued other secrets. The record keeps its `created_at`. */
+/** Records that a repeated request issued other secrets, and the answer about them. The record keeps its `created_at`. */
 export async function updateIssuedSecrets(
   trx: Trx,
   name: IdempotencyName,
-  issuedHashes: readonly Buffer[],
+  { answer, issuedHashes }: Pick<IdempotencyRecord, "answer" | "issuedHashes">,
 ): Promise<void> {
   await trx
     .updateTable("idempotency_records")
-    .set({ issued_hash: joinHashes(issuedHashes) })
+    .set({ answer: JSON.stringify(answer), issued_hash: joinHashes(issuedHashes) })
     .where("user_id", "=", name.userId)
     .where("method", "=", name.method)
     .where("path", "=", name.path)

@@ -64,7 +64,12 @@ test("a secret is replaced only while it is unused and current", async () => {
   const id = await work((trx) => addKey(trx, scope, { keyspaceId, hash }));
   const replace = (issuedHash: Buffer, next: Buffer) =>
     work((trx) =>
-      replaceUnusedIssuedSecrets(trx, scope, [{ id, issuedHash, start: "sk_live_x", hash: next }]),
+      replaceUnusedIssuedSecrets(
+        trx,
+        scope,
+        [{ id, issuedHash, start: "sk_live_x", hash: next }],
+        "creation",
+      ),
     );
   const next = randomBytes(32);
   expect(await replace(randomBytes(32), randomBytes(32))).toEqual([]);

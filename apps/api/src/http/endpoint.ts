@@ -86,7 +86,7 @@ interface FileResponse {
 
 /**
  * A secret that a response issues. It is shown once and not stored, so that a retry can't get it again: a retry gets a
- * new secret or none (docs/decisions/0026). The response also has a `secretStatus`.
+ * new secret or none (docs/decisions/0026). The response also has a `secretStatus`. If it has a `start`, a retry gets that of its secret.
  */
 interface IssuedSecret<Member extends string, Request, Context extends Call> {
   /** The field of the response with the secret. */
@@ -130,6 +130,11 @@ interface ListedSecrets<List extends string, Request, Context extends Call>
     },
   ) => Promise<readonly (string | undefined)[]>;
 }
+
+/** The secrets that a response issues: one, or one per item of a list. */
+type SecretsOf<Field extends string, Request, Context extends Call> =
+  | { readonly secret?: IssuedSecret<Field, Request, Context>; readonly secrets?: never }
+  | { readonly secret?: never; readonly secrets?: ListedSecrets<Field, Request, Context> };
 
 /** An operation of the open API. The router, the OpenAPI document and the tests are built from it. */
 export interface Endpoint {
@@ -202,15 +207,13 @@ export function defineEndpoint<
     readonly access: Allowed;
     readonly request: Parts;
     readonly response: Response;
-    readonly secret?: IssuedSecret<keyof Input<Response> & string, Parsed<Parts>, CallOf<Allowed>>;
-    readonly secrets?: ListedSecrets<keyof Input<Response> & string, Parsed<Parts>, CallOf<Allowed>>;
     /** Runs in the transaction before the handler's changes. @throws {AppError} if the request is rejected. */
     readonly authorize?: (input: Parsed<Parts>, call: CallOf<Allowed>, trx: Trx) => Promise<void>;
     readonly handle: (
       input: Parsed<Parts>,
       call: CallOf<Allowed>,
     ) => Input<Response> | Promise<Input<Response>>;
-  },
+  } & SecretsOf<keyof Input<Response> & string, Parsed<Parts>, CallOf<Allowed>>,
 ): Endpoint {
   const { handle, authorize, secret, secrets, ...facts } = declaration;
   const { schema } = facts.response;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { digestKey } from "@latchkey/auth/key-format";
+import { digestKey, startOf } from "@latchkey/auth/key-format";
 import { redactKeys } from "@latchkey/auth/redact-keys";
 import {
   claimIdempotencyName,
@@ -106,19 +106,26 @@ async function replay(
   if (!secrets || !answer) return { status, answer: answer ?? undefined, isReplayed: true };
   const issued = { trx, hashes: issuedHashes, answer };
   const reissued = issuedHashes.length === 0 ? [] : await secrets.reissue(input, call, issued);
+  const current = holdersOf(secrets, answer).map((holder, index) => withStart(holder, reissued[index]));
   if (reissued.some((secret) => secret !== undefined)) {
     const hashes = issuedHashes.map((hash, index) => {
       const secret = reissued[index];
       return secret === undefined ? hash : digestOf(secrets, secret);
     });
-    await updateIssuedSecrets(trx, name, hashes);
+    const stored = { answer: withHolders(secrets, answer, current), issuedHashes: hashes };
+    await updateIssuedSecrets(trx, name, stored);
   }
-  const holders = holdersOf(secrets, answer).map((holder, index) => {
+  const holders = current.map((holder, index) => {
     const secret = reissued[index];
     if (secret === undefined) return { ...holder, secretStatus: "omitted" };
     return { ...holder, [secrets.member]: secret, secretStatus: "reissued" };
   });
   return { status, answer: withHolders(secrets, answer, holders), isReplayed: true };
+}
+
+/** If an object shows the `start` of its secret, which only those with keys do, replaces it by that of the new secret. */
+function withStart(holder: Holder, secret: string | undefined): Holder {
+  return secret === undefined || !("start" in holder) ? holder : { ...holder, start: startOf(secret) };
 }
 
 /** Returns what is stored of an answer: everything except its secrets, and their digests. */

@@ -33,8 +33,9 @@ export const rotateIssuedKeys = defineEndpoint({
         const id = ids[index];
         return id ? [{ id, issuedHash }] : [];
       });
-      const secrets = await reissueIssuedSecrets(trx, { scope, origin }, { keyspaceId, issued });
-      return ids.map((id) => id && secrets.get(id));
+      const secrets = { keyspaceId, issued, issuedBy: "rotation" } as const;
+      const reissued = await reissueIssuedSecrets(trx, { scope, origin }, secrets);
+      return ids.map((id) => id && reissued.get(id));
     },
   },
   errors: ["NOT_FOUND"],

@@ -1,0 +1,89 @@
+// Retries of requests that issue secrets of issued keys.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
+import { startTestApp, type TestApp } from "./test-app.ts";
+
+let app: TestApp;
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+const { addSpace, addKey, verify } = createIssuedKeyClient(() => app);
+
+/** What a response says about one key and its secret. */
+interface Issued {
+  readonly id: string;
+  readonly start: string;
+  readonly key?: string;
+  readonly secretStatus: string;
+}
+
+/** The requests that rotate a key, each sent again with each call. */
+const rotations: readonly [
+  name: string,
+  rotate: (space: Space, id: string) => Promise<Issued & { readonly replayed: string }>,
+][] = [
+  [
+    "one key",
+    async ({ call }, id) => {
+      const { status, body, replayed } = await call(["POST", `/${id}/rotate`], {}, retry);
+      expect([status, body.error]).toEqual([200, undefined]);
+      return { ...(body as unknown as Issued), replayed }; // Checked against the OpenAPI document.
+    },
+  ],
+  [
+    "several keys",
+    async ({ call }, id) => {
+      const { status, body, replayed } = await call(["POST", "/rotate"], { keyIds: [id] }, retry);
+      expect([status, body.error]).toEqual([200, undefined]);
+      const [rotated] = body.rotated as readonly [Issued]; // Checked against the OpenAPI document.
+      return { ...rotated, replayed };
+    },
+  ],
+];
+const retry = { "Idempotency-Key": "lost" };
+
+test.each(rotations)(
+  "a retried rotation of %s keeps a secret that was only verified with cost 0",
+  async (_name, rotate) => {
+    const space = await addSpace();
+    const { id } = await addKey(space);
+    const first = await rotate(space, id);
+    expect(first).toMatchObject({ secretStatus: "issued", replayed: "" });
+    const secret = String(first.key);
+    expect(await verify(space, secret, { cost: 0 })).toMatchObject({ code: "VALID" });
+    expect((await space.call(["GET", `/${id}`])).body.usageCount).toBe(0);
+    const second = await rotate(space, id);
+    expect(second).toMatchObject({ secretStatus: "omitted", replayed: "true" });
+    expect(second).not.toHaveProperty("key");
+    expect(await verify(space, secret)).toMatchObject({ code: "VALID" });
+  },
+);
+
+test.each(rotations)(
+  "a retried rotation of %s has the start of the secret that it issued",
+  async (_name, rotate) => {
+    const space = await addSpace();
+    const { id } = await addKey(space);
+    const first = await rotate(space, id);
+    const second = await rotate(space, id);
+    expect(second).toMatchObject({
+      secretStatus: "reissued",
+      start: second.key?.slice(0, first.start.length),
+    });
+    expect(second.start).not.toBe(first.start);
+    expect((await space.call(["GET", `/${id}`])).body.start).toBe(second.start);
+    await verify(space, String(second.key));
+    expect(await rotate(space, id)).toMatchObject({ secretStatus: "omitted", start: second.start });
+  },
+);
+
+test("a retried creation has the start of the secret that it issued", async () => {
+  const space = await addSpace();
+  const create = async () => (await space.call(["POST", ""], { name: "Acme" }, retry)).body;
+  const [first, second] = [await create(), await create()];
+  expect(second).toMatchObject({ secretStatus: "reissued", start: String(second.key).slice(0, 14) });
+  expect(second.start).not.toBe(first.start);
+  expect((await space.call(["GET", `/${first.id}`])).body.start).toBe(second.start);
+});
