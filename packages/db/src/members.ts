@@ -257,8 +257,8 @@ export async function deleteMember(
 }
 
 /**
- * Locks users until the transaction ends, so that nobody can disable them or create keys for them. Call it once per transaction,
- * with every user that the transaction locks: it locks them in the order of their IDs, so that two transactions can't deadlock.
+ * Locks users until the transaction ends: meanwhile, they can't be disabled, and no keys can be created for them. A transaction
+ * must lock all its users in one call. Each call locks in the order of the IDs, so that two transactions can't deadlock.
  */
 export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<void> {
   if (userIds.length === 0) return;

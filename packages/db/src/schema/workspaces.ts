@@ -33,7 +33,7 @@ export interface MemberTable {
   version: Generated<number>;
 }
 
-/** An invitation to a workspace that nobody has accepted yet. */
+/** A pending invitation to a workspace. Its row is deleted when the invitation is accepted. */
 export interface InvitationTable {
   workspace_id: WorkspaceId;
   id: InvitationId;
