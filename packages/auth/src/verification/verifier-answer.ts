@@ -20,6 +20,12 @@ export const withoutOutcome = {
 } as const satisfies Record<string, VerifierAnswer>;
 
 /**
+ * The answer to a lookup that found the caller's key. It is compared by identity: `unavailable` has the same content, and says
+ * nothing about the key.
+ */
+export const recognized: VerifierAnswer = { ...withoutOutcome.unavailable };
+
+/**
  * @param caller undefined for a member without an API key, on whom there is no verdict.
  * @param digest of the secret that the caller presented.
  */
