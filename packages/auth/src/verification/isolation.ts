@@ -1,5 +1,6 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
-import { type CounterId, type FoundKeys, listCounterIds } from "./decide-verification.ts";
+import { type FoundKeys, listCounterIds } from "./decide-request.ts";
+import type { CounterId } from "./decide-verification.ts";
 
 /** How long something is remembered, in milliseconds. */
 const isolatedMs = 1_000;

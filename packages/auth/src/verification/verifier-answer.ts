@@ -1,7 +1,7 @@
 import { malformed, presentedBy, unavailable, unknownKey } from "../admission/answer.ts";
 import type { KeyFacts } from "../admission/decision.ts";
 import type { LimitState, Verdict } from "../admission/verdict.ts";
-import type { RequestDecision } from "./decide-verification.ts";
+import type { RequestDecision } from "./decide-request.ts";
 import type { LimitResult } from "./meters.ts";
 import type { VerificationOutcome } from "./verification.ts";
 
