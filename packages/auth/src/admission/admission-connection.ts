@@ -1,7 +1,7 @@
 import { clientConfig, type DatabaseConnection, startupOptions } from "@latchkey/db/connection";
 import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
 import pg from "pg";
-import { sessionSettings } from "./statement.ts";
+import { sessionSettings } from "./session-settings.ts";
 
 /** Timeout for opening a connection, in milliseconds; shorter than the deadline of a request. */
 const connectTimeoutMs = 1_000;

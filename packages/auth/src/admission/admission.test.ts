@@ -13,7 +13,7 @@ import { admissionKit, admitted, type TestKey } from "./admission.test-kit.ts";
 import { Admission } from "./admission.ts";
 import { AdmissionConnection } from "./admission-connection.ts";
 import type { AdmissionOptions } from "./options.ts";
-import { sessionSettings } from "./statement.ts";
+import { sessionSettings } from "./session-settings.ts";
 import type { Verdict } from "./verdict.ts";
 
 let database: TestDatabase;

@@ -16,13 +16,14 @@ import {
   type PendingRequest,
   type UsageGroup,
 } from "./batch.ts";
+import { countUses } from "./count-statement.ts";
 import { checkKey, decide, type KeyFacts, type Requirement } from "./decision.ts";
 import { FactsCache } from "./facts-cache.ts";
 import { createFailureReporter } from "./failure-reporter.ts";
 import type { LimitOutcome } from "./limit-window.ts";
 import type { AdmissionOptions } from "./options.ts";
+import { type Findings, type KeyLookup, resolveUses } from "./resolve-statement.ts";
 import { Scheduler } from "./scheduler.ts";
-import { countUses, type Findings, type KeyLookup, resolveUses } from "./statement.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
 

@@ -2,8 +2,8 @@ import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { mintWorkspaceScope } from "@latchkey/db/mint-workspace-scope";
 import type { WorkspaceAccess } from "../workspace-access.ts";
 import { haveSameVersions, type KeyFacts, type Membership, type Requirement } from "./decision.ts";
+import type { KeyLookup } from "./resolve-statement.ts";
 import type { PendingState } from "./scheduler.ts";
-import type { KeyLookup } from "./statement.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
 

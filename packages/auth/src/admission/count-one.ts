@@ -2,7 +2,7 @@ import type pg from "pg";
 import { countWithinLimit, type LimitOutcome, noLimitOutcomes, windowState } from "./limit-window.ts";
 import type { CountResult, UsageIncrement } from "./usage-increment.ts";
 
-/** Whether the version of the owner of the key is current, in the statement's snapshot (see `statement.ts`). */
+/** Whether the version of the owner of the key is current, in the statement's snapshot (see `increment-input.ts`). */
 const isOwnerCurrent =
   "coalesce((select version from owner_versions where owner_id = $5::uuid), 0) = $6::integer";
 

@@ -121,7 +121,7 @@ export interface RequestContext {
  * Decides whether facts that were read earlier allow a request. Pure: uses no clock and no database.
  *
  * Expiry, the end of an overlap, the maximum idle time and rate limits are enforced by the statement that counts the use
- * (`statement.ts`), by the database's clock. A request that changes data checks the key and its user again after it has taken its locks
+ * (`count-statement.ts`), by the database's clock. A request that changes data checks the key and its user again after it has taken its locks
  * (`requireStillActing` in apps/api), by the same rules for restrictions and roles.
  */
 export function decide(facts: KeyFacts, { requirement, address }: RequestContext): Decision {

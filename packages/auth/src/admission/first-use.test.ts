@@ -9,7 +9,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
 import { admissionKit, type TestKey } from "./admission.test-kit.ts";
-import { resolveUses } from "./statement.ts";
+import { resolveUses } from "./resolve-statement.ts";
 import { createIncrement } from "./usage-increment.test-kit.ts";
 import type { Verdict } from "./verdict.ts";
 

@@ -2,7 +2,7 @@ import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { sessionSettings } from "../admission/statement.ts";
+import { sessionSettings } from "../admission/session-settings.ts";
 import { countUses } from "./count-statement.ts";
 import { findCopies } from "./find-copies.ts";
 import { findApiKeys, findEarlier, lockCounters, recordSpending, writeCounters } from "./statements.ts";

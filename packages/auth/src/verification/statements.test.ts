@@ -4,7 +4,7 @@ import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
-import { sessionSettings } from "../admission/statement.ts";
+import { sessionSettings } from "../admission/session-settings.ts";
 import { lockCounters } from "./statements.ts";
 
 let database: TestDatabase;

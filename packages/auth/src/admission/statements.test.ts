@@ -7,15 +7,9 @@ import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { countOneText, countOneWithLimitText } from "./count-one.ts";
-import {
-  countText,
-  countUses,
-  countWithExpiryText,
-  countWithLimitsText,
-  resolveText,
-  resolveUses,
-  sessionSettings,
-} from "./statement.ts";
+import { countText, countUses, countWithExpiryText, countWithLimitsText } from "./count-statement.ts";
+import { resolveText, resolveUses } from "./resolve-statement.ts";
+import { sessionSettings } from "./session-settings.ts";
 import { createIncrement } from "./usage-increment.test-kit.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 
