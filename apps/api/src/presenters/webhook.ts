@@ -4,7 +4,7 @@ import type { Delivery } from "@latchkey/db/webhook-deliveries";
 import type { Webhook } from "@latchkey/db/webhooks";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import type { WebhookWithSecret } from "../domain/webhooks.ts";
+import type { WebhookWithSecret } from "../domain/webhook-secrets.ts";
 import { secretStatus, shownId, shownText, shownUrl, timestamp, version } from "../schemas.ts";
 import { auditAction } from "./audit-event.ts";
 

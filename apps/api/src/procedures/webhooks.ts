@@ -2,15 +2,9 @@ import { listDeliveries } from "@latchkey/db/webhook-deliveries";
 import { countWebhooks, listWebhooks, webhookStatuses } from "@latchkey/db/webhooks";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
-import {
-  changeWebhook,
-  createWebhook,
-  deleteWebhook,
-  getWebhook,
-  redeliver,
-  rotateWebhookSecret,
-  testWebhook,
-} from "../domain/webhooks.ts";
+import { redeliver, testWebhook } from "../domain/webhook-messages.ts";
+import { rotateWebhookSecret } from "../domain/webhook-secrets.ts";
+import { changeWebhook, createWebhook, deleteWebhook, getWebhook } from "../domain/webhooks.ts";
 import { deliveryId, searchText, webhookId } from "../fields.ts";
 import { overlapSeconds } from "../key-fields.ts";
 import { listQuery, pageSize, readPage, toPage } from "../lists.ts";

@@ -14,7 +14,7 @@ import { getAuthSecret, requireAuthSecret } from "../../auth-secret.ts";
 import { disableAccount, listAccounts } from "../../domain/accounts.ts";
 import { createKey } from "../../domain/api-key-edits.ts";
 import { createServiceAccount } from "../../domain/service-accounts.ts";
-import { createSecret } from "../../domain/webhooks.ts";
+import { createWebhookSecret } from "../../domain/webhook-secrets.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineTask, type TaskContext } from "../task.ts";
@@ -95,7 +95,7 @@ async function createTenants(context: TaskContext, passwordHash: string): Promis
   const historyDb = openDatabase(prepared.connection, { ...options, role: "latchkey_admission" });
   stack.defer(() => historyDb.destroy());
   const random = createRandom(seed);
-  const sealWebhookSecret = (owner: string): Buffer => secrets.seal(owner, createSecret());
+  const sealWebhookSecret = (owner: string): Buffer => secrets.seal(owner, createWebhookSecret());
   const sealTotpSecret = (userId: UserId): Buffer => factorSecrets.encrypt(userId, createTotpSecret());
   const instance = { db, historyDb, passwordHash, sealWebhookSecret, sealTotpSecret, now: new Date() };
   const tenants: Tenant[] = [];

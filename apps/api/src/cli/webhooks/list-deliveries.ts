@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
-import { listEveryDelivery } from "../../domain/webhooks.ts";
+import { listEveryDelivery } from "../../domain/webhook-messages.ts";
 import { getWorkspaceSummary } from "../../domain/workspaces.ts";
 import { delivery } from "../../presenters/webhook.ts";
 import { listOf } from "../result.ts";

@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
-import { rotateWebhookSecret } from "../../domain/webhooks.ts";
+import { rotateWebhookSecret } from "../../domain/webhook-secrets.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { defineTask } from "../task.ts";
 import { overlap, webhookId, workspaceId } from "../values.ts";

@@ -1,6 +1,6 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
-import { redeliver, testWebhook } from "../../domain/webhooks.ts";
+import { redeliver, testWebhook } from "../../domain/webhook-messages.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";

@@ -1,7 +1,7 @@
 import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Delivery } from "@latchkey/db/webhook-deliveries";
 import type { Webhook } from "@latchkey/db/webhooks";
-import type { WebhookWithSecret } from "../../domain/webhooks.ts";
+import type { WebhookWithSecret } from "../../domain/webhook-secrets.ts";
 import { presentDelivery, presentWebhook, presentWebhookWithSecret } from "../../presenters/webhook.ts";
 import { formatTime } from "../format.ts";
 import { type ItemResult, itemOf, type View } from "../result.ts";

@@ -1,6 +1,7 @@
 import { decodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { createWebhook as create, digestWebhookSecret, reissueWebhookSecret } from "../../domain/webhooks.ts";
+import { digestWebhookSecret, reissueWebhookSecret } from "../../domain/webhook-secrets.ts";
+import { createWebhook as create } from "../../domain/webhooks.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentWebhookWithSecret, webhookWithSecret } from "../../presenters/webhook.ts";
 import { workspaceParams } from "../../schemas.ts";

@@ -1,4 +1,4 @@
-import { redeliver } from "../../domain/webhooks.ts";
+import { redeliver } from "../../domain/webhook-messages.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { delivery, presentDelivery } from "../../presenters/webhook.ts";
 import { deliveryParams } from "../../schemas.ts";

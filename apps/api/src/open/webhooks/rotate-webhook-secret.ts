@@ -3,7 +3,7 @@ import {
   digestWebhookSecret,
   reissueWebhookSecret,
   rotateWebhookSecret as rotate,
-} from "../../domain/webhooks.ts";
+} from "../../domain/webhook-secrets.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { overlapSeconds } from "../../key-fields.ts";
 import { presentWebhookWithSecret, webhookWithSecret } from "../../presenters/webhook.ts";

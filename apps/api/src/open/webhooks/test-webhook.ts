@@ -1,4 +1,4 @@
-import { testWebhook as test } from "../../domain/webhooks.ts";
+import { testWebhook as test } from "../../domain/webhook-messages.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { delivery, presentDelivery } from "../../presenters/webhook.ts";
 import { webhookParams } from "../../schemas.ts";
