@@ -5,6 +5,7 @@ import type { KeyFileField } from "@latchkey/key-file/key-file-fields";
 import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
+import type { Edit } from "./domain/enter-for-edit.ts";
 import {
   type ImportResult,
   type ImportRow,
@@ -12,7 +13,6 @@ import {
   type RejectedRow,
 } from "./domain/issued-key-import.ts";
 import type { Quotas } from "./domain/quotas.ts";
-import type { Edit } from "./domain/workspaces.ts";
 import { printable } from "./fields.ts";
 import { newIssuedKeyFields } from "./issued-key-fields.ts";
 import { customIssue, toIssues } from "./issues.ts";

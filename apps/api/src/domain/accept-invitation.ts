@@ -19,7 +19,8 @@ import { statusOf } from "./invitation-status.ts";
 import { digestLinkToken } from "./link-token.ts";
 import { requireMemberQuota, requireMembershipQuota, requireOwnershipQuota } from "./members.ts";
 import type { Quotas } from "./quotas.ts";
-import { getWorkspace, requireStillActing } from "./workspaces.ts";
+import { requireStillActing } from "./require-still-acting.ts";
+import { getWorkspace } from "./workspaces.ts";
 
 /** The user who accepts an invitation. */
 interface Invitee {

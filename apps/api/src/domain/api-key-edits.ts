@@ -19,7 +19,7 @@ import { type KeyEdit, keyNotFound, lockForEdit } from "./lock-api-key.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { requireStillActing } from "./workspaces.ts";
+import { requireStillActing } from "./require-still-acting.ts";
 
 /**
  * Creates a key for a user. The secret is only in the result; the database has its hash.

@@ -12,7 +12,7 @@ import { recordKeyEvents, requireKeyChangeQuota } from "./key-events.ts";
 import { type KeyEdit, lockAtVersion, lockForEdit, requireStillManageable } from "./lock-api-key.ts";
 import type { Quotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { requireStillActing } from "./workspaces.ts";
+import { requireStillActing } from "./require-still-acting.ts";
 
 /**
  * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.

@@ -12,11 +12,11 @@ import type { Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import type { Edit } from "./enter-for-edit.ts";
 import { listLimits } from "./issued-key-details.ts";
 import { enterKeyspace } from "./issued-key-edits.ts";
 import { getKeyspace } from "./keyspaces.ts";
 import { requireChange } from "./require-change.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
 export async function getConsumer(

@@ -1,7 +1,8 @@
 import type { Permission } from "@latchkey/auth/permissions";
 import type { Trx } from "@latchkey/db/schema";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
-import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
+import { type Edit, enterForEdit } from "./enter-for-edit.ts";
+import { requireStillActing } from "./require-still-acting.ts";
 
 /**
  * Enters a workspace to change something in it that needs one permission, and checks the actor under the lock.

@@ -3,8 +3,8 @@ import type { Trx } from "@latchkey/db/schema";
 import { lockWebhook, type Webhook } from "@latchkey/db/webhooks";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
-import type { Edit } from "./workspaces.ts";
 
 /**
  * Enters a workspace to change a webhook or to send a message to it, and locks the webhook.

@@ -5,8 +5,9 @@ import type { Role } from "@latchkey/db/role";
 import type { Trx } from "@latchkey/db/schema";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { type Edit, enterForEdit } from "./enter-for-edit.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { type ActingKey, type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
+import { type ActingKey, requireStillActing } from "./require-still-acting.ts";
 
 /** A locked workspace, and the roles that the actor may grant in it. */
 export interface GrantingWorkspace {

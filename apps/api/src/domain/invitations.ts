@@ -22,11 +22,11 @@ import { deleteVerifications } from "@latchkey/db/verifications";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { endInvitation } from "./end-invitation.ts";
+import type { Edit } from "./enter-for-edit.ts";
 import { invitationLifetimeSeconds, invitationPurpose, replaceInvitationLink } from "./invitation-link.ts";
 import { enterInvitingWorkspace, type InvitingWorkspace } from "./inviting-workspace.ts";
 import { type Quotas, requireInvitationsPerMember, requireQuota } from "./quotas.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** An invitation that was just sent. */
 export interface SentInvitation {

@@ -6,8 +6,9 @@ import type { Role } from "@latchkey/db/role";
 import type { Trx } from "@latchkey/db/schema";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { type Edit, enterForEdit } from "./enter-for-edit.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
+import { requireStillActing } from "./require-still-acting.ts";
 
 /** A locked workspace, and what the actor may do with its invitations. */
 export interface InvitingWorkspace {

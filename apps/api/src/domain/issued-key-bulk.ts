@@ -13,10 +13,10 @@ import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import type { Trx } from "@latchkey/db/schema";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import type { Edit } from "./enter-for-edit.ts";
 import { describeIssuedEdit } from "./issued-key-details.ts";
 import { enterKeyspace } from "./issued-key-edits.ts";
 import { type Expiry, resolveExpiryTime } from "./key-expiry.ts";
-import type { Edit } from "./workspaces.ts";
 
 export const bulkActions = ["change", "enable", "disable", "delete"] as const;
 

@@ -5,9 +5,9 @@ import type { Trx } from "@latchkey/db/schema";
 import { AppError, type IssueCode } from "@latchkey/errors";
 import { type Message, writeMessage } from "@latchkey/errors/message";
 import { issuedKeyLimits } from "@latchkey/limits";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterKeyspace, issuedKeyNotFound, lockAtVersion } from "./issued-key-edits.ts";
 import { getIssuedKey } from "./issued-keys.ts";
-import type { Edit } from "./workspaces.ts";
 
 const { maxCredits } = issuedKeyLimits;
 

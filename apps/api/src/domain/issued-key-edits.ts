@@ -6,9 +6,9 @@ import type { Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
 import { keyspaceNotFound } from "./keyspaces.ts";
-import type { Edit } from "./workspaces.ts";
 
 /**
  * Enters a workspace to change keys of a keyspace, and locks the keyspace against deletion.

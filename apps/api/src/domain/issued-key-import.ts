@@ -13,13 +13,13 @@ import { countIssuedKeys } from "@latchkey/db/issued-keys";
 import type { Keyspace } from "@latchkey/db/keyspaces";
 import type { Trx } from "@latchkey/db/schema";
 import { issuedKeyLimits } from "@latchkey/limits";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterKeyspace } from "./issued-key-edits.ts";
 import { chooseExpiry, chooseSettings, type IssuedKeyRequest } from "./issued-keys.ts";
 import { toExpiryTime } from "./key-expiry.ts";
 import { type Quotas, requireConsumerQuota, requireQuota } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** A row of a file with keys. */
 export interface ImportRow {

@@ -16,12 +16,12 @@ import { withSavepoint } from "@latchkey/db/savepoint";
 import type { Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
 import { notFoundAmong } from "./issued-key-bulk.ts";
 import { enterKeyspace, lockAtVersion } from "./issued-key-edits.ts";
 import { getIssuedKey, type IssuedKeyWithSecret } from "./issued-keys.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** A key that was rotated together with others. Only this result has its new secret. */
 export type RotatedKey = Pick<LockedKey, "id" | "name" | "externalId" | "start"> & {

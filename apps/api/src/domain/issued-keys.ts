@@ -18,6 +18,7 @@ import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { issuedKeyLimits } from "@latchkey/limits";
+import type { Edit } from "./enter-for-edit.ts";
 import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
 import { enterKeyspace, issuedKeyNotFound, lockAtVersion } from "./issued-key-edits.ts";
 import { type Expiry, resolveExpiryTime } from "./key-expiry.ts";
@@ -26,7 +27,6 @@ import { type Quotas, requireConsumerQuota, requireKeysPerConsumer, requireQuota
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** An issued key and its secret, which only the result of a creation or rotation has. */
 export interface IssuedKeyWithSecret {

@@ -25,10 +25,11 @@ import {
 import { asUser, inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { listMemberIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { type Edit, enterForEdit } from "./enter-for-edit.ts";
 import { type RequestedSettings, resolveExpiry } from "./key-expiry.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
+import { requireStillActing } from "./require-still-acting.ts";
 
 /** An edit of a policy: the members that are present replace the stored ones. */
 export type PolicyChanges = { readonly [Name in keyof ApiKeyPolicy]?: ApiKeyPolicy[Name] | undefined };

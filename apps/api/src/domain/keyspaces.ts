@@ -19,13 +19,13 @@ import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
 import { describeCredits, listLimits, listNames } from "./issued-key-details.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
-import type { Edit } from "./workspaces.ts";
 
 const permission = "keyspaces:manage";
 

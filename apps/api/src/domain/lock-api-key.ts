@@ -5,7 +5,7 @@ import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import { AppError } from "@latchkey/errors";
-import { type ActingKey, requireStillActing } from "./workspaces.ts";
+import { type ActingKey, requireStillActing } from "./require-still-acting.ts";
 
 /** The key to change, its owner, and the origin of the change. */
 export interface KeyEdit {

@@ -30,11 +30,12 @@ import {
   type WorkspaceTrx,
 } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { type Edit, enterForEdit } from "./enter-for-edit.ts";
 import { addQuotaNotice, type Quotas, requireQuota } from "./quotas.ts";
 import { removeServiceAccount } from "./remove-service-account.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
+import { requireStillActing } from "./require-still-acting.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
-import { type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
 
 /** @throws {AppError} NOT_FOUND */
 export async function getMember(trx: WorkspaceTrx, scope: WorkspaceScope, userId: UserId): Promise<Member> {

@@ -15,7 +15,7 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { requireStillActing } from "./workspaces.ts";
+import { requireStillActing } from "./require-still-acting.ts";
 
 /** A user who changes their own notices. */
 interface NoticeEdit {

@@ -13,11 +13,11 @@ import { countWorkspaceKeys, listWorkspaceKeys, type WorkspaceKey } from "@latch
 import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { createKey } from "./api-key-edits.ts";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterGrantingWorkspace } from "./granting-workspace.ts";
 import { getMember, removeMember } from "./members.ts";
 import type { Quotas } from "./quotas.ts";
 import { createServiceAccount, type ServiceAccount } from "./service-accounts.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** The most keys in a preview, and that are replaced at a time. */
 export const maxOffboardedKeys = 50;

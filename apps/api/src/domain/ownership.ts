@@ -13,10 +13,11 @@ import {
 import type { Trx } from "@latchkey/db/schema";
 import type { WorkspaceScope, WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import { type Edit, enterForEdit } from "./enter-for-edit.ts";
 import { getMember, requireOwnershipQuota } from "./members.ts";
 import type { Quotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import { type ActingKey, type Edit, enterForEdit, requireStillActing } from "./workspaces.ts";
+import { type ActingKey, requireStillActing } from "./require-still-acting.ts";
 
 const permission = "members:read";
 

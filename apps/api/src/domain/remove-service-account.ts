@@ -6,7 +6,7 @@ import type { Member } from "@latchkey/db/members";
 import { disableServiceAccount } from "@latchkey/db/service-accounts";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { endInvitation } from "./end-invitation.ts";
-import type { Edit } from "./workspaces.ts";
+import type { Edit } from "./enter-for-edit.ts";
 
 /**
  * Deletes the keys of a service account that is no longer a member, and revokes the invitations that it sent, which

@@ -7,7 +7,7 @@ import type { Db } from "@latchkey/db/schema";
 import { isSessionLive } from "@latchkey/db/sessions";
 import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
-import { requireKeyAllows } from "./workspaces.ts";
+import { requireKeyAllows } from "./require-still-acting.ts";
 
 /** Who exports data of a workspace, and the permission that this takes. */
 export interface ExportCaller extends Pick<Origin, "actor" | "address"> {

@@ -17,13 +17,13 @@ import { findKeyOwner } from "@latchkey/db/users";
 import type { Versions } from "@latchkey/db/versions";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterGrantingWorkspace } from "./granting-workspace.ts";
 import { removeMember } from "./members.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
 import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** A member that is not a person. */
 export interface ServiceAccount extends Member {

@@ -14,9 +14,9 @@ import {
 import type { Webhook } from "@latchkey/db/webhooks";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterWebhook } from "./enter-webhook.ts";
 import { getWebhook } from "./webhooks.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** How many deliveries {@link listEveryDelivery} keeps in memory at a time. */
 const deliveriesPerPage = 100;

@@ -6,10 +6,10 @@ import type { Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
 import { lockWebhook, readWebhookSecrets, replaceWebhookSecret, type Webhook } from "@latchkey/db/webhooks";
 import { AppError } from "@latchkey/errors";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
 import { enterWebhook } from "./enter-webhook.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** A webhook, and its secret if this call created the secret. */
 export interface WebhookWithSecret {

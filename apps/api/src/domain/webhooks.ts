@@ -17,6 +17,7 @@ import {
 } from "@latchkey/db/webhooks";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
+import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
 import { enterWebhook, webhookNotFound } from "./enter-webhook.ts";
 import { type Quotas, requireQuota } from "./quotas.ts";
@@ -24,7 +25,6 @@ import { requireChange } from "./require-change.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { createWebhookSecret, type WebhookWithSecret } from "./webhook-secrets.ts";
 import { addWorkspaceQuotaNotice } from "./workspace-quotas.ts";
-import type { Edit } from "./workspaces.ts";
 
 /** How many webhooks {@link listEveryWebhook} keeps in memory at a time. */
 const webhooksPerPage = 100;

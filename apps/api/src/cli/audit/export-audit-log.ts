@@ -6,7 +6,7 @@ import { z } from "zod";
 import { getAccount } from "../../domain/accounts.ts";
 import { readAuditLog } from "../../domain/audit-log.ts";
 import { recordAuditExport } from "../../domain/instance-log.ts";
-import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { auditAction } from "../../presenters/audit-event.ts";
 import { exportFormats, formatAuditLog } from "../../presenters/audit-export.ts";
 import { commandOrigin } from "../command-origin.ts";

@@ -4,7 +4,7 @@ import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
 import { type KeyspaceLocation, locateIssuedKey, locateKeyspace } from "@latchkey/db/locate-keyspace";
 import type { Db } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
-import type { Edit } from "../../domain/workspaces.ts";
+import type { Edit } from "../../domain/enter-for-edit.ts";
 import { commandOrigin } from "../command-origin.ts";
 
 /** Opens the workspace of a keyspace. @throws {AppError} NOT_FOUND */

@@ -1,7 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
 import { listEveryKeyspace } from "../../domain/keyspaces.ts";
-import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { listOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";

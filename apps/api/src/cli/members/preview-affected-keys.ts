@@ -4,7 +4,7 @@ import type { Role } from "@latchkey/db/role";
 import type { Db } from "@latchkey/db/schema";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { type AffectedKey, previewOffboarding } from "../../domain/offboarding.ts";
-import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { presentWorkspaceKey } from "../../presenters/workspace-key.ts";
 import { type ListResult, listOf } from "../result.ts";
 import { workspaceKeyView } from "../workspaces/key-policy-view.ts";

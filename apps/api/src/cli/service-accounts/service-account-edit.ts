@@ -1,8 +1,8 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
+import type { Edit } from "../../domain/enter-for-edit.ts";
 import { getServiceWorkspace } from "../../domain/service-accounts.ts";
-import type { Edit } from "../../domain/workspaces.ts";
 import { commandOrigin } from "../command-origin.ts";
 
 /** @throws {AppError} NOT_FOUND */

@@ -1,7 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
 import { listEveryDelivery } from "../../domain/webhook-messages.ts";
-import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { delivery } from "../../presenters/webhook.ts";
 import { listOf } from "../result.ts";
 import { defineTask } from "../task.ts";

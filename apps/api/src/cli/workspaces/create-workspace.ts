@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { getAccount } from "../../domain/accounts.ts";
-import { createWorkspace, getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
+import { createWorkspace } from "../../domain/workspaces.ts";
 import { newWorkspaceFields } from "../../workspace-fields.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";

@@ -1,6 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
-import { getWorkspaceSummary, update } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
+import { update } from "../../domain/workspaces.ts";
 import { retention, workspaceFieldChanges } from "../../workspace-fields.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf } from "../result.ts";

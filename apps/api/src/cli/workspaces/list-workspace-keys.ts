@@ -1,7 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { z } from "zod";
 import { listEveryWorkspaceKey } from "../../domain/key-policies.ts";
-import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { presentWorkspaceKey } from "../../presenters/workspace-key.ts";
 import { listOf } from "../result.ts";
 import { defineTask } from "../task.ts";

@@ -1,6 +1,6 @@
 import { openDatabase } from "@latchkey/db/connection";
 import { z } from "zod";
-import { listAllWorkspaces, type WorkspaceSummary } from "../../domain/workspaces.ts";
+import { listAllWorkspaces, type WorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { listOf } from "../result.ts";
 import { defineTask, type TaskContext } from "../task.ts";
 import { presentSummary, workspaceView } from "./workspace-view.ts";

@@ -4,7 +4,7 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { listMembersWithoutFactor, type Member } from "@latchkey/db/members";
 import type { Db } from "@latchkey/db/schema";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
-import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { presentRejectedKey } from "../../presenters/api-key-policy.ts";
 import { presentMember } from "../../presenters/member.ts";
 import { formatTime } from "../format.ts";

@@ -4,7 +4,7 @@ import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { policyLimits } from "@latchkey/limits";
 import { z } from "zod";
 import { applyChanges, changePolicy } from "../../domain/key-policies.ts";
-import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { maxRejectedKeys, presentRejectedKey } from "../../presenters/api-key-policy.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { itemOf, listOf } from "../result.ts";

@@ -2,7 +2,7 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { z } from "zod";
 import { measureReach, setDisabled } from "../../domain/disabled-workspaces.ts";
-import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { presentWorkspaceReach } from "../../presenters/workspace-overview.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { type ItemResult, itemOf, type View } from "../result.ts";

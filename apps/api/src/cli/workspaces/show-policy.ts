@@ -2,7 +2,7 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { getPolicy } from "@latchkey/db/api-key-policies";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
-import { getWorkspaceSummary } from "../../domain/workspaces.ts";
+import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { workspaceId } from "../values.ts";

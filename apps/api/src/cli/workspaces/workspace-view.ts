@@ -1,4 +1,4 @@
-import type { WorkspaceSummary } from "../../domain/workspaces.ts";
+import type { WorkspaceSummary } from "../../domain/workspace-summaries.ts";
 import { presentWorkspace } from "../../presenters/workspace.ts";
 import { formatTime } from "../format.ts";
 import type { View } from "../result.ts";
