@@ -64,15 +64,15 @@ function reportIfSessionEnded(error: unknown): void {
   for (const listener of sessionEndedListeners) listener();
 }
 
-/** The path of the query whose failure replaces the pages of a workspace with a notice. */
-const gatePath = ["workspaces", "get"];
+/** The path of the procedure that loads a workspace. If it fails, a notice replaces the pages of the workspace. */
+const workspacePath = ["workspaces", "get"];
 
 /**
- * Loads the workspace again if a call on an open page was rejected because the workspace is now disabled, or now requires a
- * second factor, so that the notice replaces the page.
+ * Loads the workspace again if a call was rejected because the workspace is now disabled, or now requires a second factor. Loading it
+ * fails for the same reason, so that the notice replaces the open page.
  */
-function reportIfObstructed(error: unknown): void {
-  if (findObstacle(error)) void queryClient.invalidateQueries({ queryKey: [gatePath] });
+function reloadIfInaccessible(error: unknown): void {
+  if (findObstacle(error)) void queryClient.invalidateQueries({ queryKey: [workspacePath] });
 }
 
 /** Removes the cached data of the user. The data of the instance stays. */
@@ -91,14 +91,14 @@ export const queryClient = new QueryClient({
       reportIfSessionEnded(error);
       reportIfUnanswered(error);
       // If the workspace can't be loaded, loading it again would repeat this failure endlessly.
-      if (String(query.queryKey[0]) !== String(gatePath)) reportIfObstructed(error);
+      if (String(query.queryKey[0]) !== String(workspacePath)) reloadIfInaccessible(error);
     },
   }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _result, mutation) => {
       if (!mutation.meta?.isSignIn) reportIfSessionEnded(error);
       reportIfUnanswered(error);
-      reportIfObstructed(error);
+      reloadIfInaccessible(error);
     },
   }),
   defaultOptions: {

@@ -40,6 +40,8 @@ export type Member = Outputs["members"]["list"]["items"][number];
 export type ServiceAccount = Outputs["serviceAccounts"]["get"];
 /** A key of a member who is to be removed or given another role. */
 export type AffectedKey = Outputs["offboarding"]["preview"]["keys"][number];
+/** What a rotation of several issued keys did, with the new secrets. */
+export type BulkRotation = Outputs["issuedKeyBulk"]["rotate"];
 /** A service account that replaces keys of a member, with the new secrets. */
 export type Replacement = Outputs["offboarding"]["replaceKeys"];
 export type Invitation = Outputs["invitations"]["list"]["items"][number];

@@ -3,7 +3,7 @@ import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { trpc } from "../../server/trpc.ts";
+import { type BulkRotation, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
@@ -14,7 +14,7 @@ import { OverlapFields } from "../../ui/overlap-fields.tsx";
 import { type OverlapValues, overlapRules, readOverlapSeconds } from "../../ui/overlap-values.ts";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { refreshKeys } from "./refresh-keys.ts";
-import { RotatedKeys, type RotationResult } from "./rotated-keys.tsx";
+import { RotatedKeys } from "./rotated-keys.tsx";
 import type { KeyspacePath } from "./use-keyspaces.ts";
 
 interface RotateIssuedKeysDialogProps {
@@ -34,7 +34,7 @@ export function RotateIssuedKeysDialog(props: RotateIssuedKeysDialogProps): Reac
   const { isOpen, title, onRotated, onClose } = props;
   const isRotating = useIsMutating({ mutationKey: trpc.issuedKeyBulk.rotate.mutationKey() }) > 0;
   // The secrets are stored only here, so that closing or reloading discards them.
-  const [result, setResult] = useState<RotationResult>();
+  const [result, setResult] = useState<BulkRotation>();
   const close = () => {
     onClose();
     // The button that opened the dialog was removed with the selection.
@@ -67,7 +67,7 @@ export function RotateIssuedKeysDialog(props: RotateIssuedKeysDialogProps): Reac
 }
 
 interface FormProps extends RotateIssuedKeysDialogProps {
-  readonly onDone: (result: RotationResult) => void;
+  readonly onDone: (result: BulkRotation) => void;
   readonly onCancel: () => void;
 }
 

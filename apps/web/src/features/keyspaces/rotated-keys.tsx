@@ -1,18 +1,13 @@
 import { Button, Group } from "@mantine/core";
 import { IconDownload } from "@tabler/icons-react";
 import { type ReactElement, useContext } from "react";
+import type { BulkRotation } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import secretClasses from "../../ui/issued-secrets.module.css";
 import { saveFile } from "../../ui/save-file.ts";
 import { CurrentCloseGuard, useUncopiedSecrets } from "../../ui/uncopied-secrets.ts";
-import { type RotatedKey, toRotatedKeysFile } from "./rotated-keys-file.ts";
-
-/** What a rotation of several keys did. */
-export interface RotationResult {
-  readonly rotated: readonly RotatedKey[];
-  readonly notFound: readonly string[];
-}
+import { toRotatedKeysFile } from "./rotated-keys-file.ts";
 
 const fileName = "rotated-keys.csv";
 
@@ -21,7 +16,7 @@ export function RotatedKeys({
   result: { rotated, notFound },
   onDone,
 }: {
-  readonly result: RotationResult;
+  readonly result: BulkRotation;
   readonly onDone: () => void;
 }): ReactElement {
   const { attempt } = useContext(CurrentCloseGuard);
