@@ -65,7 +65,7 @@ export function chooseBatch<Request extends Choosable>(
   };
 }
 
-/** A request without verifications takes a place too. */
+/** The size of a request, in verifications. A request without verifications counts as one. */
 function sizeOf({ verifications, lookupCount }: Choosable): number {
   return Math.max(1, verifications.length) + lookupCount;
 }

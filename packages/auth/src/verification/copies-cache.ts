@@ -92,8 +92,8 @@ export function nameOf({ digest, callerDigest, workspaceId, keyspaceId }: CopyLo
 }
 
 /**
- * The approximate size of facts about keys, in bytes, with what results say about them, also as text. A key's own data can be much
- * larger than the rest.
+ * The approximate memory of facts about keys, in bytes, including the description of each key in results and its JSON. Most of it
+ * can be data that the workspace stores with the key (`meta`).
  */
 function sizeOf(keys: readonly VerifiableKey[]): number {
   let size = 0;
