@@ -1,62 +1,13 @@
-import type { Permission } from "@latchkey/auth/permissions";
-import type { Principal } from "@latchkey/auth/verdict";
 import type { Verification, VerificationResult } from "@latchkey/auth/verification";
-import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
-import type { Origin } from "@latchkey/db/audit-actions";
-import type { Db, Trx } from "@latchkey/db/schema";
+import type { Trx } from "@latchkey/db/schema";
 import type { ErrorCode } from "@latchkey/errors";
 import type { z } from "zod";
-import type { Services } from "../domain/services.ts";
 import { andThen } from "./and-then.ts";
 import type { Deprecation } from "./deprecation.ts";
+import type { Access, AnyCall, Call, CallOf } from "./endpoint-call.ts";
+import type { ListedSecrets, SecretsOf } from "./issued-secrets.ts";
 import { isEmpty, parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
 import { openFile, type StreamedFile } from "./streamed-file.ts";
-
-/**
- * The access that an endpoint requires. `key`: a valid API key. `unrestricted-key`: a valid API key that is not
- * restricted to workspaces, permissions or reading. `workspace`: this permission, of the key and its user, in the
- * workspace of the path parameter `:workspaceId`. There is no default: an endpoint without `access` does not compile.
- */
-export type Access = "key" | "unrestricted-key" | { readonly workspace: Permission };
-
-/** The context that a handler gets in addition to its input. */
-export interface Call {
-  /** The instance without its database, which `read` and `transact` provide. */
-  readonly services: Omit<Services, "db" | "readDb">;
-  readonly principal: Principal;
-  /** The actor, IP address and request ID for the audit log. */
-  readonly origin: Origin;
-  /** When the request arrived, by this node's clock. */
-  readonly now: Date;
-  /**
-   * Whether this request repeats a request with the same `Idempotency-Key` that the same secret made and that was
-   * carried out. Such a retry may be allowed where a new request is not.
-   */
-  readonly isOwnRetry: boolean;
-  /** The versions in `If-Match`; undefined if the header is missing or `*`. */
-  readonly ifMatch: readonly number[] | undefined;
-  /**
-   * Reads from the database on one connection. The number of concurrent reads per user is limited. Postgres cancels a
-   * statement after one second and rejects changes.
-   */
-  readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
-  /**
-   * Runs all changes of the request in one transaction; call it once. A request with an `Idempotency-Key` is recorded
-   * in the same transaction.
-   */
-  readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
-}
-
-/** The context of an endpoint that requires a permission in a workspace, with the access that admission granted. */
-export interface WorkspaceCall extends Call {
-  readonly access: WorkspaceAccess;
-}
-
-/** The context of any endpoint; `access` is set if the endpoint requires a permission in a workspace. */
-export type AnyCall = Call & Partial<WorkspaceCall>;
-
-/** The context of an endpoint with this access. */
-type CallOf<Allowed extends Access> = Allowed extends string ? Call : WorkspaceCall;
 
 /** The success response of an endpoint. */
 export type EndpointResponse<Schema extends z.ZodObject = z.ZodObject> =
@@ -83,58 +34,6 @@ interface FileResponse {
   /** The types that the file can have, with an example of each. */
   readonly file: Readonly<Record<string, string>>;
 }
-
-/**
- * A secret that a response issues. It is shown once and not stored, so that a retry can't get it again: a retry gets a
- * new secret or none (docs/decisions/0026). The response also has a `secretStatus`. If it has a `start`, a retry gets that of its secret.
- */
-interface IssuedSecret<Member extends string, Request, Context extends Call> {
-  /** The field of the response with the secret. */
-  readonly member: Member;
-  /** Computes the SHA-256 that identifies the secret; by default, of the whole secret. */
-  readonly digest?: (secret: string) => Buffer;
-  /**
-   * Replaces the secret that the first response issued, in the transaction of the retry.
-   * @param issued.hash the digest of that secret.
-   * @param issued.answer the first response, without the secret.
-   * @returns the new secret; undefined if that secret was used or is no longer current.
-   */
-  readonly reissue: (
-    request: Request,
-    call: Context,
-    issued: { readonly trx: Trx; readonly hash: Buffer; readonly answer: Record<string, unknown> },
-  ) => Promise<string | undefined>;
-}
-
-/**
- * The secrets that a response issues in a list: each item has a secret and a `secretStatus`. A retry gets a new secret or none for
- * each item.
- */
-interface ListedSecrets<List extends string, Request, Context extends Call>
-  extends Pick<IssuedSecret<string, Request, Context>, "member" | "digest"> {
-  /** The field of the response with the list. */
-  readonly list: List;
-  /**
-   * Replaces the secrets that the first response issued, in the transaction of the retry.
-   * @param issued.hashes the digests of these secrets, in the order of the list.
-   * @param issued.answer the first response, without the secrets.
-   * @returns the new secrets in the order of the list; undefined for one that was used or is no longer current.
-   */
-  readonly reissue: (
-    request: Request,
-    call: Context,
-    issued: {
-      readonly trx: Trx;
-      readonly hashes: readonly Buffer[];
-      readonly answer: Record<string, unknown>;
-    },
-  ) => Promise<readonly (string | undefined)[]>;
-}
-
-/** The secrets that a response issues: one, or one per item of a list. */
-type SecretsOf<Field extends string, Request, Context extends Call> =
-  | { readonly secret?: IssuedSecret<Field, Request, Context>; readonly secrets?: never }
-  | { readonly secret?: never; readonly secrets?: ListedSecrets<Field, Request, Context> };
 
 /** An operation of the open API. The router, the OpenAPI document and the tests are built from it. */
 export interface Endpoint {

@@ -12,7 +12,8 @@ import {
 } from "@latchkey/db/idempotency-records";
 import type { Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
-import type { Answer, AnyCall, Endpoint } from "./endpoint.ts";
+import type { Answer, Endpoint } from "./endpoint.ts";
+import type { AnyCall } from "./endpoint-call.ts";
 import type { RawInput } from "./parse-input.ts";
 
 const keyPattern = /^[\x21-\x7E]{1,255}$/;
