@@ -2,7 +2,8 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startTestApp, type TestApp } from "../test-app.ts";
-import { listHiddenText, type Person, prepareFixture, type TenantFixture } from "./fixture.ts";
+import { listHiddenText, prepareFixture, type TenantFixture } from "./fixture.ts";
+import type { Person } from "./fixture-rows.ts";
 import { expectEffect, observe } from "./rows.ts";
 import { readTable } from "./table.ts";
 

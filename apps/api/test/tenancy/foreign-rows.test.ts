@@ -3,7 +3,8 @@ import { createTRPCClient, httpLink } from "@trpc/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { AppRouter } from "../../src/procedures/router.ts";
 import { startTestApp, type TestApp } from "../test-app.ts";
-import { createFixture, prepareFixture, type TenantFixture, timeOfUse } from "./fixture.ts";
+import { createFixture, prepareFixture, type TenantFixture } from "./fixture.ts";
+import { timeOfUse } from "./fixture-rows.ts";
 
 let app: TestApp;
 let fixture: TenantFixture;

@@ -8,11 +8,10 @@ import {
   addNotice,
   addOwnershipTransfer,
   listHiddenText,
-  type Person,
   prepareFixture,
   type TenantFixture,
-  timeOfUse,
 } from "./fixture.ts";
+import { type Person, timeOfUse } from "./fixture-rows.ts";
 import { type Effect, expectEffect, observe } from "./rows.ts";
 import { type Caller, callers, readTable } from "./table.ts";
 

@@ -6,14 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { requireRecentAuthentication } from "../../src/domain/require-recent-authentication.ts";
 import { router } from "../../src/procedures/router.ts";
 import { password, sendRaw, startTestApp, type TestApp } from "../test-app.ts";
-import {
-  addOwnershipTransfer,
-  listHiddenText,
-  type Person,
-  prepareFixture,
-  type TenantFixture,
-  timeOfUse,
-} from "./fixture.ts";
+import { addOwnershipTransfer, listHiddenText, prepareFixture, type TenantFixture } from "./fixture.ts";
+import { type Person, timeOfUse } from "./fixture-rows.ts";
 import {
   alwaysRequired,
   type Case,
