@@ -9,7 +9,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { deleteKey } from "./api-key-edits.ts";
 import { getKey } from "./api-keys.ts";
 import { recordKeyEvents, requireKeyChangeQuota } from "./key-events.ts";
-import { type KeyEdit, lockAtVersion, lockForEdit, requireStillManageable } from "./lock-api-key.ts";
+import { type KeyEdit, lockApiKeyAtVersion, lockForEdit, requireStillManageable } from "./lock-api-key.ts";
 import type { Quotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { requireStillActing } from "./require-still-acting.ts";
@@ -87,5 +87,5 @@ async function revokeFormerSecrets(trx: Trx, edit: KeyEdit, key: ApiKey): Promis
 export async function revokePresented(trx: Trx, edit: KeyEdit, principal: Principal): Promise<void> {
   if (!principal.isByFormerSecret) return await deleteKey(trx, edit);
   await requireStillActing(trx, edit.origin);
-  await revokeFormerSecrets(trx, edit, await lockAtVersion(trx, edit));
+  await revokeFormerSecrets(trx, edit, await lockApiKeyAtVersion(trx, edit));
 }

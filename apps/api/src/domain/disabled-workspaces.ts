@@ -14,7 +14,7 @@ import { requireRecentAuthentication } from "./require-recent-authentication.ts"
 import { getWorkspaceAsOperator } from "./workspaces.ts";
 
 /** What stops working when a workspace is disabled, and works again when it is enabled. */
-export interface WorkspaceReach {
+export interface AffectedCounts {
   readonly workspace: Workspace;
   /** People. */
   readonly memberCount: number;
@@ -24,8 +24,8 @@ export interface WorkspaceReach {
   readonly issuedKeyCount: number;
 }
 
-/** @throws {AppError} NOT_FOUND */
-export async function measureReach(db: Db, id: WorkspaceId): Promise<WorkspaceReach> {
+/** Counts what disabling or enabling a workspace affects. @throws {AppError} NOT_FOUND */
+export async function countAffected(db: Db, id: WorkspaceId): Promise<AffectedCounts> {
   const scope = openAsOperator(id);
   return await inWorkspace(db, scope, async (trx) => ({
     workspace: await getWorkspaceAsOperator(trx, scope),

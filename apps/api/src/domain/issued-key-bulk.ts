@@ -84,12 +84,12 @@ export async function changeIssuedKeys(
   return {
     changed,
     unchanged: keys.flatMap(({ id }) => (isChanged.has(id) ? [] : [id])),
-    notFound: notFoundAmong(chosen, keys),
+    notFound: listMissingIds(chosen, keys),
   };
 }
 
 /** The IDs of chosen keys that don't exist. */
-export function notFoundAmong(chosen: ChosenKeys, keys: readonly LockedKey[]): readonly IssuedKeyId[] {
+export function listMissingIds(chosen: ChosenKeys, keys: readonly LockedKey[]): readonly IssuedKeyId[] {
   const found = new Set(keys.map(({ id }) => id));
   return "ids" in chosen ? [...new Set(chosen.ids)].filter((id) => !found.has(id)) : [];
 }

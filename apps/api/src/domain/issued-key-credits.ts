@@ -6,7 +6,7 @@ import { AppError, type IssueCode } from "@latchkey/errors";
 import { type Message, writeMessage } from "@latchkey/errors/message";
 import { issuedKeyLimits } from "@latchkey/limits";
 import type { Edit } from "./enter-for-edit.ts";
-import { enterKeyspace, issuedKeyNotFound, lockAtVersion } from "./issued-key-edits.ts";
+import { enterKeyspace, issuedKeyNotFound, lockIssuedKeyAtVersion } from "./issued-key-edits.ts";
 import { getIssuedKey } from "./issued-keys.ts";
 
 const { maxCredits } = issuedKeyLimits;
@@ -31,7 +31,7 @@ export async function changeIssuedKeyCredits(
 ): Promise<IssuedKey> {
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
-  const { name, start } = await lockAtVersion(workspaceTrx, scope, { ...path, versions: undefined });
+  const { name, start } = await lockIssuedKeyAtVersion(workspaceTrx, scope, { ...path, versions: undefined });
   const { set, add = 0, subtract = 0 } = request;
   const change = set === undefined ? { add: add - subtract } : { set };
   const changed = await changeCredits(workspaceTrx, scope, { id: path.id, change, maxBalance: maxCredits });

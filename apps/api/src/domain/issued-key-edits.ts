@@ -25,7 +25,7 @@ export async function enterKeyspace(
 }
 
 /** Locks a key against other changes. @throws {AppError} NOT_FOUND, PRECONDITION_FAILED */
-export async function lockAtVersion(
+export async function lockIssuedKeyAtVersion(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   { versions, ...path }: IssuedKeyPath & { readonly versions: Versions },

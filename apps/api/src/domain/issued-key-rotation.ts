@@ -18,8 +18,8 @@ import type { Versions } from "@latchkey/db/versions";
 import type { WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import type { Edit } from "./enter-for-edit.ts";
 import { enterToManage } from "./enter-to-manage.ts";
-import { notFoundAmong } from "./issued-key-bulk.ts";
-import { enterKeyspace, lockAtVersion } from "./issued-key-edits.ts";
+import { listMissingIds } from "./issued-key-bulk.ts";
+import { enterKeyspace, lockIssuedKeyAtVersion } from "./issued-key-edits.ts";
 import { getIssuedKey, type IssuedKeyWithSecret } from "./issued-keys.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 
@@ -48,7 +48,7 @@ export async function rotateKey(
   requireRecentAuthentication(edit.origin);
   const { scope } = edit;
   const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, path.keyspaceId);
-  const { name } = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
+  const { name } = await lockIssuedKeyAtVersion(workspaceTrx, scope, { ...path, versions });
   const { secret, ...created } = createFor(path.id, keyspace);
   await replaceSecrets(workspaceTrx, edit, [{ ...created, name }], overlapSeconds);
   const issuedKey = await getIssuedKey(workspaceTrx, scope, path);
@@ -83,7 +83,7 @@ export async function rotateKeys(
     // The counters of the keys come last, because admission waits for them.
     await bumpKeyVersions(workspaceTrx, { keyIds: created.map(({ id }) => id), hasNewSecret: true });
   }
-  return { rotated: created, notFound: notFoundAmong(chosen, keys) };
+  return { rotated: created, notFound: listMissingIds(chosen, keys) };
 }
 
 function createFor(id: IssuedKeyId, { prefix }: Keyspace) {

@@ -20,7 +20,7 @@ import { AppError } from "@latchkey/errors";
 import { issuedKeyLimits } from "@latchkey/limits";
 import type { Edit } from "./enter-for-edit.ts";
 import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
-import { enterKeyspace, issuedKeyNotFound, lockAtVersion } from "./issued-key-edits.ts";
+import { enterKeyspace, issuedKeyNotFound, lockIssuedKeyAtVersion } from "./issued-key-edits.ts";
 import { type Expiry, resolveExpiryTime } from "./key-expiry.ts";
 import { getKeyspace } from "./keyspaces.ts";
 import { type Quotas, requireConsumerQuota, requireKeysPerConsumer, requireQuota } from "./quotas.ts";
@@ -167,7 +167,7 @@ export async function changeIssuedKey(
   requireChange({ ...request, credits, externalId, expiresAt });
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
-  const before = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
+  const before = await lockIssuedKeyAtVersion(workspaceTrx, scope, { ...path, versions });
   if (credits && credits.remaining === undefined) requireBalance(before);
   const { keyspaceId, id } = path;
   const settings = {
@@ -225,7 +225,10 @@ export async function deleteIssuedKey(
 ): Promise<void> {
   const { scope, origin } = edit;
   const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
-  const { name, start, externalId } = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
+  const { name, start, externalId } = await lockIssuedKeyAtVersion(workspaceTrx, scope, {
+    ...path,
+    versions,
+  });
   await appendAudit(workspaceTrx, scope, origin, {
     action: "issued-key.deleted",
     targetId: path.id,

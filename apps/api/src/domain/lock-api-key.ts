@@ -22,11 +22,11 @@ export interface KeyEdit {
  */
 export async function lockForEdit(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   requireStillManageable(await requireStillActing(trx, edit.origin, { others: [edit.userId] }), edit.id);
-  return await lockAtVersion(trx, edit);
+  return await lockApiKeyAtVersion(trx, edit);
 }
 
 /** @throws {AppError} NOT_FOUND, PRECONDITION_FAILED */
-export async function lockAtVersion(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
+export async function lockApiKeyAtVersion(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   const key = (await lockApiKey(trx, edit)) ?? keyNotFound();
   // The version of a locked key can't change.
   if (edit.versions && !edit.versions.includes(key.version)) throw new AppError("PRECONDITION_FAILED");

@@ -1,6 +1,6 @@
 import { encodeId } from "@latchkey/db/ids";
 import { maxCounted, type WorkspaceOverview } from "@latchkey/db/operator-workspaces";
-import type { WorkspaceReach } from "../domain/disabled-workspaces.ts";
+import type { AffectedCounts } from "../domain/disabled-workspaces.ts";
 
 /** A workspace as operators see it: no data of the tenant except its name and sizes. */
 export function presentWorkspaceOverview(workspace: WorkspaceOverview) {
@@ -19,17 +19,17 @@ export function presentWorkspaceOverview(workspace: WorkspaceOverview) {
 }
 
 /** What stops working when a workspace is disabled. */
-export function presentWorkspaceReach(reach: WorkspaceReach) {
-  const { workspace } = reach;
+export function presentAffectedCounts(counts: AffectedCounts) {
+  const { workspace } = counts;
   return {
     id: encodeId("workspace", workspace.id),
     name: workspace.name,
     slug: workspace.slug,
     isDisabled: workspace.disabledAt !== null,
-    memberCount: reach.memberCount,
-    serviceAccountCount: reach.serviceAccountCount,
-    apiKeyCount: reach.apiKeyCount,
-    issuedKeyCount: reach.issuedKeyCount,
+    memberCount: counts.memberCount,
+    serviceAccountCount: counts.serviceAccountCount,
+    apiKeyCount: counts.apiKeyCount,
+    issuedKeyCount: counts.issuedKeyCount,
   };
 }
 

@@ -1,9 +1,9 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { z } from "zod";
-import { measureReach, setDisabled } from "../../domain/disabled-workspaces.ts";
+import { countAffected, setDisabled } from "../../domain/disabled-workspaces.ts";
 import { getWorkspaceSummary } from "../../domain/workspace-summaries.ts";
-import { presentWorkspaceReach } from "../../presenters/workspace-overview.ts";
+import { presentAffectedCounts } from "../../presenters/workspace-overview.ts";
 import { commandOrigin } from "../command-origin.ts";
 import { type ItemResult, itemOf, type View } from "../result.ts";
 import { defineTask } from "../task.ts";
@@ -13,7 +13,7 @@ import { presentSummary, workspaceView } from "./workspace-view.ts";
 function defineChange(isDisabled: boolean) {
   return defineTask({
     input: z.strictObject({ id: workspaceId, preview: z.boolean().default(false) }),
-    perform: ({ db }, { id, preview }) => (preview ? previewReach(db, id) : change(db, id, isDisabled)),
+    perform: ({ db }, { id, preview }) => (preview ? previewAffected(db, id) : change(db, id, isDisabled)),
   });
 }
 
@@ -28,11 +28,11 @@ async function change(db: Db, id: WorkspaceId, isDisabled: boolean): Promise<Ite
   return itemOf(presentSummary(summary), workspaceView);
 }
 
-async function previewReach(db: Db, id: WorkspaceId): Promise<ItemResult> {
-  return itemOf(presentWorkspaceReach(await measureReach(db, id)), reachView);
+async function previewAffected(db: Db, id: WorkspaceId): Promise<ItemResult> {
+  return itemOf(presentAffectedCounts(await countAffected(db, id)), affectedView);
 }
 
-const reachView: View<ReturnType<typeof presentWorkspaceReach>> = [
+const affectedView: View<ReturnType<typeof presentAffectedCounts>> = [
   { label: "ID", text: ({ id }) => id },
   { label: "Name", text: ({ name }) => name },
   { label: "Status", text: ({ isDisabled }) => (isDisabled ? "disabled" : "enabled") },
