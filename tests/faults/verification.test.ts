@@ -63,23 +63,25 @@ async function expectCommitted(fault: string, key: IssuedKey, load: Load): Promi
   return uses;
 }
 
-/** A multiple of the three statements that {@link cutUnderLoad} cuts. */
+/** A multiple of the three statements that {@link cutStatements} cuts. */
 const rounds = 3 * effort;
 
-/** Cuts the connection under load, round after round, each time during the statement that writes the counters. */
+/** Cuts the connection under load, round after round, each time during this statement. Stops the load. */
+async function cutStatements(load: Load, statement: string, point: CutPoint): Promise<readonly Outcome[]> {
+  for (let round = 0; round < rounds; round += 1) {
+    await load.reached(load.outcomes.length + 100);
+    await environment.proxy.cutStatement("latchkey verification", statement, { point, passing: round % 3 });
+  }
+  await load.reached(load.outcomes.length + 200);
+  return await load.stop();
+}
+
+/** Verifies a key with credits, and cuts the connection during the statement that writes the counters. */
 async function cutUnderLoad(point: CutPoint, callers: number) {
   const key = await issueKey(keyspace, { credits: { remaining: balance } });
   const stopMeasuring = await measureStall(environment.node.baseUrl);
   const load = startVerifying(key, callers);
-  for (let round = 0; round < rounds; round += 1) {
-    await load.reached(load.outcomes.length + 100);
-    await environment.proxy.cutStatement("latchkey verification", "verify-write", {
-      point,
-      passing: round % 3,
-    });
-  }
-  await load.reached(load.outcomes.length + 200);
-  const outcomes = await load.stop();
+  const outcomes = await cutStatements(load, "verify-write", point);
   const stallMs = await stopMeasuring();
   const spent = await expectCommitted(`cut ${point} the commit, callers: ${callers}`, key, load);
   expectWithinDeadline(outcomes, stallMs);
@@ -104,15 +106,7 @@ test.each<CutPoint>(["before", "during", "after"])(
       const before = (await readCounter(environment.database, key)).uses;
       const stopMeasuring = await measureStall(environment.node.baseUrl);
       const load = startVerifying(key, callers);
-      for (let round = 0; round < rounds; round += 1) {
-        await load.reached(load.outcomes.length + 100);
-        await environment.proxy.cutStatement("latchkey verification", "verify-count", {
-          point,
-          passing: round % 3,
-        });
-      }
-      await load.reached(load.outcomes.length + 200);
-      const outcomes = await load.stop();
+      const outcomes = await cutStatements(load, "verify-count", point);
       const answered = countValid(outcomes);
       const counted = (await readCounter(environment.database, key)).uses - before;
       verifyCounts(`verifications without meters, cut ${point} the statement, callers: ${callers}`, {
