@@ -79,11 +79,16 @@ export interface SpentCounter {
   readonly credits: number;
 }
 
+/** SQL for how often each issued key was used: `key_id` and `uses`. */
+export const usesOfIssuedKeys = `
+  select counter.key_id, counter.use_count + coalesce(row.use_count, 0) as uses
+  from key_counters counter left join issued_key_uses row using (key_id)`;
+
 export async function readCounter(connection: Connection, { id }: IssuedKey): Promise<SpentCounter> {
   const client = await open(connection);
   try {
     const { rows } = await client.query<SpentCounter>(
-      "select use_count as uses, credits from key_counters where key_id = $1",
+      `select uses, credits from (${usesOfIssuedKeys}) counted join key_counters using (key_id) where key_id = $1`,
       [issuedKeyUuid(id)],
     );
     const [row] = rows;

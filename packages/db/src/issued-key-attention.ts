@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { IssuedKeyId, KeyspaceId } from "./ids.ts";
+import { lastUsedAtOf } from "./issued-key-uses.ts";
 import { days30 } from "./key-status.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -65,7 +66,8 @@ export async function listUnusedIssuedKeys(
     order: sql`created_at, id`,
     maxExamined: maxExaminedKeys.unused,
     needsAttention: sql`listed_expiry > now() and not exists (
-      select from key_counters where key_id = examined.id and last_used_at >= now() - ${days30})`,
+      select from key_counters counter
+      where key_id = examined.id and ${lastUsedAtOf("counter")} >= now() - ${days30})`,
   });
 }
 
@@ -102,7 +104,7 @@ async function listAttention(
     ),
     first as (select * from matching order by ${order} limit ${limit})
     select first.id, first.keyspace_id as "keyspaceId", first.name, first.start, first.created_at as "createdAt",
-      first.expires_at as "expiresAt", counter.last_used_at as "lastUsedAt", counts.total, counts."isPartial"
+      first.expires_at as "expiresAt", ${lastUsedAtOf("counter")} as "lastUsedAt", counts.total, counts."isPartial"
     from (
       select (select count(*) from matching) as total,
         exists (select from examined group by keyspace_id having count(*) > ${perKeyspace}) as "isPartial"

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { KeyspaceId } from "./ids.ts";
+import { lastUsedAtOf } from "./issued-key-uses.ts";
 import { useOutcome } from "./keyspace-usage.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -40,13 +41,13 @@ export async function findLastUse(
     with last_hour as materialized (${lastHour})
     select (select hour from last_hour) as hour, greatest(
       (select hour from last_hour),
-      (select max(last_used_at) from key_counters where key_id = any(array(
+      (select max(${lastUsedAtOf("counter")}) from key_counters counter where key_id = any(array(
         select subject_id from keyspace_usage_days
         where workspace_id = ${workspaceId} and keyspace_id = ${id} and not is_consumer
           and day = (select (hour at time zone 'UTC')::date from last_hour)
         order by magnitude desc limit ${maxBusyKeys}
       ))),
-      (select max(last_used_at) from key_counters where key_id = any(array(
+      (select max(${lastUsedAtOf("counter")}) from key_counters counter where key_id = any(array(
         select id from issued_keys
         where keyspace_id = ${id} and workspace_id = ${workspaceId}
         order by created_at desc, id desc limit ${maxExaminedForLastUse}

@@ -44,6 +44,7 @@ import * as startsOfFormerSecrets from "./migrations/0050-starts-of-former-secre
 import * as verificationsOfWorkspaces from "./migrations/0051-verifications-of-workspaces.ts";
 import * as disabledWorkspaces from "./migrations/0052-disabled-workspaces.ts";
 import * as differencesOfPermissions from "./migrations/0054-differences-of-permissions.ts";
+import * as usesOfIssuedKeys from "./migrations/0055-uses-of-issued-keys.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -104,4 +105,5 @@ export const migrations: Migrations = {
   "0051-verifications-of-workspaces": verificationsOfWorkspaces,
   "0052-disabled-workspaces": disabledWorkspaces,
   "0054-differences-of-permissions": differencesOfPermissions,
+  "0055-uses-of-issued-keys": usesOfIssuedKeys,
 };

@@ -16,7 +16,7 @@ import type {
 } from "./schema/api-keys.ts";
 import type { AuditEventTable, InstanceEventTable, SecurityEventTable } from "./schema/events.ts";
 import type { InstanceSettingsTable } from "./schema/instance.ts";
-import type { KeyCounterTable, OwnerVersionTable } from "./schema/key-state.ts";
+import type { IssuedKeyUseTable, KeyCounterTable, OwnerVersionTable } from "./schema/key-state.ts";
 import type {
   IssuedKeyRejectionTable,
   KeyspaceTagHourTable,
@@ -85,6 +85,7 @@ export interface Database {
   retired_issued_secrets: RetiredIssuedSecretTable;
   api_keys: ApiKeyTable;
   key_counters: KeyCounterTable;
+  issued_key_uses: IssuedKeyUseTable;
   owner_versions: OwnerVersionTable;
   retired_secrets: RetiredSecretTable;
   key_usage_hours: KeyUsageHourTable;

@@ -2,6 +2,7 @@
 
 /** The functions by their signatures, with the digests of their definitions; every role may execute them. */
 export const functions: Readonly<Record<string, string>> = {
+  "add_issued_key_uses()": "f37f1d58bc0c72bf7acc434680c8605fb1301657a099c5829cf312ba96ba3513",
   "add_job(text,json,text,integer)": "fd137a306aa27ce6b35f64076254e766e4903bf4ab7283f2f7b94c66e37a53e9",
   "add_queued_job(text,json,text,integer,text)":
     "2b6a0a08fa372f813a86fe5e0c2c63204b1fa0d7714c7ff866bbca7c15c578db",
@@ -37,6 +38,7 @@ export const functions: Readonly<Record<string, string>> = {
 
 /** The triggers by their names, with the table of each. */
 export const triggers: Readonly<Record<string, string>> = {
+  add_issued_key_uses: "key_counters",
   bump_members: "workspaces",
   bump_owner_with_passkey: "passkeys",
   bump_owner_with_totp: "totp_factors",

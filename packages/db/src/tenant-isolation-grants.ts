@@ -23,6 +23,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     issued_key_counts: "select, insert, update (consumer_count, key_count), delete",
     issued_key_permissions: "select, insert, delete",
     issued_key_rejections: "select",
+    issued_key_uses: "select",
     issued_keys: allRows,
     key_counters:
       "select, insert, update (credits, credits_refilled_at, has_unused_secret, version, window_ends_at, windows)",
@@ -66,6 +67,7 @@ export const grants: Readonly<Record<DatabaseRole, Readonly<Record<string, strin
     consumers: "select (external_id, id, keyspace_id, limits, unused_since, workspace_id)",
     deleted_keyspaces: "select",
     issued_key_rejections: allRows,
+    issued_key_uses: "select, insert (key_id, version), update (last_used_at, use_count)",
     issued_keys: "select",
     idempotency_records:
       "insert (answer, key, method, path, request_hash, status, user_id), select (answer, created_at, key, method, path, request_hash, status, user_id), update (answer, created_at, request_hash, status)",

@@ -3,7 +3,15 @@ import type { UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { disableUser, enableUser } from "@latchkey/db/users";
 import type pg from "pg";
-import { callApi, type IssuedKey, issuedKeyUuid, issueKey, type Keyspace, pathOf } from "../keyspace.ts";
+import {
+  callApi,
+  type IssuedKey,
+  issuedKeyUuid,
+  issueKey,
+  type Keyspace,
+  pathOf,
+  usesOfIssuedKeys,
+} from "../keyspace.ts";
 import type { SteppedClock } from "../stepped-clock.ts";
 import { addresses, changeKey, permissionsOf, queries, type ScenarioKey } from "./change-key.ts";
 import {
@@ -208,7 +216,7 @@ class Scenario {
     for (const { id, model } of this.#keys) {
       if (model.isDeleted) continue;
       const { rows } = await this.#stage.client.query<{ uses: number }>(
-        "select use_count as uses from key_counters where key_id = $1",
+        `select uses from (${usesOfIssuedKeys}) counted where key_id = $1`,
         [issuedKeyUuid(id)],
       );
       expectSame(rows[0]?.uses, model.uses);

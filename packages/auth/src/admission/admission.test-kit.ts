@@ -72,7 +72,8 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
       await blocker.connect();
       onTestFinished(() => blocker.end());
       await blocker.query("begin");
-      await blocker.query("select from key_counters where key_id = $1 for update", [key.id]);
+      for (const table of ["key_counters", "issued_key_uses"])
+        await blocker.query(`select from ${table} where key_id = $1 for update`, [key.id]);
       return async () => {
         await blocker.query("commit");
       };

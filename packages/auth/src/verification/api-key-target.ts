@@ -32,6 +32,7 @@ export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): Verif
       membership.violation !== null ||
       membership.isWorkspaceDisabled,
     isUnusedSecret: facts.isUnusedSecret,
+    isInUse: true,
     expiresAt: validUntil,
     overlapEndsAt: isFormerSecret ? validUntil : null,
     name: null,

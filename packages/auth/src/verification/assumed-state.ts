@@ -1,6 +1,7 @@
 import type { FoundKeys } from "./decide-request.ts";
 import type { Counter, CounterId, DecisionState } from "./decide-verification.ts";
 import type { MeterState } from "./meters.ts";
+import type { VerifiableKey } from "./verifiable-key.ts";
 
 /**
  * The state by which a node decides requests before it locks anything: the versions of all facts are current, and the time is
@@ -15,7 +16,7 @@ const noMeters: MeterState = { windows: new Map(), balance: null };
 
 /**
  * Whether requests spend from no meter: no key has a rate limit or credits, and the request has no `Idempotency-Key`, whose use has
- * a quota. The first use of a new secret changes more than the count, so such a request isn't unmetered.
+ * a quota. The first use of an issued key or of a new secret changes more than the count, so such a request isn't unmetered.
  */
 export function isUnmetered({
   caller,
@@ -23,14 +24,12 @@ export function isUnmetered({
   name,
 }: FoundKeys & { readonly name: object | undefined }): boolean {
   if (name || caller?.limit || caller?.isUnusedSecret) return false;
-  return targets.every(
-    (facts) =>
-      !facts ||
-      (facts.limits.length === 0 &&
-        !facts.hasCredits &&
-        !facts.isUnusedSecret &&
-        !facts.consumer?.limits.length),
-  );
+  return targets.every((facts) => !facts || (!isMetered(facts) && !facts.isUnusedSecret && facts.isInUse));
+}
+
+/** Whether uses of an issued key, or of an API key that is verified, spend from a meter. */
+export function isMetered({ limits, hasCredits, consumer }: VerifiableKey): boolean {
+  return limits.length > 0 || hasCredits || (consumer?.limits.length ?? 0) > 0;
 }
 
 /** Assumes that the facts of unmetered requests are current. @param now the database's time, as far as the node can tell. */

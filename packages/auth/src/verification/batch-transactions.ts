@@ -122,8 +122,10 @@ export class BatchTransactions {
         });
       });
       if (!batch) return;
-      const { decided, counters, now } = batch;
+      const { decided, counters, firstUsed, now } = batch;
       if (counters.size > 0) this.#clock.set(now);
+      if (firstUsed.size > 0)
+        for (const { request } of decided) this.#keys.forgetFirstUsed(request, firstUsed);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
     } catch (error) {
       // It failed alone. A lock that takes too long is not the fault of the request.

@@ -5,6 +5,7 @@ import { FactsCache } from "../admission/facts-cache.ts";
 import { toApiKeyTarget } from "./api-key-target.ts";
 import { CopiesCache, nameOf } from "./copies-cache.ts";
 import { type FoundKeys, findTarget } from "./decide-request.ts";
+import type { CounterId } from "./decide-verification.ts";
 import { type CopyLookup, type FoundCopies, findCopies } from "./find-copies.ts";
 import { type ApiKeyLookup, findApiKeys } from "./statements.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
@@ -99,6 +100,15 @@ export class KeyDirectory<Request extends RequestedKeys> {
       if (digest === undefined) continue;
       this.#apiKeys.delete(digest);
       this.#copies.delete(toLookup(verification, digest, callerDigest));
+    }
+  }
+
+  /** Forgets those keys of a request whose first use was counted, so that later ones are counted in one statement. */
+  forgetFirstUsed({ pending, targets }: FoundRequest<Request>, firstUsed: ReadonlySet<CounterId>): void {
+    for (const [index, facts] of targets.entries()) {
+      const verification = pending.verifications[index];
+      if (!facts || verification?.digest === undefined || !firstUsed.has(facts.keyId)) continue;
+      this.#copies.delete(toLookup(verification, verification.digest, pending.digest));
     }
   }
 

@@ -1,7 +1,7 @@
 import { isSerializationFailure, isServerUnavailable } from "@latchkey/db/sqlstate";
 import type pg from "pg";
-import { assumeState, isUnmetered } from "./assumed-state.ts";
-import { countUses } from "./count-statement.ts";
+import { assumeState, isMetered, isUnmetered } from "./assumed-state.ts";
+import { addUseRows, countUses } from "./count-statement.ts";
 import {
   decideRequest,
   type FoundKeys,
@@ -29,6 +29,8 @@ export interface DecidedBatch<Request> {
   readonly decided: readonly { readonly request: Request; readonly decision: RequestDecision }[];
   /** The counters that were locked. With `skipsLocked`, those that another transaction had locked are missing. */
   readonly counters: ReadonlyMap<CounterId, Counter>;
+  /** The issued keys without meters of which a use was counted that may be the first one. */
+  readonly firstUsed: ReadonlySet<CounterId>;
   /** The database's time, in milliseconds since the epoch. */
   readonly now: number;
 }
@@ -82,6 +84,7 @@ export async function countBatch<Request extends PreparedRequest>(
   if (decided.length === 0) return undefined;
   const batch = {
     counters: listDecided(state.counters, decided),
+    apiKeys: listApiKeys(decided),
     owners: listOwners(decided.map(({ request }) => request)),
     validity: state.validity,
   };
@@ -96,7 +99,7 @@ export async function countBatch<Request extends PreparedRequest>(
     if (error instanceof RolledBack && isSerializationFailure(error.cause)) return undefined;
     throw error;
   }
-  return { decided, counters: state.counters, now: await counted };
+  return { decided, counters: state.counters, firstUsed: new Set(), now: await counted };
 }
 
 /**
@@ -120,6 +123,15 @@ function listDecided(
 ): Counter[] {
   const ids = new Set(decided.flatMap(({ request }) => listCounterIds(request)));
   return [...counters.values()].filter(({ id }) => ids.has(id));
+}
+
+function listApiKeys(decided: readonly { readonly request: PreparedRequest }[]): Set<CounterId> {
+  const apiKeys = new Set<CounterId>();
+  for (const { request } of decided) {
+    if (request.caller) apiKeys.add(request.caller.keyId);
+    for (const facts of request.targets) if (facts?.keyspaceId === null) apiKeys.add(facts.keyId);
+  }
+  return apiKeys;
 }
 
 /** @throws {RolledBack} if a request can't be decided. Nothing was sent. */
@@ -184,7 +196,8 @@ export async function spendBatch<Request extends PreparedRequest>(
       if (name && spent) records.set(nameOf(name), { ...name, spent });
       return { request, decision };
     });
-    batch = { decided, counters: locked.counters, now: locked.now };
+    const firstUsed = listFirstUsed(requests, locked.counters);
+    batch = { decided, counters: locked.counters, firstUsed, now: locked.now };
     written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
     recorded = [...records.values()];
   } catch (error) {
@@ -192,10 +205,28 @@ export async function spendBatch<Request extends PreparedRequest>(
   }
   await sendTogether(client, () => {
     const writes: Promise<unknown>[] = written.length > 0 ? [writeCounters(client, written, batch.now)] : [];
+    const added = written.filter(({ id }) => batch.firstUsed.has(id));
+    if (added.length > 0) writes.push(addUseRows(client, added));
     if (recorded.length > 0) writes.push(recordSpending(client, recorded));
     return commit(client, writes);
   });
   return batch;
+}
+
+/** The issued keys without meters that were used and have no row that counts such uses yet. */
+function listFirstUsed(
+  requests: readonly PreparedRequest[],
+  counters: ReadonlyMap<CounterId, Counter>,
+): Set<CounterId> {
+  const firstUsed = new Set<CounterId>();
+  for (const { targets } of requests)
+    for (const facts of targets) {
+      if (!facts || facts.isInUse || isMetered(facts)) continue;
+      const counter = counters.get(facts.keyId);
+      // A balance that was set after the facts were read doesn't change the version.
+      if (counter && counter.uses > 0 && counter.meters.balance === null) firstUsed.add(facts.keyId);
+    }
+  return firstUsed;
 }
 
 /**

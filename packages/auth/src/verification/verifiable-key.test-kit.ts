@@ -22,6 +22,7 @@ export const plainKey: VerifiableKey = {
   workspaceVersion: 0,
   isDisabled: false,
   isUnusedSecret: false,
+  isInUse: true,
   expiresAt: null,
   overlapEndsAt: null,
   name: "Acme",

@@ -30,6 +30,8 @@ export interface VerifiableKey {
   readonly isDisabled: boolean;
   /** Whether the presented secret is new after a rotation and no verification has used it. */
   readonly isUnusedSecret: boolean;
+  /** Whether the row that counts uses without meters exists, as after the first use. Always true for an API key. */
+  readonly isInUse: boolean;
   /** In milliseconds since the epoch; null for never. */
   readonly expiresAt: number | null;
   /** When the overlap of the presented old secret ends, in milliseconds since the epoch; null for the current secret. */

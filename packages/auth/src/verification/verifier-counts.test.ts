@@ -104,7 +104,7 @@ describe("requests without meters", () => {
         where datname = current_database() and application_name = 'latchkey verification' and wait_event_type = 'Lock'`);
       return rows.map(({ query }) => query.match(/\w+(?= as \(\s+(update|select counter))/)?.[0] ?? query);
     };
-    await expect.poll(readWaiting).toEqual(["counted"]);
+    await expect.poll(readWaiting).toEqual(["counted_issued_key"]);
     await release();
     expect(await pending).toBe("VALID");
     expect(await readCounter(key.id)).toMatchObject({ uses: 2 });

@@ -36,6 +36,8 @@ interface IssuedKeySettings {
   readonly credits?: number;
   readonly refill?: Refill;
   readonly consumerId?: ConsumerId;
+  /** Whether an earlier verification used the key; true by default, if the key has no meters. */
+  readonly isInUse?: boolean;
 }
 
 /** What the row of a counter holds. */
@@ -43,6 +45,8 @@ interface StoredCounter {
   readonly uses: number;
   readonly credits: number | null;
   readonly has_unused_secret: boolean | null;
+  /** Whether a row of `issued_key_uses` counts its uses. */
+  readonly isInUse: boolean;
   readonly windows: Readonly<Record<string, readonly [endsAt: number, spent: number]>> | null;
 }
 
@@ -112,7 +116,7 @@ export function verifierKit(database: () => TestDatabase) {
       { workspaceId, keyspaceId }: Pick<TestKeyspace, "workspaceId" | "keyspaceId">,
       settings: IssuedKeySettings = {},
     ): Promise<TestIssuedKey> {
-      const { limits = [], credits = null, refill, consumerId = null } = settings;
+      const { limits = [], credits = null, refill, consumerId = null, isInUse = true } = settings;
       const { secret = `acme_${randomBytes(24).toString("hex")}` } = settings;
       const id = createId("issuedKey");
       await execute(sql`
@@ -120,6 +124,9 @@ export function verifierKit(database: () => TestDatabase) {
         values (${workspaceId}, ${keyspaceId}, ${id}, ${consumerId}, ${Buffer.from(digestKey(secret), "base64")},
           'acme_', ${JSON.stringify(limits)}, ${refill ? JSON.stringify(refill) : null})`);
       await execute(sql`insert into key_counters (key_id, credits) values (${id}, ${credits})`);
+      const isMetered = limits.length > 0 || credits !== null || consumerId !== null;
+      if (isInUse && !isMetered)
+        await execute(sql`insert into issued_key_uses (key_id, version) values (${id}, 1)`);
       return { id, secret };
     },
     /** Increments the version of a key, as every change to the key does. */
@@ -144,17 +151,20 @@ export function verifierKit(database: () => TestDatabase) {
         begin raise exception 'poisoned' using errcode = ${sql.lit(code)}; end $$`);
       const timing =
         when === "before" ? sql`trigger ${name} before update` : sql`constraint trigger ${name} after update`;
-      await execute(sql`
-        create ${timing} on key_counters ${when === "before" ? sql`` : sql`deferrable initially deferred`}
-        for each row when (new.key_id = ${sql.lit(id)}) execute function ${name}()`);
-      onTestFinished(async () => {
-        await execute(sql`drop trigger ${name} on key_counters`);
-      });
+      for (const table of ["key_counters", "issued_key_uses"] as const) {
+        await execute(sql`
+          create ${timing} on ${sql.id(table)} ${when === "before" ? sql`` : sql`deferrable initially deferred`}
+          for each row when (new.key_id = ${sql.lit(id)}) execute function ${name}()`);
+        onTestFinished(async () => {
+          await execute(sql`drop trigger ${name} on ${sql.id(table)}`);
+        });
+      }
     },
     async readCounter(id: string): Promise<StoredCounter | undefined> {
       const { rows } = await execute(sql<StoredCounter>`
-        select use_count::integer as uses, credits::integer, has_unused_secret, windows
-        from key_counters where key_id = ${id}`);
+        select (counter.use_count + coalesce(row.use_count, 0))::integer as uses, credits::integer,
+          has_unused_secret, windows, row.key_id is not null as "isInUse"
+        from key_counters counter left join issued_key_uses row using (key_id) where key_id = ${id}`);
       return rows[0];
     },
   };

@@ -41,6 +41,7 @@ export const backupTables = [
   "instance_settings",
   "retired_secrets",
   "key_counters",
+  "issued_key_uses",
   "owner_versions",
   "key_usage_hours",
   "workspace_usage_hours",

@@ -147,6 +147,11 @@ export async function fill(db: Db): Promise<void> {
     insert into key_counters (key_id, version, use_count, last_used_at) select id, 7, 9007199254740991, now() from api_keys`.execute(
     db,
   );
+  await sql`insert into key_counters (key_id) select id from issued_keys`.execute(db);
+  await sql`
+    insert into issued_key_uses (key_id, version, use_count, last_used_at) select id, 1, 3, now() from issued_keys`.execute(
+    db,
+  );
   // A trigger has added the versions of users with a second factor.
   await sql`
     insert into owner_versions (owner_id, version) select id, 3 from users

@@ -34,6 +34,18 @@ export interface KeyCounterTable {
 }
 
 /**
+ * Uses of an issued key that were counted without its counter, and are not part of the counter's count. A key has a row from its first
+ * use until its next change, if it has no meters.
+ */
+export interface IssuedKeyUseTable {
+  key_id: IssuedKeyId;
+  /** The version of the key's counter. */
+  version: number;
+  use_count: Generated<number>;
+  last_used_at: Date | null;
+}
+
+/**
  * The version of an owner of keys, which every change that affects admission by all of the owner's keys increments. Without
  * a row, the version is 0.
  */
