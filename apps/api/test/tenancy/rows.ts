@@ -20,7 +20,7 @@ export interface Effect {
  * attempt changes, whether it succeeds or not, and the versions of keys and their owners, which contain nothing of a tenant.
  */
 const ignoredTables =
-  /^key_(counters|usage_hours|addresses|networks|refusals)$|^workspace_(usage_hours|key_days)$|^keyspace_(usage_(hours|days)|tag_hours)$|^issued_key_rejections$|^(throttle_buckets|owner_versions)$/;
+  /^key_(counters|usage_hours|addresses|networks|refusals)$|^workspace_(usage_hours|key_days)$|^keyspace_(usage_(hours|days)|tag_hours)$|^issued_key_rejections$|^(issued_key_uses|throttle_buckets|owner_versions)$/;
 
 /**
  * Databases with the function that returns all rows. It keeps the plan of its statement, because planning takes longer
