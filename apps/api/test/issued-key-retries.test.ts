@@ -87,3 +87,31 @@ test("a retried creation has the start of the secret that it issued", async () =
   expect(second.start).not.toBe(first.start);
   expect((await space.call(["GET", `/${first.id}`])).body.start).toBe(second.start);
 });
+
+test("a retried creation keeps a secret that was only verified with cost 0", async () => {
+  const space = await addSpace();
+  const create = async () => (await space.call(["POST", ""], { name: "Acme" }, retry)).body;
+  const first = await create();
+  const secret = String(first.key);
+  expect(await verify(space, secret, { cost: 0 })).toMatchObject({ code: "VALID" });
+  expect((await space.call(["GET", `/${first.id}`])).body.usageCount).toBe(0);
+  const second = await create();
+  expect(second).toMatchObject({ id: first.id, secretStatus: "omitted" });
+  expect(second).not.toHaveProperty("key");
+  expect(await verify(space, secret)).toMatchObject({ code: "VALID" });
+});
+
+test("a retried creation replaces a secret whose verifications were all rejected", async () => {
+  const space = await addSpace();
+  const create = async () => (await space.call(["POST", ""], { name: "Acme" }, retry)).body;
+  const first = await create();
+  const requests = [{ permissions: "documents.read" }, { permissions: "documents.read", cost: 0 }];
+  for (const fields of requests)
+    expect(await verify(space, String(first.key), fields)).toMatchObject({
+      code: "INSUFFICIENT_PERMISSIONS",
+    });
+  const second = await create();
+  expect(second).toMatchObject({ id: first.id, secretStatus: "reissued" });
+  expect(await verify(space, String(first.key))).toMatchObject({ code: "NOT_FOUND" });
+  expect(await verify(space, String(second.key))).toMatchObject({ code: "VALID" });
+});

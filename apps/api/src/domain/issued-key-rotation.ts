@@ -7,7 +7,6 @@ import {
   type IssuedSecretHash,
   replaceUnusedIssuedSecrets,
   rotateIssuedKeys,
-  type SecretOrigin,
 } from "@latchkey/db/issued-key-secrets";
 import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
@@ -112,7 +111,6 @@ async function replaceSecrets(
 interface IssuedSecrets {
   readonly keyspaceId: KeyspaceId;
   readonly issued: readonly IssuedSecretHash[];
-  readonly issuedBy: SecretOrigin;
 }
 
 /**
@@ -125,7 +123,7 @@ interface IssuedSecrets {
 export async function reissueIssuedSecrets(
   trx: Trx,
   edit: Edit,
-  { keyspaceId, issued, issuedBy }: IssuedSecrets,
+  { keyspaceId, issued }: IssuedSecrets,
 ): Promise<ReadonlyMap<IssuedKeyId, string>> {
   const { scope } = edit;
   const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
@@ -134,16 +132,14 @@ export async function reissueIssuedSecrets(
   const chosen = { ids: issued.map(({ id }) => id) };
   const keys = await lockIssuedKeys(workspaceTrx, scope, keyspaceId, chosen);
   const replace = async (options: { readonly lock: boolean }) => {
-    const unused = new Set(
-      await findUnusedIssuedSecrets(workspaceTrx, scope, issued, { ...options, issuedBy }),
-    );
+    const unused = new Set(await findUnusedIssuedSecrets(workspaceTrx, scope, issued, options));
     const hashes = new Map(issued.map(({ id, issuedHash }) => [id, issuedHash]));
     const created = keys.flatMap(({ id, name }) => {
       const issuedHash = hashes.get(id);
       return issuedHash && unused.has(id) ? [{ ...createFor(id, keyspace), name, issuedHash }] : [];
     });
     if (created.length === 0) return new Map<IssuedKeyId, string>();
-    return await withSavepoint(trx, () => tryToReissue(workspaceTrx, edit, created, issuedBy));
+    return await withSavepoint(trx, () => tryToReissue(workspaceTrx, edit, created));
   };
   // Admission waits for locked counters, so they are locked last. If a secret is used before they are locked, the savepoint removes
   // the events, and the second attempt locks the counters first.
@@ -157,7 +153,6 @@ async function tryToReissue(
   trx: WorkspaceTrx,
   { scope, origin }: Edit,
   created: readonly (CreatedSecret & IssuedSecretHash & { readonly secret: string })[],
-  issuedBy: SecretOrigin,
 ): Promise<ReadonlyMap<IssuedKeyId, string> | undefined> {
   const action = "issued-key.secret-reissued";
   const events = created.map(
@@ -165,7 +160,7 @@ async function tryToReissue(
   );
   await appendAuditEvents(trx, scope, origin, events);
   // Runs last, because admission waits for the rows that it locks.
-  const replaced = await replaceUnusedIssuedSecrets(trx, scope, created, issuedBy);
+  const replaced = await replaceUnusedIssuedSecrets(trx, scope, created);
   if (replaced.length < created.length) return undefined;
   return new Map(created.map(({ id, secret }) => [id, secret]));
 }

@@ -35,7 +35,7 @@ export const createIssuedKey = defineEndpoint({
     ) => {
       const id = decodeId("issuedKey", String(answer.id));
       if (!id) return undefined;
-      const secrets = { keyspaceId, issued: [{ id, issuedHash }], issuedBy: "creation" } as const;
+      const secrets = { keyspaceId, issued: [{ id, issuedHash }] };
       return (await reissueIssuedSecrets(trx, { scope, origin }, secrets)).get(id);
     },
   },

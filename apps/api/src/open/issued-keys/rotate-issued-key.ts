@@ -25,7 +25,7 @@ export const rotateIssuedKey = defineEndpoint({
       { access: { scope }, origin },
       { trx, hash: issuedHash },
     ) => {
-      const secrets = { keyspaceId, issued: [{ id, issuedHash }], issuedBy: "rotation" } as const;
+      const secrets = { keyspaceId, issued: [{ id, issuedHash }] };
       return (await reissueIssuedSecrets(trx, { scope, origin }, secrets)).get(id);
     },
   },

@@ -33,7 +33,7 @@ export const rotateIssuedKeys = defineEndpoint({
         const id = ids[index];
         return id ? [{ id, issuedHash }] : [];
       });
-      const secrets = { keyspaceId, issued, issuedBy: "rotation" } as const;
+      const secrets = { keyspaceId, issued };
       const reissued = await reissueIssuedSecrets(trx, { scope, origin }, secrets);
       return ids.map((id) => id && reissued.get(id));
     },
