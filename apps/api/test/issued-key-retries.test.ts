@@ -79,6 +79,33 @@ test.each(rotations)(
   },
 );
 
+test.each([
+  ["creation", () => ["POST", ""] as const],
+  ["rotation", (id: string) => ["POST", `/${id}/rotate`] as const],
+])(
+  "after a retried %s that issued a secret, the version of the response matches the key",
+  async (_name, request) => {
+    const space = await addSpace();
+    const { id } = await addKey(space);
+    const send = () => space.call(request(id), {}, retry);
+    const first = (await send()).body;
+    await space.call(["PATCH", `/${first.id}`], { name: "Renamed" });
+    const second = (await send()).body;
+    expect(second).toMatchObject({
+      secretStatus: "reissued",
+      name: "Renamed",
+      version: Number(first.version) + 2,
+    });
+    const { key: _key, secretStatus: _status, ...shown } = second;
+    expect(shown).toEqual((await space.call(["GET", `/${first.id}`])).body);
+    // A retry without a new secret repeats the latest response that had one.
+    await verify(space, String(second.key));
+    expect((await send()).body).toEqual({ ...shown, secretStatus: "omitted" });
+    const ifMatch = { "If-Match": `"${second.version}"` };
+    expect((await space.call(["PATCH", `/${first.id}`], { name: "Again" }, ifMatch)).status).toBe(200);
+  },
+);
+
 test("a retried creation has the start of the secret that it issued", async () => {
   const space = await addSpace();
   const create = async () => (await space.call(["POST", ""], { name: "Acme" }, retry)).body;

@@ -186,8 +186,14 @@ test("a repeated creation issues another secret until the first one is used", as
   expect(second).toMatchObject({
     status: 201,
     replayed: "true",
-    body: { id: first.body.id, secretStatus: "reissued", start: String(second.body.key).slice(0, 9) },
+    body: {
+      id: first.body.id,
+      secretStatus: "reissued",
+      start: String(second.body.key).slice(0, 9),
+      version: 2,
+    },
   });
+  expect(second.etag).toBe((await send(team.owner.secret, ["GET", `${team.path}/${first.body.id}`])).etag);
   expect(await statusOf(String(first.body.key))).toBe(403);
   expect(await statusOf(String(second.body.key))).toBe(200);
   const third = await attempt();

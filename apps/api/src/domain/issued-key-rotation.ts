@@ -123,10 +123,34 @@ interface IssuedSecrets {
 export async function reissueIssuedSecrets(
   trx: Trx,
   edit: Edit,
-  { keyspaceId, issued }: IssuedSecrets,
+  secrets: IssuedSecrets,
+): Promise<ReadonlyMap<IssuedKeyId, string>> {
+  return await replaceUnused(trx, await enterToManage(trx, edit, "keys:manage"), { ...secrets, edit });
+}
+
+/**
+ * Replaces the secret of one key, as {@link reissueIssuedSecrets} does. Returns the key as it is afterwards, with its new secret;
+ * undefined if the secret wasn't replaced.
+ * @throws {AppError} FORBIDDEN
+ */
+export async function reissueIssuedSecret(
+  trx: Trx,
+  edit: Edit,
+  { keyspaceId, id, issuedHash }: IssuedKeyPath & IssuedSecretHash,
+): Promise<IssuedKeyWithSecret | undefined> {
+  const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
+  const issued = [{ id, issuedHash }];
+  const secret = (await replaceUnused(trx, workspaceTrx, { keyspaceId, issued, edit })).get(id);
+  if (secret === undefined) return undefined;
+  return { issuedKey: await getIssuedKey(workspaceTrx, edit.scope, { keyspaceId, id }), secret };
+}
+
+async function replaceUnused(
+  trx: Trx,
+  workspaceTrx: WorkspaceTrx,
+  { keyspaceId, issued, edit }: IssuedSecrets & { readonly edit: Edit },
 ): Promise<ReadonlyMap<IssuedKeyId, string>> {
   const { scope } = edit;
-  const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
   const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, scope, keyspaceId);
   if (!keyspace) return new Map();
   const chosen = { ids: issued.map(({ id }) => id) };

@@ -239,7 +239,7 @@ export async function reissueWebhookSecret(
   edit: Edit,
   issued: { readonly id: WebhookId | undefined; readonly hash: Buffer },
   { webhookSecrets }: Pick<WebhookOptions, "webhookSecrets">,
-): Promise<string | undefined> {
+): Promise<WebhookWithSecret | undefined> {
   if (!issued.id) return undefined;
   const { scope } = edit;
   const workspaceTrx = await enterToManage(trx, edit, permission);
@@ -249,8 +249,7 @@ export async function reissueWebhookSecret(
     return undefined;
   const secret = createSecret();
   const replacement = { secret: webhookSecrets.seal(issued.id, secret), overlapSeconds: undefined };
-  await replaceWebhookSecret(workspaceTrx, scope, issued.id, replacement);
-  return secret;
+  return { webhook: await replaceWebhookSecret(workspaceTrx, scope, issued.id, replacement), secret };
 }
 
 /**

@@ -97,14 +97,18 @@ interface IssuedSecret<Member extends string, Request, Context extends Call> {
    * Replaces the secret that the first response issued, in the transaction of the retry.
    * @param issued.hash the digest of that secret.
    * @param issued.answer the first response, without the secret.
-   * @returns the new secret; undefined if that secret was used or is no longer current.
+   * @returns the new secret, or the response with the new secret if it has fields that the replacement changes, such as a version;
+   *   undefined if the secret of the first response was used or is no longer current.
    */
   readonly reissue: (
     request: Request,
     call: Context,
     issued: { readonly trx: Trx; readonly hash: Buffer; readonly answer: Record<string, unknown> },
-  ) => Promise<string | undefined>;
+  ) => Promise<string | Reissued | undefined>;
 }
+
+/** Fields of a response that a retry replaces, with the new secret. */
+type Reissued = Readonly<Record<string, unknown>>;
 
 /**
  * The secrets that a response issues in a list: each item has a secret and a `secretStatus`. A retry gets a new secret or none for
@@ -151,8 +155,11 @@ export interface Endpoint {
   readonly request: RequestParts;
   readonly response: EndpointResponse;
   /** The secrets that the response issues: one per item of `list`, or one in the response itself if `list` is undefined. */
-  readonly secrets?: Omit<ListedSecrets<string, RawInput, AnyCall>, "list"> & {
+  readonly secrets?: Omit<ListedSecrets<string, RawInput, AnyCall>, "list" | "reissue"> & {
     readonly list: string | undefined;
+    readonly reissue: (
+      ...args: Parameters<ListedSecrets<string, RawInput, AnyCall>["reissue"]>
+    ) => Promise<readonly (Reissued | undefined)[]>;
   };
   /** Errors in addition to those that every endpoint can return. */
   readonly errors: readonly ErrorCode[];
@@ -237,7 +244,8 @@ export function defineEndpoint<
             reissue: async (raw, call, { hashes, ...issued }) => {
               // Admission sets `access` if the declaration requires a permission in a workspace.
               const own = call as CallOf<Allowed>;
-              const reissueOne = (hash: Buffer) => secret.reissue(parse(raw), own, { ...issued, hash });
+              const reissueOne = async (hash: Buffer) =>
+                toReissued(secret.member, await secret.reissue(parse(raw), own, { ...issued, hash }));
               return await Promise.all(hashes.map(reissueOne));
             },
           },
@@ -248,7 +256,10 @@ export function defineEndpoint<
           secrets: {
             ...secrets,
             // Admission sets `access` if the declaration requires a permission in a workspace.
-            reissue: (raw, call, issued) => secrets.reissue(parse(raw), call as CallOf<Allowed>, issued),
+            reissue: async (raw, call, issued) => {
+              const reissued = await secrets.reissue(parse(raw), call as CallOf<Allowed>, issued);
+              return reissued.map((secret) => toReissued(secrets.member, secret));
+            },
           },
         }
       : {}),
@@ -263,6 +274,10 @@ export function defineEndpoint<
       return andThen(handle(input, (authorize ? { ...call, transact } : call) as CallOf<Allowed>), strip);
     },
   };
+}
+
+function toReissued(member: string, reissued: string | Reissued | undefined): Reissued | undefined {
+  return typeof reissued === "string" ? { [member]: reissued } : reissued;
 }
 
 /** Declares an endpoint that responds with a file. Its call's `read` can be used as long as the file is streamed. */

@@ -1,4 +1,4 @@
-import { reissueIssuedSecrets, rotateKey } from "../../domain/issued-key-rotation.ts";
+import { reissueIssuedSecret, rotateKey } from "../../domain/issued-key-rotation.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { rotation } from "../../presenters/api-key.ts";
 import { issuedKeyWithSecret, presentIssuedKeyWithSecret } from "../../presenters/issued-key.ts";
@@ -25,8 +25,8 @@ export const rotateIssuedKey = defineEndpoint({
       { access: { scope }, origin },
       { trx, hash: issuedHash },
     ) => {
-      const secrets = { keyspaceId, issued: [{ id, issuedHash }] };
-      return (await reissueIssuedSecrets(trx, { scope, origin }, secrets)).get(id);
+      const reissued = await reissueIssuedSecret(trx, { scope, origin }, { keyspaceId, id, issuedHash });
+      return reissued && presentIssuedKeyWithSecret(reissued);
     },
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
