@@ -19,6 +19,8 @@ import { enterToManage } from "./enter-to-manage.ts";
 import { notFoundAmong } from "./issued-key-bulk.ts";
 import { enterKeyspace, lockAtVersion } from "./issued-key-edits.ts";
 import { getIssuedKey, type IssuedKeyWithSecret } from "./issued-keys.ts";
+import { consumeIssuedSecretQuota } from "./issued-secret-quota.ts";
+import type { Quotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Edit } from "./workspaces.ts";
 
@@ -36,18 +38,23 @@ export interface BulkRotationResult {
 
 /**
  * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.
- * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN, TOO_MANY_REQUESTS
  */
 export async function rotateKey(
   trx: Trx,
   edit: Edit,
   path: IssuedKeyPath,
-  { overlapSeconds, versions }: { readonly overlapSeconds: number; readonly versions: Versions },
+  {
+    overlapSeconds,
+    versions,
+    quotas,
+  }: { readonly overlapSeconds: number; readonly versions: Versions; readonly quotas: Quotas },
 ): Promise<IssuedKeyWithSecret> {
   requireRecentAuthentication(edit.origin);
   const { scope } = edit;
   const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, path.keyspaceId);
   const { name } = await lockAtVersion(workspaceTrx, scope, { ...path, versions });
+  await consumeIssuedSecretQuota(trx, edit.origin, { count: 1, quotas });
   const { secret, ...created } = createFor(path.id, keyspace);
   await replaceSecrets(workspaceTrx, edit, [{ ...created, name }], overlapSeconds);
   const issuedKey = await getIssuedKey(workspaceTrx, scope, path);
@@ -58,7 +65,7 @@ export async function rotateKey(
 /**
  * Gives several keys new secrets in one transaction, as {@link rotateKey} does, with a fixed number of statements, whatever the
  * number of keys. Each key gets an event. A consumer has at most 1,000 keys, so all of its keys are rotated.
- * @throws {AppError} NOT_FOUND, FORBIDDEN
+ * @throws {AppError} NOT_FOUND, FORBIDDEN, TOO_MANY_REQUESTS
  */
 export async function rotateKeys(
   trx: Trx,
@@ -67,10 +74,12 @@ export async function rotateKeys(
     keyspaceId,
     chosen,
     overlapSeconds,
+    quotas,
   }: {
     readonly keyspaceId: KeyspaceId;
     readonly chosen: ChosenKeys;
     readonly overlapSeconds: number;
+    readonly quotas: Quotas;
   },
 ): Promise<BulkRotationResult> {
   requireRecentAuthentication(edit.origin);
@@ -78,6 +87,7 @@ export async function rotateKeys(
   const keys = await lockIssuedKeys(workspaceTrx, edit.scope, keyspaceId, chosen);
   const created = keys.map((key) => ({ ...key, ...createFor(key.id, keyspace) }));
   if (created.length > 0) {
+    await consumeIssuedSecretQuota(trx, edit.origin, { count: created.length, quotas });
     await replaceSecrets(workspaceTrx, edit, created, overlapSeconds);
     // The counters of the keys come last, because admission waits for them.
     await bumpKeyVersions(workspaceTrx, { keyIds: created.map(({ id }) => id), hasNewSecret: true });
@@ -111,6 +121,7 @@ async function replaceSecrets(
 interface IssuedSecrets {
   readonly keyspaceId: KeyspaceId;
   readonly issued: readonly IssuedSecretHash[];
+  readonly quotas: Quotas;
 }
 
 /**
@@ -118,7 +129,7 @@ interface IssuedSecrets {
  * change.
  * @returns the new secrets by key. Keys that were deleted, and keys whose issued secret was used or is no longer current, are left
  *   out.
- * @throws {AppError} FORBIDDEN
+ * @throws {AppError} FORBIDDEN, TOO_MANY_REQUESTS
  */
 export async function reissueIssuedSecrets(
   trx: Trx,
@@ -131,16 +142,16 @@ export async function reissueIssuedSecrets(
 /**
  * Replaces the secret of one key, as {@link reissueIssuedSecrets} does. Returns the key as it is afterwards, with its new secret;
  * undefined if the secret wasn't replaced.
- * @throws {AppError} FORBIDDEN
+ * @throws {AppError} FORBIDDEN, TOO_MANY_REQUESTS
  */
 export async function reissueIssuedSecret(
   trx: Trx,
   edit: Edit,
-  { keyspaceId, id, issuedHash }: IssuedKeyPath & IssuedSecretHash,
+  { keyspaceId, id, issuedHash, quotas }: IssuedKeyPath & IssuedSecretHash & Pick<IssuedSecrets, "quotas">,
 ): Promise<IssuedKeyWithSecret | undefined> {
   const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
   const issued = [{ id, issuedHash }];
-  const secret = (await replaceUnused(trx, workspaceTrx, { keyspaceId, issued, edit })).get(id);
+  const secret = (await replaceUnused(trx, workspaceTrx, { keyspaceId, issued, quotas, edit })).get(id);
   if (secret === undefined) return undefined;
   return { issuedKey: await getIssuedKey(workspaceTrx, edit.scope, { keyspaceId, id }), secret };
 }
@@ -148,7 +159,7 @@ export async function reissueIssuedSecret(
 async function replaceUnused(
   trx: Trx,
   workspaceTrx: WorkspaceTrx,
-  { keyspaceId, issued, edit }: IssuedSecrets & { readonly edit: Edit },
+  { keyspaceId, issued, quotas, edit }: IssuedSecrets & { readonly edit: Edit },
 ): Promise<ReadonlyMap<IssuedKeyId, string>> {
   const { scope } = edit;
   const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, scope, keyspaceId);
@@ -163,7 +174,10 @@ async function replaceUnused(
       return issuedHash && unused.has(id) ? [{ ...createFor(id, keyspace), name, issuedHash }] : [];
     });
     if (created.length === 0) return new Map<IssuedKeyId, string>();
-    return await withSavepoint(trx, () => tryToReissue(workspaceTrx, edit, created));
+    return await withSavepoint(trx, async () => {
+      await consumeIssuedSecretQuota(trx, edit.origin, { count: created.length, quotas });
+      return await tryToReissue(workspaceTrx, edit, created);
+    });
   };
   // Admission waits for locked counters, so they are locked last. If a secret is used before they are locked, the savepoint removes
   // the events, and the second attempt locks the counters first.

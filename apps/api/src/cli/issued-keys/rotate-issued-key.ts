@@ -7,9 +7,9 @@ import { issuedSecretResult } from "./issued-key-view.ts";
 
 export const rotateIssuedKeyTask = defineTask({
   input: z.strictObject({ id: issuedKeyId, overlap }),
-  perform: async ({ db }, { id, overlap }) => {
+  perform: async ({ db, quotas }, { id, overlap }) => {
     const { edit, path } = await findIssuedKeyEdit(db, id);
-    const rotation = { overlapSeconds: overlap, versions: undefined };
+    const rotation = { overlapSeconds: overlap, versions: undefined, quotas };
     return issuedSecretResult(await db.transaction().execute((trx) => rotateKey(trx, edit, path, rotation)));
   },
 });

@@ -30,12 +30,12 @@ export const createIssuedKey = defineEndpoint({
     member: "key",
     reissue: async (
       { params: { keyspaceId } },
-      { access: { scope }, origin },
+      { access: { scope }, origin, services: { quotas } },
       { trx, hash: issuedHash, answer },
     ) => {
       const id = decodeId("issuedKey", String(answer.id));
       const reissued =
-        id && (await reissueIssuedSecret(trx, { scope, origin }, { keyspaceId, id, issuedHash }));
+        id && (await reissueIssuedSecret(trx, { scope, origin }, { keyspaceId, id, issuedHash, quotas }));
       return reissued && presentIssuedKeyWithSecret(reissued);
     },
   },

@@ -22,19 +22,23 @@ export const rotateIssuedKey = defineEndpoint({
     member: "key",
     reissue: async (
       { params: { keyspaceId, issuedKeyId: id } },
-      { access: { scope }, origin },
+      { access: { scope }, origin, services: { quotas } },
       { trx, hash: issuedHash },
     ) => {
-      const reissued = await reissueIssuedSecret(trx, { scope, origin }, { keyspaceId, id, issuedHash });
+      const reissued = await reissueIssuedSecret(
+        trx,
+        { scope, origin },
+        { keyspaceId, id, issuedHash, quotas },
+      );
       return reissued && presentIssuedKeyWithSecret(reissued);
     },
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async (
     { params: { keyspaceId, issuedKeyId: id }, body: { overlapSeconds } },
-    { transact, access: { scope }, origin, ifMatch },
+    { transact, access: { scope }, origin, ifMatch, services: { quotas } },
   ) => {
-    const rotation = { overlapSeconds, versions: ifMatch };
+    const rotation = { overlapSeconds, versions: ifMatch, quotas };
     const edit = { scope, origin };
     return presentIssuedKeyWithSecret(
       await transact((trx) => rotateKey(trx, edit, { keyspaceId, id }, rotation)),
