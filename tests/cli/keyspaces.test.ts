@@ -108,6 +108,87 @@ test("issues, rotates, disables, enables and deletes a key, which applies to the
     });
 });
 
+/** Issues two keys of one consumer. */
+async function issueTwo(): Promise<readonly { readonly id: string; readonly key: string }[]> {
+  const keys = [];
+  for (let count = 0; count < 2; count += 1) {
+    const args = ["--keyspace", keyspaceId, "--external-id", "customer_7"];
+    const { id, key } = expectResult(await run(["issued-key", "create", ...args]));
+    keys.push({ id: String(id), key: String(key) });
+  }
+  return keys;
+}
+
+const unknownKey = "ikey_01h455vb4pex5vsknk084sn02q";
+
+const codesOf = async (keys: readonly unknown[]) =>
+  await Promise.all(keys.map(async (key) => (await verify(String(key))).code));
+
+test.each([
+  ["IDs", (ids: readonly string[]) => [...ids, unknownKey], [unknownKey]],
+  ["the external ID of their consumer", () => ["--external-id", "customer_7", "--keyspace", keyspaceId], []],
+])("disables, enables, rotates and deletes several keys by %s", async (_name, choose, notFound) => {
+  const keys = await issueTwo();
+  const ids = keys.map(({ id }) => id).sort();
+  const secrets = keys.map(({ key }) => key);
+  const change = async (command: string, ...options: readonly string[]) =>
+    expectResult(await run(["issued-key", command, ...choose(ids), ...options]));
+  await run(["issued-key", "disable", String(ids[0])]);
+  expect(await change("disable")).toEqual({ changed: [ids[1]], unchanged: [ids[0]], notFound });
+  expect(await codesOf(secrets)).toEqual(["DISABLED", "DISABLED"]);
+  expect(await change("enable")).toEqual({ changed: ids, unchanged: [], notFound });
+  const rotated = await change("rotate", "--overlap", "0s");
+  const of = (id: string) => expect.objectContaining({ id, key: expect.stringMatching(/^acme_/) });
+  expect(rotated).toEqual({ rotated: ids.map(of), notFound });
+  expect(await codesOf(secrets)).toEqual(["NOT_FOUND", "NOT_FOUND"]);
+  const latest = (rotated.rotated as readonly { readonly key: string }[]).map(({ key }) => key); // Expected above.
+  expect(await codesOf(latest)).toEqual(["VALID", "VALID"]);
+  expect(await change("delete")).toEqual({ changed: ids, unchanged: [], notFound });
+  expect(await codesOf(latest)).toEqual(["NOT_FOUND", "NOT_FOUND"]);
+  expectFailure(await run(["issued-key", "delete", ...choose(ids)]), {
+    status: 1,
+    code: "NOT_FOUND",
+    message: /^(There are no such issued keys|The keyspace has no keys with this external ID)\.$/,
+  });
+});
+
+test("prints how many keys were changed, and each new secret once", async () => {
+  const [one, two] = (await issueTwo()).map(({ id }) => id).sort();
+  const change = async (...args: readonly string[]) =>
+    expectText(await instance.command(["issued-key", ...args, String(one), String(two), unknownKey]));
+  expect(await change("disable")).toMatch(
+    new RegExp(`^Disabled +2\\nAlready disabled +0\\nNot found +${unknownKey}\\n$`),
+  );
+  const secret = "acme_[0-9A-Za-z]+";
+  expect(await change("rotate")).toMatch(
+    new RegExp(`^Rotated +2\\nKeys +${one} +${secret}\\n +${two} +${secret}\\nNot found +${unknownKey}\\n$`),
+  );
+});
+
+test("changes only keys of one keyspace at a time", async () => {
+  const [first] = await issueTwo();
+  const options = ["--workspace", workspaceId, "--name", "Other", "--prefix", "other"];
+  const { id } = expectResult(await run(["keyspace", "create", ...options]));
+  const other = expectResult(await run(["issued-key", "create", "--keyspace", String(id)]));
+  expectFailure(await run(["issued-key", "disable", String(first?.id), String(other.id)]), {
+    status: 1,
+    code: "BAD_REQUEST",
+    message: "The keys belong to several keyspaces. Give keys of one keyspace at a time.",
+  });
+});
+
+test.each([
+  ["no key", []],
+  ["both IDs and an external ID", [unknownKey, "--external-id", "customer_7"]],
+  ["an external ID without a keyspace", ["--external-id", "customer_7"]],
+])("rejects %s to change", async (_name, args) => {
+  expectFailure(await run(["issued-key", "rotate", ...args]), {
+    status: 2,
+    code: "BAD_REQUEST",
+    message: "Give the IDs of keys, or --external-id and --keyspace.",
+  });
+});
+
 test("issues a key with limits, refilled credits and metadata", async () => {
   const limits = ["--limit", "requests=2/1h", "--limit", "exports=5/30d,named"];
   const others = ["--credits", "7", "--refill", "5000/monthly-31", "--meta", '{"plan":"pro"}'];

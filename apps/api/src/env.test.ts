@@ -77,6 +77,7 @@ test("has a default for each quota", () => {
     issuedKeysPerWorkspace: 1_000_000,
     invitationsPerHour: 100,
     keyChangesPerHour: 2_000,
+    issuedSecretsPerHour: 100_000,
   });
   const variables = {
     MAX_KEYS_PER_USER: "100000",
@@ -90,6 +91,7 @@ test("has a default for each quota", () => {
     MAX_ISSUED_KEYS_PER_WORKSPACE: "13",
     MAX_INVITATIONS_PER_HOUR: "10",
     MAX_KEY_CHANGES_PER_HOUR: "9",
+    MAX_ISSUED_SECRETS_PER_HOUR: "1000",
   };
   expect(readEnv(variables).quotas).toEqual({
     keysPerUser: 100_000,
@@ -103,6 +105,7 @@ test("has a default for each quota", () => {
     issuedKeysPerWorkspace: 13,
     invitationsPerHour: 10,
     keyChangesPerHour: 9,
+    issuedSecretsPerHour: 1_000,
   });
 });
 
@@ -171,6 +174,7 @@ test.each([
   ["MAX_WORKSPACES_PER_USER", "-1"],
   ["MAX_MEMBERS_PER_WORKSPACE", "1e9"],
   ["MAX_KEY_CHANGES_PER_HOUR", "0"],
+  ["MAX_ISSUED_SECRETS_PER_HOUR", "999"],
   ["HISTORY_DAYS", "ninety"],
 ])("explains what is wrong with %s=%s", (name, value) => {
   expect(() => readEnv({ [name]: value })).toThrow(EnvError);

@@ -164,6 +164,13 @@ const schema = z.object({
   MAX_ISSUED_KEYS_PER_WORKSPACE: maxStored,
   MAX_INVITATIONS_PER_HOUR: maxStored,
   MAX_KEY_CHANGES_PER_HOUR: maxStored,
+  // One request can rotate 1,000 keys.
+  MAX_ISSUED_SECRETS_PER_HOUR: optional(
+    z
+      .string()
+      .regex(/^[1-9]\d{3,6}$/, "must be a number from 1000 to 9999999")
+      .transform(Number),
+  ),
   REQUEST_LOG: optional(z.enum(["on", "off"], "must be on or off")),
   LOG_LEVEL: optional(
     z.enum(["fatal", "error", "warn", "info", "debug"], "must be fatal, error, warn, info or debug"),
@@ -218,6 +225,7 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
       issuedKeysPerWorkspace: data.MAX_ISSUED_KEYS_PER_WORKSPACE ?? defaultQuotas.issuedKeysPerWorkspace,
       invitationsPerHour: data.MAX_INVITATIONS_PER_HOUR ?? defaultQuotas.invitationsPerHour,
       keyChangesPerHour: data.MAX_KEY_CHANGES_PER_HOUR ?? defaultQuotas.keyChangesPerHour,
+      issuedSecretsPerHour: data.MAX_ISSUED_SECRETS_PER_HOUR ?? defaultQuotas.issuedSecretsPerHour,
     },
     hasRequestLog: data.REQUEST_LOG === "on",
     logLevel: data.LOG_LEVEL ?? "info",

@@ -6,6 +6,7 @@ import { type KyselyPlugin, sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { reissueIssuedSecrets, rotateKeys } from "../src/domain/issued-key-rotation.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createIssuedKeyClient, type Space, sendIdempotently } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -278,12 +279,12 @@ test("1,000 keys are rotated, and their secrets reissued, with as many statement
     const inOneTransaction = <Result>(work: (trx: Parameters<typeof rotateKeys>[0]) => Promise<Result>) =>
       countStatements((db) => db.transaction().execute(work));
     const rotating = await inOneTransaction((trx) =>
-      rotateKeys(trx, edit, { keyspaceId, chosen: { ids }, overlapSeconds: 60 }),
+      rotateKeys(trx, edit, { keyspaceId, chosen: { ids }, overlapSeconds: 60, quotas: defaultQuotas }),
     );
     const { rows: current } = await sql<{ id: IssuedKeyId; issuedHash: Buffer }>`
       select id, hash as "issuedHash" from issued_keys where id = any(${ids}::uuid[])`.execute(app.owner);
     const reissuing = await inOneTransaction((trx) =>
-      reissueIssuedSecrets(trx, edit, { keyspaceId, issued: current, issuedBy: "rotation" }),
+      reissueIssuedSecrets(trx, edit, { keyspaceId, issued: current, quotas: defaultQuotas }),
     );
     counts.push([rotating, reissuing]);
     const { rows } = await sql`

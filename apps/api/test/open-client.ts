@@ -6,6 +6,8 @@ export interface OpenReply {
   readonly etag: string;
   /** The `Idempotent-Replayed` header. */
   readonly replayed: string;
+  /** The `Retry-After` header. */
+  readonly retryAfter: string;
   // Not validated, because the tests check the members.
   readonly body: Readonly<Record<string, unknown>> & { readonly data?: readonly Record<string, unknown>[] };
 }
@@ -39,6 +41,7 @@ export function createOpenClient(getApp: () => Pick<TestApp, "baseUrl">): OpenCl
       status: response.status,
       etag: response.headers.get("etag") ?? "",
       replayed: response.headers.get("idempotent-replayed") ?? "",
+      retryAfter: response.headers.get("retry-after") ?? "",
       body: text === "" ? {} : JSON.parse(text),
     };
   };

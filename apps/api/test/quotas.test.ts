@@ -33,6 +33,7 @@ const quotas: Quotas = {
   issuedKeysPerWorkspace: 4,
   invitationsPerHour: 10,
   keyChangesPerHour: 20,
+  issuedSecretsPerHour: 1_000,
 };
 
 const newKeyspace = {

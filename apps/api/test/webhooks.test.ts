@@ -506,7 +506,11 @@ describe("settings", () => {
     const create = () =>
       team.send(["POST", "/webhooks"], { url: receiverUrl, actions: ["workspace.renamed"] }, headers);
     const [first, retry] = [await create(), await create()];
-    expect(retry).toMatchObject({ status: 201, body: { id: first.body.id, secretStatus: "reissued" } });
+    expect(retry).toMatchObject({
+      status: 201,
+      body: { id: first.body.id, secretStatus: "reissued", version: Number(first.body.version) + 1 },
+    });
+    expect(retry.etag).toBe((await team.send(["GET", `/webhooks/${first.body.id}`])).etag);
     expect(retry.body.secret).not.toBe(first.body.secret);
     expect((await team.send(["GET", "/webhooks"])).body.data).toHaveLength(1);
     await team.send(["POST", `/webhooks/${first.body.id}/test`]);
@@ -529,6 +533,8 @@ describe("settings", () => {
       );
     const rotations = [await rotate(), await rotate()];
     expect(rotations.map(({ body }) => body.secretStatus)).toEqual(["issued", "reissued"]);
+    const { body: current } = await team.send(["GET", `/webhooks/${first.body.id}`]);
+    expect(rotations.map(({ body }) => body.version)).toEqual([Number(current.version) - 1, current.version]);
     await team.send(["POST", `/webhooks/${first.body.id}/rotate-secret`], { overlapSeconds: 60 });
     const late = await rotate();
     expect(late.body).toMatchObject({ secretStatus: "omitted" });

@@ -21,7 +21,7 @@ import {
   type UserId,
   type WebhookId,
 } from "./ids.ts";
-import { appendInstanceEvent, type NewInstanceEvent } from "./instance-events.ts";
+import { appendInstanceEvents, type NewInstanceEvent } from "./instance-events.ts";
 import { addNotices } from "./notices.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import { selectUserKind, type UserKind } from "./user-kind.ts";
@@ -106,10 +106,9 @@ async function appendChanges(
   const { isInserted, webhooks } = await insertAuditEvents(trx, origin, { events, workspace });
   if (!isInserted) return;
   await addDeliveries(trx, scope, events, webhooks);
-  for (const event of events) {
+  for (const event of events)
     if (event.action === "member.role-changed") await addRoleNotice(trx, scope, origin, event);
-    await recordForOperators(trx, scope, origin, event);
-  }
+  await recordForOperators(trx, scope, origin, events);
 }
 
 /**
@@ -160,13 +159,17 @@ async function recordForOperators(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
   origin: AuditOrigin,
-  change: Change,
+  changes: readonly Change[],
 ): Promise<void> {
   const { actor } = origin;
-  const { action, before, after } = change;
-  if (actor.kind === "system" || !isOperatorActing(actor) || action in keyActions) return;
-  const event = { action, workspaceId, before, after, ...(await describeTarget(trx, change)) };
-  await appendInstanceEvent(trx, { ...origin, actor }, event);
+  if (actor.kind === "system" || !isOperatorActing(actor)) return;
+  const events: NewInstanceEvent[] = [];
+  for (const change of changes) {
+    const { action, before, after } = change;
+    if (action in keyActions) continue;
+    events.push({ action, workspaceId, before, after, ...(await describeTarget(trx, change)) });
+  }
+  await appendInstanceEvents(trx, { ...origin, actor }, events);
 }
 
 /** What the instance log says about the target of a change, in addition to its workspace. */

@@ -48,22 +48,38 @@ export type InstanceOrigin = Omit<RequestOrigin, "userAgent"> & {
 /** Adds an event to the instance log, in the transaction of the change. */
 export async function appendInstanceEvent(
   trx: Trx,
-  { actor, address, requestId }: InstanceOrigin,
-  { action, userId, workspaceId, keyId, before, after }: NewInstanceEvent,
+  origin: InstanceOrigin,
+  event: NewInstanceEvent,
 ): Promise<void> {
+  await appendInstanceEvents(trx, origin, [event]);
+}
+
+/** Adds any number of events with one statement, like {@link appendInstanceEvent}. */
+export async function appendInstanceEvents(
+  trx: Trx,
+  { actor, address, requestId }: InstanceOrigin,
+  events: readonly NewInstanceEvent[],
+): Promise<void> {
+  if (events.length === 0) return;
+  const toJson = (details: Details | undefined) => (details ? JSON.stringify(details) : null);
   const actorId = "userId" in actor ? actor.userId : null;
   await sql`
     insert into instance_events (id, action, actor_kind, actor_id, actor_name, actor_email,
       target_user_id, target_user_name, target_user_email, target_workspace_id, target_workspace_name,
       target_key_id, before, after, address, request_id)
-    select ${createId("instanceEvent")}, ${action}, ${actor.kind}, ${actorId}::uuid, actor.name, ${selectEmail("actor")},
-      ${userId ?? null}::uuid, target.name, ${selectEmail("target")}, ${workspaceId ?? null}::uuid, workspaces.name,
-      ${keyId ?? null}::uuid, ${before ? JSON.stringify(before) : null}::jsonb,
-      ${after ? JSON.stringify(after) : null}::jsonb, ${address}, ${requestId}
-    from (select) as one
+    select event.id, event.action, ${actor.kind}, ${actorId}::uuid, actor.name, ${selectEmail("actor")},
+      event.user_id, target.name, ${selectEmail("target")}, event.workspace_id, workspaces.name,
+      event.key_id, event.before, event.after, ${address}, ${requestId}
+    from unnest(
+      ${events.map(() => createId("instanceEvent"))}::uuid[], ${events.map(({ action }) => action)}::text[],
+      ${events.map(({ userId }) => userId ?? null)}::uuid[],
+      ${events.map(({ workspaceId }) => workspaceId ?? null)}::uuid[],
+      ${events.map(({ keyId }) => keyId ?? null)}::uuid[],
+      ${events.map(({ before }) => toJson(before))}::jsonb[], ${events.map(({ after }) => toJson(after))}::jsonb[]
+    ) as event (id, action, user_id, workspace_id, key_id, before, after)
     left join users actor on actor.id = ${actorId}::uuid
-    left join users target on target.id = ${userId ?? null}::uuid
-    left join workspaces on workspaces.id = ${workspaceId ?? null}::uuid`.execute(trx);
+    left join users target on target.id = event.user_id
+    left join workspaces on workspaces.id = event.workspace_id`.execute(trx);
 }
 
 /**

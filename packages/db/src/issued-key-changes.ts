@@ -16,15 +16,17 @@ export interface NewIssuedKey {
   readonly remainingCredits: number | null;
 }
 
-/** Stores a new key with its counter. Lock the keyspace against deletion first. */
+/** Stores a new key with its counter, whose secret no request has used. Lock the keyspace against deletion first. */
 export async function insertIssuedKey(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
   key: NewIssuedKey,
 ): Promise<IssuedKeyId> {
   const id = createId("issuedKey");
-  await sql`insert into key_counters (key_id, credits, credits_refilled_at)
-    values (${id}, ${key.remainingCredits}::bigint, ${clockIf(key.remainingCredits !== null)})`.execute(trx);
+  await sql`insert into key_counters (key_id, has_unused_secret, credits, credits_refilled_at)
+    values (${id}, true, ${key.remainingCredits}::bigint, ${clockIf(key.remainingCredits !== null)})`.execute(
+    trx,
+  );
   // Last, because a trigger updates the number of keys of the keyspace, for which concurrent inserts wait.
   await trx
     .insertInto("issued_keys")

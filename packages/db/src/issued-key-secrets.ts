@@ -23,18 +23,6 @@ export interface IssuedSecretHash {
   readonly issuedHash: Buffer;
 }
 
-/** What issued a secret. */
-export type SecretOrigin = "creation" | "rotation";
-
-/**
- * SQL for whether no request has used the current secret of the key of a counter. A rotation sets `has_unused_secret`, and each first
- * use clears it. After a creation, the column is null and only the use count remains, which a verification with cost 0 doesn't change.
- */
-const isUnused = {
-  creation: sql`(has_unused_secret or use_count = 0)`,
-  rotation: sql`has_unused_secret is true`,
-} as const satisfies Record<SecretOrigin, unknown>;
-
 /**
  * Replaces the secrets of keys. Each old secret stays valid for the overlap, unless five newer old secrets of its key are valid.
  * Lock the keys first, and call `bumpKeyVersions` with `hasNewSecret` last in the transaction.
@@ -90,7 +78,7 @@ export async function findUnusedIssuedSecrets(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
   issued: readonly IssuedSecretHash[],
-  { issuedBy, lock }: { readonly issuedBy: SecretOrigin; readonly lock: boolean },
+  { lock }: { readonly lock: boolean },
 ): Promise<readonly IssuedKeyId[]> {
   const { rows } = await sql<{ id: IssuedKeyId }>`
     select counter.key_id as id
@@ -98,7 +86,7 @@ export async function findUnusedIssuedSecrets(
       as issued (id, hash)
     join issued_keys key on key.id = issued.id and key.hash = issued.hash and key.workspace_id = ${workspaceId}
     join key_counters counter on counter.key_id = key.id
-    where ${isUnused[issuedBy]}
+    where has_unused_secret
     order by counter.key_id
     ${lock ? sql`for no key update of counter` : sql``}`.execute(trx);
   return rows.map(({ id }) => id);
@@ -114,7 +102,6 @@ export async function replaceUnusedIssuedSecrets(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
   secrets: readonly (NewIssuedSecret & IssuedSecretHash)[],
-  issuedBy: SecretOrigin,
 ): Promise<readonly IssuedKeyId[]> {
   const ids = secrets.map(({ id }) => id);
   await deleteOldestRevoked(trx, ids);
@@ -126,7 +113,7 @@ export async function replaceUnusedIssuedSecrets(
     ),
     unused as materialized (
       select key_id from key_counters
-      where key_id = any(${ids}::uuid[]) and ${isUnused[issuedBy]}
+      where key_id = any(${ids}::uuid[]) and has_unused_secret
       order by key_id
       for no key update
     ),

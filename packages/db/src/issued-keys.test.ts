@@ -64,18 +64,13 @@ test("a secret is replaced only while it is unused and current", async () => {
   const id = await work((trx) => addKey(trx, scope, { keyspaceId, hash }));
   const replace = (issuedHash: Buffer, next: Buffer) =>
     work((trx) =>
-      replaceUnusedIssuedSecrets(
-        trx,
-        scope,
-        [{ id, issuedHash, start: "sk_live_x", hash: next }],
-        "creation",
-      ),
+      replaceUnusedIssuedSecrets(trx, scope, [{ id, issuedHash, start: "sk_live_x", hash: next }]),
     );
   const next = randomBytes(32);
   expect(await replace(randomBytes(32), randomBytes(32))).toEqual([]);
   expect(await replace(hash, next)).toEqual([id]);
   expect(await replace(hash, randomBytes(32))).toEqual([]);
-  await sql`update key_counters set use_count = 1 where key_id = ${id}`.execute(database.owner);
+  await sql`update key_counters set has_unused_secret = null where key_id = ${id}`.execute(database.owner);
   expect(await replace(next, randomBytes(32))).toEqual([]);
   expect(await work((trx) => findIssuedKey(trx, scope, { keyspaceId, id }))).toMatchObject({ version: 2 });
 });

@@ -19,16 +19,20 @@ export async function locateKeyspace(db: Db, id: KeyspaceId): Promise<KeyspaceLo
   );
 }
 
-/** For the operator: finds the keyspace and the workspace of an issued key. */
-export async function locateIssuedKey(db: Db, id: IssuedKeyId): Promise<KeyspaceLocation | undefined> {
+/** For the operator: finds the keyspaces and the workspaces of issued keys, each once. */
+export async function locateIssuedKeys(
+  db: Db,
+  ids: readonly IssuedKeyId[],
+): Promise<readonly KeyspaceLocation[]> {
   return await asAdmission(db, (trx) =>
     trx
       .selectFrom("issued_keys")
       // A key can outlive its keyspace for a while.
       .innerJoin("keyspaces", "keyspaces.id", "issued_keys.keyspace_id")
       .select(["issued_keys.workspace_id as workspaceId", "issued_keys.keyspace_id as keyspaceId"])
-      .where("issued_keys.id", "=", id)
-      .executeTakeFirst(),
+      .where(sql<boolean>`issued_keys.id = any(${ids}::uuid[])`)
+      .distinct()
+      .execute(),
   );
 }
 

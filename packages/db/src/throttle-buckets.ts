@@ -42,18 +42,20 @@ export async function consumeTokens(db: Db, uses: readonly BucketUse[]): Promise
 }
 
 /**
- * Consumes a token of a bucket in a transaction, which must be rolled back if there is none.
- * @returns 0 if the token was consumed; otherwise the time until there is one, in seconds.
+ * Consumes tokens of a bucket in a transaction, which must be rolled back if there are too few.
+ * @param count how many tokens; 1 by default.
+ * @returns 0 if the tokens were consumed; otherwise the time until there are enough, in seconds.
  */
 export async function consumeToken(
   trx: Trx,
   { digest, capacity, refillSeconds }: BucketUse,
+  count = 1,
 ): Promise<number> {
   const { rows } = await sql<{ waitSeconds: number }>`
     insert into throttle_buckets as bucket (digest, full_at)
-    values (${digest}, clock_timestamp() + make_interval(secs => ${refillSeconds}))
+    values (${digest}, clock_timestamp() + make_interval(secs => ${refillSeconds * count}))
     on conflict (digest) do update
-      set full_at = greatest(bucket.full_at, clock_timestamp()) + make_interval(secs => ${refillSeconds})
+      set full_at = greatest(bucket.full_at, clock_timestamp()) + make_interval(secs => ${refillSeconds * count})
     returning extract(epoch from full_at - clock_timestamp() - make_interval(secs => ${refillSeconds * capacity}))::float8
       as "waitSeconds"`.execute(trx);
   return Math.max(0, rows[0]?.waitSeconds ?? 0);

@@ -140,7 +140,7 @@ class Scenario {
           limits: [],
           refill: null,
           validUntil: [Number.POSITIVE_INFINITY],
-          hasUnusedSecret: false,
+          hasUnusedSecret: true,
           uses: 0,
         },
       });

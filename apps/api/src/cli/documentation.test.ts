@@ -16,7 +16,11 @@ function listCommands(command: Command, path: string): [usage: string, flags: st
     const children = command.commands.filter((child) => child.name() !== "help");
     return children.flatMap((child) => listCommands(child, `${path} ${child.name()}`));
   }
-  const args = command.registeredArguments.map((argument) => ` <${argument.name()}>`).join("");
+  const describe = ({ required, name }: { readonly required: boolean; readonly name: string }) =>
+    required ? ` <${name}>` : ` [${name}...]`;
+  const args = command.registeredArguments
+    .map((argument) => describe({ required: argument.required, name: argument.name() }))
+    .join("");
   const flags = command.options.map((option) => option.flags + (option.mandatory ? " required" : ""));
   return [[path + args, flags.sort()]];
 }
@@ -54,6 +58,6 @@ test("the README lists every command", async () => {
     const [group = ""] = first.split(" ");
     return [first, ...others.map((name) => `${group} ${name}`)];
   });
-  const commands = listCommands(program, "").map(([usage]) => usage.replace(/ <.*/, "").trim());
+  const commands = listCommands(program, "").map(([usage]) => usage.replace(/ [<[].*/, "").trim());
   expect(listed.sort()).toEqual(commands.sort());
 });

@@ -7,7 +7,6 @@ import {
   type IssuedSecretHash,
   replaceUnusedIssuedSecrets,
   rotateIssuedKeys,
-  type SecretOrigin,
 } from "@latchkey/db/issued-key-secrets";
 import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
@@ -21,6 +20,8 @@ import { enterToManage } from "./enter-to-manage.ts";
 import { listMissingIds } from "./issued-key-bulk.ts";
 import { enterKeyspace, lockIssuedKeyAtVersion } from "./issued-key-edits.ts";
 import { getIssuedKey, type IssuedKeyWithSecret } from "./issued-keys.ts";
+import { consumeIssuedSecretQuota } from "./issued-secret-quota.ts";
+import type { Quotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 
 /** A key that was rotated together with others. Only this result has its new secret. */
@@ -37,18 +38,23 @@ export interface BulkRotationResult {
 
 /**
  * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.
- * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN, TOO_MANY_REQUESTS
  */
 export async function rotateKey(
   trx: Trx,
   edit: Edit,
   path: IssuedKeyPath,
-  { overlapSeconds, versions }: { readonly overlapSeconds: number; readonly versions: Versions },
+  {
+    overlapSeconds,
+    versions,
+    quotas,
+  }: { readonly overlapSeconds: number; readonly versions: Versions; readonly quotas: Quotas },
 ): Promise<IssuedKeyWithSecret> {
   requireRecentAuthentication(edit.origin);
   const { scope } = edit;
   const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, path.keyspaceId);
   const { name } = await lockIssuedKeyAtVersion(workspaceTrx, scope, { ...path, versions });
+  await consumeIssuedSecretQuota(trx, edit.origin, { count: 1, quotas });
   const { secret, ...created } = createFor(path.id, keyspace);
   await replaceSecrets(workspaceTrx, edit, [{ ...created, name }], overlapSeconds);
   const issuedKey = await getIssuedKey(workspaceTrx, scope, path);
@@ -59,7 +65,7 @@ export async function rotateKey(
 /**
  * Gives several keys new secrets in one transaction, as {@link rotateKey} does, with a fixed number of statements, whatever the
  * number of keys. Each key gets an event. A consumer has at most 1,000 keys, so all of its keys are rotated.
- * @throws {AppError} NOT_FOUND, FORBIDDEN
+ * @throws {AppError} NOT_FOUND, FORBIDDEN, TOO_MANY_REQUESTS
  */
 export async function rotateKeys(
   trx: Trx,
@@ -68,10 +74,12 @@ export async function rotateKeys(
     keyspaceId,
     chosen,
     overlapSeconds,
+    quotas,
   }: {
     readonly keyspaceId: KeyspaceId;
     readonly chosen: ChosenKeys;
     readonly overlapSeconds: number;
+    readonly quotas: Quotas;
   },
 ): Promise<BulkRotationResult> {
   requireRecentAuthentication(edit.origin);
@@ -79,6 +87,7 @@ export async function rotateKeys(
   const keys = await lockIssuedKeys(workspaceTrx, edit.scope, keyspaceId, chosen);
   const created = keys.map((key) => ({ ...key, ...createFor(key.id, keyspace) }));
   if (created.length > 0) {
+    await consumeIssuedSecretQuota(trx, edit.origin, { count: created.length, quotas });
     await replaceSecrets(workspaceTrx, edit, created, overlapSeconds);
     // The counters of the keys come last, because admission waits for them.
     await bumpKeyVersions(workspaceTrx, { keyIds: created.map(({ id }) => id), hasNewSecret: true });
@@ -112,7 +121,7 @@ async function replaceSecrets(
 interface IssuedSecrets {
   readonly keyspaceId: KeyspaceId;
   readonly issued: readonly IssuedSecretHash[];
-  readonly issuedBy: SecretOrigin;
+  readonly quotas: Quotas;
 }
 
 /**
@@ -120,30 +129,55 @@ interface IssuedSecrets {
  * change.
  * @returns the new secrets by key. Keys that were deleted, and keys whose issued secret was used or is no longer current, are left
  *   out.
- * @throws {AppError} FORBIDDEN
+ * @throws {AppError} FORBIDDEN, TOO_MANY_REQUESTS
  */
 export async function reissueIssuedSecrets(
   trx: Trx,
   edit: Edit,
-  { keyspaceId, issued, issuedBy }: IssuedSecrets,
+  secrets: IssuedSecrets,
+): Promise<ReadonlyMap<IssuedKeyId, string>> {
+  return await replaceUnused(trx, await enterToManage(trx, edit, "keys:manage"), { ...secrets, edit });
+}
+
+/**
+ * Replaces the secret of one key, as {@link reissueIssuedSecrets} does. Returns the key as it is afterwards, with its new secret;
+ * undefined if the secret wasn't replaced.
+ * @throws {AppError} FORBIDDEN, TOO_MANY_REQUESTS
+ */
+export async function reissueIssuedSecret(
+  trx: Trx,
+  edit: Edit,
+  { keyspaceId, id, issuedHash, quotas }: IssuedKeyPath & IssuedSecretHash & Pick<IssuedSecrets, "quotas">,
+): Promise<IssuedKeyWithSecret | undefined> {
+  const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
+  const issued = [{ id, issuedHash }];
+  const secret = (await replaceUnused(trx, workspaceTrx, { keyspaceId, issued, quotas, edit })).get(id);
+  if (secret === undefined) return undefined;
+  return { issuedKey: await getIssuedKey(workspaceTrx, edit.scope, { keyspaceId, id }), secret };
+}
+
+async function replaceUnused(
+  trx: Trx,
+  workspaceTrx: WorkspaceTrx,
+  { keyspaceId, issued, quotas, edit }: IssuedSecrets & { readonly edit: Edit },
 ): Promise<ReadonlyMap<IssuedKeyId, string>> {
   const { scope } = edit;
-  const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
   const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, scope, keyspaceId);
   if (!keyspace) return new Map();
   const chosen = { ids: issued.map(({ id }) => id) };
   const keys = await lockIssuedKeys(workspaceTrx, scope, keyspaceId, chosen);
   const replace = async (options: { readonly lock: boolean }) => {
-    const unused = new Set(
-      await findUnusedIssuedSecrets(workspaceTrx, scope, issued, { ...options, issuedBy }),
-    );
+    const unused = new Set(await findUnusedIssuedSecrets(workspaceTrx, scope, issued, options));
     const hashes = new Map(issued.map(({ id, issuedHash }) => [id, issuedHash]));
     const created = keys.flatMap(({ id, name }) => {
       const issuedHash = hashes.get(id);
       return issuedHash && unused.has(id) ? [{ ...createFor(id, keyspace), name, issuedHash }] : [];
     });
     if (created.length === 0) return new Map<IssuedKeyId, string>();
-    return await withSavepoint(trx, () => tryToReissue(workspaceTrx, edit, created, issuedBy));
+    return await withSavepoint(trx, async () => {
+      await consumeIssuedSecretQuota(trx, edit.origin, { count: created.length, quotas });
+      return await tryToReissue(workspaceTrx, edit, created);
+    });
   };
   // Admission waits for locked counters, so they are locked last. If a secret is used before they are locked, the savepoint removes
   // the events, and the second attempt locks the counters first.
@@ -157,7 +191,6 @@ async function tryToReissue(
   trx: WorkspaceTrx,
   { scope, origin }: Edit,
   created: readonly (CreatedSecret & IssuedSecretHash & { readonly secret: string })[],
-  issuedBy: SecretOrigin,
 ): Promise<ReadonlyMap<IssuedKeyId, string> | undefined> {
   const action = "issued-key.secret-reissued";
   const events = created.map(
@@ -165,7 +198,7 @@ async function tryToReissue(
   );
   await appendAuditEvents(trx, scope, origin, events);
   // Runs last, because admission waits for the rows that it locks.
-  const replaced = await replaceUnusedIssuedSecrets(trx, scope, created, issuedBy);
+  const replaced = await replaceUnusedIssuedSecrets(trx, scope, created);
   if (replaced.length < created.length) return undefined;
   return new Map(created.map(({ id, secret }) => [id, secret]));
 }

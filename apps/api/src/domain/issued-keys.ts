@@ -21,6 +21,7 @@ import { issuedKeyLimits } from "@latchkey/limits";
 import type { Edit } from "./enter-for-edit.ts";
 import { describeIssuedEdit, describeIssuedKey } from "./issued-key-details.ts";
 import { enterKeyspace, issuedKeyNotFound, lockIssuedKeyAtVersion } from "./issued-key-edits.ts";
+import { consumeIssuedSecretQuota } from "./issued-secret-quota.ts";
 import { type Expiry, resolveExpiryTime } from "./key-expiry.ts";
 import { getKeyspace } from "./keyspaces.ts";
 import { type Quotas, requireConsumerQuota, requireKeysPerConsumer, requireQuota } from "./quotas.ts";
@@ -61,7 +62,8 @@ export async function getIssuedKey(
 
 /**
  * Issues a key. The secret is only in the result; the database has its hash.
- * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past; UNPROCESSABLE_CONTENT at a quota.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past; UNPROCESSABLE_CONTENT at a quota of what is
+ *   stored; TOO_MANY_REQUESTS.
  */
 export async function createIssuedKey(
   trx: Trx,
@@ -76,6 +78,7 @@ export async function createIssuedKey(
   const quota = "issuedKeysPerWorkspace";
   const count = await countIssuedKeys(workspaceTrx, scope);
   requireQuota(quotas, quota, count);
+  await consumeIssuedSecretQuota(trx, origin, { count: 1, quotas });
   const expiresAt = await resolveExpiryTime(trx, chooseExpiry(keyspace, request));
   const { settings, remainingCredits } = chooseSettings(keyspace, { ...request, expiresAt });
   const { externalId = null } = request;

@@ -28,6 +28,8 @@ export interface Quotas {
   readonly invitationsPerHour: number;
   /** Changes to API keys by one user. Disabling, revoking and deleting are always possible. */
   readonly keyChangesPerHour: number;
+  /** Secrets of issued keys that one user creates, in all workspaces: by creating and rotating keys, and by retries of that. */
+  readonly issuedSecretsPerHour: number;
 }
 
 export const defaultQuotas: Quotas = {
@@ -42,6 +44,7 @@ export const defaultQuotas: Quotas = {
   issuedKeysPerWorkspace: 1_000_000,
   invitationsPerHour: 100,
   keyChangesPerHour: 2_000,
+  issuedSecretsPerHour: 100_000,
 };
 
 /**

@@ -65,7 +65,7 @@ export async function reissueWebhookSecret(
   edit: Edit,
   issued: { readonly id: WebhookId | undefined; readonly hash: Buffer },
   { webhookSecrets }: { readonly webhookSecrets: SealedSecrets },
-): Promise<string | undefined> {
+): Promise<WebhookWithSecret | undefined> {
   if (!issued.id) return undefined;
   const { scope } = edit;
   const workspaceTrx = await enterToManage(trx, edit, "webhooks:manage");
@@ -75,6 +75,5 @@ export async function reissueWebhookSecret(
     return undefined;
   const secret = createWebhookSecret();
   const replacement = { secret: webhookSecrets.seal(issued.id, secret), overlapSeconds: undefined };
-  await replaceWebhookSecret(workspaceTrx, scope, issued.id, replacement);
-  return secret;
+  return { webhook: await replaceWebhookSecret(workspaceTrx, scope, issued.id, replacement), secret };
 }

@@ -107,26 +107,27 @@ async function replay(
   if (!secrets || !answer) return { status, answer: answer ?? undefined, isReplayed: true };
   const issued = { trx, hashes: issuedHashes, answer };
   const reissued = issuedHashes.length === 0 ? [] : await secrets.reissue(input, call, issued);
-  const current = holdersOf(secrets, answer).map((holder, index) => withStart(holder, reissued[index]));
-  if (reissued.some((secret) => secret !== undefined)) {
+  const { member } = secrets;
+  const holders = holdersOf(secrets, answer).map((holder, index) => {
+    const fields = reissued[index];
+    if (!fields) return { ...holder, secretStatus: "omitted" };
+    return { ...withStart(holder, String(fields[member])), ...fields, secretStatus: "reissued" };
+  });
+  const current = withHolders(secrets, answer, holders);
+  if (reissued.some((fields) => fields !== undefined)) {
     const hashes = issuedHashes.map((hash, index) => {
-      const secret = reissued[index];
-      return secret === undefined ? hash : digestOf(secrets, secret);
+      const secret = reissued[index]?.[member];
+      return typeof secret === "string" ? digestOf(secrets, secret) : hash;
     });
-    const stored = { answer: withHolders(secrets, answer, current), issuedHashes: hashes };
+    const stored = { answer: withoutSecrets(secrets, current), issuedHashes: hashes };
     await updateIssuedSecrets(trx, name, stored);
   }
-  const holders = current.map((holder, index) => {
-    const secret = reissued[index];
-    if (secret === undefined) return { ...holder, secretStatus: "omitted" };
-    return { ...holder, [secrets.member]: secret, secretStatus: "reissued" };
-  });
-  return { status, answer: withHolders(secrets, answer, holders), isReplayed: true };
+  return { status, answer: current, isReplayed: true };
 }
 
 /** If an object shows the `start` of its secret, which only those with keys do, replaces it by that of the new secret. */
-function withStart(holder: Holder, secret: string | undefined): Holder {
-  return secret === undefined || !("start" in holder) ? holder : { ...holder, start: startOf(secret) };
+function withStart(holder: Holder, secret: string): Holder {
+  return "start" in holder ? { ...holder, start: startOf(secret) } : holder;
 }
 
 /** Returns what is stored of an answer: everything except its secrets, and their digests. */
@@ -140,8 +141,12 @@ function separateSecrets(
   const issuedHashes = holders.flatMap(({ [secrets.member]: issued }) =>
     typeof issued === "string" ? [digestOf(secrets, issued)] : [],
   );
-  const stored = holders.map(({ [secrets.member]: _issued, ...rest }) => rest);
-  return { answer: withHolders(secrets, answer, stored), issuedHashes };
+  return { answer: withoutSecrets(secrets, answer), issuedHashes };
+}
+
+function withoutSecrets(secrets: Secrets, answer: Holder): Holder {
+  const stored = holdersOf(secrets, answer).map(({ [secrets.member]: _issued, ...rest }) => rest);
+  return withHolders(secrets, answer, stored);
 }
 
 type Secrets = NonNullable<Endpoint["secrets"]>;

@@ -14,14 +14,18 @@ interface IssuedSecret<Member extends string, Request, Context extends Call> {
    * Replaces the secret that the first response issued, in the transaction of the retry.
    * @param issued.hash the digest of that secret.
    * @param issued.answer the first response, without the secret.
-   * @returns the new secret; undefined if that secret was used or is no longer current.
+   * @returns the new secret, or the response with the new secret if it has fields that the replacement changes, such as a version;
+   *   undefined if the secret of the first response was used or is no longer current.
    */
   readonly reissue: (
     request: Request,
     call: Context,
     issued: { readonly trx: Trx; readonly hash: Buffer; readonly answer: Record<string, unknown> },
-  ) => Promise<string | undefined>;
+  ) => Promise<string | Reissued | undefined>;
 }
+
+/** Fields of a response that a retry replaces, with the new secret. */
+export type Reissued = Readonly<Record<string, unknown>>;
 
 /**
  * The secrets that a response issues in a list: each item has a secret and a `secretStatus`. A retry gets a new secret or none for

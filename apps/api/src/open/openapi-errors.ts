@@ -156,6 +156,11 @@ const keyChangesLimited: Pick<Failure, "name" | "description"> = {
   description: `${rateLimited} Or its owner has made too many changes to API keys within an hour; \`message\` says so, and keys can still be disabled, revoked and deleted.`,
 };
 
+const issuedSecretsLimited: Pick<Failure, "name" | "description"> = {
+  name: "TooManyRequestsOrIssuedSecrets",
+  description: `${rateLimited} Or its owner has created too many secrets of issued keys within an hour; \`message\` says so, and keys can still be changed, disabled and deleted.`,
+};
+
 const invitationsLimited: Pick<Failure, "name" | "description"> = {
   name: "TooManyRequestsOrInvitations",
   description: `${rateLimited} Or its owner has sent too many invitations within an hour; \`message\` says so.`,
@@ -170,6 +175,9 @@ const idempotencyKeysLimited: Pick<Failure, "name" | "description"> = {
 const limitedOperations: Readonly<Record<string, Pick<Failure, "name" | "description">>> = {
   updateApiKey: keyChangesLimited,
   rotateApiKey: keyChangesLimited,
+  createIssuedKey: issuedSecretsLimited,
+  rotateIssuedKey: issuedSecretsLimited,
+  rotateIssuedKeys: issuedSecretsLimited,
   createInvitation: invitationsLimited,
   resendInvitation: invitationsLimited,
   verifyKey: idempotencyKeysLimited,

@@ -24,7 +24,7 @@ export const issuedKeyBulkRouter = createRouter({
   rotate: workspaceProcedure("keys:manage")
     .input(workspaceInput({ keyspaceId, rotation: bulkRotation }))
     .mutation(async ({ ctx, input: { keyspaceId, rotation } }) => {
-      const bulk = { keyspaceId, ...readBulkRotation(rotation) };
+      const bulk = { keyspaceId, ...readBulkRotation(rotation), quotas: ctx.services.quotas };
       return presentBulkRotation(await ctx.transact((trx) => rotateKeys(trx, ctx.edit, bulk)));
     }),
 });

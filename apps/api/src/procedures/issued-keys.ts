@@ -102,7 +102,7 @@ export const issuedKeysRouter = createRouter({
   rotate: managing
     .input(workspaceInput({ ...path, overlapSeconds }))
     .mutation(async ({ ctx, input: { keyspaceId, id, overlapSeconds } }) => {
-      const rotation = { overlapSeconds, versions: undefined };
+      const rotation = { overlapSeconds, versions: undefined, quotas: ctx.services.quotas };
       return presentIssuedKeyWithSecret(
         await ctx.transact((trx) => rotateKey(trx, ctx.edit, { keyspaceId, id }, rotation)),
       );

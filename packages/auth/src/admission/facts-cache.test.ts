@@ -1,4 +1,4 @@
-import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
+import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
 import type { KeyFacts } from "./decision.ts";
 import { membershipAs, validFacts } from "./facts.test-kit.ts";
@@ -36,16 +36,15 @@ test("an invalidation hides all facts until they are read again, and memberships
   expect([...(cache.get("a")?.memberships.keys() ?? [])]).toEqual(["two"]);
 });
 
-test("the number of keys plus memberships is bounded, and the first key remembered is forgotten first", () => {
+test("the number of keys plus memberships is bounded, and the key that was used longest ago is forgotten first", () => {
   const cache = new FactsCache(5);
   cache.set("a", factsOf("a", ["one"]));
   cache.set("b", factsOf("b", ["one"]));
   cache.set("b", factsOf("b", ["two"]));
-  expect([cache.get("a"), cache.get("b")]).not.toContain(undefined);
-  cache.set("b", factsOf("b", ["three"]));
-  expect(cache.get("a")).toBeUndefined();
-  expect(cache.get("b")?.memberships.size).toBe(3);
-  cache.delete("b");
+  expect([cache.get("b"), cache.get("a")]).not.toContain(undefined);
+  cache.set("c", factsOf("c", []));
+  expect(cache.get("b")).toBeUndefined();
+  expect(cache.get("a")?.memberships.size).toBe(1);
   cache.set("c", factsOf("c", ["one", "two", "three", "four"]));
   expect(cache.get("c")?.memberships.size).toBe(4);
 });
@@ -72,4 +71,17 @@ test("a key that changes counts as remembered last", () => {
   cache.set("c", factsOf("c", []));
   expect(cache.get("a")?.version).toBe(2);
   expect(cache.get("b")).toBeUndefined();
+});
+
+test("a user with many keys in many workspaces displaces no facts of others", () => {
+  const cache = new FactsCache(2_000);
+  const userOf = (name: string) => ({ userId: name as UserId });
+  const others = Array.from({ length: 100 }, (_, index) => `other ${index}`);
+  for (const name of others) cache.set(name, { ...factsOf(name, ["one"]), ...userOf(name) });
+  const workspaces = Array.from({ length: 200 }, (_, index) => `workspace ${index}`);
+  for (let key = 0; key < 1_000; key += 1)
+    cache.set(`large ${key}`, { ...factsOf(`large ${key}`, workspaces), ...userOf("large") });
+  expect(others.filter((name) => !cache.get(name))).toEqual([]);
+  expect(cache.get("large 999")?.memberships.size).toBe(200);
+  expect(cache.get("large 0")).toBeUndefined();
 });

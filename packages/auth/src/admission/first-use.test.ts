@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { lockApiKey, replaceUnusedSecret, rotateApiKey } from "@latchkey/db/api-key-changes";
+import { insertApiKey, lockApiKey, replaceUnusedSecret, rotateApiKey } from "@latchkey/db/api-key-changes";
 import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import type { KeyId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import type { Trx } from "@latchkey/db/schema";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
@@ -79,14 +80,13 @@ test("any node marks the first use of a new secret, and only that use", async ()
 });
 
 test("a key that was never used may have its first secret replaced", async () => {
-  const key = await addKey();
-  const first = { ...createApiKey(), secret: key.secret };
-  const { hash } = await database.owner
-    .selectFrom("api_keys")
-    .select("hash")
-    .where("id", "=", key.id)
-    .executeTakeFirstOrThrow();
-  const next = await replace(key, { ...first, hash });
+  const { userId } = await addKey();
+  const first = createApiKey();
+  const id = (await database.db
+    .transaction()
+    .execute((trx) => insertApiKey(trx, { userId, name: "key", description: "", ...first }))) as KeyId; // The user is not disabled.
+  const key = { userId, id, secret: first.secret };
+  const next = await replace(key, first);
   const node = openNode();
   expect(kindOf(await node.admit(key.secret))).toBe("rotated-out");
   expect(kindOf(await node.admit(next?.secret ?? ""))).toBe("admitted");

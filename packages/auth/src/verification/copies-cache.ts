@@ -1,5 +1,5 @@
 import { haveSameVersions, type KeyFacts, type KeyVersions } from "../admission/decision.ts";
-import { FairCache } from "./fair-cache.ts";
+import { FairCache } from "../fair-cache.ts";
 import type { CopyLookup, FoundCopies } from "./find-copies.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 
@@ -49,7 +49,7 @@ export class CopiesCache {
     const isLasting = keys.every(({ isUnusedSecret }) => !isUnusedSecret);
     const finder = isOnly ? undefined : caller && versionsOf(caller);
     if (oldest && isLasting && (isOnly || finder))
-      this.#copies.set(name, { keys, caller: finder }, { owner: oldest.workspaceId, bytes: sizeOf(keys) });
+      this.#copies.set(name, { keys, caller: finder }, { owner: oldest.workspaceId, size: sizeOf(keys) });
     else this.#copies.delete(name);
   }
 

@@ -38,27 +38,30 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
     )
     .option("--meta <json>", 'data that each verification returns, such as {"plan":"pro"}')
     .action(createAction(async () => (await import("./create-issued-key.ts")).createIssuedKeyTask));
-  issuedKey
-    .command("rotate <id>")
-    .description("replace the secret of an issued key; the new key is printed once and can't be shown again")
+  withChoice(
+    issuedKey
+      .command("rotate [ids...]")
+      .description(
+        "replace the secrets of issued keys; the new keys are printed once and can't be shown again",
+      ),
+  )
     .option(
       "--overlap <duration>",
-      "how long the old secret stays valid, from 0s to 30d, such as 90m or 12h",
+      "how long the old secrets stay valid, from 0s to 30d, such as 90m or 12h",
       "24h",
     )
-    .action(createAction(async () => (await import("./rotate-issued-key.ts")).rotateIssuedKeyTask));
-  issuedKey
-    .command("disable <id>")
-    .description("disable an issued key: it is not valid until it is enabled again")
-    .action(createAction(async () => (await import("./set-issued-key-disabled.ts")).disableIssuedKeyTask));
-  issuedKey
-    .command("enable <id>")
-    .description("enable a disabled issued key")
-    .action(createAction(async () => (await import("./set-issued-key-disabled.ts")).enableIssuedKeyTask));
-  issuedKey
-    .command("delete <id>")
-    .description("delete an issued key; this can't be undone")
-    .action(createAction(async () => (await import("./delete-issued-key.ts")).deleteIssuedKeyTask));
+    .action(createAction(async () => (await import("./rotate-issued-keys.ts")).rotateIssuedKeysTask));
+  withChoice(
+    issuedKey
+      .command("disable [ids...]")
+      .description("disable issued keys: they are not valid until they are enabled again"),
+  ).action(createAction(async () => (await import("./change-issued-keys.ts")).disableIssuedKeysTask));
+  withChoice(issuedKey.command("enable [ids...]").description("enable disabled issued keys")).action(
+    createAction(async () => (await import("./change-issued-keys.ts")).enableIssuedKeysTask),
+  );
+  withChoice(
+    issuedKey.command("delete [ids...]").description("delete issued keys; this can't be undone"),
+  ).action(createAction(async () => (await import("./change-issued-keys.ts")).deleteIssuedKeysTask));
   program
     .command("verify")
     .description("verify an issued key or an API key in a workspace, as its services do")
@@ -87,4 +90,11 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
     .requiredOption("--keyspace <id>", "the ID of the keyspace")
     .option("--format <format>", "csv or ndjson (default: by the extension of the file)")
     .action(createAction(async () => (await import("./import-keys.ts")).importKeysTask));
+}
+
+/** Adds the options that choose all keys of a consumer, instead of keys by their IDs. */
+function withChoice(command: Command): Command {
+  return command
+    .option("--external-id <id>", "all keys of this consumer, such as customer_42, instead of IDs")
+    .option("--keyspace <id>", "the ID of the keyspace of the consumer; required with --external-id");
 }

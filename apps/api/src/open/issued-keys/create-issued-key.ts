@@ -1,6 +1,6 @@
 import { decodeId } from "@latchkey/db/ids";
 import { z } from "zod";
-import { reissueIssuedSecrets } from "../../domain/issued-key-rotation.ts";
+import { reissueIssuedSecret } from "../../domain/issued-key-rotation.ts";
 import { createIssuedKey as create } from "../../domain/issued-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { newIssuedKeyFields } from "../../issued-key-fields.ts";
@@ -30,13 +30,13 @@ export const createIssuedKey = defineEndpoint({
     member: "key",
     reissue: async (
       { params: { keyspaceId } },
-      { access: { scope }, origin },
+      { access: { scope }, origin, services: { quotas } },
       { trx, hash: issuedHash, answer },
     ) => {
       const id = decodeId("issuedKey", String(answer.id));
-      if (!id) return undefined;
-      const secrets = { keyspaceId, issued: [{ id, issuedHash }], issuedBy: "creation" } as const;
-      return (await reissueIssuedSecrets(trx, { scope, origin }, secrets)).get(id);
+      const reissued =
+        id && (await reissueIssuedSecret(trx, { scope, origin }, { keyspaceId, id, issuedHash, quotas }));
+      return reissued && presentIssuedKeyWithSecret(reissued);
     },
   },
   errors: ["NOT_FOUND", "UNPROCESSABLE_CONTENT"],

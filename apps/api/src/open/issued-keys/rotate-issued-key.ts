@@ -1,4 +1,4 @@
-import { reissueIssuedSecrets, rotateKey } from "../../domain/issued-key-rotation.ts";
+import { reissueIssuedSecret, rotateKey } from "../../domain/issued-key-rotation.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { rotation } from "../../presenters/api-key.ts";
 import { issuedKeyWithSecret, presentIssuedKeyWithSecret } from "../../presenters/issued-key.ts";
@@ -22,19 +22,23 @@ export const rotateIssuedKey = defineEndpoint({
     member: "key",
     reissue: async (
       { params: { keyspaceId, issuedKeyId: id } },
-      { access: { scope }, origin },
+      { access: { scope }, origin, services: { quotas } },
       { trx, hash: issuedHash },
     ) => {
-      const secrets = { keyspaceId, issued: [{ id, issuedHash }], issuedBy: "rotation" } as const;
-      return (await reissueIssuedSecrets(trx, { scope, origin }, secrets)).get(id);
+      const reissued = await reissueIssuedSecret(
+        trx,
+        { scope, origin },
+        { keyspaceId, id, issuedHash, quotas },
+      );
+      return reissued && presentIssuedKeyWithSecret(reissued);
     },
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async (
     { params: { keyspaceId, issuedKeyId: id }, body: { overlapSeconds } },
-    { transact, access: { scope }, origin, ifMatch },
+    { transact, access: { scope }, origin, ifMatch, services: { quotas } },
   ) => {
-    const rotation = { overlapSeconds, versions: ifMatch };
+    const rotation = { overlapSeconds, versions: ifMatch, quotas };
     const edit = { scope, origin };
     return presentIssuedKeyWithSecret(
       await transact((trx) => rotateKey(trx, edit, { keyspaceId, id }, rotation)),

@@ -27,20 +27,27 @@ export const rotateIssuedKeys = defineEndpoint({
   secrets: {
     list: "rotated",
     member: "key",
-    reissue: async ({ params: { keyspaceId } }, { access: { scope }, origin }, { trx, hashes, answer }) => {
+    reissue: async (
+      { params: { keyspaceId } },
+      { access: { scope }, origin, services: { quotas } },
+      { trx, hashes, answer },
+    ) => {
       const ids = readIds(answer);
       const issued = hashes.flatMap((issuedHash, index) => {
         const id = ids[index];
         return id ? [{ id, issuedHash }] : [];
       });
-      const secrets = { keyspaceId, issued, issuedBy: "rotation" } as const;
+      const secrets = { keyspaceId, issued, quotas };
       const reissued = await reissueIssuedSecrets(trx, { scope, origin }, secrets);
       return ids.map((id) => id && reissued.get(id));
     },
   },
   errors: ["NOT_FOUND"],
-  handle: async ({ params: { keyspaceId }, body }, { transact, access: { scope }, origin }) => {
-    const bulk = { keyspaceId, ...readBulkRotation(body) };
+  handle: async (
+    { params: { keyspaceId }, body },
+    { transact, access: { scope }, origin, services: { quotas } },
+  ) => {
+    const bulk = { keyspaceId, ...readBulkRotation(body), quotas };
     return presentBulkRotation(await transact((trx) => rotateKeys(trx, { scope, origin }, bulk)));
   },
 });

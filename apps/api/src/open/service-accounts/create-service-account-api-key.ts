@@ -43,7 +43,8 @@ export const createServiceAccountApiKey = defineEndpoint({
       { trx, hash, answer },
     ) => {
       const id = decodeId("key", String(answer.id));
-      return id && (await reissueSecret(trx, { userId, id, origin }, { hash, isOwnRetry }, quotas));
+      const key = id && (await reissueSecret(trx, { userId, id, origin }, { hash, isOwnRetry }, quotas));
+      return key && { ...presentKey(await getKey(trx, { userId, id })), key };
     },
   },
   errors: ["NOT_FOUND", "UNPROCESSABLE_CONTENT"],

@@ -26,9 +26,10 @@ export const createWebhook = defineEndpoint({
   secret: {
     member: "secret",
     digest: digestWebhookSecret,
-    reissue: (_request, { access: { scope }, origin, services }, { trx, hash, answer }) => {
+    reissue: async (_request, { access: { scope }, origin, services }, { trx, hash, answer }) => {
       const id = decodeId("webhook", String(answer.id));
-      return reissueWebhookSecret(trx, { scope, origin }, { id, hash }, services);
+      const reissued = await reissueWebhookSecret(trx, { scope, origin }, { id, hash }, services);
+      return reissued && presentWebhookWithSecret(reissued);
     },
   },
   errors: ["UNPROCESSABLE_CONTENT"],

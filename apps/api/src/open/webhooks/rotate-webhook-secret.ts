@@ -36,8 +36,14 @@ export const rotateWebhookSecret = defineEndpoint({
   secret: {
     member: "secret",
     digest: digestWebhookSecret,
-    reissue: ({ params: { webhookId: id } }, { access: { scope }, origin, services }, { trx, hash }) =>
-      reissueWebhookSecret(trx, { scope, origin }, { id, hash }, services),
+    reissue: async (
+      { params: { webhookId: id } },
+      { access: { scope }, origin, services },
+      { trx, hash },
+    ) => {
+      const reissued = await reissueWebhookSecret(trx, { scope, origin }, { id, hash }, services);
+      return reissued && presentWebhookWithSecret(reissued);
+    },
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async (

@@ -1,4 +1,4 @@
-import { SizeClasses } from "../size-classes.ts";
+import { SizeClasses } from "./size-classes.ts";
 
 /**
  * What is remembered for one owner: a linked list of entries, in the order of their latest use. A map whose order is changed by each
@@ -8,13 +8,13 @@ interface Share<Value> {
   readonly owner: string;
   oldest: Entry<Value> | undefined;
   newest: Entry<Value> | undefined;
-  bytes: number;
+  size: number;
 }
 
 interface Entry<Value> {
   readonly key: string;
   readonly value: Value;
-  readonly bytes: number;
+  readonly size: number;
   /** How often the cache had been invalidated when it was added. */
   readonly epoch: number;
   readonly share: Share<Value>;
@@ -23,23 +23,23 @@ interface Entry<Value> {
 }
 
 /**
- * A cache with a limit in bytes that its owners share. While there is room, an owner can use all of it. When it is full, the
- * entry that was used longest ago is removed from one of the owners that use the most, so that an owner with many entries
+ * A cache with a limit that its owners share, in bytes or another unit. While there is room, an owner can use all of it. When it is
+ * full, the entry that was used longest ago is removed from one of the owners that use the most, so that an owner with many entries
  * displaces its own and not those of others. The time of an operation doesn't depend on the number of owners and entries.
  */
 export class FairCache<Value> {
-  readonly #maxBytes: number;
+  readonly #maxSize: number;
   readonly #entries = new Map<string, Entry<Value>>();
   readonly #shares = new Map<string, Share<Value>>();
-  /** The shares by size in bytes. */
+  /** The shares by size. */
   readonly #sizeClasses = new SizeClasses<Share<Value>>();
-  #bytes = 0;
+  #size = 0;
   /** How often the cache has been invalidated. */
   #epoch = 0;
 
-  /** @param maxBytes less than 4 GiB. */
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes;
+  /** @param maxSize less than 2^32. */
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize;
   }
 
   /** Returns a value even if it is from before an invalidation, without counting as a use of it. */
@@ -58,16 +58,16 @@ export class FairCache<Value> {
     return entry.value;
   }
 
-  /** @param options.bytes the size of the value; at least 1. */
-  set(key: string, value: Value, { owner, bytes }: { readonly owner: string; readonly bytes: number }): void {
+  /** @param options.size the size of the value, in the unit of the limit; at least 1. */
+  set(key: string, value: Value, { owner, size }: { readonly owner: string; readonly size: number }): void {
     this.delete(key);
-    if (bytes > this.#maxBytes) return;
-    const share = this.#shares.get(owner) ?? { owner, oldest: undefined, newest: undefined, bytes: 0 };
-    const entry = { key, value, bytes, epoch: this.#epoch, share, older: undefined, newer: undefined };
+    if (size > this.#maxSize) return;
+    const share = this.#shares.get(owner) ?? { owner, oldest: undefined, newest: undefined, size: 0 };
+    const entry = { key, value, size, epoch: this.#epoch, share, older: undefined, newer: undefined };
     this.#entries.set(key, entry);
     append(entry);
-    this.#resize(share, bytes);
-    while (this.#bytes > this.#maxBytes) this.#removeFromLargest();
+    this.#resize(share, size);
+    while (this.#size > this.#maxSize) this.#removeFromLargest();
   }
 
   delete(key: string): void {
@@ -75,7 +75,7 @@ export class FairCache<Value> {
     if (!entry) return;
     this.#entries.delete(key);
     unlink(entry);
-    this.#resize(entry.share, -entry.bytes);
+    this.#resize(entry.share, -entry.size);
   }
 
   /** Invalidates all values. They occupy their place until they are replaced or removed. */
@@ -90,10 +90,10 @@ export class FairCache<Value> {
   }
 
   #resize(share: Share<Value>, difference: number): void {
-    const size = { from: share.bytes, to: share.bytes + difference };
-    this.#sizeClasses.move(share, size);
-    share.bytes = size.to;
-    this.#bytes += difference;
+    const change = { from: share.size, to: share.size + difference };
+    this.#sizeClasses.move(share, change);
+    share.size = change.to;
+    this.#size += difference;
     if (!share.oldest) this.#shares.delete(share.owner);
     else this.#shares.set(share.owner, share);
   }

@@ -6,8 +6,8 @@ function createCache() {
   const cache = new FairCache<string>(1_000);
   return {
     cache,
-    add: (owner: string, key: string, bytes = 10) =>
-      cache.set(`${owner} ${key}`, `${key} of ${owner}`, { owner, bytes }),
+    add: (owner: string, key: string, size = 10) =>
+      cache.set(`${owner} ${key}`, `${key} of ${owner}`, { owner, size }),
     keysOf: (owner: string, count: number) =>
       Array.from({ length: count }, (_, index) => index).filter(
         (index) => cache.get(`${owner} ${index}`) !== undefined,

@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import type { Origin } from "@latchkey/db/audit-actions";
+import type { Trx } from "@latchkey/db/schema";
+import { consumeToken } from "@latchkey/db/throttle-buckets";
+import { AppError } from "@latchkey/errors";
+import type { Quotas } from "./quotas.ts";
+
+/**
+ * Checks that a user may create secrets of issued keys again, and counts them. Each adds an event to the audit log, and a rotation
+ * stores an old secret, so without a limit one user could fill the database. Changes by the command aren't limited.
+ *
+ * Call it after the keys are locked, and before their counters: it locks a row of the user.
+ * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`. Nothing is counted, because the transaction is rolled back.
+ */
+export async function consumeIssuedSecretQuota(
+  trx: Trx,
+  { actor }: Origin,
+  { count, quotas: { issuedSecretsPerHour } }: { readonly count: number; readonly quotas: Quotas },
+): Promise<void> {
+  if (actor.kind === "command") return;
+  const digest = createHash("sha256").update(`secrets of issued keys by ${actor.userId}`).digest();
+  const bucket = { digest, capacity: issuedSecretsPerHour, refillSeconds: 3_600 / issuedSecretsPerHour };
+  const retryAfterSeconds = Math.ceil(await consumeToken(trx, bucket, count));
+  if (retryAfterSeconds === 0) return;
+  const minutes = Math.ceil(retryAfterSeconds / 60);
+  throw new AppError("TOO_MANY_REQUESTS", {
+    message: [
+      "You have created ",
+      { count: issuedSecretsPerHour },
+      ` secrets of issued keys within an hour, which is the limit. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still change, disable and delete keys.`,
+    ],
+    retryAfterSeconds,
+  });
+}
