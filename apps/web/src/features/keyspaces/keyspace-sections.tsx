@@ -91,7 +91,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
   const queryClient = useQueryClient();
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
-  const { id, name, version, isDisabled, keyCount } = keyspace;
+  const { id, name, version, isDisabled } = keyspace;
   const update = useMutation(
     trpc.keyspaces.update.mutationOptions({
       onSuccess: async ({ isDisabled: isNowDisabled }) => {
@@ -107,7 +107,6 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
   const [isEnabling, setIsEnabling] = useState(isDisabled);
   const verb = isDisabled ? "Enable" : "Disable";
   const dialogVerb = isEnabling ? "Enable" : "Disable";
-  const keys = countOf(keyCount, "key", "keys");
   const failure = update.error ? describeFailure(update.error) : undefined;
   return (
     <Section title="Danger zone">
@@ -148,6 +147,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
           </>
         }
         action={`${dialogVerb} keyspace`}
+        isDangerous={!isEnabling}
         failure={
           failure?.code === "PRECONDITION_FAILED"
             ? { ...failure, message: "Someone changed the keyspace at the same time. Try again." }
@@ -167,8 +167,8 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
       >
         <p className={dialogClasses.words}>
           {isEnabling
-            ? `Verifications of its ${keys} succeed again, on the next request.`
-            : `Verifications of its ${keys} fail with DISABLED from the next request, until you enable the keyspace again.`}
+            ? "Its keys become valid again on the next request, except for those that are disabled themselves."
+            : "Verifications of its keys fail with DISABLED from the next request, until you enable the keyspace again."}
         </p>
       </ConfirmDialog>
       <LazyDialog
