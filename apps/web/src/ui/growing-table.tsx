@@ -15,7 +15,7 @@ export interface GrowingList<Item> extends LoadedList<Item> {
   readonly onShowMore: () => void;
 }
 
-export interface GrowingTableProps<Item> extends ListTableProps<Item> {
+interface GrowingTableProps<Item> extends ListTableProps<Item> {
   readonly list: GrowingList<Item>;
   /** Such as "member" and "members". */
   readonly nouns: readonly [string, string];
