@@ -91,7 +91,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
   const queryClient = useQueryClient();
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
-  const { id, name, version, isDisabled } = keyspace;
+  const { id, name, version, isDisabled, keyCount } = keyspace;
   const update = useMutation(
     trpc.keyspaces.update.mutationOptions({
       onSuccess: async ({ isDisabled: isNowDisabled }) => {
@@ -107,6 +107,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
   const [isEnabling, setIsEnabling] = useState(isDisabled);
   const verb = isDisabled ? "Enable" : "Disable";
   const dialogVerb = isEnabling ? "Enable" : "Disable";
+  const keys = keyCount === 0 ? "keys" : countOf(keyCount, "key", "keys");
   const failure = update.error ? describeFailure(update.error) : undefined;
   return (
     <Section title="Danger zone">
@@ -168,7 +169,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
         <p className={dialogClasses.words}>
           {isEnabling
             ? "Its keys become valid again on the next request, except for those that are disabled themselves."
-            : "Verifications of its keys fail with DISABLED from the next request, until you enable the keyspace again."}
+            : `Verifications of its ${keys} fail with DISABLED from the next request, until you enable the keyspace again.`}
         </p>
       </ConfirmDialog>
       <LazyDialog
