@@ -19,7 +19,8 @@ const eventModules =
 /** Options with help texts, which only some dialogs and the settings show. */
 const choiceModules = /\/src\/ui\/choice\./;
 /** What dialogs show that create or rotate a secret. */
-const secretModules = /\/src\/ui\/(new-secret|overlap-(fields|values)|secret-dialog)\./;
+const secretModules =
+  /\/src\/(ui\/(new-secret|overlap-(fields|values)|secret-dialog)|server\/rotation-form)\./;
 /** What the forms of keyspaces and issued keys share. */
 const keyspaceFormModules =
   /features\/keyspaces\/(changed-fields|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field|settings-form|use-conflict)/;

@@ -1,17 +1,28 @@
-import type { Locator } from "playwright-core";
-import { vi } from "vitest";
+import type { Locator, Page } from "playwright-core";
+import { eventually } from "./postmaster.ts";
+
+/** Only ends what hangs, on a busy machine too. In milliseconds. */
+const hangsAfterMs = 30_000;
 
 /**
  * Scrolls to the placeholders of what loads when it comes into view, until an element exists. What has already loaded moves the
  * other placeholders, so that one scroll isn't enough.
  */
 export async function scrollUntil(element: Locator): Promise<void> {
-  const page = element.page();
-  const isShown = async () => {
+  await scrollPageUntil(element.page(), `${element} exists`, async () => (await element.count()) > 0);
+}
+
+/** As `scrollUntil`, until a condition is met. */
+export async function scrollPageUntil(
+  page: Page,
+  what: string,
+  condition: () => Promise<boolean>,
+): Promise<void> {
+  const isMet = async () => {
     await page.evaluate(
       "document.querySelector('.mantine-Skeleton-root')?.scrollIntoView({ block: 'center' })",
     );
-    return (await element.count()) > 0;
+    return await condition();
   };
-  await vi.waitUntil(isShown, { timeout: 30_000 });
+  await eventually(what, isMet, hangsAfterMs);
 }

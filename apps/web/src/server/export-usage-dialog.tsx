@@ -1,6 +1,7 @@
 import { Modal } from "@mantine/core";
 import { type ReactElement, useState } from "react";
 import { Choice, Choices } from "../ui/choice.tsx";
+import { Quoted } from "../ui/quoted.tsx";
 import { usageBuckets } from "../ui/usage-buckets.ts";
 import { type UsageRange, usageRanges } from "../ui/usage-ranges.ts";
 import { ExportForm } from "./export-form.tsx";
@@ -43,8 +44,8 @@ function Export(props: Omit<ExportUsageDialogProps, "isOpen">): ReactElement {
       explanation={
         <>
           The file contains the verifications of the last {label} in{" "}
-          {keyspace ? <bdi>{keyspace.name}</bdi> : "all keyspaces of this workspace"} per {bucket}, as CSV.
-          Text that a spreadsheet would interpret as a formula begins with an apostrophe.
+          {keyspace ? <Quoted>{keyspace.name}</Quoted> : "all keyspaces of this workspace"} per {bucket}, as
+          CSV. Text that a spreadsheet would interpret as a formula begins with an apostrophe.
         </>
       }
       readSource={() => ({

@@ -44,8 +44,8 @@ test("tells the items that one call changed from those that were deleted before"
 
 test.each([
   [0, "None of them has ever been used."],
-  [1, "1 other selected key is already disabled. None of them has ever been used."],
-  [3, "3 other selected keys are already disabled. None of them has ever been used."],
+  [1, "None of them has ever been used. 1 other selected key is already disabled."],
+  [3, "None of them has ever been used. 3 other selected keys are already disabled."],
 ])("says that %i selected items are not changed", (count, description) => {
   expect(toChange(action, keys, count)).toMatchObject({ title: "Disable 2 keys", description });
 });

@@ -89,13 +89,14 @@ export function toChange<Item>(
     ...{ done, consequence, isDangerous, nouns, describeError, refresh },
     title: `${titleVerb} ${countOf(items.length, ...nouns)}`,
     names: items.map(nameOf),
+    // The description of the items is first, because “them” refers to their names.
     description: [
+      ...(describe ? [describe(items)] : []),
       ...(skipped && skippedCount > 0
         ? [
             `${countOf(skippedCount, `other selected ${nouns[0]} is`, `other selected ${nouns[1]} are`)} ${skipped}.`,
           ]
         : []),
-      ...(describe ? [describe(items)] : []),
     ].join(" "),
     preview: preview?.(items),
     runs:

@@ -117,7 +117,7 @@ export function ConsumerDangerSection({ workspaceId, consumer }: ConsumerDangerS
         <dl className={dialogClasses.facts}>
           <dt>Keys</dt>
           <dd>{describeKeys(consumer)}</dd>
-          <dt>Last use</dt>
+          <dt>Last used</dt>
           <dd>
             <LastUse at={consumer.lastUsedAt} />
           </dd>

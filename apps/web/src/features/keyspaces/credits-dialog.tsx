@@ -78,8 +78,8 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
     >
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <p className={dialogClasses.words}>
-        The balance is {formatCount(issuedKey.credits?.remaining ?? 0)}. Uses at the same time are counted
-        exactly, and the balance never falls below 0.
+        The balance is {formatCount(issuedKey.credits?.remaining ?? 0)}. Concurrent uses are counted exactly,
+        and the balance never falls below 0.
       </p>
       <div className={classes.row}>
         <Select

@@ -77,7 +77,7 @@ function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProp
       <dl className={classes.facts}>
         <dt>Keys</dt>
         <dd>{impact ? countOf(impact.keyCount, "key", "keys") : <Skeleton h={20} w={80} />}</dd>
-        <dt>Last use</dt>
+        <dt>Last used</dt>
         <dd>
           {impact ? <LastUse at={impact.lastUsedAt} /> : <Skeleton h={20} w={200} />}
           {impact?.isPartial && " of the newest 10,000 keys"}

@@ -27,11 +27,11 @@ test.each<[Values, string]>([
   [{ action: "issued-key.created", after: { credits: null, isDisabled: false } }, "issued the key"],
   [
     { action: "issued-key.created", after: { credits: null, isDisabled: true } },
-    "issued the key as disabled",
+    "issued the key in a disabled state",
   ],
   [
     { action: "issued-key.created", after: { credits: "5", isDisabled: true } },
-    "issued the key as disabled with credits: 5",
+    "issued the key in a disabled state with credits: 5",
   ],
   [
     { action: "issued-key.credits-changed", before: { credits: 1_000 }, after: { credits: 1_005, added: 5 } },

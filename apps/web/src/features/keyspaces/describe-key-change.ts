@@ -13,7 +13,7 @@ export function describeKeyChange({ action, before, after }: IssuedKeyChange): r
     case "issued-key.created":
       return [
         "issued the key",
-        ...(after?.isDisabled === true ? [" as disabled"] : []),
+        ...(after?.isDisabled === true ? [" in a disabled state"] : []),
         ...(after?.credits ? [` with credits: ${show(after.credits)}`] : []),
       ];
     case "issued-key.changed":

@@ -51,8 +51,8 @@ export function RejectedRows({ rows }: { readonly rows: readonly RejectedRow[] }
       </ul>
       {rows.length > maxShown && (
         <Button
+          className={classes.download}
           variant="default"
-          size="xs"
           onClick={() => saveFile(new Blob([toText(rows)], { type: "text/plain" }), "rejected-rows.txt")}
         >
           Download all rejected rows

@@ -14,6 +14,7 @@ import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
+import { describeSecret } from "./keyspace-status.ts";
 import { LastUse } from "./last-use.tsx";
 import { useIssuedKeyDisabling } from "./use-issued-key-change.ts";
 
@@ -82,6 +83,7 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
           </>
         }
         action={isEnabling ? "Enable key" : "Disable key"}
+        isDangerous={!isEnabling}
         failure={change.failure}
         isBusy={change.isSaving}
         onCancel={disabling.close}
@@ -90,7 +92,7 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
       >
         <p className={dialogClasses.words}>
           {isEnabling
-            ? "Verifications of this key succeed again, on the next request."
+            ? "The key becomes valid again on the next request, unless it has expired or is out of credits."
             : "Verifications of this key fail with DISABLED from the next request, until you enable it again."}
         </p>
         <KeyFacts issuedKey={issuedKey} />
@@ -125,7 +127,7 @@ function KeyFacts({ issuedKey }: Pick<DangerSectionProps, "issuedKey">): ReactEl
     <dl className={dialogClasses.facts}>
       <dt>Key</dt>
       <dd>
-        <code>{titleOfKey(issuedKey)}</code>
+        <code>{describeSecret(issuedKey)}</code>
       </dd>
       {externalId !== null && (
         <>

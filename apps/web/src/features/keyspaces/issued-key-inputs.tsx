@@ -113,8 +113,8 @@ export function IssuedKeyInputs({
         form={form}
         help={
           isEdit
-            ? "How often the key can still be used. The balance changes only if you enter another one."
-            : "How often the key can be used in total. A verification costs 1 credit unless it names another cost."
+            ? "Each verification subtracts its cost, which is 1 by default. The balance changes only if you enter another one."
+            : "How much the key can be used in total. Each verification subtracts its cost, which is 1 credit by default."
         }
       />
     ),

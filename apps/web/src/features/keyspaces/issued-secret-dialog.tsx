@@ -18,7 +18,7 @@ export function IssuedSecretDialog({ status, ...props }: IssuedSecretDialogProps
     commandTitle: "Verify it",
     commandHelp: (
       <>
-        Put one of your API keys in place of <code>$API_KEY</code>. It needs the permission{" "}
+        Replace <code>$API_KEY</code> with one of your API keys. It needs the permission{" "}
         <code>keys:verify</code>. If you have none,{" "}
         <Link to="/account/api-keys" search={{ dialog: "new" }} target="_blank">
           create one in a new tab

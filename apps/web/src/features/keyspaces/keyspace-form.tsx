@@ -88,7 +88,7 @@ export function KeyspaceForm({ initialValues, onSubmit, ...frame }: KeyspaceForm
       />
       <CreditsFields
         form={form}
-        help="How often a new key can be used in total. A verification costs 1 credit unless it names another cost."
+        help="How much a new key can be used in total. Each verification subtracts its cost, which is 1 credit by default."
       />
     </SettingsForm>
   );

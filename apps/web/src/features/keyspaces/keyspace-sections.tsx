@@ -107,7 +107,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
   const [isEnabling, setIsEnabling] = useState(isDisabled);
   const verb = isDisabled ? "Enable" : "Disable";
   const dialogVerb = isEnabling ? "Enable" : "Disable";
-  const keys = countOf(keyCount, "key", "keys");
+  const keys = keyCount === 0 ? "keys" : countOf(keyCount, "key", "keys");
   const failure = update.error ? describeFailure(update.error) : undefined;
   return (
     <Section title="Danger zone">
@@ -148,6 +148,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
           </>
         }
         action={`${dialogVerb} keyspace`}
+        isDangerous={!isEnabling}
         failure={
           failure?.code === "PRECONDITION_FAILED"
             ? { ...failure, message: "Someone changed the keyspace at the same time. Try again." }
@@ -167,7 +168,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
       >
         <p className={dialogClasses.words}>
           {isEnabling
-            ? `Verifications of its ${keys} succeed again, on the next request.`
+            ? "Its keys become valid again on the next request, except for those that are disabled themselves."
             : `Verifications of its ${keys} fail with DISABLED from the next request, until you enable the keyspace again.`}
         </p>
       </ConfirmDialog>

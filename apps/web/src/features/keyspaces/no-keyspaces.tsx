@@ -43,8 +43,8 @@ export function NoKeyspaces({ onCreate }: { readonly onCreate: (() => void) | un
         <li>
           <h3>Verify the key in your API</h3>
           <p>
-            Your service asks whether a key is valid, with an API key of its own in place of{" "}
-            <code>$API_KEY</code>. Restrict it to <code>keys:verify</code>, and it can do nothing else.
+            Your service asks whether a key is valid. Replace <code>$API_KEY</code> with an API key of the
+            service. Restrict it to <code>keys:verify</code>, and it can do nothing else.
           </p>
           <CodeLine code={verifyCommand(instance.baseUrl, "sk_live_…")} copyLabel="Copy command" />
         </li>

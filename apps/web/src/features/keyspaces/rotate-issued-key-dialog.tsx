@@ -1,19 +1,10 @@
-import { Button, Group } from "@mantine/core";
-import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { RotationForm } from "../../server/rotation-form.tsx";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
-import classes from "../../ui/dialog.module.css";
-import { focusFirstError } from "../../ui/focus-first-error.ts";
-import { FormFailure } from "../../ui/form-failure.tsx";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
-import { OverlapFields } from "../../ui/overlap-fields.tsx";
-import { type OverlapValues, overlapRules, readOverlapSeconds } from "../../ui/overlap-values.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
-import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { IssuedSecretDialog } from "./issued-secret-dialog.tsx";
 
 interface RotateIssuedKeyDialogProps {
@@ -46,12 +37,6 @@ export function RotateIssuedKeyDialog(props: RotateIssuedKeyDialogProps): ReactE
 function Form(props: RotateIssuedKeyDialogProps & SecretFormProps): ReactElement {
   const { workspaceId, issuedKey, onCreated, onCancel } = props;
   const queryClient = useQueryClient();
-  const form = useForm<OverlapValues>({
-    mode: "controlled",
-    initialValues: { choice: "86400", amount: "", unit: "3600" },
-    validate: overlapRules,
-  });
-  useUnsavedInput(form.isDirty);
   const rotate = useMutation(
     trpc.issuedKeys.rotate.mutationOptions({
       // The response contains the secret and must not stay in the mutation cache.
@@ -62,31 +47,15 @@ function Form(props: RotateIssuedKeyDialogProps & SecretFormProps): ReactElement
       },
     }),
   );
-  const failure = rotate.error ? describeFailure(rotate.error) : undefined;
   const { id, keyspaceId } = issuedKey;
   return (
-    <form
-      className={classes.form}
-      noValidate
-      onSubmit={form.onSubmit((values) => {
-        if (rotate.isPending) return;
-        rotate.mutate({ workspaceId, keyspaceId, id, overlapSeconds: readOverlapSeconds(values) });
-      }, focusFirstError(form.getInputNode))}
-    >
-      <p className={classes.words}>
-        The key gets a new secret and keeps its settings. The consumer can replace the old secret while it is
-        still valid.
-      </p>
-      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
-      <OverlapFields form={form} />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onCancel} disabled={rotate.isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={rotate.isPending}>
-          Rotate key
-        </BusyButton>
-      </Group>
-    </form>
+    <RotationForm
+      explanation="The key gets a new secret and keeps its settings. The consumer can replace the old secret while it is still valid."
+      action="Rotate key"
+      error={rotate.error}
+      isBusy={rotate.isPending}
+      onRotate={(overlapSeconds) => rotate.mutate({ workspaceId, keyspaceId, id, overlapSeconds })}
+      onCancel={onCancel}
+    />
   );
 }

@@ -1,18 +1,9 @@
-import { Button, Group } from "@mantine/core";
-import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { RotationForm } from "../../server/rotation-form.tsx";
 import { type BulkRotation, trpc } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import { countOf } from "../../ui/count.ts";
-import classes from "../../ui/dialog.module.css";
-import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
-import { FormFailure } from "../../ui/form-failure.tsx";
-import { OverlapFields } from "../../ui/overlap-fields.tsx";
-import { type OverlapValues, overlapRules, readOverlapSeconds } from "../../ui/overlap-values.ts";
-import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { refreshKeys } from "./refresh-keys.ts";
 import { RotatedKeys } from "./rotated-keys.tsx";
 import type { KeyspacePath } from "./use-keyspaces.ts";
@@ -73,12 +64,6 @@ interface FormProps extends RotateIssuedKeysDialogProps {
 
 /** Unmounts when the keys are rotated, so that its mutation, whose response has the secrets, is garbage collected. */
 function Form({ path, choice, keyCount, onDone, onCancel }: FormProps): ReactElement {
-  const form = useForm<OverlapValues>({
-    mode: "controlled",
-    initialValues: { choice: "86400", amount: "", unit: "3600" },
-    validate: overlapRules,
-  });
-  useUnsavedInput(form.isDirty);
   const rotate = useMutation(
     trpc.issuedKeyBulk.rotate.mutationOptions({
       // The response contains the secrets and must not stay in the mutation cache.
@@ -89,38 +74,20 @@ function Form({ path, choice, keyCount, onDone, onCancel }: FormProps): ReactEle
       },
     }),
   );
-  const failure = rotate.error ? describeFailure(rotate.error) : undefined;
   const keys = countOf(keyCount, "key", "keys");
   return (
-    <form
-      className={classes.form}
-      noValidate
-      onSubmit={form.onSubmit((values) => {
-        if (rotate.isPending) return;
-        rotate.mutate({
-          ...path,
-          rotation: { ...toRequest(choice), overlapSeconds: readOverlapSeconds(values) },
-        });
-      }, focusFirstError(form.getInputNode))}
-    >
-      <p className={classes.words}>
-        {keyCount === 1
-          ? `${keys} gets a new secret and keeps its`
-          : `${keys} get new secrets and keep their`}{" "}
-        settings. Consumers can replace an old secret while it is still valid. You download the new secrets as
-        a file in the next step.
-      </p>
-      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
-      <OverlapFields form={form} />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onCancel} disabled={rotate.isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={rotate.isPending}>
-          Rotate {keys}
-        </BusyButton>
-      </Group>
-    </form>
+    <RotationForm
+      explanation={`${keys} ${
+        keyCount === 1 ? "gets a new secret and keeps its" : "get new secrets and keep their"
+      } settings. Consumers can replace an old secret while it is still valid. You download the new secrets as a file in the next step.`}
+      action={`Rotate ${keys}`}
+      error={rotate.error}
+      isBusy={rotate.isPending}
+      onRotate={(overlapSeconds) =>
+        rotate.mutate({ ...path, rotation: { ...toRequest(choice), overlapSeconds } })
+      }
+      onCancel={onCancel}
+    />
   );
 }
 

@@ -5,20 +5,20 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 interface ConflictOptions<Item> {
   /** Such as "keyspace". */
   readonly noun: string;
-  /** What the user edits, when the dialog opens. */
+  /** The item that the user edits, as of the opening of the dialog. */
   readonly item: Item;
-  /** Reads its current version. */
+  /** Loads the current version of the item. */
   readonly load: () => Promise<Item>;
 }
 
 interface Conflict<Item> {
-  /** What the form starts with. The page can read a newer version while the dialog is open. */
+  /** The version that the form edits. The page can load a newer one while the dialog is open. */
   readonly base: Item;
   /** Shown above the fields after a conflict. */
   readonly notice: ReactElement | false;
   /** Called before a form is saved. */
   readonly clear: () => void;
-  /** Called if it could not be saved. */
+  /** Called if the form could not be saved. */
   readonly onError: (error: unknown) => Promise<void>;
 }
 

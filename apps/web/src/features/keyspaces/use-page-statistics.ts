@@ -1,6 +1,6 @@
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 
-/** How long the statistics of a page aren't loaded again, in milliseconds. */
+/** How long the statistics of a page stay fresh in the query cache, in milliseconds. */
 export const freshMs = 30_000;
 
 /** The statistics of the items of a table, by ID. */
@@ -20,8 +20,8 @@ interface PageStatisticsOptions<Statistics> {
 }
 
 /**
- * Loads the statistics of the items of a table. Each page costs one request, and only its own: those of the pages before it are in
- * the query cache. Returns undefined while the first items load, and null if their statistics couldn't be loaded.
+ * Loads the statistics of the items of a table. Each loaded page costs one request, because the statistics of earlier
+ * pages are in the query cache. Returns undefined while the first items load, and null if their statistics couldn't be loaded.
  */
 export function usePageStatistics<Statistics>({
   queryKey,

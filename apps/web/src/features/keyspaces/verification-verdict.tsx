@@ -2,6 +2,7 @@ import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { SessionWorkspace, VerificationResult } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
+import { describeRemaining } from "../../ui/elapsed.ts";
 import classes from "../../ui/verdict.module.css";
 import { describeCode } from "./describe-code.ts";
 
@@ -55,7 +56,8 @@ export function VerificationVerdict({ workspace, result, onOpen }: VerificationV
               </dt>
               <dd>
                 {formatCount(limit.remaining)} of {formatCount(limit.quota)}
-                {limit.resetsInSeconds > 0 && `, resets in ${formatCount(limit.resetsInSeconds)} s`}
+                {limit.resetsInSeconds > 0 &&
+                  `, resets ${describeRemaining(new Date(limit.resetsInSeconds * 1_000), new Date(0))}`}
               </dd>
             </div>
           ))}

@@ -39,7 +39,7 @@ export function WorkspacesPage(): ReactElement {
       <PageHeader title="Workspaces" explanation="The workspaces of all tenants, with their sizes." />
       <GrowingTable
         label="Workspaces"
-        searchField={{ label: "Search workspaces", placeholder: "Search by name, slug or ID" }}
+        searchField={{ label: "Search workspaces", placeholder: "Name, slug or ID" }}
         filters={
           <FilterSelect
             label="Status"

@@ -1,0 +1,55 @@
+import { Button, Group } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import type { ReactElement, ReactNode } from "react";
+import { BusyButton } from "../ui/busy-button.tsx";
+import classes from "../ui/dialog.module.css";
+import { focusFirstError } from "../ui/focus-first-error.ts";
+import { FormFailure } from "../ui/form-failure.tsx";
+import { OverlapFields } from "../ui/overlap-fields.tsx";
+import { type OverlapValues, overlapRules, readOverlapSeconds } from "../ui/overlap-values.ts";
+import { useUnsavedInput } from "../ui/unsaved-input.ts";
+import { describeFailure } from "./failure.ts";
+
+interface RotationFormProps {
+  /** What the rotation does. */
+  readonly explanation: ReactNode;
+  /** The label of the button that rotates. */
+  readonly action: string;
+  /** Why the last attempt failed. */
+  readonly error: unknown;
+  readonly isBusy: boolean;
+  readonly onRotate: (overlapSeconds: number) => void;
+  readonly onCancel: () => void;
+}
+
+/** The form of a dialog that rotates keys, with the time for which the old secrets stay valid. */
+export function RotationForm(props: RotationFormProps): ReactElement {
+  const { explanation, action, error, isBusy, onRotate, onCancel } = props;
+  const form = useForm<OverlapValues>({
+    mode: "controlled",
+    initialValues: { choice: "86400", amount: "", unit: "3600" },
+    validate: overlapRules,
+  });
+  useUnsavedInput(form.isDirty);
+  return (
+    <form
+      className={classes.form}
+      noValidate
+      onSubmit={form.onSubmit((values) => {
+        if (!isBusy) onRotate(readOverlapSeconds(values));
+      }, focusFirstError(form.getInputNode))}
+    >
+      <p className={classes.words}>{explanation}</p>
+      {error !== null && <FormFailure {...describeFailure(error)} />}
+      <OverlapFields form={form} />
+      <Group justify="flex-end" gap={8}>
+        <Button variant="default" onClick={onCancel} disabled={isBusy}>
+          Cancel
+        </Button>
+        <BusyButton type="submit" loading={isBusy}>
+          {action}
+        </BusyButton>
+      </Group>
+    </form>
+  );
+}
