@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { findColorProblems, findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpenApi, createKey, signUp } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -31,6 +31,18 @@ test.each(settings)(
     await page.context().close();
   },
 );
+
+test("axe checks colors after their transition, and doesn't wait for an endless animation", async () => {
+  const { page } = await environment.browser.open();
+  await page.setContent(`<!doctype html><html lang="en"><title>Colors</title><style>
+    p { color: #eee; background: #fff; transition: color 1s; animation: move 1s infinite alternate; }
+    .readable { color: #000; }
+    @keyframes move { to { translate: 1px; } }
+  </style><main><p>Text</p></main></html>`);
+  expect(await findColorProblems(page)).toEqual([expect.stringMatching(/^color-contrast: <p>/)]);
+  await page.evaluate("document.querySelector('p').classList.add('readable')");
+  expect(await findColorProblems(page)).toEqual([]);
+});
 
 async function visitEverything(
   page: Page,

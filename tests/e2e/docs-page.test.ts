@@ -1,4 +1,4 @@
-import type { Page, Response } from "playwright-core";
+import type { Locator, Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
 import { findAccessibilityProblems, findColorProblems } from "../support/accessibility.ts";
 import { createKey, signUp } from "../support/account.ts";
@@ -52,21 +52,31 @@ async function tryCall(
   inspect: (page: Page) => Promise<void> = async () => undefined,
 ): Promise<string> {
   await showOperation(page, "tag/instance/GET/global/config", "Get the configuration of the instance");
-  await page.getByRole("button", { name: /Test Request.*get \/global\/config/s }).click();
-  const client = page.getByRole("dialog");
-  await client.getByPlaceholder("Token").fill(secret);
-  await client.getByRole("button", { name: /^Send get request/ }).click();
-  await client.getByText("requestId").or(client.getByText("serverTime")).first().waitFor();
-  await expect.poll(() => client.textContent()).toMatch(status);
-  const shown = (await client.textContent()) ?? "";
-  await inspect(page);
-  await closeClient(page);
-  return shown;
+  return await useClient(page, /Test Request.*get \/global\/config/s, async (client) => {
+    await client.getByPlaceholder("Token").fill(secret);
+    await client.getByRole("button", { name: /^Send get request/ }).click();
+    await client.getByText("requestId").or(client.getByText("serverTime")).first().waitFor();
+    await expect.poll(() => client.textContent()).toMatch(status);
+    const shown = (await client.textContent()) ?? "";
+    await inspect(page);
+    return shown;
+  });
 }
 
-async function closeClient(page: Page): Promise<void> {
-  await page.keyboard.press("Escape");
-  await page.getByRole("dialog").waitFor({ state: "detached" });
+/** Opens the dialog that sends requests. Closes it in any case, because it covers the page, which the tests share. */
+async function useClient<Result>(
+  page: Page,
+  button: RegExp,
+  use: (client: Locator) => Promise<Result>,
+): Promise<Result> {
+  await page.getByRole("button", { name: button }).click();
+  const client = page.getByRole("dialog");
+  try {
+    return await use(client);
+  } finally {
+    await page.keyboard.press("Escape");
+    await client.waitFor({ state: "detached" });
+  }
 }
 
 test("loads its script compressed, once", async () => {
@@ -201,23 +211,22 @@ test.each([
 ] as const)("sends no header that nobody filled in: %s", async (anchor, title, button, header) => {
   const { page } = visits.light;
   await showOperation(page, anchor, title);
-  await page.getByRole("button", { name: button }).click();
-  const client = page.getByRole("dialog");
-  await client.getByPlaceholder("Token").fill(key);
-  const sent = page.waitForRequest((request) => request.url().includes("/open/"));
-  await client.getByRole("button", { name: /^Send (post|delete) request/ }).click();
-  const headers = await (await sent).allHeaders();
-  expect(headers.authorization).toBe(`Bearer ${key}`);
-  expect(headers[header.toLowerCase()]).toBeUndefined();
-  // The key of the example doesn't exist.
-  const status = header === "If-Match" ? /Status:\s*403/ : /Status:\s*201/;
-  await client
-    .getByText(status)
-    .or(client.getByText(/requestId|slug/).first())
-    .first()
-    .waitFor();
-  await expect.poll(() => client.textContent()).toMatch(status);
-  await closeClient(page);
+  await useClient(page, button, async (client) => {
+    await client.getByPlaceholder("Token").fill(key);
+    const sent = page.waitForRequest((request) => request.url().includes("/open/"));
+    await client.getByRole("button", { name: /^Send (post|delete) request/ }).click();
+    const headers = await (await sent).allHeaders();
+    expect(headers.authorization).toBe(`Bearer ${key}`);
+    expect(headers[header.toLowerCase()]).toBeUndefined();
+    // The key of the example doesn't exist.
+    const status = header === "If-Match" ? /Status:\s*403/ : /Status:\s*201/;
+    await client
+      .getByText(status)
+      .or(client.getByText(/requestId|slug/).first())
+      .first()
+      .waitFor();
+    await expect.poll(() => client.textContent()).toMatch(status);
+  });
 });
 
 test.each(["light", "dark"] as const)(

@@ -37,7 +37,13 @@ async function showIn(page: Page, colorScheme: "light" | "dark"): Promise<void> 
   await page.locator(`html[data-mantine-color-scheme="${colorScheme}"]`).waitFor();
 }
 
+/** Waits until transitions and other finite animations end, because axe would find the colors in between. */
+const endOfAnimations = `Promise.all(document.getAnimations()
+  .filter(({ playState, effect }) => playState === "running" && Number.isFinite(effect?.getComputedTiming().endTime))
+  .map(({ finished }) => finished.catch(() => undefined)))`;
+
 async function runAxe(page: Page, options: object): Promise<string[]> {
+  await page.evaluate(`${endOfAnimations}.then(() => undefined)`);
   const isLoaded = await page.evaluate("'axe' in globalThis");
   if (!isLoaded) await page.evaluate(axeSource);
   const { violations } = (await page.evaluate(

@@ -46,8 +46,11 @@ export async function callApi<Data>(caller: Caller, request: ApiRequest, body?: 
   return read(request, await send(caller, request, body));
 }
 
-/** Creates what a test needs, like {@link callApi}, also on a busy machine. An attempt that got 503 may leave another one. */
-async function create<Data>(caller: Caller, path: string, body: object): Promise<Data> {
+/**
+ * Sends a `POST` like {@link callApi}, and again while the server responds with 503, as on a busy machine. An attempt that got 503
+ * may have had its effect.
+ */
+export async function postUntilAnswered<Data>(caller: Caller, path: string, body: object): Promise<Data> {
   const request = ["POST", path] as const;
   return read(request, await untilAnswered(() => send(caller, request, body)));
 }
@@ -57,10 +60,10 @@ export async function createKeyspace(baseUrl: string, account: Account): Promise
   const { key: callerKey } = await createKey(baseUrl, account, "gateway");
   const caller = { baseUrl, callerKey };
   const name = `Payments ${randomUUID().slice(0, 8)}`;
-  const { id: workspaceId } = await create<{ id: string }>(caller, "/workspaces", { name });
+  const { id: workspaceId } = await postUntilAnswered<{ id: string }>(caller, "/workspaces", { name });
   const keyspace = { name: "Production", prefix: "acme" };
   const path = `/workspaces/${workspaceId}/keyspaces`;
-  const { id } = await create<{ id: string }>(caller, path, keyspace);
+  const { id } = await postUntilAnswered<{ id: string }>(caller, path, keyspace);
   return { ...caller, workspaceId, id };
 }
 
@@ -70,7 +73,7 @@ export function pathOf({ workspaceId, id }: Keyspace): string {
 }
 
 export async function issueKey(keyspace: Keyspace, settings: object = {}): Promise<IssuedKey> {
-  return await create(keyspace, `${pathOf(keyspace)}/keys`, { name: "key", ...settings });
+  return await postUntilAnswered(keyspace, `${pathOf(keyspace)}/keys`, { name: "key", ...settings });
 }
 
 /** What verifications of a key have spent. */

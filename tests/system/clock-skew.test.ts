@@ -10,12 +10,12 @@ import {
 } from "../support/account.ts";
 import { open, readUses } from "../support/inspection.ts";
 import {
-  callApi,
   createKeyspace,
   type IssuedKey,
   issuedKeyUuid,
   issueKey,
   type Keyspace,
+  postUntilAnswered,
 } from "../support/keyspace.ts";
 import { startLoad } from "../support/load.ts";
 import { callOpen } from "../support/open-call.ts";
@@ -99,7 +99,7 @@ interface Verified {
 /** Verifies an issued key on a node. */
 async function verify({ node }: Pick<NodeWithClock, "node">, { key }: IssuedKey): Promise<Verified> {
   const caller = { ...keyspace, baseUrl: node.baseUrl };
-  return await callApi<Verified>(caller, ["POST", "/keys/verify"], { key });
+  return await postUntilAnswered<Verified>(caller, "/keys/verify", { key });
 }
 
 /** Returns the code of a verification on each node, one after the other. */

@@ -4,6 +4,7 @@ import { access, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signUp } from "../support/account.ts";
 import { runCommandInProcess } from "../support/command.ts";
@@ -37,11 +38,13 @@ afterAll(async () => {
 });
 
 async function call(node: ProductNode | undefined, procedure: string, input: unknown, cookie = "") {
-  const response = await fetch(`${node?.baseUrl}/trpc/${procedure}`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", Cookie: cookie },
-    body: JSON.stringify(input),
-  });
+  const response = await untilAnswered(() =>
+    fetch(`${node?.baseUrl}/trpc/${procedure}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Cookie: cookie },
+      body: JSON.stringify(input),
+    }),
+  );
   const { result } = (await response.json()) as { result: { data: { id: string; key: string } } };
   return { ...result.data, cookie: response.headers.getSetCookie().join("; ") };
 }
@@ -57,15 +60,22 @@ test("a key created on one node is admitted, counted and deleted on both", async
   const account = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
   const { cookie } = await call(first, "session.signUp", account);
   const { id, key } = await call(first, "apiKeys.create", { name: "CI" }, cookie);
+  let sent = 0;
   const me = async (node: ProductNode | undefined) => {
-    const response = await fetch(`${node?.baseUrl}/open/me`, { headers: { Authorization: `Bearer ${key}` } });
+    const response = await untilAnswered(() => {
+      sent += 1;
+      return fetch(`${node?.baseUrl}/open/me`, { headers: { Authorization: `Bearer ${key}` } });
+    });
     return { status: response.status, body: (await response.json()) as { key?: { usageCount: number } } };
   };
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, index) => me(index % 2 ? first : second)),
   );
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(100);
-  expect((await me(second)).body.key?.usageCount).toBe(101);
+  const counted = (await me(second)).body.key?.usageCount;
+  expect(counted).toBeGreaterThanOrEqual(101);
+  // A request that got 503 on a busy machine may have been counted. Without one, exactly 101 requests were sent.
+  expect(counted).toBeLessThanOrEqual(sent);
   await call(second, "apiKeys.delete", { id }, cookie);
   expect([(await me(first)).status, (await me(second)).status]).toEqual([403, 403]);
 });

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
-import { brotliCompress, gzip } from "node:zlib";
+import { brotliCompress, constants, gzip } from "node:zlib";
 import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
 import { type StaticFile, type StaticFiles, sendFile } from "./static-files.ts";
@@ -10,6 +10,12 @@ export const documentationPages = { reference: "docs.html", errors: "docs-errors
 
 /** The comment in the page of errors that is replaced by the error reference. */
 const placeholder = "<!-- error reference -->";
+
+/**
+ * Compresses the OpenAPI document in 40 ms of processor time to 29 kB. Node's default, 11, takes 390 ms at every start of a
+ * node, for 27 kB.
+ */
+const brotliQuality = 9;
 
 /**
  * Serves the description of the open API: for programs at `/openapi.json`, and for people at `/docs` and
@@ -51,7 +57,8 @@ function getPage(files: StaticFiles, name: string): StaticFile {
 
 async function compress(content: string | Buffer): Promise<StaticFile> {
   const plain = Buffer.from(content);
-  const [br, gz] = await Promise.all([promisify(brotliCompress)(plain), promisify(gzip)(plain)]);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: brotliQuality };
+  const [br, gz] = await Promise.all([promisify(brotliCompress)(plain, { params }), promisify(gzip)(plain)]);
   const etag = createHash("sha256").update(plain).digest("base64url").slice(0, 22);
   return {
     etag,

@@ -78,18 +78,30 @@ export async function saveRows(owner: Db): Promise<() => Promise<void>> {
   return async () => {
     const current = await readRows(owner);
     const statements: string[] = [];
-    for (const table of new Set([...saved.keys(), ...current.keys()])) {
-      const added = subtractRows(current.get(table), saved.get(table));
+    const insert = (table: string, rows: readonly string[]): void => {
+      if (rows.length === 0) return;
+      statements.push(`insert into public."${table}" (${columns.get(table)}) overriding system value
+        select ${columns.get(table)} from json_populate_recordset(null::public."${table}", ${escapeLiteral(`[${rows}]`)})`);
+    };
+    const tables = [...new Set([...saved.keys(), ...current.keys()])].map((table) => ({
+      table,
+      isBackground: ignoredTables.test(table),
+      added: subtractRows(current.get(table), saved.get(table)),
+      removed: subtractRows(saved.get(table), current.get(table)),
+    }));
+    const changed = tables.filter(({ added, removed }) => added.length > 0 || removed.length > 0);
+    // The app writes these in the background and may have changed any of their rows since they were read. They are first,
+    // so that no lock on another table is held while one of them is awaited. No other table refers to them.
+    for (const { table } of changed.filter(({ isBackground }) => isBackground)) {
+      statements.push(`delete from public."${table}"`);
+      insert(table, [...(saved.get(table) ?? [])]);
+    }
+    for (const { table, added, removed } of changed.filter(({ isBackground }) => !isBackground)) {
       if (added.length > 0)
         statements.push(
           `delete from public."${table}" as t where row_to_json(t)::text in (${added.map(escapeLiteral)})`,
         );
-      const removed = subtractRows(saved.get(table), current.get(table));
-      if (removed.length > 0)
-        statements.push(
-          `insert into public."${table}" (${columns.get(table)}) overriding system value
-            select ${columns.get(table)} from json_populate_recordset(null::public."${table}", ${escapeLiteral(`[${removed}]`)})`,
-        );
+      insert(table, removed);
     }
     // Triggers and foreign keys would make further changes. The statements are sent as one transaction.
     const withoutTriggers = "set local session_replication_role = replica";

@@ -229,7 +229,7 @@ test("a batch is sent behind another one as soon as it is as large, and a third 
 
 test("Postgres receives the second batch before it finishes the first, so that it does not wait for a busy node", async () => {
   const keys = [await addKey(), await addKey()] as const;
-  const { node, sent } = await openRecordedNode(keys);
+  const { node, sent } = await openRecordedNode(keys, { deadlineMs: 10_000 });
   await slowDown(0.1);
   const verdicts: Promise<Verdict>[] = [];
   for (const { secret } of keys) {
@@ -237,13 +237,14 @@ test("Postgres receives the second batch before it finishes the first, so that i
     await setImmediate();
   }
   expect(sent()).toBe(2);
-  const until = performance.now() + 600;
+  // Much longer than the statements take on a busy machine.
+  const until = performance.now() + 1_500;
   while (performance.now() < until);
   expect(admitted(await Promise.all(verdicts))).toBe(2);
   const [ahead = 0, behind = 0] = (await Promise.all(keys.map((key) => findApiKey(database.db, key)))).map(
     (row) => row?.lastUsedAt?.getTime(),
   );
-  expect(behind - ahead).toBeLessThan(400);
+  expect(behind - ahead).toBeLessThan(1_200);
 });
 
 test("a batch that must be retried does not affect the batch behind it", async () => {
