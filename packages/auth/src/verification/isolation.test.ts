@@ -13,6 +13,23 @@ test("remembers for a second, counted from the last time", () => {
   expect(isolation.has("late")).toBe(false);
 });
 
+test("a name that is added again is forgotten after the others, and doesn't keep them", () => {
+  const isolation = new Isolation();
+  isolation.add(["again", "once"], 0);
+  isolation.add(["again"], 600);
+  expect(isolation.isEmpty(1_000)).toBe(false);
+  expect([isolation.has("again"), isolation.has("once")]).toEqual([true, false]);
+});
+
+test("forgets names that are deleted, and no others", () => {
+  const isolation = new Isolation();
+  isolation.add(["first", "second", "third"], 0);
+  isolation.delete(["first", "third", "unknown"]);
+  expect(["first", "second", "third"].map((name) => isolation.has(name))).toEqual([false, true, false]);
+  isolation.delete(["second"]);
+  expect(isolation.isEmpty(0)).toBe(true);
+});
+
 test("forgets what was added first when it is full", () => {
   const isolation = new Isolation();
   isolation.add(["first"], 0);
