@@ -26,7 +26,7 @@ export interface AdmissionKit {
   /** Adds a key of this user, or of a new one. */
   readonly addKey: (userId?: UserId) => Promise<TestKey>;
   /** Locks a key's row in a separate transaction. The returned function, or the end of the test, releases it. */
-  readonly hold: (key: TestKey) => Promise<() => Promise<void>>;
+  readonly hold: (key: { readonly id: string }) => Promise<() => Promise<void>>;
 }
 
 /** Counts the allowed requests among these verdicts. */

@@ -1,4 +1,5 @@
-import type { Counter, CounterId, DecisionState, FoundKeys } from "./decide-verification.ts";
+import type { FoundKeys } from "./decide-request.ts";
+import type { Counter, CounterId, DecisionState } from "./decide-verification.ts";
 import type { MeterState } from "./meters.ts";
 
 /**

@@ -1,25 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import { createId } from "@latchkey/db/ids";
-import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { digestKey } from "../key-format.ts";
 import { type CopyLookup, findCopies } from "./find-copies.ts";
 import type { Verification } from "./verification.ts";
-import { type TestKeyspace, verificationOf, verifierKit } from "./verifier.test-kit.ts";
+import { setUpVerifierTests, type TestKeyspace, verificationOf } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
 
 // Several workspaces store a key with the same secret.
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase(inject("postgres"));
-});
-afterAll(() => database.drop());
-
-const { addKey, addKeyspace, bumpOwner, execute, issueKey, openNode } = verifierKit(() => database);
+const { addKey, addKeyspace, bumpOwner, database, execute, issueKey, openNode } = setUpVerifierTests();
 
 /** Verifies a secret with a caller's key. Returns the ID of the key that was found for each verification. */
 async function findKeys(
@@ -175,7 +168,7 @@ test("the older of two remembered copies decides, even if the caller's key was r
 /** Counts the rows that a lookup reads of each table. */
 async function countRowsOf(lookup: CopyLookup): Promise<Readonly<Record<string, number>>> {
   const options = startupOptions("latchkey_admission");
-  const client = new pg.Client({ ...clientConfig(database.connection, "test"), options });
+  const client = new pg.Client({ ...clientConfig(database().connection, "test"), options });
   await client.connect();
   onTestFinished(() => client.end());
   await client.query("begin");

@@ -1,11 +1,10 @@
 import type { ConsumerId, IssuedKeyId, KeyId, UserId } from "@latchkey/db/ids";
 import type { NamedLimit } from "@latchkey/db/issued-key-settings";
-import { decide, type KeyFacts, type Limit } from "../admission/decision.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
 import { type Charge, type LimitResult, type MeterState, type Spending, spend } from "./meters.ts";
 import { satisfies } from "./permission-query.ts";
-import type { ConsumerFacts, VerifiableKey } from "./verifiable-key.ts";
-import type { Verification, VerificationOutcome, VerificationResult, VerifiedKey } from "./verification.ts";
+import type { VerifiableKey } from "./verifiable-key.ts";
+import type { Verification, VerificationResult, VerifiedKey } from "./verification.ts";
 
 /** The ID of a row of `key_counters`. */
 export type CounterId = KeyId | IssuedKeyId | ConsumerId;
@@ -36,24 +35,6 @@ export interface DecisionState {
   readonly maxNamedPerHour: number;
 }
 
-/** A request with the facts about its keys, before it is known what earlier requests with the same name have spent. */
-export type FoundKeys = Omit<KnownRequest, "earlier">;
-
-/** A request to verify keys, with the facts by which it is decided. */
-export interface KnownRequest {
-  readonly address: string | undefined;
-  /**
-   * Undefined for a member who verifies without an API key. The member's permission was checked in the workspace that each
-   * verification names.
-   */
-  readonly caller: KeyFacts | undefined;
-  readonly verifications: readonly Verification[];
-  /** The key of each verification, from {@link findTarget}; undefined if the caller may verify none with this digest. */
-  readonly targets: readonly (VerifiableKey | undefined)[];
-  /** What is known about earlier requests with the same name; undefined for a request without a name. */
-  readonly earlier: EarlierRequest | undefined;
-}
-
 /** The key that a verification has spent from; null for none. */
 export type SpentKey = IssuedKeyId | KeyId | null;
 
@@ -64,208 +45,22 @@ export type EarlierRequest =
   | { readonly kind: "known"; readonly spent: readonly SpentKey[] }
   | { readonly kind: "name-reused" };
 
-export type RequestDecision =
-  /** Facts have changed since they were read. Nothing was spent. */
-  | { readonly kind: "outdated" }
-  /** The caller is rejected or over its rate limit. Nothing was spent. */
-  | {
-      readonly kind: "rejected";
-      readonly reason: (ReturnType<typeof decide> & { kind: "rejected" })["reason"];
-    }
-  | { readonly kind: "limited"; readonly limit: LimitResult }
-  | {
-      readonly kind: "admitted";
-      /** The state of the caller's rate limit; undefined without one. */
-      readonly limit: LimitResult | undefined;
-      readonly outcome: VerificationOutcome;
-    };
-
-/**
- * Decides one request of a batch, and spends its costs in the state. Requests are decided in the order of their
- * arrival. Pure apart from the counters that it changes.
- */
-export function decideRequest(request: KnownRequest, state: DecisionState): RequestDecision {
-  const { caller } = request;
-  // An old secret whose overlap has ended belongs to no key any more.
-  const hasEnded = (facts: VerifiableKey | undefined): boolean =>
-    facts !== undefined && facts.overlapEndsAt !== null && state.hasPassed(facts.overlapEndsAt);
-  const targets = request.targets.some(hasEnded)
-    ? request.targets.map((facts) => (hasEnded(facts) ? undefined : facts))
-    : request.targets;
-  // All facts are checked before anything is spent, because an outdated request is decided again.
-  const areCurrent = () => targets.every((facts) => !facts || isCurrent(facts, { caller, state }));
-  if (!caller) {
-    return areCurrent()
-      ? { kind: "admitted", limit: undefined, outcome: verifyAll({ ...request, targets }, undefined, state) }
-      : outdated;
-  }
-  const counter = currentCounter(state, caller.keyId, caller.version);
-  if (!counter || !state.isOwnerCurrent(caller.userId, caller.ownerVersion)) return outdated;
-  const decision = decide(caller, { requirement: undefined, address: request.address });
-  // A service account whose workspace is disabled may verify, so that its keys are reported as disabled.
-  if (decision.kind === "rejected" && decision.reason !== "workspace-disabled") return decision;
-  // It has expired since the facts were read, which then reject it.
-  if (caller.validUntil !== null && state.hasPassed(Date.parse(caller.validUntil))) return outdated;
-  if (!areCurrent()) return outdated;
-  const limit = caller.limit ? spendCallerLimit(counter, caller.limit, state.now) : undefined;
-  if (limit?.isExceeded) return { kind: "limited", limit };
-  addUse(counter, caller);
-  return { kind: "admitted", limit, outcome: verifyAll({ ...request, targets }, counter, state) };
-}
-
-function verifyAll(
-  { verifications, targets, earlier }: KnownRequest,
-  /** Undefined for a member without an API key, whose request has no name. */
-  callerCounter: Counter | undefined,
-  state: DecisionState,
-): VerificationOutcome {
-  if (earlier?.kind === "name-reused") return earlier;
-  const unknownLimit = findUnknownLimit(verifications, targets);
-  if (unknownLimit) return unknownLimit;
-  if (earlier?.kind === "none" && callerCounter) {
-    const { isExceeded, resetsInSeconds } = spendNames(callerCounter, verifications.length, state);
-    if (isExceeded) return { kind: "too-many-names", retryAfterSeconds: resetsInSeconds };
-  }
-  const results = verifications.map((verification, index) => {
-    const facts = targets[index];
-    // A repeated request checks the key as it is now, but spends only what the earlier one didn't.
-    const hasSpent = facts !== undefined && earlier?.kind === "known" && earlier.spent[index] === facts.keyId;
-    return verify(hasSpent ? withoutCost(verification) : verification, { facts, state });
-  });
-  return { kind: "verified", results };
-}
-
-function withoutCost(verification: Verification): Verification {
+/** A verification that checks the key and spends nothing. */
+export function withoutCost(verification: Verification): Verification {
   const limits = verification.limits.map(({ name }) => ({ name, cost: 0 }));
   return { ...verification, cost: 0, limits };
-}
-
-const outdated = { kind: "outdated" } as const;
-
-/** The row of a key whose version is the one of the facts. */
-function currentCounter(state: DecisionState, id: CounterId, version: number): Counter | undefined {
-  const counter = state.counters.get(id);
-  return counter?.version === version ? counter : undefined;
-}
-
-/** Whether the facts of a key are current, and the caller's membership has not become idle. */
-function isCurrent(
-  { keyId, version, workspaceId, workspaceVersion, owner, hasCredits, idleAt, consumer }: VerifiableKey,
-  { caller, state }: { readonly caller: KeyFacts | undefined; readonly state: DecisionState },
-): boolean {
-  const callerIdleAt = caller?.memberships.get(workspaceId)?.idleAt ?? null;
-  const counter = currentCounter(state, keyId, version);
-  return (
-    counter !== undefined &&
-    // Setting a balance doesn't change the version of the key.
-    (hasCredits || counter.meters.balance === null) &&
-    state.isOwnerCurrent(owner.id, owner.version) &&
-    (workspaceVersion === null || state.isOwnerCurrent(workspaceId, workspaceVersion)) &&
-    (consumer === null || isConsumerCurrent(consumer, state)) &&
-    (idleAt === null || !state.hasPassed(idleAt)) &&
-    (callerIdleAt === null || !state.hasPassed(Date.parse(callerIdleAt)))
-  );
-}
-
-function isConsumerCurrent({ id, version, limits }: ConsumerFacts, state: DecisionState): boolean {
-  return state.isOwnerCurrent(id, version) && (limits.length === 0 || state.counters.has(id));
-}
-
-/**
- * The oldest key with the digest that the caller may verify and that belongs where the caller says; undefined if there is
- * none.
- */
-export function findTarget(
-  { keyspaceId, workspaceId }: Verification,
-  {
-    caller,
-    address,
-    candidates,
-  }: {
-    readonly caller: KeyFacts | undefined;
-    readonly address: string | undefined;
-    readonly candidates: readonly VerifiableKey[];
-  },
-): VerifiableKey | undefined {
-  return candidates.find((facts) => {
-    if (keyspaceId !== undefined && facts.keyspaceId !== keyspaceId) return false;
-    if (workspaceId !== undefined && facts.workspaceId !== workspaceId) return false;
-    // A member's permission was checked in one workspace, so nothing is found in another one.
-    if (!caller) return workspaceId !== undefined;
-    const requirement = { workspaceId: facts.workspaceId, permission: "keys:verify" } as const;
-    const decision = decide(caller, { requirement, address });
-    // A key of a disabled workspace is found, so that its result says that it is disabled.
-    return decision.kind === "allowed" || decision.reason === "workspace-disabled";
-  });
-}
-
-/** The counters that a request is decided by. */
-export function listCounterIds({ caller, targets }: Pick<KnownRequest, "caller" | "targets">): CounterId[] {
-  return [
-    ...(caller ? [caller.keyId] : []),
-    ...targets.flatMap((facts) => {
-      if (!facts) return [];
-      return facts.consumer?.limits.length ? [facts.keyId, facts.consumer.id] : [facts.keyId];
-    }),
-  ];
-}
-
-function spendCallerLimit(counter: Counter, { quota, windowSeconds }: Limit, now: number): LimitResult {
-  const limit = { name: apiKeyLimitName, quota, windowSeconds, appliesAlways: true };
-  return spendLimit(counter, { limit, cost: 1 }, now);
-}
-
-/** The window of names of an API key, beside its rate limit. No other limit of an API key has a name. */
-const namesLimit = { name: "idempotency-keys", windowSeconds: 3_600, appliesAlways: true } as const;
-
-/** Counts verifications with a new name, each of which a record stores for the length of the window. */
-function spendNames(counter: Counter, cost: number, { maxNamedPerHour, now }: DecisionState): LimitResult {
-  return spendLimit(counter, { limit: { ...namesLimit, quota: maxNamedPerHour }, cost }, now);
-}
-
-function spendLimit(
-  counter: Counter,
-  limit: { readonly limit: NamedLimit; readonly cost: number },
-  now: number,
-): LimitResult {
-  const charge = { state: counter.meters, limits: [limit], credits: undefined };
-  const spending = spend([charge], now);
-  applySpending([counter], spending);
-  return spending.limits[0] as LimitResult; // There is one limit.
-}
-
-function addUse(counter: Counter, { isUnusedSecret }: { readonly isUnusedSecret: boolean }): void {
-  counter.uses += 1;
-  counter.isChanged = true;
-  if (isUnusedSecret) markSecretUsed(counter);
-}
-
-function markSecretUsed(counter: Counter): void {
-  counter.isSecretUsed = true;
-  counter.isChanged = true;
-}
-
-/** The first limit that a verification names and neither its key nor the key's consumer has. */
-function findUnknownLimit(
-  verifications: readonly Verification[],
-  keys: readonly (VerifiableKey | undefined)[],
-): VerificationOutcome | undefined {
-  for (const [verification, { limits }] of verifications.entries()) {
-    const facts = keys[verification];
-    if (!facts || limits.length === 0) continue;
-    const known = new Set([...facts.limits, ...(facts.consumer?.limits ?? [])].map(publicNameOf));
-    const limit = limits.findIndex(({ name }) => !known.has(name));
-    if (limit >= 0) return { kind: "unknown-limit", verification, limit };
-  }
-  return undefined;
 }
 
 const nothingSpent: Spending = { outcome: "spent", states: [], limits: [], remainingCredits: null };
 
 const notFound = { code: "NOT_FOUND" } as const satisfies VerificationResult;
 
-/** Checks a key and, if it is valid, spends the costs of the verification. */
-function verify(
+/**
+ * Decides one verification: checks the key and, if it is valid, spends the costs in the state. Pure apart from the counters that it
+ * changes.
+ * @param options.facts the current facts about the key; undefined if the caller may verify none with this digest.
+ */
+export function decideVerification(
   verification: Verification,
   { facts, state }: { readonly facts: VerifiableKey | undefined; readonly state: DecisionState },
 ): VerificationResult {
@@ -351,7 +146,20 @@ function listCharges(
   return charges;
 }
 
-function applySpending(counters: readonly Counter[], { states }: Spending): void {
+/** Counts a use of a key. */
+export function addUse(counter: Counter, { isUnusedSecret }: { readonly isUnusedSecret: boolean }): void {
+  counter.uses += 1;
+  counter.isChanged = true;
+  if (isUnusedSecret) markSecretUsed(counter);
+}
+
+function markSecretUsed(counter: Counter): void {
+  counter.isSecretUsed = true;
+  counter.isChanged = true;
+}
+
+/** Changes the meters of counters to those after a spending, in the order of its charges. */
+export function applySpending(counters: readonly Counter[], { states }: Spending): void {
   for (const [index, counter] of counters.entries()) {
     const meters = states[index];
     if (!meters || meters === counter.meters) continue;
@@ -365,7 +173,7 @@ function describeLimit(limit: LimitResult): LimitResult {
 }
 
 /** The name of a limit in requests and results: `key` for the only limit of an API key. */
-function publicNameOf({ name }: Pick<NamedLimit, "name">): string {
+export function publicNameOf({ name }: Pick<NamedLimit, "name">): string {
   return name === apiKeyLimitName ? "key" : name;
 }
 

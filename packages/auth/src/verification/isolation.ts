@@ -1,3 +1,7 @@
+import type { WorkspaceId } from "@latchkey/db/ids";
+import { type FoundKeys, listCounterIds } from "./decide-request.ts";
+import type { CounterId } from "./decide-verification.ts";
+
 /** How long something is remembered, in milliseconds. */
 const isolatedMs = 1_000;
 /** The maximum number of remembered names. The oldest is removed first. */
@@ -39,4 +43,21 @@ export class Isolation {
   has(name: string): boolean {
     return this.#until.has(name);
   }
+}
+
+/** What a request can be isolated by: its counters, and the workspaces of the keys that it verifies. */
+export function listIsolationNames(request: Pick<FoundKeys, "caller" | "targets">): string[] {
+  return [...listCounterIds(request), ...listWorkspaceIds(request)];
+}
+
+/** The workspaces of the keys that a request verifies, or of those with a counter that meets a condition. */
+export function listWorkspaceIds(
+  { targets }: Pick<FoundKeys, "targets">,
+  condition: (id: CounterId) => boolean = () => true,
+): WorkspaceId[] {
+  return targets.flatMap((facts) => {
+    if (!facts) return [];
+    const { keyId, consumer, workspaceId } = facts;
+    return condition(keyId) || (consumer && condition(consumer.id)) ? [workspaceId] : [];
+  });
 }

@@ -1,22 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import { createId } from "@latchkey/db/ids";
-import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import pg from "pg";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createApiKey, digestKey } from "../key-format.ts";
 import { KeyDirectory } from "./key-directory.ts";
 import type { Verification } from "./verification.ts";
-import { type TestIssuedKey, type TestKeyspace, verificationOf, verifierKit } from "./verifier.test-kit.ts";
+import {
+  setUpVerifierTests,
+  type TestIssuedKey,
+  type TestKeyspace,
+  verificationOf,
+} from "./verifier.test-kit.ts";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase(inject("postgres"));
-});
-afterAll(() => database.drop());
-
-const { addKey, addKeyspace, execute, issueKey } = verifierKit(() => database);
+const { addKey, addKeyspace, database, execute, issueKey } = setUpVerifierTests();
 
 /**
  * A directory that remembers about 20 issued keys, and functions that find the keys of a request. They return the number of queries
@@ -24,7 +22,7 @@ const { addKey, addKeyspace, execute, issueKey } = verifierKit(() => database);
  */
 async function createDirectory(maxIssuedBytes = 35_000) {
   const client = new pg.Client({
-    ...clientConfig(database.connection, "test"),
+    ...clientConfig(database().connection, "test"),
     options: startupOptions("latchkey_admission"),
   });
   await client.connect();

@@ -4,7 +4,7 @@ import { checkKey, haveSameVersions, type KeyFacts, type Membership } from "../a
 import { FactsCache } from "../admission/facts-cache.ts";
 import { toApiKeyTarget } from "./api-key-target.ts";
 import { CopiesCache, nameOf } from "./copies-cache.ts";
-import { type FoundKeys, findTarget } from "./decide-verification.ts";
+import { type FoundKeys, findTarget } from "./decide-request.ts";
 import { type CopyLookup, type FoundCopies, findCopies } from "./find-copies.ts";
 import { type ApiKeyLookup, findApiKeys } from "./statements.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";

@@ -3,16 +3,13 @@ import type pg from "pg";
 import { assumeState, isUnmetered } from "./assumed-state.ts";
 import { countUses } from "./count-statement.ts";
 import {
-  type Counter,
-  type CounterId,
   decideRequest,
-  type EarlierRequest,
   type FoundKeys,
   type KnownRequest,
   listCounterIds,
   type RequestDecision,
-  type SpentKey,
-} from "./decide-verification.ts";
+} from "./decide-request.ts";
+import type { Counter, CounterId, EarlierRequest, SpentKey } from "./decide-verification.ts";
 import {
   findEarlier,
   lockCounters,

@@ -1,7 +1,7 @@
 import { malformed, presentedBy, unavailable, unknownKey } from "../admission/answer.ts";
 import type { KeyFacts } from "../admission/decision.ts";
 import type { LimitState, Verdict } from "../admission/verdict.ts";
-import type { RequestDecision } from "./decide-verification.ts";
+import type { RequestDecision } from "./decide-request.ts";
 import type { LimitResult } from "./meters.ts";
 import type { VerificationOutcome } from "./verification.ts";
 
@@ -18,6 +18,12 @@ export const withoutOutcome = {
   unknownKey: { verdict: unknownKey, outcome: undefined },
   unavailable: { verdict: unavailable, outcome: undefined },
 } as const satisfies Record<string, VerifierAnswer>;
+
+/**
+ * The answer to a lookup that found the caller's key. It is compared by identity: `unavailable` has the same content, and says
+ * nothing about the key.
+ */
+export const recognized: VerifierAnswer = { ...withoutOutcome.unavailable };
 
 /**
  * @param caller undefined for a member without an API key, on whom there is no verdict.

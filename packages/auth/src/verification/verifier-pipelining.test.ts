@@ -1,40 +1,21 @@
 import { setImmediate } from "node:timers/promises";
-import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import pg from "pg";
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  inject,
-  onTestFinished,
-  test,
-  vi,
-} from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createApiKey } from "../key-format.ts";
 import {
   codesOf,
+  setUpVerifierTests,
   type TestIssuedKey,
   type TestKeyspace,
   verificationOf,
-  verifierKit,
 } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
 
 // The order in which the verifier sends statements on its connection.
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase(inject("postgres"));
-});
-afterAll(() => database.drop());
-
-const { addKeyspace, bumpOwner, execute, failChanges, issueKey, openNode, readCounter } = verifierKit(
-  () => database,
-);
+const { addKeyspace, bumpOwner, execute, failChanges, issueKey, openNode, readCounter } =
+  setUpVerifierTests();
 const limit = { name: "requests", quota: 1_000, windowSeconds: 3_600, appliesAlways: true };
 
 /** The names, or the texts, of the statements that verifiers sent. */

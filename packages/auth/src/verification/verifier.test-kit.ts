@@ -3,14 +3,15 @@ import {
   type ConsumerId,
   createId,
   type IssuedKeyId,
+  type KeyId,
   type KeyspaceId,
   type UserId,
   type WorkspaceId,
 } from "@latchkey/db/ids";
 import type { NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
-import type { TestDatabase } from "@latchkey/db/testing/test-database";
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { type RawBuilder, sql } from "kysely";
-import { onTestFinished } from "vitest";
+import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
 import { admissionKit, type TestKey } from "../admission/admission.test-kit.ts";
 import { digestKey, isWellFormedApiKey } from "../key-format.ts";
 import type { Verification } from "./verification.ts";
@@ -43,6 +44,27 @@ interface StoredCounter {
   readonly credits: number | null;
   readonly has_unused_secret: boolean | null;
   readonly windows: Readonly<Record<string, readonly [endsAt: number, spent: number]>> | null;
+}
+
+/** Options for tests of exact counts: no request reaches its deadline, even on a busy machine. */
+export const patient = { deadlineMs: 60_000, maxWaiting: 10_000 };
+
+/** A limit per hour. */
+export const hourly = (quota: number, name = "requests", appliesAlways = true): NamedLimit => ({
+  name,
+  quota,
+  windowSeconds: 3_600,
+  appliesAlways,
+});
+
+/** Creates a database for the tests of a file. @returns what they use to prepare, and the database, which exists in each test. */
+export function setUpVerifierTests() {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase(inject("postgres"));
+  });
+  afterAll(() => database.drop());
+  return { ...verifierKit(() => database), database: () => database };
 }
 
 /** What tests of the verifier use to prepare. Rows are inserted directly, so that a test doesn't depend on the API. */
@@ -99,6 +121,10 @@ export function verifierKit(database: () => TestDatabase) {
           'acme_', ${JSON.stringify(limits)}, ${refill ? JSON.stringify(refill) : null})`);
       await execute(sql`insert into key_counters (key_id, credits) values (${id}, ${credits})`);
       return { id, secret };
+    },
+    /** Increments the version of a key, as every change to the key does. */
+    async bumpKey(id: KeyId | IssuedKeyId): Promise<void> {
+      await execute(sql`update key_counters set version = version + 1 where key_id = ${id}`);
     },
     /** Increments the version of an owner of keys, as every change to the owner does. */
     async bumpOwner(id: KeyspaceId | ConsumerId | UserId): Promise<void> {
@@ -158,3 +184,20 @@ export function codesOf({ verdict, outcome }: VerifierAnswer): readonly string[]
     ? outcome.results.map(({ code }) => code)
     : [outcome?.kind ?? verdict.kind];
 }
+
+/** Verifies one key with one request, and returns its code, or the kind of the verdict. */
+export async function verify(
+  node: Verifier,
+  { caller }: Pick<TestKeyspace, "caller">,
+  key: Pick<TestIssuedKey, "secret">,
+  change: Partial<Verification> = {},
+): Promise<string> {
+  const verifications = [verificationOf(key, change)];
+  const [code = "none"] = codesOf(
+    await node.verify(caller.secret, { address: undefined, name: undefined, verifications }),
+  );
+  return code;
+}
+
+export const count = (codes: readonly string[], code: string): number =>
+  codes.filter((one) => one === code).length;

@@ -1,0 +1,209 @@
+import { isDefiniteAbort } from "@latchkey/db/sqlstate";
+import type pg from "pg";
+import type { Scheduler } from "../admission/scheduler.ts";
+import { isUnmetered } from "./assumed-state.ts";
+import { ClockEstimate } from "./clock-estimate.ts";
+import { listCounterIds } from "./decide-request.ts";
+import type { CounterId } from "./decide-verification.ts";
+import { type Isolation, listWorkspaceIds } from "./isolation.ts";
+import type { KeyDirectory } from "./key-directory.ts";
+import type { FoundVerification, PendingVerification } from "./pending-verification.ts";
+import { countBatch, type DecidedBatch, RolledBack, rollBack, spendBatch } from "./spend-batch.ts";
+import { TaskQueue } from "./task-queue.ts";
+import { recognized, toAnswer, type VerifierAnswer, withoutOutcome } from "./verifier-answer.ts";
+
+/** A count that takes longer, in milliseconds, has waited for locks: its own, or those of the transaction ahead. */
+const maxCountMs = 150;
+
+interface BatchTransactionsOptions {
+  readonly keys: KeyDirectory<PendingVerification>;
+  readonly scheduler: Scheduler<PendingVerification>;
+  /** Gets the keys of requests that failed alone, and what was locked. */
+  readonly isolation: Isolation;
+  readonly maxNamedPerHour: number;
+}
+
+interface DecideOptions {
+  /** Whether to skip counters that another transaction has locked, instead of waiting for them. */
+  readonly skipsLocked: boolean;
+  /** How long to wait for each lock, in milliseconds; as long as the session allows by default. */
+  readonly lockTimeoutMs?: number | undefined;
+  /** Whether to isolate keys with locked counters: they were locked for some time. */
+  readonly isolatesLocked?: boolean;
+}
+
+/**
+ * Sends the lookups and transactions of batches, and answers their requests. Two batches may be executed concurrently: what they
+ * send on the connection goes through one queue, so that nothing becomes part of another batch's transaction
+ * (docs/decisions/0075).
+ */
+export class BatchTransactions {
+  readonly #keys: KeyDirectory<PendingVerification>;
+  readonly #scheduler: Scheduler<PendingVerification>;
+  readonly #isolation: Isolation;
+  readonly #maxNamedPerHour: number;
+  readonly #clock = new ClockEstimate();
+  /** Each task sends one transaction or lookup, and ends when the next one may be sent. */
+  readonly #sending = new TaskQueue();
+  /** Transactions in flight that only count. */
+  #counting = 0;
+
+  constructor({ keys, scheduler, isolation, maxNamedPerHour }: BatchTransactionsOptions) {
+    this.#keys = keys;
+    this.#scheduler = scheduler;
+    this.#isolation = isolation;
+    this.#maxNamedPerHour = maxNamedPerHour;
+  }
+
+  /** Whether a transaction in flight only counts. It doesn't wait for the node, so another one may be sent behind it. */
+  get isCounting(): boolean {
+    return this.#counting > 0;
+  }
+
+  /**
+   * Finds the keys of requests. Answers requests of unknown callers, and requests that only look up the caller's key.
+   * @throws {RolledBack} if it failed, and the connection can be used again.
+   */
+  find(client: pg.Client, requests: readonly PendingVerification[]): Promise<readonly FoundVerification[]> {
+    return this.#sending.run(async () => {
+      // Their deadline may have passed while the transactions ahead were in flight.
+      const pending = requests.filter(({ isAnswered }) => !isAnswered);
+      return pending.length > 0 ? await this.#find(client, pending) : [];
+    });
+  }
+
+  async #find(
+    client: pg.Client,
+    requests: readonly PendingVerification[],
+  ): Promise<readonly FoundVerification[]> {
+    try {
+      const { found, unknown } = await this.#keys.find(client, requests);
+      for (const request of unknown) this.#settle(request, withoutOutcome.unknownKey);
+      for (const { pending } of found) if (pending.isLookupOnly) this.#settle(pending, recognized);
+      return found
+        .filter(({ pending }) => !pending.isAnswered)
+        .map((request) => ({ ...request, name: request.pending.name }));
+    } catch (error) {
+      if (requests.length === 1) this.#isolate(requests.flatMap(({ digest }) => digest ?? []));
+      throw await rollBack(client, error);
+    }
+  }
+
+  /**
+   * Decides requests, and answers them after the commit. Those whose facts have changed are queued again or postponed.
+   * @throws {RolledBack} if a transaction had no effect. Requests without meters can have been answered before.
+   */
+  async decide(
+    client: pg.Client,
+    requests: readonly FoundVerification[],
+    options: DecideOptions,
+  ): Promise<void> {
+    const { lockTimeoutMs, isolatesLocked = false } = options;
+    let { skipsLocked } = options;
+    const listPending = () => requests.filter((request) => !request.pending.isAnswered);
+    let pending = listPending();
+    if (pending.length === 0) return;
+    try {
+      if (!skipsLocked && lockTimeoutMs === undefined) {
+        const countedInMs = await this.#count(client, listPending);
+        pending = listPending();
+        if (pending.length === 0) return;
+        // Its deadline allows a batch to wait for locks once.
+        skipsLocked = countedInMs > maxCountMs;
+      }
+      const batch = await this.#sending.run(async () => {
+        // Their deadline may have passed while the transactions ahead were in flight.
+        pending = listPending();
+        if (pending.length === 0) return undefined;
+        return await spendBatch(client, pending, {
+          skipsLocked,
+          lockTimeoutMs,
+          maxNamedPerHour: this.#maxNamedPerHour,
+        });
+      });
+      if (!batch) return;
+      const { decided, counters, now } = batch;
+      if (counters.size > 0) this.#clock.set(now);
+      this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
+    } catch (error) {
+      // It failed alone. A lock that takes too long is not the fault of the request.
+      const isLocked = error instanceof RolledBack && isDefiniteAbort(error.cause);
+      if (pending.length === 1 && !(isLocked && !skipsLocked)) this.#isolate(pending.flatMap(listCounterIds));
+      throw error;
+    }
+  }
+
+  /**
+   * Decides the requests without meters, unless facts have changed, and answers them after the commit.
+   * @returns how long the transaction took, in milliseconds, without the wait until it was sent.
+   */
+  async #count(client: pg.Client, listPending: () => readonly FoundVerification[]): Promise<number> {
+    if (this.#clock.estimate() === undefined || !hasUnmetered(listPending())) return 0;
+    this.#counting += 1;
+    try {
+      // The next transaction may be sent before this one ends, because all of it has been sent.
+      const { sent, startedAt } = await this.#sending.run(async () => {
+        // While it waited for the transactions ahead, deadlines may have passed, and the time has changed.
+        const now = this.#clock.estimate() ?? 0;
+        return { sent: countBatch(client, listPending(), now), startedAt: performance.now() };
+      });
+      // Requests may have arrived while the batch was prepared.
+      this.#scheduler.dispatchFollowing();
+      const batch = await sent;
+      if (batch) {
+        this.#clock.set(batch.now);
+        this.#answer(batch.decided, { isLocked: () => false, isolatesLocked: false });
+      }
+      return performance.now() - startedAt;
+    } finally {
+      this.#counting -= 1;
+    }
+  }
+
+  #answer(
+    decided: DecidedBatch<FoundVerification>["decided"],
+    {
+      isLocked,
+      isolatesLocked,
+    }: { readonly isLocked: (id: CounterId) => boolean; readonly isolatesLocked: boolean },
+  ): void {
+    const outdated: PendingVerification[] = [];
+    const postponed: PendingVerification[] = [];
+    for (const { request, decision } of decided) {
+      const { pending } = request;
+      if (decision.kind !== "outdated")
+        this.#settle(pending, toAnswer(request.caller, pending.digest, decision));
+      else {
+        this.#keys.forget(pending);
+        // A counter that is missing while locked ones are skipped may also have been deleted.
+        const locked = listCounterIds(request).filter(isLocked);
+        // A change of many keys can lock one after the other, so the whole workspace is isolated.
+        if (isolatesLocked && locked.length > 0)
+          this.#isolate([...locked, ...listWorkspaceIds(request, isLocked)]);
+        // Facts that are outdated twice change often, and must not keep the database busy.
+        if (locked.length > 0 || pending.wasOutdated) postponed.push(pending);
+        else outdated.push(pending);
+        pending.wasOutdated = true;
+      }
+    }
+    this.#scheduler.requeue(outdated.filter(({ isAnswered }) => !isAnswered));
+    if (postponed.length > 0) this.#scheduler.postpone(postponed);
+  }
+
+  #isolate(names: Iterable<string>): void {
+    this.#isolation.add(names, performance.now());
+  }
+
+  #settle(request: PendingVerification, answer: VerifierAnswer): void {
+    if (this.#scheduler.settle(request)) request.answer(answer);
+  }
+}
+
+/** Whether a batch has a request that can be counted. @throws {RolledBack} if a request can't be decided. Nothing was sent. */
+function hasUnmetered(requests: readonly FoundVerification[]): boolean {
+  try {
+    return requests.some(isUnmetered);
+  } catch (error) {
+    throw new RolledBack(error);
+  }
+}
