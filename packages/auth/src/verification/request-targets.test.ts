@@ -42,6 +42,20 @@ describe("a request with several keys", () => {
     expect([...state.counters.values()].map(({ uses }) => uses)).toEqual([0, 0, 0]);
   });
 
+  test("can name any limit of a key's consumer that the key doesn't have", () => {
+    const limits = [limitOf("requests", 9, false), limitOf("exports", 9, false)];
+    const decideWith = (name: string) =>
+      decideRequest(
+        requestOf([{ ...issued, consumer: { ...consumer, limits } }], {
+          verifications: [{ ...verification, limits: [{ name, cost: 1 }] }],
+        }),
+        lock([...counters(), counterOf(consumer.id)]),
+      );
+    for (const { name } of limits) expect(codesOf(decideWith(name))).toEqual(["VALID"]);
+    const unknown = { kind: "unknown-limit", verification: 0, limit: 0 };
+    expect(decideWith("imports")).toMatchObject({ outcome: unknown });
+  });
+
   test("a key that the caller may not verify is not found, even if the request names a limit", () => {
     const verifications = [{ ...verification, limits: [{ name: "requests", cost: 1 }] }, verification];
     const decision = decideRequest(requestOf([undefined, second], { verifications }), lock(counters()));
