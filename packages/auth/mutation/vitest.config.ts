@@ -9,7 +9,8 @@ export default defineConfig({
       "src/{client-network,ip-ranges,key-format,permissions,restrictions}.test.ts",
       "src/admission/{answer,batch,decision,facts-cache,scheduler}.test.ts",
       "src/statistics/{bounds,hour-counters,last-seen-recorder,rejection-log}.test.ts",
-      "src/verification/choose-batch.test.ts",
+      "src/verification/{assumed-state,choose-batch,decide-request,decide-verification,fair-cache,isolation}.test.ts",
+      "src/verification/{meters,permission-query,request-names,request-targets,verification-results}.test.ts",
     ],
   },
 });

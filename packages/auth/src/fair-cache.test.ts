@@ -42,6 +42,51 @@ test("an owner can use all of it, and then loses what it used longest ago", () =
   expect(cache.get("a 0")).toBe("0 of a");
 });
 
+test("a use moves any entry to the end of its owner's list, and the order of the others stays the same", () => {
+  for (const used of numbers(4)) {
+    const { cache, add, keysOf } = createCache();
+    for (const index of numbers(4)) add("a", `${index}`, 250);
+    cache.get(`a ${used}`);
+    const order = [...numbers(4).filter((index) => index !== used), used];
+    for (const removed of order.keys()) {
+      add("a", `new ${removed}`, 250);
+      const remembered = order.slice(removed + 1).map((index) => cache.peek(`a ${index}`));
+      expect(remembered).toEqual(order.slice(removed + 1).map((index) => `${index} of a`));
+      expect(cache.peek(`a ${order[removed]}`)).toBeUndefined();
+    }
+    expect(keysOf("a", 4)).toEqual([]);
+  }
+});
+
+test("a value that is replaced takes no place any more, even if the new one is too large", () => {
+  const { cache, add } = createCache();
+  add("a", "1", 600);
+  add("a", "1", 600);
+  expect(cache.get("a 1")).toBe("1 of a");
+  add("a", "1", 1_001);
+  expect(cache.get("a 1")).toBeUndefined();
+  add("b", "2", 1_000);
+  expect(cache.get("b 2")).toBe("2 of b");
+});
+
+test("fails instead of looking for an entry forever if sizes are less than one byte", () => {
+  const { add } = createCache();
+  for (const index of numbers(2_000)) add(`owner ${index}`, "1", 0.5);
+  expect(() => add("one more", "1", 0.5)).toThrow("The cache is too large, but has no entry to remove.");
+});
+
+test("forgets an owner whose last entry was deleted or displaced", () => {
+  const { cache, add } = createCache();
+  for (const index of numbers(150)) add(`owner ${index}`, "1");
+  expect(cache.ownerCount).toBe(100);
+  for (const index of numbers(150)) cache.delete(`owner ${index} 1`);
+  expect(cache.ownerCount).toBe(0);
+  add("owner 0", "1");
+  add("owner 0", "2");
+  cache.delete("owner 0 1");
+  expect([cache.ownerCount, cache.get("owner 0 2")]).toEqual([1, "2 of owner 0"]);
+});
+
 test("an owner with a hundred thousand entries displaces no entry of owners that use little", () => {
   const { add, keysOf } = createCache();
   const owners = numbers(10).map((index) => `owner ${index}`);

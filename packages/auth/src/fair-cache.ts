@@ -42,6 +42,11 @@ export class FairCache<Value> {
     this.#maxSize = maxSize;
   }
 
+  /** The number of owners that have an entry. */
+  get ownerCount(): number {
+    return this.#shares.size;
+  }
+
   /** Returns a value even if it is from before an invalidation, without counting as a use of it. */
   peek(key: string): Value | undefined {
     return this.#entries.get(key)?.value;
@@ -51,10 +56,8 @@ export class FairCache<Value> {
   get(key: string): Value | undefined {
     const entry = this.#entries.get(key);
     if (entry?.epoch !== this.#epoch) return undefined;
-    if (entry !== entry.share.newest) {
-      unlink(entry);
-      append(entry);
-    }
+    unlink(entry);
+    append(entry);
     return entry.value;
   }
 
@@ -85,7 +88,7 @@ export class FairCache<Value> {
 
   #removeFromLargest(): void {
     const oldest = this.#sizeClasses.findLargest()?.oldest;
-    if (!oldest) throw new Error("The cache is too large, but has no entries.");
+    if (!oldest) throw new Error("The cache is too large, but has no entry to remove.");
     this.delete(oldest.key);
   }
 

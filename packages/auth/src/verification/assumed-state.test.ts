@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { membershipAs } from "../admission/facts.test-kit.ts";
 import { assumeState, isUnmetered } from "./assumed-state.ts";
 import { decideRequest, type FoundKeys } from "./decide-request.ts";
-import type { DecisionState } from "./decide-verification.ts";
+import type { CounterId, DecisionState } from "./decide-verification.ts";
 import { caller, plainKey, workspaceId } from "./verifiable-key.test-kit.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 import { verificationOf } from "./verifier.test-kit.ts";
@@ -40,6 +40,53 @@ describe("a request is unmetered", () => {
     ["an unused secret", { targets: [{ ...issued, isUnusedSecret: true }] }],
   ])("but not with %s", (_what, change) => {
     expect(isUnmetered({ ...request, ...change })).toBe(false);
+  });
+});
+
+describe("the assumed state", () => {
+  const requestOf = (change: Partial<FoundKeys>) => ({
+    address: undefined,
+    caller,
+    verifications: [],
+    targets: [],
+    ...change,
+  });
+  const second = { ...issued, keyId: "second" as IssuedKeyId, version: 7 };
+  const counterOf = (id: CounterId, version: number) => ({
+    id,
+    version,
+    uses: 0,
+    isSecretUsed: false,
+    meters: { windows: new Map(), balance: null },
+    isChanged: false,
+  });
+
+  test("has an unused counter for each key of each request, with the version of its facts", () => {
+    const requests = [
+      requestOf({ targets: [undefined, issued] }),
+      requestOf({ targets: [issued, second] }),
+      requestOf({ caller: undefined, targets: [second, undefined] }),
+    ];
+    const { counters } = assumeState(requests, 0);
+    expect(counters).toEqual(
+      new Map([
+        [caller.keyId, counterOf(caller.keyId, caller.version)],
+        [issued.keyId, counterOf(issued.keyId, 1)],
+        [second.keyId, counterOf(second.keyId, 7)],
+      ]),
+    );
+    expect(assumeState([requestOf({ caller: undefined })], 0).counters.size).toBe(0);
+  });
+
+  test("admits the first request by its facts, and no later one with another version of them", () => {
+    const request = { verifications: [verificationOf({ secret: "key" })], earlier: undefined };
+    const requests = [
+      { ...requestOf({ targets: [issued] }), ...request },
+      { ...requestOf({ targets: [{ ...issued, version: 2 }] }), ...request },
+    ];
+    const state = assumeState(requests, 0);
+    expect(requests.map((each) => decideRequest(each, state).kind)).toEqual(["admitted", "outdated"]);
+    expect(state.counters.get(issued.keyId)).toMatchObject({ uses: 1, isChanged: true });
   });
 });
 

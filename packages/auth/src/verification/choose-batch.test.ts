@@ -20,6 +20,11 @@ test("a batch of one user has at most 500 verifications, in the order of the req
   expect(chooseBatch([])).toEqual({ chosen: [], deferred: [] });
 });
 
+test("requests that fit into one batch are returned as they are", () => {
+  const full = [requestOf("ada", 250), requestOf("grace", 150, 100)];
+  expect(chooseBatch(full).chosen).toBe(full);
+});
+
 test("a request that is larger than a batch is chosen alone", () => {
   const [huge, small] = [requestOf("ada", 600), requestOf("ada", 1)];
   expect(chooseBatch([huge, small])).toEqual({ chosen: [huge], deferred: [small] });

@@ -12,7 +12,7 @@ import {
   publicNameOf,
   withoutCost,
 } from "./decide-verification.ts";
-import { type LimitResult, spend } from "./meters.ts";
+import { type Charge, type LimitResult, spend } from "./meters.ts";
 import type { ConsumerFacts, VerifiableKey } from "./verifiable-key.ts";
 import type { Verification, VerificationOutcome } from "./verification.ts";
 
@@ -113,12 +113,17 @@ function findUnknownLimit(
 ): VerificationOutcome | undefined {
   for (const [verification, { limits }] of verifications.entries()) {
     const facts = keys[verification];
-    if (!facts || limits.length === 0) continue;
-    const known = new Set([...facts.limits, ...(facts.consumer?.limits ?? [])].map(publicNameOf));
-    const limit = limits.findIndex(({ name }) => !known.has(name));
+    if (!facts) continue;
+    const limit = limits.findIndex(({ name }) => !hasLimit(facts, name));
     if (limit >= 0) return { kind: "unknown-limit", verification, limit };
   }
   return undefined;
+}
+
+/** Whether a key or its consumer has a limit with this name. */
+function hasLimit({ limits, consumer }: VerifiableKey, name: string): boolean {
+  const isNamed = (limit: NamedLimit): boolean => publicNameOf(limit) === name;
+  return limits.some(isNamed) || (consumer?.limits.some(isNamed) ?? false);
 }
 
 const outdated = { kind: "outdated" } as const;
@@ -134,7 +139,7 @@ function isCurrent(
   { keyId, version, workspaceId, workspaceVersion, owner, hasCredits, idleAt, consumer }: VerifiableKey,
   { caller, state }: { readonly caller: KeyFacts | undefined; readonly state: DecisionState },
 ): boolean {
-  const callerIdleAt = caller?.memberships.get(workspaceId)?.idleAt ?? null;
+  const membership = caller?.memberships.get(workspaceId);
   const counter = currentCounter(state, keyId, version);
   return (
     counter !== undefined &&
@@ -144,7 +149,7 @@ function isCurrent(
     (workspaceVersion === null || state.isOwnerCurrent(workspaceId, workspaceVersion)) &&
     (consumer === null || isConsumerCurrent(consumer, state)) &&
     (idleAt === null || !state.hasPassed(idleAt)) &&
-    (callerIdleAt === null || !state.hasPassed(Date.parse(callerIdleAt)))
+    (!membership?.idleAt || !state.hasPassed(Date.parse(membership.idleAt)))
   );
 }
 
@@ -153,23 +158,18 @@ function isConsumerCurrent({ id, version, limits }: ConsumerFacts, state: Decisi
 }
 
 function spendCallerLimit(counter: Counter, { quota, windowSeconds }: Limit, now: number): LimitResult {
-  const limit = { name: apiKeyLimitName, quota, windowSeconds, appliesAlways: true };
-  return spendLimit(counter, { limit, cost: 1 }, now);
+  return spendLimit(counter, { limit: { name: apiKeyLimitName, quota, windowSeconds }, cost: 1 }, now);
 }
 
 /** The window of names of an API key, beside its rate limit. No other limit of an API key has a name. */
-const namesLimit = { name: "idempotency-keys", windowSeconds: 3_600, appliesAlways: true } as const;
+const namesLimit = { name: "idempotency-keys", windowSeconds: 3_600 } as const;
 
 /** Counts verifications with a new name, each of which a record stores for the length of the window. */
 function spendNames(counter: Counter, cost: number, { maxNamedPerHour, now }: DecisionState): LimitResult {
   return spendLimit(counter, { limit: { ...namesLimit, quota: maxNamedPerHour }, cost }, now);
 }
 
-function spendLimit(
-  counter: Counter,
-  limit: { readonly limit: NamedLimit; readonly cost: number },
-  now: number,
-): LimitResult {
+function spendLimit(counter: Counter, limit: Charge["limits"][number], now: number): LimitResult {
   const charge = { state: counter.meters, limits: [limit], credits: undefined };
   const spending = spend([charge], now);
   applySpending([counter], spending);

@@ -73,9 +73,10 @@ export function decideVerification(
   // Most keys have neither limits nor credits, and need none of what follows.
   const isMetered =
     facts.limits.length > 0 || counter.meters.balance !== null || consumerCounter !== undefined;
+  // A rejected verification spends nothing, but its result has the state of the meters.
+  const charged = rejection ? withoutCost(verification) : verification;
   const spending = isMetered
-    ? // A rejected verification spends nothing, but its result has the state of the meters.
-      spend(listCharges(facts, rejection ? withoutCost(verification) : verification, counters), state.now)
+    ? spend(listCharges(facts, charged, { own: counter, shared: consumerCounter }), state.now)
     : nothingSpent;
   const code = rejection ?? codes[spending.outcome];
   // A limit that is exceeded can change its window, although nothing is spent.
@@ -127,23 +128,16 @@ function checkKey(
 function listCharges(
   facts: VerifiableKey,
   { cost, limits }: Verification,
-  [own, shared]: readonly Counter[],
+  { own, shared }: { readonly own: Counter; readonly shared: Counter | undefined },
 ): Charge[] {
   const chosen = (all: readonly NamedLimit[]) =>
     all.flatMap((limit) => {
       const named = limits.find(({ name }) => name === publicNameOf(limit));
       return limit.appliesAlways || named ? [{ limit, cost: named?.cost ?? cost }] : [];
     });
-  const charges: Charge[] = [];
-  if (own)
-    charges.push({
-      state: own.meters,
-      limits: chosen(facts.limits),
-      credits: { cost, refill: facts.refill },
-    });
-  if (shared)
-    charges.push({ state: shared.meters, limits: chosen(facts.consumer?.limits ?? []), credits: undefined });
-  return charges;
+  const ofKey = { state: own.meters, limits: chosen(facts.limits), credits: { cost, refill: facts.refill } };
+  if (!shared || !facts.consumer) return [ofKey];
+  return [ofKey, { state: shared.meters, limits: chosen(facts.consumer.limits), credits: undefined }];
 }
 
 /** Counts a use of a key. */

@@ -1,5 +1,7 @@
+import type { ConsumerId, IssuedKeyId, WorkspaceId } from "@latchkey/db/ids";
 import { expect, test } from "vitest";
-import { Isolation } from "./isolation.ts";
+import { Isolation, listIsolationNames, listWorkspaceIds } from "./isolation.ts";
+import { caller, plainKey, workspaceId } from "./verifiable-key.test-kit.ts";
 
 test("remembers for a second, counted from the last time", () => {
   const isolation = new Isolation();
@@ -11,6 +13,23 @@ test("remembers for a second, counted from the last time", () => {
   expect([isolation.has("early"), isolation.has("late")]).toEqual([false, true]);
   expect(isolation.isEmpty(1_600)).toBe(true);
   expect(isolation.has("late")).toBe(false);
+});
+
+test("a name that is added again is forgotten after the others, and doesn't keep them", () => {
+  const isolation = new Isolation();
+  isolation.add(["again", "once"], 0);
+  isolation.add(["again"], 600);
+  expect(isolation.isEmpty(1_000)).toBe(false);
+  expect([isolation.has("again"), isolation.has("once")]).toEqual([true, false]);
+});
+
+test("forgets names that are deleted, and no others", () => {
+  const isolation = new Isolation();
+  isolation.add(["first", "second", "third"], 0);
+  isolation.delete(["first", "third", "unknown"]);
+  expect(["first", "second", "third"].map((name) => isolation.has(name))).toEqual([false, true, false]);
+  isolation.delete(["second"]);
+  expect(isolation.isEmpty(0)).toBe(true);
 });
 
 test("forgets what was added first when it is full", () => {
@@ -25,4 +44,16 @@ test("forgets what was added first when it is full", () => {
     true,
     true,
   ]);
+});
+
+test("a request is isolated by its counters, and by the workspaces of the keys with a counter that meets a condition", () => {
+  const consumer = { id: "consumer" as ConsumerId, externalId: "acme", version: 0, limits: [] };
+  const other = { ...plainKey, keyId: "other" as IssuedKeyId, workspaceId: "elsewhere" as WorkspaceId };
+  const request = { caller, targets: [{ ...plainKey, consumer }, undefined, other] };
+  const counters = [caller.keyId, plainKey.keyId, other.keyId];
+  expect(listIsolationNames(request)).toEqual([...counters, workspaceId, "elsewhere"]);
+  expect(listWorkspaceIds(request, (id) => id === plainKey.keyId)).toEqual([workspaceId]);
+  expect(listWorkspaceIds(request, (id) => id === consumer.id)).toEqual([workspaceId]);
+  expect(listWorkspaceIds(request, (id) => id === other.keyId)).toEqual(["elsewhere"]);
+  expect(listWorkspaceIds(request, () => false)).toEqual([]);
 });

@@ -60,8 +60,20 @@ describe("rate limits", () => {
       limits: [{ name: "requests", quota: 1, remaining: 1, resetsInSeconds: 0, isExceeded: false }],
       remainingCredits: null,
     });
-    const used = { windows: new Map([["requests", { endsAt: now + 5_000, spent: 1 }]]), balance: null };
-    expect(spend([limited(used, perMinute(1), 0)], now).outcome).toBe("spent");
+    for (const spent of [1, 9]) {
+      const used = { windows: new Map([["requests", { endsAt: now + 5_000, spent }]]), balance: null };
+      const { outcome, limits } = spend([limited(used, perMinute(1), 0)], now);
+      expect([outcome, limits[0]?.isExceeded]).toEqual(["spent", false]);
+    }
+  });
+
+  test("a cost of 0 starts no window, even if another limit is charged", () => {
+    const limits = [
+      { limit: perMinute(5, "charged"), cost: 1 },
+      { limit: perMinute(5, "checked"), cost: 0 },
+    ];
+    const { states } = spend([{ state: unused, limits, credits: undefined }], now);
+    expect(states[0]?.windows).toEqual(new Map([["charged", { endsAt: now + 60_000, spent: 1 }]]));
   });
 
   test("a shorter window and a clock that was set back shorten the open window, which keeps what was spent", () => {
@@ -89,6 +101,31 @@ describe("rate limits", () => {
     expect(spend([limited(used, perMinute(4))], now)).toMatchObject({
       outcome: "rate-limited",
       limits: [{ remaining: 0 }],
+    });
+  });
+});
+
+describe("a verification without a cost", () => {
+  const balance = { remaining: 5, refilledAt: Date.UTC(2026, 4, 14) };
+
+  test("returns the same state, so that nothing has to be stored", () => {
+    const state = { windows: new Map([["requests", { endsAt: now + 5_000, spent: 1 }]]), balance };
+    const charge: Charge = {
+      state,
+      limits: [{ limit: perMinute(5), cost: 0 }],
+      credits: { cost: 0, refill: null },
+    };
+    const { outcome, states, remainingCredits } = spend([charge], now);
+    expect([outcome, remainingCredits]).toEqual(["spent", 5]);
+    expect(states[0]).toBe(state);
+  });
+
+  test("stores a refill that is due", () => {
+    const refill = { amount: 100, interval: "daily", day: null } as const;
+    const charge = { state: { windows: new Map(), balance }, limits: [], credits: { cost: 0, refill } };
+    expect(spend([charge], now)).toMatchObject({
+      remainingCredits: 100,
+      states: [{ balance: { remaining: 100, refilledAt: Date.UTC(2026, 4, 15) } }],
     });
   });
 });
@@ -125,6 +162,19 @@ describe("all or nothing", () => {
       remainingCredits: 0,
       states: [{ balance: { remaining: 0 } }, unused],
     });
+  });
+
+  test("credits are found in any of the charges", () => {
+    const { remainingCredits, states } = spend([limited(unused, perMinute(1)), withCredits(5)], now);
+    expect(remainingCredits).toBe(4);
+    expect(states.map(({ balance }) => balance?.remaining)).toEqual([undefined, 4]);
+  });
+
+  test("a balance that isn't charged is returned and stays the same", () => {
+    const { state } = withCredits(5);
+    const { remainingCredits, states } = spend([limited(state, perMinute(1))], now);
+    expect(remainingCredits).toBe(5);
+    expect(states[0]?.balance).toEqual(state.balance);
   });
 
   test("credits end at exactly 0", () => {

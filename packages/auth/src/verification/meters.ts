@@ -22,10 +22,13 @@ export interface MeterState {
   readonly balance: Balance | null;
 }
 
+/** A limit that applies, whether always or because the verification names it. */
+type AppliedLimit = Omit<NamedLimit, "appliesAlways">;
+
 /** The meters of one key or consumer that one verification is charged to. */
 export interface Charge {
   readonly state: MeterState;
-  readonly limits: readonly { readonly limit: NamedLimit; readonly cost: number }[];
+  readonly limits: readonly { readonly limit: AppliedLimit; readonly cost: number }[];
   readonly credits: { readonly cost: number; readonly refill: Refill | null } | undefined;
 }
 
@@ -78,7 +81,7 @@ export function spend(charges: readonly Charge[], now: number): Spending {
 
 /** A limit with its open window, and the cost to charge to it. */
 interface OpenLimit {
-  readonly limit: NamedLimit;
+  readonly limit: AppliedLimit;
   readonly cost: number;
   readonly window: Window;
 }
@@ -108,7 +111,7 @@ function openCharge({ state, limits, credits }: Charge, now: number): OpenCharge
  * ends at most {@link windowToleranceSeconds} later than a new one, as in admission, and keeps what was spent.
  */
 function openWindow(
-  { windowSeconds }: NamedLimit,
+  { windowSeconds }: AppliedLimit,
   { window, now }: { readonly window: Window | undefined; readonly now: number },
 ): Window {
   const latestEnd = now + windowSeconds * 1_000;

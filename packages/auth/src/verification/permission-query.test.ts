@@ -97,6 +97,7 @@ describe("evaluation", () => {
     [["documents.*"], "documents", false],
     [["documents.*"], "documentsearch", false],
     [["documents.*"], "documents:read", false],
+    [["doc*"], "documents.read", false],
     [["documents:*"], "documents:read", true],
     [["documents:*"], "documents:read.all", true],
     [["documents:*"], "documents.read", false],

@@ -47,15 +47,14 @@ interface Level {
   readonly alternatives: PermissionQuery[][];
 }
 
-/** What the next token must be. */
-type Expected = "operand" | "operator";
-
 /** Parses without recursion, so that nesting can't exhaust the stack. */
 class QueryParser {
   readonly #tokens: readonly Token[];
   readonly #end: number;
   readonly #levels: Level[] = [{ openedAt: undefined, alternatives: [[]] }];
   #termCount = 0;
+  /** Whether the next token must start an operand, or else be an operator or a closing parenthesis. */
+  #needsOperand = true;
 
   constructor(tokens: readonly Token[], end: number) {
     this.#tokens = tokens;
@@ -63,22 +62,19 @@ class QueryParser {
   }
 
   parse(): PermissionQuery | QueryError {
-    let expected: Expected = "operand";
     for (const token of this.#tokens) {
-      const next: Expected | QueryError =
-        expected === "operand" ? this.#takeOperand(token) : this.#takeOperator(token);
-      if (typeof next === "object") return next;
-      expected = next;
+      const failure = this.#needsOperand ? this.#takeOperand(token) : this.#takeOperator(token);
+      if (failure) return failure;
     }
-    if (expected === "operand") return error(this.#end, "Expected a permission.");
+    if (this.#needsOperand) return error(this.#end, "Expected a permission.");
     const { openedAt, alternatives } = this.#top();
     return openedAt ? error(openedAt.position, "This parenthesis is never closed.") : combine(alternatives);
   }
 
-  #takeOperand({ text, position }: Token): Expected | QueryError {
+  #takeOperand({ text, position }: Token): QueryError | undefined {
     if (text === "(") {
       this.#levels.push({ openedAt: { text, position }, alternatives: [[]] });
-      return "operand";
+      return undefined;
     }
     if (text === "AND" || text === "OR" || text === ")") return error(position, "Expected a permission.");
     if (!permissionForm.test(text)) {
@@ -94,25 +90,27 @@ class QueryParser {
     if (this.#termCount > maxQueryTerms)
       return error(position, `A query can have at most ${maxQueryTerms} permissions.`);
     this.#addOperand({ kind: "permission", name: text });
-    return "operator";
+    return undefined;
   }
 
-  #takeOperator({ text, position }: Token): Expected | QueryError {
-    if (text === "AND") return "operand";
-    if (text === "OR") {
-      this.#top().alternatives.push([]);
-      return "operand";
+  #takeOperator({ text, position }: Token): QueryError | undefined {
+    if (text === "AND" || text === "OR") {
+      if (text === "OR") this.#top().alternatives.push([]);
+      this.#needsOperand = true;
+      return undefined;
     }
     if (text !== ")") return error(position, "Expected AND, OR or a closing parenthesis.");
     const { openedAt, alternatives } = this.#top();
     if (!openedAt) return error(position, "This parenthesis was never opened.");
     this.#levels.pop();
     this.#addOperand(combine(alternatives));
-    return "operator";
+    return undefined;
   }
 
   #addOperand(operand: PermissionQuery): void {
-    this.#top().alternatives.at(-1)?.push(operand);
+    const operands = this.#top().alternatives.at(-1) as PermissionQuery[]; // Each level has an alternative.
+    operands.push(operand);
+    this.#needsOperand = false;
   }
 
   #top(): Level {
@@ -153,10 +151,10 @@ export function satisfies(permissions: ReadonlySet<string>, query: PermissionQue
  */
 function grants(permissions: ReadonlySet<string>, name: string): boolean {
   if (permissions.has(name) || permissions.has("*")) return true;
-  for (let end = 1; end < name.length; end += 1) {
-    const character = name[end];
-    if ((character === "." || character === ":") && permissions.has(`${name.slice(0, end + 1)}*`))
-      return true;
+  let prefix = "";
+  for (const character of name) {
+    prefix += character;
+    if ((character === "." || character === ":") && permissions.has(`${prefix}*`)) return true;
   }
   return false;
 }
