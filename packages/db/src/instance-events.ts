@@ -63,12 +63,14 @@ export async function appendInstanceEvents(
   if (events.length === 0) return;
   const toJson = (details: Details | undefined) => (details ? JSON.stringify(details) : null);
   const actorId = "userId" in actor ? actor.userId : null;
+  // A backup is recorded as the owner of the database, who may not read workspaces, so only an event with one reads them.
   await sql`
     insert into instance_events (id, action, actor_kind, actor_id, actor_name, actor_email,
       target_user_id, target_user_name, target_user_email, target_workspace_id, target_workspace_name,
       target_key_id, before, after, address, request_id)
     select event.id, event.action, ${actor.kind}, ${actorId}::uuid, actor.name, ${selectEmail("actor")},
-      event.user_id, target.name, ${selectEmail("target")}, event.workspace_id, workspaces.name,
+      event.user_id, target.name, ${selectEmail("target")}, event.workspace_id,
+      case when event.workspace_id is not null then (select name from workspaces where id = event.workspace_id) end,
       event.key_id, event.before, event.after, ${address}, ${requestId}
     from unnest(
       ${events.map(() => createId("instanceEvent"))}::uuid[], ${events.map(({ action }) => action)}::text[],
@@ -78,8 +80,7 @@ export async function appendInstanceEvents(
       ${events.map(({ before }) => toJson(before))}::jsonb[], ${events.map(({ after }) => toJson(after))}::jsonb[]
     ) as event (id, action, user_id, workspace_id, key_id, before, after)
     left join users actor on actor.id = ${actorId}::uuid
-    left join users target on target.id = event.user_id
-    left join workspaces on workspaces.id = event.workspace_id`.execute(trx);
+    left join users target on target.id = event.user_id`.execute(trx);
 }
 
 /**
