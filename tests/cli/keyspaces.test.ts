@@ -178,10 +178,10 @@ test("changes only keys of one keyspace at a time", async () => {
 });
 
 test.each([
-  ["no key", []],
+  ["neither IDs nor an external ID", []],
   ["both IDs and an external ID", [unknownKey, "--external-id", "customer_7"]],
   ["an external ID without a keyspace", ["--external-id", "customer_7"]],
-])("rejects %s to change", async (_name, args) => {
+])("rejects a change with %s", async (_name, args) => {
   expectFailure(await run(["issued-key", "rotate", ...args]), {
     status: 2,
     code: "BAD_REQUEST",

@@ -1,7 +1,7 @@
 import type { Locator, Page } from "playwright-core";
 import { eventually } from "./postmaster.ts";
 
-/** Only ends what hangs, on a busy machine too. In milliseconds. */
+/** A timeout in milliseconds that is far longer than scrolling takes on a busy machine. */
 const hangsAfterMs = 30_000;
 
 /**

@@ -16,7 +16,7 @@ const { addSpace, addKey, listEvents } = createIssuedKeyClient(() => app);
 
 const limited = (minutes: number) => ({
   code: "TOO_MANY_REQUESTS",
-  message: `You have created 4 secrets of issued keys within an hour, which is the limit. Try again in ${minutes} minutes. You can still change, disable and delete keys.`,
+  message: `This request exceeds your limit of 4 secrets of issued keys per hour. Try again in ${minutes} minutes. You can still change, disable and delete keys.`,
 });
 
 /** A space with two keys, whose owner can create two more secrets. */
@@ -57,7 +57,7 @@ test("a rotation of more keys than the quota allows rotates none, and doesn't co
   expect((await space.call(["POST", "/rotate"], { keyIds: [other] })).status).toBe(200);
 });
 
-test("a retry that issues another secret counts, and one that doesn't doesn't", async () => {
+test("a retry counts only if it issues another secret", async () => {
   const space = await addHalfSpace();
   const retry = { "Idempotency-Key": "lost" };
   const rotate = () => space.call(["POST", `/${space.keyIds[0]}/rotate`], {}, retry);

@@ -6,10 +6,10 @@ export default defineConfig({
   test: {
     root: join(import.meta.dirname, ".."),
     include: [
-      "src/{client-network,ip-ranges,key-format,permissions,restrictions}.test.ts",
+      "src/{client-network,fair-cache,ip-ranges,key-format,permissions,restrictions}.test.ts",
       "src/admission/{answer,batch,decision,facts-cache,scheduler}.test.ts",
       "src/statistics/{bounds,hour-counters,last-seen-recorder,rejection-log}.test.ts",
-      "src/verification/{assumed-state,choose-batch,decide-request,decide-verification,fair-cache,isolation}.test.ts",
+      "src/verification/{assumed-state,choose-batch,decide-request,decide-verification,isolation}.test.ts",
       "src/verification/{meters,permission-query,request-names,request-targets,verification-results}.test.ts",
     ],
   },

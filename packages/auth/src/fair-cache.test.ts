@@ -58,7 +58,7 @@ test("a use moves any entry to the end of its owner's list, and the order of the
   }
 });
 
-test("a value that is replaced takes no place any more, even if the new one is too large", () => {
+test("a value that is replaced no longer counts toward the size, even if the new one is too large", () => {
   const { cache, add } = createCache();
   add("a", "1", 600);
   add("a", "1", 600);
@@ -69,7 +69,7 @@ test("a value that is replaced takes no place any more, even if the new one is t
   expect(cache.get("b 2")).toBe("2 of b");
 });
 
-test("fails instead of looking for an entry forever if sizes are less than one byte", () => {
+test("fails instead of looking for an entry forever if sizes are less than 1", () => {
   const { add } = createCache();
   for (const index of numbers(2_000)) add(`owner ${index}`, "1", 0.5);
   expect(() => add("one more", "1", 0.5)).toThrow("The cache is too large, but has no entry to remove.");

@@ -1,8 +1,8 @@
 import { SizeClasses } from "./size-classes.ts";
 
 /**
- * What is remembered for one owner: a linked list of entries, in the order of their latest use. A map whose order is changed by each
- * use would allocate a new table now and then.
+ * The entries of one owner: a linked list, in the order of their latest use. A map whose order is changed by each use would
+ * allocate a new table now and then.
  */
 interface Share<Value> {
   readonly owner: string;

@@ -16,7 +16,7 @@ export interface NewIssuedKey {
   readonly remainingCredits: number | null;
 }
 
-/** Stores a new key with its counter, whose secret no request has used. Lock the keyspace against deletion first. */
+/** Stores a new key, and its counter, which marks the secret as unused. Lock the keyspace against deletion first. */
 export async function insertIssuedKey(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,

@@ -4,7 +4,7 @@ import type { Trx } from "./schema.ts";
 
 /**
  * Inserts the row that counts the uses of a new API key or consumer, with version 1 and no uses.
- * @param options.hasNewSecret whether it is a key, whose secret no request has used.
+ * @param options.hasNewSecret true for a key, whose secret no request has used; absent for a consumer, which has no secret.
  */
 export async function insertKeyCounter(
   trx: Trx,

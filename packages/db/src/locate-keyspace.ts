@@ -19,7 +19,7 @@ export async function locateKeyspace(db: Db, id: KeyspaceId): Promise<KeyspaceLo
   );
 }
 
-/** For the operator: finds the keyspaces and the workspaces of issued keys, each once. */
+/** For the operator: finds the keyspaces of issued keys, each once, with their workspaces. Ignores unknown keys. */
 export async function locateIssuedKeys(
   db: Db,
   ids: readonly IssuedKeyId[],

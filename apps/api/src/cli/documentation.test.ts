@@ -16,10 +16,11 @@ function listCommands(command: Command, path: string): [usage: string, flags: st
     const children = command.commands.filter((child) => child.name() !== "help");
     return children.flatMap((child) => listCommands(child, `${path} ${child.name()}`));
   }
-  const describe = ({ required, name }: { readonly required: boolean; readonly name: string }) =>
-    required ? ` <${name}>` : ` [${name}...]`;
   const args = command.registeredArguments
-    .map((argument) => describe({ required: argument.required, name: argument.name() }))
+    .map((argument) => {
+      const name = argument.variadic ? `${argument.name()}...` : argument.name();
+      return argument.required ? ` <${name}>` : ` [${name}]`;
+    })
     .join("");
   const flags = command.options.map((option) => option.flags + (option.mandatory ? " required" : ""));
   return [[path + args, flags.sort()]];

@@ -6,10 +6,12 @@ import { AppError } from "@latchkey/errors";
 import type { Quotas } from "./quotas.ts";
 
 /**
- * Checks that a user may create secrets of issued keys again, and counts them. Each adds an event to the audit log, and a rotation
- * stores an old secret, so without a limit one user could fill the database. Changes by the command aren't limited.
+ * Counts secrets of issued keys that a user is about to create, and rejects those beyond the hourly quota. Each adds an event to the
+ * audit log, and a rotation stores an old secret, so without a limit one user could fill the database. Changes by the command aren't
+ * limited.
  *
- * Call it after the keys are locked, and before their counters: it locks a row of the user.
+ * Call it after the keys are locked, and before their counters, for which verifications wait: it locks a row of the user.
+ * @param options.count how many secrets.
  * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`. Nothing is counted, because the transaction is rolled back.
  */
 export async function consumeIssuedSecretQuota(
@@ -25,9 +27,9 @@ export async function consumeIssuedSecretQuota(
   const minutes = Math.ceil(retryAfterSeconds / 60);
   throw new AppError("TOO_MANY_REQUESTS", {
     message: [
-      "You have created ",
+      "This request exceeds your limit of ",
       { count: issuedSecretsPerHour },
-      ` secrets of issued keys within an hour, which is the limit. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still change, disable and delete keys.`,
+      ` secrets of issued keys per hour. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still change, disable and delete keys.`,
     ],
     retryAfterSeconds,
   });

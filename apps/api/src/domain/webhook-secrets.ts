@@ -11,13 +11,13 @@ import { enterToManage } from "./enter-to-manage.ts";
 import { enterWebhook } from "./enter-webhook.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 
-/** A webhook, and its secret if this call created the secret. */
+/** A webhook and its new secret, which only the result of the call that created it contains. */
 export interface WebhookWithSecret {
   readonly webhook: Webhook;
   readonly secret: string;
 }
 
-/** Standard Webhooks specifies a prefix and 24 to 64 random bytes in base64. */
+/** Creates a secret as Standard Webhooks specifies: a prefix and 24 to 64 random bytes, here 32, in base64. */
 export function createWebhookSecret(): string {
   return `whsec_${randomBytes(32).toString("base64")}`;
 }
@@ -59,6 +59,7 @@ export function digestWebhookSecret(secret: string): Buffer {
  * Replaces the secret that a request issued, for a retry of that request whose response was lost.
  * @param issued.hash the digest of that secret.
  * @returns undefined if the webhook was deleted, or has another secret.
+ * @throws {AppError} FORBIDDEN
  */
 export async function reissueWebhookSecret(
   trx: Trx,

@@ -3,7 +3,8 @@ import type { Call } from "./endpoint-call.ts";
 
 /**
  * A secret that a response issues. It is shown once and not stored, so that a retry can't get it again: a retry gets a
- * new secret or none (docs/decisions/0026). The response also has a `secretStatus`. If it has a `start`, a retry gets that of its secret.
+ * new secret or none (docs/decisions/0026). The response also has a `secretStatus`. If it has a `start`,
+ * the response to a retry has the `start` of the new secret.
  */
 interface IssuedSecret<Member extends string, Request, Context extends Call> {
   /** The field of the response with the secret. */
@@ -14,8 +15,8 @@ interface IssuedSecret<Member extends string, Request, Context extends Call> {
    * Replaces the secret that the first response issued, in the transaction of the retry.
    * @param issued.hash the digest of that secret.
    * @param issued.answer the first response, without the secret.
-   * @returns the new secret, or the response with the new secret if it has fields that the replacement changes, such as a version;
-   *   undefined if the secret of the first response was used or is no longer current.
+   * @returns the new secret; or, if the replacement changes other fields of the response, such as `version`, these fields and the new
+   *   secret; undefined if the secret of the first response was used or is no longer current.
    */
   readonly reissue: (
     request: Request,
@@ -24,7 +25,7 @@ interface IssuedSecret<Member extends string, Request, Context extends Call> {
   ) => Promise<string | Reissued | undefined>;
 }
 
-/** Fields of a response that a retry replaces, with the new secret. */
+/** The fields that a retry replaces in the first response, including the new secret. */
 export type Reissued = Readonly<Record<string, unknown>>;
 
 /**

@@ -242,7 +242,7 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
 /** The conditions of a code at any endpoint, in Markdown. */
 export function describeFailure(code: ErrorCode): string {
   if (code !== "TOO_MANY_REQUESTS") return failures[code].description;
-  return `${rateLimited} Or its owner has made too many changes to API keys, or has sent too many invitations, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour; \`message\` says so. \`Retry-After\` says how many seconds to wait.`;
+  return `${rateLimited} Or its owner has made too many changes to API keys, has created too many secrets of issued keys, or has sent too many invitations, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour; \`message\` says so. \`Retry-After\` says how many seconds to wait.`;
 }
 
 function describeResponse(failuresOfStatus: readonly Failure[]): ZodOpenApiResponseObject {

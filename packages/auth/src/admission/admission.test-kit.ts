@@ -51,7 +51,7 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
       .db.transaction()
       .execute((trx) => insertApiKey(trx, key));
     if (!id) throw new Error("The user is disabled.");
-    // As after its first uses, each of which takes a statement more than any later one.
+    // The state after the first uses of a key, which take more statements than later ones.
     await database()
       .owner.updateTable("key_counters")
       .set({ has_unused_secret: null })

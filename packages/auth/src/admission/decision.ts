@@ -31,7 +31,7 @@ export interface KeyFacts {
   readonly isFormerSecret: boolean;
   /** Whether the overlap of the old secret has ended. */
   readonly hasOverlapEnded: boolean;
-  /** Whether the presented secret is new after a rotation and no request has used it. */
+  /** Whether the presented secret is the current one and is marked as unused, as after a creation or rotation (docs/decisions/0027). */
   readonly isUnusedSecret: boolean;
   /** When the key expires or the old secret's overlap ends, by the database's clock; null for never. */
   readonly validUntil: string | null;
@@ -121,8 +121,8 @@ export interface RequestContext {
  * Decides whether facts that were read earlier allow a request. Pure: uses no clock and no database.
  *
  * Expiry, the end of an overlap, the maximum idle time and rate limits are enforced by the statement that counts the use
- * (`count-statement.ts`), by the database's clock. A request that changes data checks the key and its user again after it has taken its locks
- * (`requireStillActing` in apps/api), by the same rules for restrictions and roles.
+ * (`count-statement.ts`), by the database's clock. A request that changes data checks the key and its user again after it has
+ * taken its locks (`requireStillActing` in apps/api), by the same rules for restrictions and roles.
  */
 export function decide(facts: KeyFacts, { requirement, address }: RequestContext): Decision {
   const decision = checkKey(facts);

@@ -35,7 +35,7 @@ export interface Findings {
  * - The result names the increments that were not counted. If both versions are current and the key has not expired, another
  *   transaction locks the row.
  * - It has the outcome of each rate limit that was counted.
- * - It marks the new secrets of the keys in `$12` as used. The mark is committed with the first use after a rotation, so
+ * - It marks the new secrets of the keys in `$12` as used. The mark is committed with the first use of the secret, so
  *   that a used secret is never taken for an unused one. No other statement counts such a secret.
  * - It has the facts of each lookup, with the user's role in the workspace of the lookup. The whole statement sees one
  *   snapshot, taken after the requests arrived, so that facts and version match.

@@ -18,7 +18,7 @@ const maxCountMs = 150;
 interface BatchTransactionsOptions {
   readonly keys: KeyDirectory<PendingVerification>;
   readonly scheduler: Scheduler<PendingVerification>;
-  /** Gets the keys of requests that failed alone, and what was locked. */
+  /** Where keys are added whose requests failed alone or whose counters were locked. */
   readonly isolation: Isolation;
   readonly maxNamedPerHour: number;
 }
@@ -55,7 +55,7 @@ export class BatchTransactions {
     this.#maxNamedPerHour = maxNamedPerHour;
   }
 
-  /** Whether a transaction in flight only counts. It doesn't wait for the node, so another one may be sent behind it. */
+  /** Whether a transaction that only counts is in flight. It doesn't wait for the node, so another one may be sent behind it. */
   get isCounting(): boolean {
     return this.#counting > 0;
   }
@@ -128,7 +128,7 @@ export class BatchTransactions {
         for (const { request } of decided) this.#keys.forgetFirstUsed(request, firstUsed);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
     } catch (error) {
-      // It failed alone. A lock that takes too long is not the fault of the request.
+      // The request failed alone, unless it only waited too long for a lock: the transaction with the lock caused that.
       const isLocked = error instanceof RolledBack && isDefiniteAbort(error.cause);
       if (pending.length === 1 && !(isLocked && !skipsLocked)) this.#isolate(pending.flatMap(listCounterIds));
       throw error;

@@ -7,19 +7,19 @@ import type { OwnerVersion } from "./verifiable-key.ts";
  * Counts the uses of a batch of keys without meters, in one statement, or fails with a serialization failure and counts nothing:
  * it succeeds only if everything that the node assumed when it decided the batch is true.
  *
- * - Uses of issued keys are counted in rows of their own, which exist only for keys in use. So the statement reads few pages and a
- *   small index: with 20,000 of 1,000,000 keys in use, a key takes two thirds of the time (docs/decisions/0079).
+ * - Uses of issued keys are counted in `issued_key_uses`, which has rows only of keys in use. So the statement reads fewer pages and
+ *   a smaller index than in `key_counters` (figures in docs/decisions/0079).
  * - The version of each counted key is checked in its row. An update of a row that another transaction has changed waits for
  *   that transaction, and then checks the version again. A change of an issued key deletes its row.
  * - The versions of owners, and of keys without a use, are read in the snapshot, which was taken after the requests arrived. So
  *   it has every change that was acknowledged before them, and the rows need no lock.
- * - A key that has credits is not counted: setting a balance doesn't change the version
- *   of the key, so the version alone doesn't show that it has credits. It deletes the row of an issued key.
+ * - A key that has credits is not counted: setting a balance doesn't change the version of the key, so the version alone doesn't
+ *   show that it has credits. Setting a balance deletes the row of an issued key.
  * - The database's time is one at which the batch would have been decided in the same way. It is read before the rows are locked:
  *   what the versions announce was true then, and still is when they are checked.
  * - The statement locks rows as it updates them. Its plan, a nested loop over the sorted keys (see the tests), updates them in the
  *   order of their keys, as every other statement that locks counters does, so that two nodes don't deadlock. Rows of issued keys
- *   are updated first: their number is read first.
+ *   are updated before those of API keys, because the final `select` counts them first.
  */
 const countText = `
 with issued_key as materialized (

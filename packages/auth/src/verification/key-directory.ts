@@ -103,7 +103,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
     }
   }
 
-  /** Forgets those keys of a request whose first use was counted, so that later ones are counted in one statement. */
+  /** Forgets the keys of a request whose first use was counted. Their new facts allow counting later uses in one statement. */
   forgetFirstUsed({ pending, targets }: FoundRequest<Request>, firstUsed: ReadonlySet<CounterId>): void {
     for (const [index, facts] of targets.entries()) {
       const verification = pending.verifications[index];

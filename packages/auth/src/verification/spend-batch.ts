@@ -29,7 +29,7 @@ export interface DecidedBatch<Request> {
   readonly decided: readonly { readonly request: Request; readonly decision: RequestDecision }[];
   /** The counters that were locked. With `skipsLocked`, those that another transaction had locked are missing. */
   readonly counters: ReadonlyMap<CounterId, Counter>;
-  /** The issued keys without meters of which a use was counted that may be the first one. */
+  /** The issued keys without meters that were used, and had no row of `issued_key_uses` when their facts were read. */
   readonly firstUsed: ReadonlySet<CounterId>;
   /** The database's time, in milliseconds since the epoch. */
   readonly now: number;
@@ -213,7 +213,7 @@ export async function spendBatch<Request extends PreparedRequest>(
   return batch;
 }
 
-/** The issued keys without meters that were used and have no row that counts such uses yet. */
+/** See `firstUsed` of {@link DecidedBatch}. */
 function listFirstUsed(
   requests: readonly PreparedRequest[],
   counters: ReadonlyMap<CounterId, Counter>,

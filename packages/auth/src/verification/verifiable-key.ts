@@ -28,9 +28,9 @@ export interface VerifiableKey {
   readonly workspaceVersion: number | null;
   /** Whether the key, its owner or its workspace is disabled. */
   readonly isDisabled: boolean;
-  /** Whether the presented secret is new after a rotation and no verification has used it. */
+  /** Whether the presented secret is the current one and is marked as unused, as after a creation or rotation (docs/decisions/0027). */
   readonly isUnusedSecret: boolean;
-  /** Whether the row that counts uses without meters exists, as after the first use. Always true for an API key. */
+  /** Whether `issued_key_uses` has a row of the key, which the first use without meters adds. Always true for an API key. */
   readonly isInUse: boolean;
   /** In milliseconds since the epoch; null for never. */
   readonly expiresAt: number | null;

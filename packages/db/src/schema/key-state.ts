@@ -13,6 +13,7 @@ export interface KeyCounterTable {
   /** An API key, an issued key, or a consumer, whose row has only the windows of its limits. */
   key_id: KeyId | IssuedKeyId | ConsumerId;
   version: Generated<number>;
+  /** The uses of a key, except those of an issued key that its row of `issued_key_uses` counts. */
   use_count: Generated<number>;
   last_used_at: Date | null;
   /**
@@ -23,7 +24,7 @@ export interface KeyCounterTable {
   window_spent: number | null;
   /** How many uses of the last increment the rate limit has allowed. */
   last_granted: number | null;
-  /** True from a rotation until exactly the first use of the new secret; null otherwise. */
+  /** True from the creation or a rotation of a key until exactly the first use of the new secret; null otherwise. */
   has_unused_secret: boolean | null;
   /** The balance of an issued key; null without credits. */
   credits: number | null;

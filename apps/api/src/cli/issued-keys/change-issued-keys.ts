@@ -11,11 +11,11 @@ type Action = "enable" | "disable" | "delete";
 
 type Result = ReturnType<typeof presentBulkResult>;
 
-const unchanged = ({ unchanged }: Result) => String(unchanged.length);
+const countUnchanged = ({ unchanged }: Result) => String(unchanged.length);
 
 const labels = {
-  enable: ["Enabled", [{ label: "Already enabled", text: unchanged }]],
-  disable: ["Disabled", [{ label: "Already disabled", text: unchanged }]],
+  enable: ["Enabled", [{ label: "Already enabled", text: countUnchanged }]],
+  disable: ["Disabled", [{ label: "Already disabled", text: countUnchanged }]],
   delete: ["Deleted", []],
 } as const satisfies Record<Action, readonly [string, View<Result>]>;
 

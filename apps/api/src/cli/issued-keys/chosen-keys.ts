@@ -37,7 +37,10 @@ export interface KeyspaceKeys {
   readonly chosen: ChosenKeys;
 }
 
-/** @throws {AppError} NOT_FOUND for an unknown keyspace, or if no key exists; BAD_REQUEST for keys of several keyspaces. */
+/**
+ * Finds the keyspace of keys that are given by their IDs, and opens its workspace.
+ * @throws {AppError} NOT_FOUND for an unknown keyspace, or if none of the IDs exists; BAD_REQUEST for keys of several keyspaces.
+ */
 export async function findChosenKeys(db: Db, { ids, externalId, keyspace }: Choice): Promise<KeyspaceKeys> {
   if (externalId !== undefined && keyspace !== undefined)
     return { edit: await findKeyspaceEdit(db, keyspace), keyspaceId: keyspace, chosen: { externalId } };
@@ -50,7 +53,7 @@ export async function findChosenKeys(db: Db, { ids, externalId, keyspace }: Choi
   return { edit: toEdit(location), keyspaceId: location.keyspaceId, chosen: { ids } };
 }
 
-/** If none of the chosen keys exists. */
+/** The error if none of the chosen keys exists. */
 export function noSuchKeys(chosen: ChosenKeys): AppError {
   const ofConsumer = "The keyspace has no keys with this external ID.";
   const ofIds = (count: number) =>
@@ -58,7 +61,7 @@ export function noSuchKeys(chosen: ChosenKeys): AppError {
   return new AppError("NOT_FOUND", { message: "ids" in chosen ? ofIds(chosen.ids.length) : ofConsumer });
 }
 
-/** The text for the IDs of keys that don't exist. */
+/** Formats the IDs of keys that don't exist, one per line. */
 export function describeNotFound({ notFound }: { readonly notFound: readonly string[] }): string {
   return notFound.join("\n") || "none";
 }

@@ -13,7 +13,7 @@ export async function findKeyspaceEdit(db: Db, id: KeyspaceId): Promise<Edit> {
   return toEdit(location);
 }
 
-/** For a change of the workspace by the operator. */
+/** Opens the workspace of a keyspace for a change by the operator. */
 export function toEdit({ workspaceId }: KeyspaceLocation): Edit {
   return { scope: openAsOperator(workspaceId), origin: commandOrigin };
 }
