@@ -106,6 +106,8 @@ const transientTables = [
   "deleted_keyspaces",
   "former_users",
   "idempotency_records",
+  // Only keys without meters have rows, and the demo's keys have rate limits.
+  "issued_key_uses",
   "migrations",
   "sign_in_origins",
   "throttle_buckets",

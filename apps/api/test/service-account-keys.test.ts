@@ -202,24 +202,6 @@ test("a repeated creation issues another secret until the first one is used", as
   expect((await send(team.owner.secret, ["GET", team.path])).body.data).toHaveLength(1);
 });
 
-test.each(["creation", "rotation"])(
-  "a repeated %s keeps a secret that was only verified with cost 0",
-  async (name) => {
-    const team = await addTeamWithAccount();
-    const existing = await create(team);
-    const path = name === "creation" ? team.path : `${existing.path}/rotate`;
-    const body = name === "creation" ? { name: "Once" } : {};
-    const headers = { "Idempotency-Key": crypto.randomUUID() };
-    const attempt = () => send(team.owner.secret, ["POST", path], body, headers);
-    const first = await attempt();
-    const verification = { key: first.body.key, workspaceId: team.id, cost: 0 };
-    const verified = await send(team.owner.secret, ["POST", "/keys/verify"], verification);
-    expect(verified.body).toMatchObject({ code: "VALID", keyId: first.body.id });
-    expect((await attempt()).body).toMatchObject({ id: first.body.id, secretStatus: "omitted" });
-    expect(await statusOf(String(first.body.key))).toBe(200);
-  },
-);
-
 test("a repeated creation issues no secret to a key that was restricted after the first request", async () => {
   const team = await addTeamWithAccount();
   const headers = { "Idempotency-Key": crypto.randomUUID() };

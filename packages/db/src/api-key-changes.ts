@@ -46,7 +46,7 @@ export async function insertApiKey(trx: Trx, key: NewApiKey): Promise<KeyId | un
     })
     .returning("id")
     .executeTakeFirstOrThrow();
-  await insertKeyCounter(trx, id, { hasNewSecret: true });
+  await insertKeyCounter(trx, id);
   return id;
 }
 
@@ -158,7 +158,7 @@ export async function replaceUnusedSecret(
   const { rows } = await sql`
     with unused as materialized (
       select key_id from key_counters
-      where key_id = ${id} and has_unused_secret
+      where key_id = ${id} and (has_unused_secret or use_count = 0)
       for no key update
     ),
     retired as (

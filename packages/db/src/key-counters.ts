@@ -2,19 +2,9 @@ import { type Expression, sql } from "kysely";
 import type { ConsumerId, IssuedKeyId, KeyId, UserId } from "./ids.ts";
 import type { Trx } from "./schema.ts";
 
-/**
- * Inserts the row that counts the uses of a new API key or consumer, with version 1 and no uses.
- * @param options.hasNewSecret true for a key, whose secret no request has used; absent for a consumer, which has no secret.
- */
-export async function insertKeyCounter(
-  trx: Trx,
-  keyId: KeyId | ConsumerId,
-  { hasNewSecret }: { readonly hasNewSecret?: true } = {},
-): Promise<void> {
-  await trx
-    .insertInto("key_counters")
-    .values({ key_id: keyId, ...(hasNewSecret ? { has_unused_secret: true } : {}) })
-    .execute();
+/** Inserts the row that counts the uses of a new API key or consumer, with version 1 and no uses. */
+export async function insertKeyCounter(trx: Trx, keyId: KeyId | ConsumerId): Promise<void> {
+  await trx.insertInto("key_counters").values({ key_id: keyId }).execute();
 }
 
 /**

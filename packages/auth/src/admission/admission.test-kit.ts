@@ -23,7 +23,7 @@ export interface AdmissionKit {
   /** Opens a new node, which is closed when the test ends. */
   readonly openNode: (options?: Partial<AdmissionOptions>) => Admission;
   readonly addUser: () => Promise<UserId>;
-  /** Adds a key of this user, or of a new one. Its secret counts as used, although the use count is 0. */
+  /** Adds a key of this user, or of a new one. */
   readonly addKey: (userId?: UserId) => Promise<TestKey>;
   /** Locks a key's row in a separate transaction. The returned function, or the end of the test, releases it. */
   readonly hold: (key: { readonly id: string }) => Promise<() => Promise<void>>;
@@ -51,12 +51,6 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
       .db.transaction()
       .execute((trx) => insertApiKey(trx, key));
     if (!id) throw new Error("The user is disabled.");
-    // The state after the first uses of a key, which take more statements than later ones.
-    await database()
-      .owner.updateTable("key_counters")
-      .set({ has_unused_secret: null })
-      .where("key_id", "=", id)
-      .execute();
     return { userId: owner, id, secret };
   };
   /** Adds keys one after the other: on a busy machine, many concurrent additions wait too long for a connection. */

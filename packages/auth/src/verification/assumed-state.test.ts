@@ -30,6 +30,13 @@ describe("a request is unmetered", () => {
     );
   });
 
+  test("with a key that was never used, if it isn't used", () => {
+    const isInUse = false;
+    expect(isUnmetered({ ...request, targets: [{ ...issued, isDisabled: true, isInUse }] })).toBe(true);
+    const verifications = [verificationOf({ secret: "key" }, { cost: 0 })];
+    expect(isUnmetered({ ...request, verifications, targets: [{ ...issued, isInUse }] })).toBe(true);
+  });
+
   test.each<[string, Partial<FoundKeys & { readonly name: object | undefined }>]>([
     ["a name", { name: {} }],
     ["a rate limit of the caller", { caller: { ...caller, limit: { quota: 1, windowSeconds: 60 } } }],
@@ -38,6 +45,7 @@ describe("a request is unmetered", () => {
     ["a limit of the consumer", { targets: [{ ...issued, consumer: { ...consumer, limits: [limit] } }] }],
     ["credits", { targets: [{ ...issued, hasCredits: true }] }],
     ["an unused secret", { targets: [{ ...issued, isUnusedSecret: true }] }],
+    ["a first use", { targets: [{ ...issued, isInUse: false }] }],
   ])("but not with %s", (_what, change) => {
     expect(isUnmetered({ ...request, ...change })).toBe(false);
   });

@@ -21,10 +21,16 @@ const noMeters: MeterState = { windows: new Map(), balance: null };
 export function isUnmetered({
   caller,
   targets,
+  verifications,
   name,
 }: FoundKeys & { readonly name: object | undefined }): boolean {
   if (name || caller?.limit || caller?.isUnusedSecret) return false;
-  return targets.every((facts) => !facts || (!isMetered(facts) && !facts.isUnusedSecret && facts.isInUse));
+  return targets.every((facts, index) => {
+    if (!facts) return true;
+    // A disabled key gets no row, and its verifications must not take the slower way each time.
+    const canBeUsed = !facts.isDisabled && verifications[index]?.cost !== 0;
+    return !isMetered(facts) && !facts.isUnusedSecret && (facts.isInUse || !canBeUsed);
+  });
 }
 
 /** Whether uses of an issued key, or of an API key that is verified, spend from a meter. */

@@ -238,3 +238,35 @@ describe.each(["key_counters", "issued_key_uses"] as const)("in rows of %s:", (t
     expect(await readUses(ids)).toEqual([6, 1]);
   });
 });
+
+test("locks the counters of API keys before the rows of issued keys, and adding rows doesn't wait for these", async () => {
+  const [apiKey, issuedKey] = [randomUUID(), randomUUID()] as unknown as [IssuedKeyId, IssuedKeyId];
+  await database.owner
+    .insertInto("key_counters")
+    .values([{ key_id: apiKey }, { key_id: issuedKey }])
+    .execute();
+  await addUseRows(client, [useOf(issuedKey, 1)]);
+  const [blocker, observer] = [await connectForTest(), await connectForTest()];
+  await blocker.query("begin");
+  await blocker.query("update issued_key_uses set use_count = 5 where key_id = $1", [issuedKey]);
+  const counted = countUses(client, {
+    counters: [useOf(issuedKey, 1), useOf(apiKey, 1)],
+    apiKeys: new Set([apiKey]),
+    owners: [],
+    validity: always,
+  });
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
+  const { rowCount } = await observer.query(
+    "select from key_counters where key_id = $1 for update skip locked",
+    [apiKey],
+  );
+  await addUseRows(observer, [useOf(issuedKey, 1)]);
+  await blocker.query("commit");
+  await counted;
+  expect(rowCount).toBe(0);
+  const { rows } = await observer.query(
+    "select use_count::integer as uses from issued_key_uses where key_id = $1",
+    [issuedKey],
+  );
+  expect(rows).toEqual([{ uses: 6 }]);
+});

@@ -18,8 +18,8 @@ import type { OwnerVersion } from "./verifiable-key.ts";
  * - The database's time is one at which the batch would have been decided in the same way. It is read before the rows are locked:
  *   what the versions announce was true then, and still is when they are checked.
  * - The statement locks rows as it updates them. Its plan, a nested loop over the sorted keys (see the tests), updates them in the
- *   order of their keys, as every other statement that locks counters does, so that two nodes don't deadlock. Rows of issued keys
- *   are updated before those of API keys, because the final `select` counts them first.
+ *   order of their keys, as every other statement that locks counters does, so that two nodes don't deadlock. Counters
+ *   are updated before rows of issued keys, because the final `select` asks for their number first.
  */
 const countText = `
 with issued_key as materialized (
@@ -57,8 +57,8 @@ changed_owner as materialized (
   where coalesce(stored.version, 0) <> owner.version
 )
 select case
-  when (select count(*) from counted_issued_key) = cardinality($1)
-    and (select count(*) from counted_api_key) = cardinality($4)
+  when (select count(*) from counted_api_key) = cardinality($4)
+    and (select count(*) from counted_issued_key) = cardinality($1)
     and not exists (select from changed_key) and not exists (select from changed_owner)
     and clock.now >= $11::float8 and clock.now < $12::float8
   then clock.now
@@ -76,13 +76,18 @@ export interface CountedBatch {
   readonly validity: { readonly from: number; readonly until: number };
 }
 
-/** Adds rows for the uses of issued keys, whose counters are locked and have these versions. @throws what the driver throws. */
+/**
+ * Adds rows for the uses of issued keys, whose counters are locked and have these versions. Only who has locked a counter adds or
+ * deletes its row, so each existing row is visible. `on conflict` would wait for another node that counts uses in it, and may wait
+ * for the caller's counter. @throws what the driver throws.
+ */
 export async function addUseRows(client: pg.Client, keys: readonly Counter[]): Promise<void> {
   await client.query({
     name: "verify-add-uses",
     text: `
-      insert into issued_key_uses (key_id, version) select * from unnest($1::uuid[], $2::integer[])
-      on conflict (key_id) do nothing`,
+      insert into issued_key_uses (key_id, version)
+      select * from unnest($1::uuid[], $2::integer[]) as input (key_id, version)
+      where not exists (select from issued_key_uses known where known.key_id = input.key_id)`,
     values: listVersions(keys),
   });
 }

@@ -24,7 +24,7 @@ export interface KeyCounterTable {
   window_spent: number | null;
   /** How many uses of the last increment the rate limit has allowed. */
   last_granted: number | null;
-  /** True from the creation or a rotation of a key until exactly the first use of the new secret; null otherwise. */
+  /** True from the creation of an issued key, or a rotation, until exactly the first use of the new secret; null otherwise. */
   has_unused_secret: boolean | null;
   /** The balance of an issued key; null without credits. */
   credits: number | null;

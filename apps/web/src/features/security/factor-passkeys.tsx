@@ -57,7 +57,7 @@ export function PasskeyFactors({
 
 function explainPasskeys(passkeyOrigin: string | null): ReactNode {
   if (passkeyOrigin === null)
-    return "Browsers offer passkeys only at an HTTPS URL with a host name. The URL of this instance isn’t one.";
+    return "Passkeys need an HTTPS URL with a host name, which this instance doesn’t have.";
   if (passkeyOrigin !== window.location.origin)
     return (
       <>

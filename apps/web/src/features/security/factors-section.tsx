@@ -125,8 +125,8 @@ function TotpFactor({
       >
         <p className={dialogClasses.words}>
           Its codes stop working, and your other sessions end. Without another second factor, your recovery
-          codes stop working too, your password alone is enough to sign in, and you and your API keys lose
-          access to workspaces that require a second factor.
+          codes stop working too, your password is enough to sign in, and you and your API keys lose access to
+          workspaces that require one.
         </p>
       </ConfirmDialog>
     </>

@@ -99,7 +99,7 @@ export function SecurityPage(): ReactElement {
     <>
       <PageHeader
         title="Security"
-        explanation="Your second factors, your sessions, and what happened to your account and your API keys."
+        explanation="Your second factors, your sessions, and changes to your account and your API keys."
       />
       <SignInMethodsSection />
       <FactorsSection />
@@ -169,8 +169,7 @@ function EmptyLog(): ReactElement {
         </Button>
       }
     >
-      When one of your API keys is created, changed, rotated or deleted, the change appears here with its IP
-      address.
+      Each change to your API keys appears here, with its IP address.
     </EmptyPanel>
   );
 }
