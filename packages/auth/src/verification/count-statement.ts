@@ -79,15 +79,19 @@ export interface CountedBatch {
 /**
  * Adds rows for the uses of issued keys, whose counters are locked and have these versions. Only who has locked a counter adds or
  * deletes its row, so each existing row is visible. `on conflict` would wait for another node that counts uses in it, and may wait
- * for the caller's counter. @throws what the driver throws.
+ * for the caller's counter. `offset 0` keeps the planner from reading the whole table while it has
+ * few rows, because the plan is kept when it has more. @throws what the driver throws.
  */
 export async function addUseRows(client: pg.Client, keys: readonly Counter[]): Promise<void> {
   await client.query({
     name: "verify-add-uses",
     text: `
       insert into issued_key_uses (key_id, version)
-      select * from unnest($1::uuid[], $2::integer[]) as input (key_id, version)
-      where not exists (select from issued_key_uses known where known.key_id = input.key_id)`,
+      select input.* from unnest($1::uuid[], $2::integer[]) as input (key_id, version)
+      left join lateral (
+        select true as is_known from issued_key_uses where key_id = input.key_id offset 0
+      ) known on true
+      where is_known is null`,
     values: listVersions(keys),
   });
 }

@@ -88,7 +88,7 @@ const factsOfCopy = `json_build_object(
         .map(([name, expression]) => `'${name}', ${expression}`)
         .join(", ")},
       'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
-      'isInUse', exists (select from issued_key_uses where key_id = key.id),
+      'isInUse', coalesce((select true from issued_key_uses where key_id = key.id), false),
       'overlapEndsAt', case when key.good_until = '-infinity' then 0
         else extract(epoch from key.good_until) * 1000 end,
       'hasCredits', counter.credits is not null,
