@@ -31,9 +31,9 @@ export const verificationsPerRequest = 100;
 
 const paths = { single: "/open/keys/verify", batch: "/open/keys/verify-batch" } as const;
 const countIssuedKeySql = (keyspaceId: string): string => `
-  select coalesce(sum(counter.use_count + coalesce(row.use_count, 0)), 0)::float8 as uses
+  select coalesce(sum(counter.use_count + coalesce(own.use_count, 0)), 0)::float8 as uses
   from issued_keys join key_counters counter on counter.key_id = issued_keys.id
-  left join issued_key_uses row using (key_id) where keyspace_id = '${keyspaceId}'`;
+  left join issued_key_uses own using (key_id) where keyspace_id = '${keyspaceId}'`;
 
 /** None of these is ever reached. */
 const limit = (name: string) => ({ name, quota: 1_000_000_000, windowSeconds: 86_400, appliesAlways: true });

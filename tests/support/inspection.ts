@@ -13,8 +13,8 @@ const inspectorName = "latchkey test inspector";
 export async function readUses(connection: Connection, id: string): Promise<number> {
   const rows = await query<{ uses: number }>(
     connection,
-    `select counter.use_count + coalesce(row.use_count, 0) as uses
-     from key_counters counter left join issued_key_uses row using (key_id) where key_id = $1`,
+    `select counter.use_count + coalesce(own.use_count, 0) as uses
+     from key_counters counter left join issued_key_uses own using (key_id) where key_id = $1`,
     [toUuid(id)],
   );
   return rows[0]?.uses ?? -1;

@@ -84,8 +84,8 @@ export interface SpentCounter {
 
 /** SQL for how often each issued key was used: `key_id` and `uses`. */
 export const usesOfIssuedKeys = `
-  select counter.key_id, counter.use_count + coalesce(row.use_count, 0) as uses
-  from key_counters counter left join issued_key_uses row using (key_id)`;
+  select counter.key_id, counter.use_count + coalesce(own.use_count, 0) as uses
+  from key_counters counter left join issued_key_uses own using (key_id)`;
 
 export async function readCounter(connection: Connection, { id }: IssuedKey): Promise<SpentCounter> {
   const client = await open(connection);

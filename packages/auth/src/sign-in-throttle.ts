@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { findKnownOrigins, rememberOrigins } from "@latchkey/db/sign-in-origins";
-import { type BucketUse, consumeTokens, returnTokens } from "@latchkey/db/throttle-buckets";
+import { type BucketUse, consumeFromBuckets, returnTokens } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import { networkOf } from "./client-network.ts";
 import type { PasswordSource } from "./password-queue.ts";
@@ -184,11 +184,11 @@ export class SignInThrottle {
     const network = this.#digest("link network", networkOf(address));
     await this.#consume([{ digest: network, ...limits.linkNetwork }], "email");
     const account = this.#digest("link address", email);
-    return (await consumeTokens(this.#db, [{ digest: account, ...limits.linkAddress }])) <= 0;
+    return (await consumeFromBuckets(this.#db, [{ digest: account, ...limits.linkAddress }])) <= 0;
   }
 
   async #consume(uses: readonly BucketUse[], what: AttemptKind): Promise<void> {
-    const waitSeconds = Math.ceil(await consumeTokens(this.#db, uses));
+    const waitSeconds = Math.ceil(await consumeFromBuckets(this.#db, uses));
     if (waitSeconds <= 0) return;
     throw new AppError("TOO_MANY_REQUESTS", {
       message: `Too many ${what} attempts. Try again in ${describe(waitSeconds)}.`,

@@ -257,7 +257,7 @@ export async function deleteMember(
 }
 
 /**
- * Locks users until the transaction ends: meanwhile, they can't be disabled, and no keys can be created for them. A transaction
+ * Locks users until the transaction ends. Until then, they can't be disabled, and no keys can be created for them. A transaction
  * must lock all its users in one call. Each call locks in the order of the IDs, so that two transactions can't deadlock.
  */
 export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<void> {

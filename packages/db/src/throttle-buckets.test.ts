@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { type BucketUse, consumeTokens, returnTokens } from "./throttle-buckets.ts";
+import { type BucketUse, consumeFromBuckets, returnTokens } from "./throttle-buckets.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ function createBucket(capacity = 3, refillSeconds = 100): BucketUse {
   return { digest: createHash("sha256").update(randomUUID()).digest(), capacity, refillSeconds };
 }
 
-const take = (...uses: BucketUse[]) => consumeTokens(database.db, uses);
+const take = (...uses: BucketUse[]) => consumeFromBuckets(database.db, uses);
 
 /** Lets this many seconds pass for a bucket. */
 async function age({ digest }: BucketUse, seconds: number): Promise<void> {
@@ -114,7 +114,7 @@ test("concurrent attempts and returns don't deadlock", async () => {
   await Promise.all(
     Array.from({ length: 30 }, async (_, index) => {
       const uses = index % 2 ? buckets : buckets.toReversed();
-      expect(await consumeTokens(database.db, uses)).toBe(0);
+      expect(await consumeFromBuckets(database.db, uses)).toBe(0);
       await returnTokens(database.db, uses);
     }),
   );

@@ -16,7 +16,7 @@ export interface BucketUse {
  * concurrent attempts neither exceed a bucket nor deadlock. An attempt that is rejected usually writes nothing.
  * @returns 0 if the tokens were consumed; otherwise the time until every bucket has one, in seconds.
  */
-export async function consumeTokens(db: Db, uses: readonly BucketUse[]): Promise<number> {
+export async function consumeFromBuckets(db: Db, uses: readonly BucketUse[]): Promise<number> {
   const waitSeconds = await readWaitSeconds(db, uses);
   if (waitSeconds > 0) return waitSeconds;
   return await db.transaction().execute(async (trx) => {
@@ -46,7 +46,7 @@ export async function consumeTokens(db: Db, uses: readonly BucketUse[]): Promise
  * @param count how many tokens; 1 by default.
  * @returns 0 if the tokens were consumed; otherwise the time until there are enough, in seconds.
  */
-export async function consumeToken(
+export async function consumeFromBucket(
   trx: Trx,
   { digest, capacity, refillSeconds }: BucketUse,
   count = 1,

@@ -17,7 +17,7 @@ import { isMember } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import type { Role } from "@latchkey/db/role";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { consumeToken, returnTokens } from "@latchkey/db/throttle-buckets";
+import { consumeFromBucket, returnTokens } from "@latchkey/db/throttle-buckets";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
@@ -232,7 +232,7 @@ const maxEmailsPerHour = 10;
 async function consumeEmailRate(trx: Trx, email: string): Promise<boolean> {
   const digest = createHash("sha256").update(`invitations to ${email}`).digest();
   const bucket = { digest, capacity: maxEmailsPerHour, refillSeconds: 3_600 / maxEmailsPerHour };
-  if ((await consumeToken(trx, bucket)) === 0) return true;
+  if ((await consumeFromBucket(trx, bucket)) === 0) return true;
   await returnTokens(trx, [bucket]);
   return false;
 }
@@ -246,7 +246,7 @@ async function consumeInvitationRate(
   if (actor.kind === "command") return;
   const digest = createHash("sha256").update(`invitations of ${actor.userId}`).digest();
   const bucket = { digest, capacity: invitationsPerHour, refillSeconds: 3_600 / invitationsPerHour };
-  const waitSeconds = Math.ceil(await consumeToken(trx, bucket));
+  const waitSeconds = Math.ceil(await consumeFromBucket(trx, bucket));
   if (waitSeconds === 0) return;
   throw new AppError("TOO_MANY_REQUESTS", {
     message: [

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Origin } from "@latchkey/db/audit-actions";
 import type { Trx } from "@latchkey/db/schema";
-import { consumeToken } from "@latchkey/db/throttle-buckets";
+import { consumeFromBucket } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import type { Quotas } from "./quotas.ts";
 
@@ -22,7 +22,7 @@ export async function consumeIssuedSecretQuota(
   if (actor.kind === "command") return;
   const digest = createHash("sha256").update(`secrets of issued keys by ${actor.userId}`).digest();
   const bucket = { digest, capacity: issuedSecretsPerHour, refillSeconds: 3_600 / issuedSecretsPerHour };
-  const retryAfterSeconds = Math.ceil(await consumeToken(trx, bucket, count));
+  const retryAfterSeconds = Math.ceil(await consumeFromBucket(trx, bucket, count));
   if (retryAfterSeconds === 0) return;
   const minutes = Math.ceil(retryAfterSeconds / 60);
   throw new AppError("TOO_MANY_REQUESTS", {

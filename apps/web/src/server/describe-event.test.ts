@@ -102,9 +102,7 @@ test("describes changes to issued keys by name, or by their first characters", (
   const event = { target, before: null, after } as const;
   expect(sentence({ ...event, action: "issued-key.created" })).toBe("issued the key “Acme”");
   const disabled = { ...event, after: { ...after, isDisabled: true } };
-  expect(sentence({ ...disabled, action: "issued-key.created" })).toBe(
-    "issued the key “Acme” in a disabled state",
-  );
+  expect(sentence({ ...disabled, action: "issued-key.created" })).toBe("issued the disabled key “Acme”");
   const nameless = { ...event, after: { ...after, name: "" } };
   expect(sentence({ ...nameless, action: "issued-key.changed" })).toBe(
     "changed the issued key “sk_live_abcdef”",

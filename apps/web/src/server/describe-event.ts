@@ -97,11 +97,7 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
     case "keyspace.keys-imported":
       return ["imported ", describeImported(after?.keys), " into the keyspace ", quote(after?.name)];
     case "issued-key.created":
-      return [
-        "issued the key ",
-        issuedKey(after),
-        ...(after?.isDisabled === true ? [" in a disabled state"] : []),
-      ];
+      return [after?.isDisabled === true ? "issued the disabled key " : "issued the key ", issuedKey(after)];
     case "issued-key.changed":
       return ["changed the issued key ", issuedKey(after)];
     case "issued-key.disabled":

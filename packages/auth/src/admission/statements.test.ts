@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import { clientConfig } from "@latchkey/db/connection";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { connectAsAdmission } from "./connect.test-kit.ts";
 import { countOneText, countOneWithLimitText } from "./count-one.ts";
 import { countText, countUses, countWithExpiryText, countWithLimitsText } from "./count-statement.ts";
 import { resolveText, resolveUses } from "./resolve-statement.ts";
-import { sessionSettings } from "./session-settings.ts";
 import { createIncrement } from "./usage-increment.test-kit.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 
@@ -17,11 +17,7 @@ let database: TestDatabase;
 let client: pg.Client;
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  client = new pg.Client({
-    ...clientConfig(database.connection, "test"),
-    options: startupOptions("latchkey_admission", sessionSettings),
-  });
-  await client.connect();
+  client = await connectAsAdmission(database.connection);
 });
 // A test's transaction ends with the test, even if the test fails.
 afterEach(() => client.query("rollback"));

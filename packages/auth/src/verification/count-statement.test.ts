@@ -1,11 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { clientConfig, startupOptions } from "@latchkey/db/connection";
+import { clientConfig } from "@latchkey/db/connection";
 import type { IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
 import { isSerializationFailure } from "@latchkey/db/sqlstate";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
+import { connectAsAdmission } from "../admission/connect.test-kit.ts";
 import { sessionSettings } from "../admission/session-settings.ts";
 import { addUseRows, countUses } from "./count-statement.ts";
 import type { Counter } from "./decide-verification.ts";
@@ -15,21 +16,16 @@ let client: pg.Client;
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
   const settings = sessionSettings.filter((setting) => !setting.startsWith("lock_timeout"));
-  client = await connect(startupOptions("latchkey_admission", settings));
+  client = await connectAsAdmission(database.connection, settings);
 });
 afterAll(async () => {
   await client.end();
   await database.drop();
 });
 
-async function connect(options = ""): Promise<pg.Client> {
-  const own = new pg.Client({ ...clientConfig(database.connection, "test"), options });
-  await own.connect();
-  return own;
-}
-
 async function connectForTest(): Promise<pg.Client> {
-  const own = await connect();
+  const own = new pg.Client(clientConfig(database.connection, "test"));
+  await own.connect();
   onTestFinished(() => own.end());
   return own;
 }

@@ -77,10 +77,11 @@ export interface CountedBatch {
 }
 
 /**
- * Adds rows for the uses of issued keys, whose counters are locked and have these versions. Only who has locked a counter adds or
- * deletes its row, so each existing row is visible. `on conflict` would wait for another node that counts uses in it, and may wait
- * for the caller's counter. `offset 0` keeps the planner from reading the whole table while it has
- * few rows, because the plan is kept when it has more. @throws what the driver throws.
+ * Adds rows for the uses of issued keys, whose counters are locked and have these versions. A row is added or deleted only while its
+ * counter is locked, so each existing one is visible. `on conflict` would wait for another node that counts uses in the row, and that
+ * node may wait for the caller's counter. `offset 0` keeps the planner from reading the whole table while it has few rows, because the
+ * plan is kept when it has more.
+ * @throws what the driver throws.
  */
 export async function addUseRows(client: pg.Client, keys: readonly Counter[]): Promise<void> {
   await client.query({

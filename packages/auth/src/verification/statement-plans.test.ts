@@ -1,8 +1,7 @@
-import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
-import pg from "pg";
+import type pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { sessionSettings } from "../admission/session-settings.ts";
+import { connectAsAdmission } from "../admission/connect.test-kit.ts";
 import { addUseRows, countUses } from "./count-statement.ts";
 import { findCopies } from "./find-copies.ts";
 import { findApiKeys, findEarlier, lockCounters, recordSpending, writeCounters } from "./statements.ts";
@@ -13,11 +12,7 @@ let client: pg.Client;
 const texts = new Map<string, string>();
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  client = new pg.Client({
-    ...clientConfig(database.connection, "test"),
-    options: startupOptions("latchkey_admission", sessionSettings),
-  });
-  await client.connect();
+  client = await connectAsAdmission(database.connection);
   await collectTexts();
 });
 afterAll(async () => {

@@ -14,6 +14,7 @@ import { type RawBuilder, sql } from "kysely";
 import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
 import { admissionKit, type TestKey } from "../admission/admission.test-kit.ts";
 import { digestKey, isWellFormedApiKey } from "../key-format.ts";
+import { verification } from "./decision.test-kit.ts";
 import type { Verification } from "./verification.ts";
 import { Verifier, type VerifierOptions } from "./verifier.ts";
 import type { VerifierAnswer } from "./verifier-answer.ts";
@@ -162,9 +163,9 @@ export function verifierKit(database: () => TestDatabase) {
     },
     async readCounter(id: string): Promise<StoredCounter | undefined> {
       const { rows } = await execute(sql<StoredCounter>`
-        select (counter.use_count + coalesce(row.use_count, 0))::integer as uses, credits::integer,
-          has_unused_secret, windows, row.key_id is not null as "isInUse"
-        from key_counters counter left join issued_key_uses row using (key_id) where key_id = ${id}`);
+        select (counter.use_count + coalesce(own.use_count, 0))::integer as uses, credits::integer,
+          has_unused_secret, windows, own.key_id is not null as "isInUse"
+        from key_counters counter left join issued_key_uses own using (key_id) where key_id = ${id}`);
       return rows[0];
     },
   };
@@ -175,15 +176,9 @@ export function verificationOf(
   change: Partial<Verification> = {},
 ): Verification {
   return {
+    ...verification,
     digest: digestKey(secret),
     isApiKey: isWellFormedApiKey(secret),
-    keyspaceId: undefined,
-    workspaceId: undefined,
-    permissions: undefined,
-    cost: 1,
-    limits: [],
-    clientAddress: undefined,
-    tags: [],
     ...change,
   };
 }

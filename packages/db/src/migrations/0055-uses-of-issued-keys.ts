@@ -11,7 +11,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // No index on what changes and half of each page left free, so that an update stays on its page (HOT).
   await sql`
     create table issued_key_uses (
-      key_id uuid primary key references key_counters on delete cascade,
+      key_id uuid primary key,
       version integer not null,
       use_count bigint not null default 0,
       last_used_at timestamptz
@@ -34,7 +34,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       from ended where counter.key_id = ended.key_id;
       return null;
     end $body$`.execute(db);
-  // Last, because admission waits from here until the end of the migration. Counting a use changes neither column.
+  // Last, because admission waits from here until the end of the migration.
+  await sql`
+    alter table issued_key_uses add foreign key (key_id) references key_counters on delete cascade`.execute(
+    db,
+  );
+  // Counting a use changes neither column, so the function isn't called.
   await sql`
     create trigger add_issued_key_uses after update of version, credits on key_counters for each row
       when (new.version <> old.version or old.credits is null and new.credits is not null)

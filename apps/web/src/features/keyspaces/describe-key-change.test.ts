@@ -25,13 +25,10 @@ test.each<[Values, string]>([
     "issued the key with credits: 1,000, refilled to 25,000 monthly on day 31",
   ],
   [{ action: "issued-key.created", after: { credits: null, isDisabled: false } }, "issued the key"],
-  [
-    { action: "issued-key.created", after: { credits: null, isDisabled: true } },
-    "issued the key in a disabled state",
-  ],
+  [{ action: "issued-key.created", after: { credits: null, isDisabled: true } }, "issued the disabled key"],
   [
     { action: "issued-key.created", after: { credits: "5", isDisabled: true } },
-    "issued the key in a disabled state with credits: 5",
+    "issued the disabled key with credits: 5",
   ],
   [
     { action: "issued-key.credits-changed", before: { credits: 1_000 }, after: { credits: 1_005, added: 5 } },

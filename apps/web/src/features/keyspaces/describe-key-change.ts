@@ -12,8 +12,7 @@ export function describeKeyChange({ action, before, after }: IssuedKeyChange): r
   switch (action) {
     case "issued-key.created":
       return [
-        "issued the key",
-        ...(after?.isDisabled === true ? [" in a disabled state"] : []),
+        after?.isDisabled === true ? "issued the disabled key" : "issued the key",
         ...(after?.credits ? [` with credits: ${show(after.credits)}`] : []),
       ];
     case "issued-key.changed":

@@ -114,7 +114,7 @@ export function IssuedKeyInputs({
         help={
           isEdit
             ? "Each verification subtracts its cost, which is 1 by default. The balance changes only if you enter another one."
-            : "How much the key can be used in total. Each verification subtracts its cost, which is 1 credit by default."
+            : "The credits that the key starts with. Each verification subtracts its cost, which is 1 by default."
         }
       />
     ),

@@ -88,7 +88,7 @@ export function KeyspaceForm({ initialValues, onSubmit, ...frame }: KeyspaceForm
       />
       <CreditsFields
         form={form}
-        help="How much a new key can be used in total. Each verification subtracts its cost, which is 1 credit by default."
+        help="The credits that a new key starts with. Each verification subtracts its cost, which is 1 by default."
       />
     </SettingsForm>
   );
