@@ -5,7 +5,7 @@ import { measureStall } from "../support/machine-stall.ts";
 import { statusOf } from "../support/open-call.ts";
 import { connectionTo, eventually, killPostgres } from "../support/postmaster.ts";
 import { countStatuses, expectWithinDeadline, verifyCounts } from "../support/request-counts.ts";
-import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { expectRunning, startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
 // Two nodes verify a key with credits, and a node or Postgres is killed.
 
@@ -106,6 +106,7 @@ test("a Postgres that is killed loses no credits that were acknowledged as spent
     await eventually("keys are verified again", isServed);
   }
   const outcomes = await load.stop();
+  expectRunning(nodes);
   const { uses, credits } = await readCounter(await connectionTo(nodes.instance.cluster), issued);
   verifyCounts("verifications, Postgres killed twice", {
     answered: countValid(outcomes),

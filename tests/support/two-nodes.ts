@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { type Account, signUp } from "./account.ts";
 import { createPreparedInstance } from "./prepared-instance.ts";
 import type { ProductNode, Variables } from "./product.ts";
@@ -22,4 +23,12 @@ export async function startTwoNodes(variables: Variables = {}): Promise<TwoNodes
   const account = await signUp(left.baseUrl);
   const parts = stack.move();
   return { instance, left, right, account, close: () => parts.disposeAsync() };
+}
+
+/** Expects that both nodes still run. The message of a failure has the last lines of a node that has exited. */
+export function expectRunning({ left, right }: Pick<TwoNodes, "left" | "right">): void {
+  for (const { process, output } of [left, right]) {
+    const { exitCode, signalCode } = process;
+    expect({ exitCode, signalCode }, output().slice(-2_000)).toEqual({ exitCode: null, signalCode: null });
+  }
 }

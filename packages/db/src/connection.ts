@@ -56,14 +56,19 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
   });
   // The pool replaces an idle connection that breaks. If Postgres is unavailable, the next query fails.
   pool.on("error", () => undefined);
-  // If a connection in use breaks, its query fails. Without this listener, the error would also end the process.
-  pool.on("connect", (client) => client.on("error", () => undefined));
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 }
 
 /** Creates a client class for one pool. Its connections share the backoff after failed attempts. */
 function createBackoffClient(backoff: ReconnectBackoff): new () => pg.ClientBase {
   return class extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super(config);
+      // If a connection breaks, its query fails. Without this listener, the error would also end the process. The pool would add one
+      // too late: Postgres can end a connection in the packet that opens it.
+      this.on("error", () => undefined);
+    }
+
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {

@@ -29,6 +29,8 @@ export async function requireRoles(connection: DatabaseConnection): Promise<void
       ...clientConfig(connection, "latchkey start"),
       options: startupOptions(role),
     });
+    // The statement reports the error. Without this listener, it would end the process.
+    client.on("error", () => undefined);
     try {
       await client.connect();
       const { rows } = await client.query<{ name: string }>("select current_user::text as name");

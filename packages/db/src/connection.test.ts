@@ -1,0 +1,58 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { openDatabase } from "./connection.ts";
+import type { ClusterConnection } from "./embedded/cluster-connection.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(async () => {
+  await database?.drop();
+});
+
+/** `ReadyForQuery`, which ends the start of a connection. */
+const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+
+/**
+ * Creates a proxy on loopback that delays the end of a connection's start. When it has arrived, `onStarted` is called, and what
+ * Postgres has sent is forwarded at once when Postgres has ended the connection.
+ */
+async function createLateProxy(target: ClusterConnection, onStarted: () => void): Promise<ClusterConnection> {
+  const server = createServer((near) => {
+    const far = connect(`${target.host}/.s.PGSQL.${target.port}`);
+    const late: Buffer[] = [];
+    near.pipe(far, { end: false });
+    far.on("data", (data: Buffer) => {
+      if (late.length === 0 && !data.includes(ready)) {
+        near.write(data);
+        return;
+      }
+      if (late.length === 0) onStarted();
+      late.push(data);
+    });
+    far.on("end", () => near.end(Buffer.concat(late)));
+    for (const socket of [near, far]) socket.on("error", () => undefined);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo; // It listens on TCP.
+  return { ...target, host: "127.0.0.1", port };
+}
+
+test("a connection that Postgres ends as soon as it is open fails the query, and doesn't end the process", async () => {
+  const applicationName = "latchkey ended early";
+  const end = async () =>
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name = ${applicationName}`.execute(database.owner);
+  const ended: Promise<unknown>[] = [];
+  const connection = await createLateProxy(database.connection, () => ended.push(end()));
+  const db = openDatabase(connection, { applicationName });
+  await expect(sql`select 1`.execute(db)).rejects.toThrow("connection error");
+  expect(ended).toHaveLength(1);
+  await Promise.all(ended);
+  await db.destroy();
+});
