@@ -1,6 +1,9 @@
 // The hourly quota of secrets of issued keys.
+import type { IssuedKeyId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -12,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-const { addSpace, addKey, listEvents } = createIssuedKeyClient(() => app);
+const { addSpace, addKey, listEvents, verify } = createIssuedKeyClient(() => app);
 
 const limited = (minutes: number) => ({
   code: "TOO_MANY_REQUESTS",
@@ -83,4 +86,96 @@ test("exactly as many concurrent creations succeed as the quota allows, and anot
   expect(statuses.filter((status) => status === 201)).toHaveLength(issuedSecretsPerHour);
   expect(new Set(statuses)).toEqual(new Set([201, 429]));
   await addKey(other);
+});
+
+/** Two keys that were rotated together, and the request to repeat. */
+async function addRotatedKeys() {
+  const space = await addSpace();
+  const keys = [await addKey(space), await addKey(space)];
+  const body = { keyIds: keys.map(({ id }) => id), overlapSeconds: 60 };
+  const send = () => space.call(["POST", "/rotate"], body, { "Idempotency-Key": "lost" });
+  expect((await send()).status).toBe(200);
+  // The owner can now create two more secrets.
+  await sql`update throttle_buckets set full_at = full_at - interval '30 minutes'`.execute(app.owner);
+  return { space, keys, send };
+}
+
+/** Locks the rows of all users' quotas until `release` is called, or the test ends. */
+function lockQuotas() {
+  const [locked, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const ended = app.owner.transaction().execute(async (trx) => {
+    await sql`select from throttle_buckets for update`.execute(trx);
+    locked.resolve();
+    await released.promise;
+  });
+  const release = async () => {
+    released.resolve();
+    await ended;
+  };
+  onTestFinished(release);
+  return { locked: locked.promise, release };
+}
+
+/** Changes the counters of keys as the first verifications with their new secrets do. */
+async function useSecrets(trx: Trx, ids: readonly IssuedKeyId[]): Promise<void> {
+  await sql`
+    update key_counters set has_unused_secret = null, use_count = use_count + 1
+    where key_id = any(${ids}::uuid[])`.execute(trx);
+}
+
+const waiting = (count: number) => expect.poll(() => countWaiting(app.owner), { interval: 5 }).toBe(count);
+
+const statusesOf = (reply: Awaited<ReturnType<Space["call"]>> | undefined) =>
+  ((reply?.body.rotated ?? []) as readonly { readonly secretStatus: string }[]).map(
+    ({ secretStatus }) => secretStatus,
+  );
+
+test("verifications don't wait for a retry that waits for the quota", async () => {
+  const { space, keys, send } = await addRotatedKeys();
+  const quotas = lockQuotas();
+  await quotas.locked;
+  const retried = send();
+  await waiting(1);
+  for (const { secret } of keys) expect((await verify(space, secret)).code).toBe("VALID");
+  await waiting(1);
+  await quotas.release();
+  expect(statusesOf(await retried)).toEqual(["reissued", "reissued"]);
+});
+
+test("a retry that starts again, because a secret was used, doesn't wait for the quota again", async () => {
+  const { space, keys, send } = await addRotatedKeys();
+  const [{ secret: replacedSecret } = { secret: "" }, used] = keys;
+  let retried: ReturnType<typeof send> | undefined;
+  let quotas: ReturnType<typeof lockQuotas> | undefined;
+  await app.owner.transaction().execute(async (trx) => {
+    await useSecrets(trx, used ? [used.uuid] : []);
+    retried = send();
+    await waiting(1);
+    // Gets the row as soon as the retry releases it.
+    quotas = lockQuotas();
+    await waiting(2);
+  });
+  // The retry has kept the row until it ended.
+  await quotas?.locked;
+  expect(statusesOf(await retried)).toEqual(["reissued", "omitted"]);
+  expect((await verify(space, replacedSecret)).code).toBe("VALID");
+  await quotas?.release();
+  // The retry counted as one secret.
+  expect((await space.call(["POST", ""], {})).status).toBe(201);
+  expect((await space.call(["POST", ""], {})).status).toBe(429);
+});
+
+test("a retry whose secrets are all used while it runs doesn't count", async () => {
+  const { space, keys, send } = await addRotatedKeys();
+  let retried: ReturnType<typeof send> | undefined;
+  await app.owner.transaction().execute(async (trx) => {
+    await useSecrets(
+      trx,
+      keys.map(({ uuid }) => uuid),
+    );
+    retried = send();
+    await waiting(1);
+  });
+  expect(statusesOf(await retried)).toEqual(["omitted", "omitted"]);
+  for (const status of [201, 201, 429]) expect((await space.call(["POST", ""], {})).status).toBe(status);
 });

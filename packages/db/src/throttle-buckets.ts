@@ -43,7 +43,7 @@ export async function consumeFromBuckets(db: Db, uses: readonly BucketUse[]): Pr
 
 /**
  * Consumes tokens of a bucket in a transaction, which must be rolled back if there are too few.
- * @param count how many tokens; 1 by default.
+ * @param count how many tokens; 1 by default. 0 only locks the row of the bucket until the transaction ends.
  * @returns 0 if the tokens were consumed; otherwise the time until there are enough, in seconds.
  */
 export async function consumeFromBucket(

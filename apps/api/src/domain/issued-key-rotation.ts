@@ -166,21 +166,23 @@ async function replaceUnused(
   if (!keyspace) return new Map();
   const chosen = { ids: issued.map(({ id }) => id) };
   const keys = await lockIssuedKeys(workspaceTrx, scope, keyspaceId, chosen);
-  const replace = async (options: { readonly lock: boolean }) => {
-    const unused = new Set(await findUnusedIssuedSecrets(workspaceTrx, scope, issued, options));
+  const replace = async ({ lock }: { readonly lock: boolean }) => {
+    const unused = new Set(await findUnusedIssuedSecrets(workspaceTrx, scope, issued, { lock }));
     const hashes = new Map(issued.map(({ id, issuedHash }) => [id, issuedHash]));
     const created = keys.flatMap(({ id, name }) => {
       const issuedHash = hashes.get(id);
       return issuedHash && unused.has(id) ? [{ ...createFor(id, keyspace), name, issuedHash }] : [];
     });
     if (created.length === 0) return new Map<IssuedKeyId, string>();
+    // Locks the row of the quota outside the savepoint, so that the second attempt doesn't wait for it while it holds counters.
+    if (!lock) await consumeIssuedSecretQuota(trx, edit.origin, { count: 0, quotas });
     return await withSavepoint(trx, async () => {
       await consumeIssuedSecretQuota(trx, edit.origin, { count: created.length, quotas });
       return await tryToReissue(workspaceTrx, edit, created);
     });
   };
   // Admission waits for locked counters, so they are locked last. If a secret is used before they are locked, the savepoint removes
-  // the events, and the second attempt locks the counters first.
+  // the events and returns the quota, and the second attempt locks the counters first.
   const reissued = (await replace({ lock: false })) ?? (await replace({ lock: true }));
   if (!reissued) throw new Error("A secret was used although its counter was locked.");
   return reissued;

@@ -11,7 +11,7 @@ import type { Quotas } from "./quotas.ts";
  * limited.
  *
  * Call it after the keys are locked, and before their counters, for which verifications wait: it locks a row of the user.
- * @param options.count how many secrets.
+ * @param options.count how many secrets. 0 only locks the row, so that a later call in the transaction doesn't wait.
  * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`. Nothing is counted, because the transaction is rolled back.
  */
 export async function consumeIssuedSecretQuota(
