@@ -47,6 +47,12 @@ const status = (text: string) => page.getByRole("status").filter({ hasText: text
 test("filters by action, person, target and day, in the URL", async () => {
   await page.goto(address);
   await status("3 events");
+  for (const width of [1280, 960, 768, 640, 375]) {
+    await page.setViewportSize({ width, height: 900 });
+    const [from, to] = [page.getByLabel("From"), page.getByLabel("To", { exact: true })];
+    expect((await to.boundingBox())?.y).toBe((await from.boundingBox())?.y);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
   await page.getByRole("combobox", { name: "Action" }).click();
   const actions = page.getByRole("listbox", { name: "Action" });
   await actions.waitFor();

@@ -69,10 +69,26 @@ test("an owner sees the keys of all members with their use in the workspace", as
   await ada.setViewportSize({ width: 1280, height: 900 });
 });
 
+test("the longest time of a last use isn’t cut", async () => {
+  const later = await ada.context().newPage();
+  await later.clock.setFixedTime(Date.now() + 3_600_000);
+  await later.setViewportSize({ width: 1440, height: 900 });
+  await later.goto(addressOf("api-keys"));
+  const cell = later.getByRole("cell", { name: "In the last 2 hours" });
+  await cell.waitFor();
+  expect(await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+  await later.getByRole("columnheader", { name: "Restrictions", exact: true }).waitFor();
+  await later.close();
+});
+
 test("an owner blocks a key, and the key's page shows its owner who blocked it", async () => {
   await ada.getByRole("button", { name: "Block Nightly sync" }).click();
   const dialog = dialogOf(ada);
   await dialog.getByText("immediately rejects this key").waitFor();
+  await dialog
+    .getByRole("definition")
+    .getByText(/^(This hour|In the last 2 hours)$/)
+    .waitFor();
   await expectAccessible(ada);
   await dialog.getByRole("button", { name: "Block key" }).click();
   await ada.getByText("1 key was blocked.").waitFor();
@@ -115,7 +131,11 @@ test("an owner previews a policy before saving it, and the key is rejected on th
   await ada.getByLabel("Maximum idle time, in days").fill("30");
   await ada.getByRole("button", { name: "Review and save" }).click();
   const dialog = dialogOf(ada);
-  await dialog.getByText(/1 key would stop working in this workspace, the last used/).waitFor();
+  await dialog
+    .getByText(
+      /^1 key would stop working in this workspace, the last used (this hour|in the last 2 hours)\.$/,
+    )
+    .waitFor();
   await dialog.getByText("Ada Lovelace").waitFor();
   await dialog.getByText("Never expires").waitFor();
   await expectAccessible(ada);

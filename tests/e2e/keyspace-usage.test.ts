@@ -77,6 +77,15 @@ test("the usage of a keyspace: outcomes with their meaning, and the busiest key,
   await page.getByRole("button", { name: "Show as a table" }).click();
   await page.getByRole("table", { name: "Verifications by hour" }).waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  // The user has expanded the navigation, which leaves little room.
+  await page.evaluate("localStorage.setItem('latchkey.navigation-folded', 'false')");
+  await page.setViewportSize({ width: 768, height: 900 });
+  await page.reload();
+  const meaning = outcome("RATE_LIMITED").getByText("The remaining quota");
+  await expect.poll(async () => (await meaning.boundingBox())?.height).toBeLessThan(24);
+  await page.evaluate("localStorage.removeItem('latchkey.navigation-folded')");
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await page.reload();
 
   await page.getByRole("button", { name: "7 days" }).click();
   await page.waitForURL(/\/usage\?range=7d$/);
@@ -168,6 +177,13 @@ test("the overview adds up all keyspaces, and lists the keys that need attention
   await item("Unused issued keys", "Forgotten").getByText("Never used").waitFor();
   expect(await section("Unused issued keys").getByRole("listitem").count()).toBe(1);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  // No line break separates the number from its unit, wherever the line ends.
+  const uses = item("Busiest issued keys", "=Acme").getByText("3 uses", { exact: true });
+  for (let width = 320; width <= 400; width += 10) {
+    await page.setViewportSize({ width, height: 900 });
+    expect((await uses.boundingBox())?.height).toBeLessThan(24);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
   const [name, [, ...lines]] = await exportBy("By key", /^Exported 2 rows in/);
   expect(name).toBe(`${workspace.slug}-verifications-24h-by-key.csv`);
   expect(lines.map((line) => line.split(",")[2]).toSorted()).toEqual(["Production", "Staging"]);

@@ -128,11 +128,11 @@ test("tries the key: by default nothing is spent, and each result is explained",
   await field("Required permissions").fill("documents.read");
   await verify("VALID");
   await dialog().getByText("100", { exact: true }).waitFor();
-  await dialog().getByText("2 of 2").waitFor();
+  await dialog().getByText("2 of 2 remaining").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await field("Cost").fill("2");
   await verify("VALID");
-  await dialog().getByText("0 of 2").waitFor();
+  await dialog().getByText("0 of 2 remaining").waitFor();
   await verify("RATE_LIMITED");
   await expectNotCached(secret);
   await field("Key").fill("sk_live_unknown");
@@ -215,10 +215,12 @@ test("disables, enables and rotates a key", async () => {
   await dialog().getByText("customer_42").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Disable key" }).click();
+  await page.getByText("This key is disabled.").waitFor();
   await page.getByRole("button", { name: "Enable key" }).press("Enter");
   expect(await codeOf(secret)).toBe("DISABLED");
   await dialog().getByRole("button", { name: "Enable key" }).click();
   await page.getByRole("button", { name: "Disable key" }).waitFor();
+  expect(await page.getByText("This key is disabled.").count()).toBe(0);
   expect(await codeOf(secret)).toBe("VALID");
 
   await environment.change(
@@ -297,6 +299,9 @@ test("disables the keyspace, and deletes a key", async () => {
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
   await page.getByRole("button", { name: "Disable keyspace" }).press("Enter");
   await dialog().getByText("Verifications of its 3 keys fail with DISABLED").waitFor();
+  await dialog()
+    .getByText(/ago \(.+\)$|^just now \(/)
+    .waitFor();
   const { keyspaces } = proceduresOf(page);
   const path = { workspaceId: workspace.id, keyspaceId: readPath().keyspaceId };
   const { version } = await keyspaces.get.query(path);

@@ -124,6 +124,11 @@ test.each(["https://elsewhere.example/", "//elsewhere.example/", "/\\\\elsewhere
 test("an error of the provider is shown, and the way back", async () => {
   await page.goto(`${environment.baseUrl}/sign-in/openid?error=access_denied&state=x`);
   await page.getByRole("heading", { name: "The sign-in was canceled" }).waitFor();
+  const explanation = await page.getByText("The provider didn’t sign you in.").boundingBox();
+  const link = await page.getByRole("link", { name: "Go to sign-in" }).boundingBox();
+  if (!explanation || !link) throw new Error("The page has no link.");
+  // As far apart as on the other pages with only a link.
+  expect(link.y - explanation.y - explanation.height).toBeLessThan(24);
   await page.goto(`${environment.baseUrl}/sign-in/openid?code=x&state=x`);
   await page.getByRole("heading", { name: "Couldn’t sign you in" }).waitFor();
   await page

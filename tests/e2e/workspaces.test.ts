@@ -208,7 +208,7 @@ test("reports that someone else saved first, shows their values, and lets the us
 
 test("deletes a workspace after its name is typed, and opens another overview", async () => {
   await page.getByRole("button", { name: "Delete workspace" }).click();
-  await dialog().getByText("for you, its only member").waitFor();
+  await dialog().getByText("for you, its only member. The keys that it issued stop working").waitFor();
   const confirm = dialog().getByRole("textbox", { name: "Enter “Mine” to confirm" });
   await confirm.and(focused()).waitFor();
   await page.keyboard.type("mine");

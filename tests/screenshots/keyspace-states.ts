@@ -161,7 +161,7 @@ export async function takeKeyspaceStates(page: Page, visit: Visit): Promise<void
     await dialog.getByRole("radio", { name: "24 hours" }).waitFor();
     await take("rotate-issued-keys", inView);
     await pressInDialog("Rotate 3 keys");
-    await dialog.getByText("Download the new secrets").waitFor();
+    await dialog.getByRole("heading", { name: "Download the new secrets" }).waitFor();
     await take("rotated-issued-keys", inView);
   });
   await scene("import-rejected", async (take) => {

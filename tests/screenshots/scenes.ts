@@ -59,7 +59,11 @@ async function takeAll(
   format: (width: number) => string,
   { fullPage = true, isLoading = false, show }: TakeOptions = {},
 ): Promise<void> {
-  if (!isLoading) await page.waitForLoadState("networkidle");
+  if (!isLoading) {
+    await page.waitForLoadState("networkidle");
+    // The network was idle before a dialog requested what it shows.
+    await page.locator("[role=dialog] .mantine-Skeleton-root").first().waitFor({ state: "detached" });
+  }
   for (const width of widths) {
     await page.setViewportSize({ width, height });
     await nextFrame(page);

@@ -166,9 +166,8 @@ export async function takeStates(page: Page, visit: Visit): Promise<void> {
   });
   await scene("navigation", async (take) => {
     await openPage(page, `${baseUrl}/w/${slug}/members`, "Grace Hopper");
-    const expand = page.getByRole("button", { name: "Expand sidebar" });
     await press("Collapse sidebar");
-    await expand.waitFor();
+    await page.getByRole("button", { name: "Expand sidebar" }).waitFor();
     await take("navigation", {
       ...inView,
       async show(width) {
@@ -181,7 +180,8 @@ export async function takeStates(page: Page, visit: Visit): Promise<void> {
         }
       },
     });
-    await expand.click();
+    // The following states are shown with the navigation that a window has by default.
+    await page.evaluate("localStorage.removeItem('latchkey.navigation-folded')");
   });
   // A list that loads, one that failed to load, and a server that can't be reached.
   await scene(["workspace-keys-loading", "unreachable"], async (take) => {

@@ -45,8 +45,10 @@ export function LogFilters({ search, onChange, action, actor, target }: LogFilte
       />
       {actor}
       {target && <IdFilter {...target} value={search.target} onChoose={(id) => onChange({ target: id })} />}
-      <DayFilter label="From" value={search.from} onChoose={(from) => onChange({ from })} />
-      <DayFilter label="To" value={search.to} onChoose={(to) => onChange({ to })} />
+      <div className={classes.days}>
+        <DayFilter label="From" value={search.from} onChoose={(from) => onChange({ from })} />
+        <DayFilter label="To" value={search.to} onChoose={(to) => onChange({ to })} />
+      </div>
       <TimeZone />
     </div>
   );

@@ -44,7 +44,8 @@ export function BusiestLists({ busiest, slug, keyspaceId, label }: BusiestListsP
                 ),
               detail: (
                 <>
-                  {start ? <code>{start}…</code> : <code>{id}</code>} · {countOf(useCount, "use", "uses")}
+                  {start ? <code>{start}…</code> : <code>{id}</code>} ·{" "}
+                  <span className={lists.unbroken}>{countOf(useCount, "use", "uses")}</span>
                 </>
               ),
               figure: <VerificationFigure count={count} />,

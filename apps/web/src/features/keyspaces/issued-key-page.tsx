@@ -120,6 +120,11 @@ function Loaded(props: LoadedProps): ReactElement {
           is enabled.
         </DisabledBanner>
       )}
+      {issuedKey.isDisabled && (
+        <DisabledBanner>
+          <strong>This key is disabled.</strong> It is not valid until it is enabled.
+        </DisabledBanner>
+      )}
       <SettingsSection
         workspace={workspace}
         issuedKey={issuedKey}

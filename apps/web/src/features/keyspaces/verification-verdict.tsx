@@ -52,10 +52,10 @@ export function VerificationVerdict({ workspace, result, onOpen }: VerificationV
           {limits.map((limit) => (
             <div key={`${limit.name}-${limit.quota}`}>
               <dt>
-                Remaining of <code>{limit.name}</code>
+                Rate limit <code>{limit.name}</code>
               </dt>
               <dd>
-                {formatCount(limit.remaining)} of {formatCount(limit.quota)}
+                {formatCount(limit.remaining)} of {formatCount(limit.quota)} remaining
                 {limit.resetsInSeconds > 0 &&
                   `, resets ${describeRemaining(new Date(limit.resetsInSeconds * 1_000), new Date(0))}`}
               </dd>

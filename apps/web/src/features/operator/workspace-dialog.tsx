@@ -1,3 +1,4 @@
+import { Skeleton } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
@@ -77,7 +78,8 @@ function Confirmation({
       notifications.show({ message: wording.done(name) });
     },
   });
-  const count = (value: number | undefined) => (value === undefined ? "…" : formatCount(value));
+  const count = (value: number | undefined) =>
+    value === undefined ? <Skeleton h={20} w={40} /> : formatCount(value);
   return (
     <ActionConfirmation
       wording={wording}

@@ -152,7 +152,12 @@ function Origin({ start, keyspace, useCount }: OriginProps): ReactNode {
         </>
       )}
       <bdi>{keyspace}</bdi>
-      {useCount !== undefined && ` · ${countOf(useCount, "use", "uses")}`}
+      {useCount !== undefined && (
+        <>
+          {" "}
+          · <span className={lists.unbroken}>{countOf(useCount, "use", "uses")}</span>
+        </>
+      )}
     </>
   );
 }

@@ -104,9 +104,11 @@ export function OpenidPage(): ReactElement {
       title={failure ? failureTitles[attempt.use] : "The sign-in was canceled"}
       explanation={failure ? "Nothing was changed." : "The provider didn’t sign you in."}
     >
-      <div className={classes.form}>
-        {failure && <Rejection failure={failure} at={complete.submittedAt} />}
-      </div>
+      {failure && (
+        <div className={classes.form}>
+          <Rejection failure={failure} at={complete.submittedAt} />
+        </div>
+      )}
       <p className={classes.other}>
         {attempt.use === "sign-in" ? (
           <Link to="/sign-in" search={next === "/" ? {} : { next }}>

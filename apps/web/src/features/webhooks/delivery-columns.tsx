@@ -60,7 +60,7 @@ export const deliveryColumns: readonly [DataColumn<Delivery>, ...DataColumn<Deli
               {countOf(attempts.length, "attempt", "attempts")}
               {nextAttemptAt !== null && (
                 <>
-                  , next <RelativeTime at={nextAttemptAt} isFuture />
+                  , next due <RelativeTime at={nextAttemptAt} isFuture />
                 </>
               )}
             </span>

@@ -8,10 +8,9 @@ import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
-import { describeElapsed } from "../../ui/elapsed.ts";
+import { LastUseHour } from "../../ui/last-use-hour.tsx";
 import { nameOwner } from "../../ui/owner-name.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
-import { useNow } from "../../ui/use-now.ts";
 import type { BlockRequest } from "./block-request.ts";
 
 const actions = {
@@ -103,7 +102,6 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
 
 /** Whose keys are affected, and when the last one was used here. */
 function Affected({ apiKeys }: { readonly apiKeys: readonly WorkspaceKey[] }): ReactElement {
-  const now = useNow();
   const owners = [...new Set(apiKeys.map(({ owner }) => nameOwner(owner)))];
   const [lastUsedAt] = apiKeys
     .flatMap((key) => key.lastUsedAt ?? [])
@@ -117,7 +115,7 @@ function Affected({ apiKeys }: { readonly apiKeys: readonly WorkspaceKey[] }): R
         {owners.length > 3 && ` and ${owners.length - 3} more`}
       </dd>
       <dt>Last used here</dt>
-      <dd>{lastUsedAt === undefined ? "Never" : describeElapsed(new Date(lastUsedAt), now)}</dd>
+      <dd>{lastUsedAt === undefined ? "Never" : <LastUseHour startsAt={lastUsedAt} isFirst />}</dd>
     </dl>
   );
 }

@@ -25,7 +25,7 @@ export function workspaceKeyColumns(
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 200,
+      minWidth: 190,
       grow: 2,
       rank: 0,
       cell: (key) => (
@@ -97,7 +97,7 @@ export function workspaceKeyColumns(
       label: "Last used here",
       isTime: true,
       order: "lastUsedAt",
-      minWidth: 120,
+      minWidth: 144,
       grow: 0,
       rank: 3,
       cell: ({ lastUsedAt }) =>

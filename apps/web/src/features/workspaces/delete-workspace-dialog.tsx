@@ -78,9 +78,10 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
       }, focusFirstError(form.getInputNode))}
     >
       <p className={classes.words}>
-        The workspace and its audit log are deleted immediately
-        {members.data && <> for {describeMembers(members.data.total)}</>}. API keys can no longer access it.
-        Accounts, API keys and other workspaces are not affected. This can’t be undone.
+        The workspace, its keyspaces and its audit log are deleted immediately
+        {members.data && <> for {describeMembers(members.data.total)}</>}. The keys that it issued stop
+        working, and API keys can no longer access it. Accounts, API keys and other workspaces are not
+        affected. This can’t be undone.
       </p>
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <TextInput

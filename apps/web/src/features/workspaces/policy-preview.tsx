@@ -3,27 +3,32 @@ import type { PolicyPreview as Preview } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
 import { violationTitles } from "../../ui/describe-violation.ts";
 import dialogClasses from "../../ui/dialog.module.css";
-import { describeElapsed } from "../../ui/elapsed.ts";
+import { LastUseHour } from "../../ui/last-use-hour.tsx";
 import { OwnerName } from "../../ui/owner-name.tsx";
-import { useNow } from "../../ui/use-now.ts";
 import classes from "./policy-preview.module.css";
 
 /** The keys that would stop working in a workspace, last used first. */
 export function PolicyPreview({ preview }: { readonly preview: Preview }): ReactElement {
-  const now = useNow();
   const { keys, total, isComplete } = preview;
   const [first] = keys;
-  const ago = (at: string | null) => (at === null ? "Never used here" : describeElapsed(new Date(at), now));
   return (
     <>
       <p className={dialogClasses.words} role="status">
-        {!first
-          ? "No key that works in this workspace would stop working."
-          : `${countOf(total, "key", "keys")} would stop working in this workspace${
-              first.lastUsedAt === null
-                ? ", none of which was used here"
-                : `, the last used ${ago(first.lastUsedAt)}`
-            }.`}
+        {first ? (
+          <>
+            {countOf(total, "key", "keys")} would stop working in this workspace,{" "}
+            {first.lastUsedAt === null ? (
+              "none of which was used here"
+            ) : (
+              <>
+                the last used <LastUseHour startsAt={first.lastUsedAt} />
+              </>
+            )}
+            .
+          </>
+        ) : (
+          "No key that works in this workspace would stop working."
+        )}
         {!isComplete && " Only the 10,000 newest keys were checked."}
       </p>
       {first && (
@@ -34,7 +39,14 @@ export function PolicyPreview({ preview }: { readonly preview: Preview }): React
                 <bdi>{key.name}</bdi> <code>{key.start}…</code>
               </span>
               <span className={classes.facts}>
-                <OwnerName {...key.owner} /> · {violationTitles[key.violation]} · {ago(key.lastUsedAt)}
+                <OwnerName {...key.owner} /> · {violationTitles[key.violation]} ·{" "}
+                {key.lastUsedAt === null ? (
+                  "never used here"
+                ) : (
+                  <>
+                    last used <LastUseHour startsAt={key.lastUsedAt} />
+                  </>
+                )}
               </span>
             </li>
           ))}
