@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { signIn as callSignIn } from "../support/account.ts";
+import { measureStall } from "../support/machine-stall.ts";
 import { startProduct } from "../support/prepared-instance.ts";
 import { createKey, enter, signUp, visitor } from "../support/visitor.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -51,10 +52,12 @@ test("signs out immediately, and leaves only the appearance setting in the brows
   await page.getByRole("button", { name: "Account menu" }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).click();
   await page.evaluate(`localStorage.setItem("of.the.person", "yes"); sessionStorage.setItem("too", "yes")`);
+  const stopMeasuring = await measureStall(environment.baseUrl);
   const startedAt = performance.now();
   await page.getByRole("menuitem", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  const tookMs = performance.now() - startedAt;
+  expect(tookMs).toBeLessThan(5_000 + 5 * (await stopMeasuring()));
   await page.reload();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   expect(await page.evaluate("({ ...localStorage })")).toEqual({ "latchkey.appearance": "dark" });

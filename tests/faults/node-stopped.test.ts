@@ -5,6 +5,7 @@ import { createKey } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
 import { createKeyspace, issueKey, readCounter } from "../support/keyspace.ts";
 import { startLoad } from "../support/load.ts";
+import { measureStall } from "../support/machine-stall.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { countAnswered, countStatuses, verifyCounts } from "../support/request-counts.ts";
@@ -26,9 +27,11 @@ test("a node stopped under load answers and counts every request that it accepte
   const { id, key } = await createKey(nodes.left.baseUrl, nodes.account, "drained");
   const load = startLoad({ baseUrls: [nodes.right.baseUrl], key, connections: 64 });
   await load.reached(1_000);
+  const stopMeasuring = await measureStall(nodes.left.baseUrl);
   const signalledAt = performance.now();
   const exitStatus = await nodes.right.stop("SIGTERM");
   const tookMs = performance.now() - signalledAt;
+  const stallMs = await stopMeasuring();
   await load.ended;
   const { "200": answered = 0, ...others } = countStatuses(load.outcomes);
   const counted = await readUses(await connectionTo(nodes.instance.cluster), id);
@@ -43,7 +46,7 @@ test("a node stopped under load answers and counts every request that it accepte
   const late = load.outcomes.filter(({ status }) => status !== 200);
   expect(late.filter(({ isReused, status }) => isReused || status !== undefined)).toEqual([]);
   expect(late.filter(({ sentAt }) => sentAt < signalledAt)).toEqual([]);
-  expect(tookMs).toBeLessThan(5_000);
+  expect(tookMs).toBeLessThan(5_000 + 2 * stallMs);
   nodes.right = await nodes.instance.start();
 });
 
@@ -81,11 +84,13 @@ test("idle connections, used or not, don't delay the stop of a node", async () =
   await once(unused, "connect");
   expect((await callOpen(nodes.right.baseUrl, key)).status).toBe(200);
   const unusedEnds = once(unused, "close");
+  const stopMeasuring = await measureStall(nodes.left.baseUrl);
   const signalledAt = performance.now();
   expect(await nodes.right.stop("SIGTERM")).toBe(0);
   const tookMs = performance.now() - signalledAt;
+  const stallMs = await stopMeasuring();
   await unusedEnds;
   console.info(`SIGTERM with idle connections: gone within ${Math.round(tookMs)} ms`);
-  expect(tookMs).toBeLessThan(3_000);
+  expect(tookMs).toBeLessThan(3_000 + 2 * stallMs);
   expect(await statusOf(nodes.left.baseUrl, "/readyz")).toBe(200);
 });

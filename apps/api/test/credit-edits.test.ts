@@ -1,6 +1,7 @@
 // Edits of the credits of a key that keep its balance or its refill.
+import { passEndOf } from "@latchkey/db/testing/pass-end-of";
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createIssuedKeyClient, type Space, sendIdempotently } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -9,6 +10,8 @@ beforeAll(async () => {
   app = await startTestApp();
 });
 afterAll(() => app.close());
+// Daily refills are due at midnight.
+beforeEach(({ task }) => passEndOf("day", task));
 
 const { addSpace, addKey, listEvents, verify } = createIssuedKeyClient(() => app);
 

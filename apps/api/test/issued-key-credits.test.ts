@@ -1,6 +1,7 @@
 // Changes to balances of credits, also while keys are verified.
+import { passEndOf } from "@latchkey/db/testing/pass-end-of";
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createIssuedKeyClient, sendIdempotently } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -9,6 +10,8 @@ beforeAll(async () => {
   app = await startTestApp();
 });
 afterAll(() => app.close());
+// Daily refills are due at midnight.
+beforeEach(({ task }) => passEndOf("day", task));
 
 const { addSpace, addKey, readCounter, listEvents, verify } = createIssuedKeyClient(() => app);
 

@@ -1,8 +1,9 @@
 // Keys that a workspace issues: values, defaults, secrets, versions, audit events, lists and quotas.
 import { createHash } from "node:crypto";
 import { decodeId } from "@latchkey/db/ids";
+import { passEndOf } from "@latchkey/db/testing/pass-end-of";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
 import { createOpenClient } from "./open-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
@@ -12,6 +13,8 @@ beforeAll(async () => {
   app = await startTestApp({ quotas: { issuedKeysPerWorkspace: 1_003 } });
 });
 afterAll(() => app.close());
+// Daily refills are due at midnight.
+beforeEach(({ task }) => passEndOf("day", task));
 
 const { send } = createOpenClient(() => app);
 

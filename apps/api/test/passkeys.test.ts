@@ -1,6 +1,6 @@
 // Passkeys in the web app, with an authenticator in memory.
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createSoftwarePasskey } from "./software-passkey.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -277,16 +277,20 @@ test("passkeys are renamed and removed by their user only", async () => {
 
 test("challenges are limited per network", async () => {
   const { client } = openClient(app.baseUrl);
-  await sql`truncate throttle_buckets`.execute(app.owner);
+  const forgetAttempts = async () => {
+    await sql`truncate throttle_buckets`.execute(app.owner);
+  };
+  await forgetAttempts();
+  onTestFinished(forgetAttempts);
   const outcomes: string[] = [];
-  for (let call = 1; call <= 70 && outcomes.at(-1) !== "TOO_MANY_REQUESTS"; call += 1)
+  // There are 60, and on a busy machine one more every five seconds.
+  for (let call = 1; call <= 200 && outcomes.at(-1) !== "TOO_MANY_REQUESTS"; call += 1)
     outcomes.push(
       await client.session.startPasskey.mutate({ isSecondFactor: false }).then(
         () => "ok",
         (error: { data: { code: string } }) => error.data.code,
       ),
     );
-  await sql`truncate throttle_buckets`.execute(app.owner);
   expect(outcomes.at(-1)).toBe("TOO_MANY_REQUESTS");
   expect(outcomes.length).toBeGreaterThan(60);
 });

@@ -1,9 +1,10 @@
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { listRecentUsage, listUseOfKeyspaces, recentDays } from "./recent-key-usage.ts";
 import { countReads } from "./testing/count-reads.ts";
+import { passEndOf } from "./testing/pass-end-of.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace } from "./workspace-scope.ts";
 
@@ -12,6 +13,7 @@ beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
 });
 afterAll(() => database.drop());
+beforeEach(({ task }) => passEndOf("hour", task));
 
 const scope = mintWorkspaceScope(createId("workspace"));
 const keyspaceId = createId("keyspace");

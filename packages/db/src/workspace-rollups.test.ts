@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import pg from "pg";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
 import { clientConfig, openDatabase } from "./connection.ts";
 import { createId, type KeyId, type UserId, type WorkspaceId } from "./ids.ts";
@@ -11,6 +11,7 @@ import { migrate } from "./migrate.ts";
 import { pruneKeyHistory } from "./prune-key-history.ts";
 import type { Db } from "./schema.ts";
 import { countWaiting } from "./testing/count-waiting.ts";
+import { passEndOf } from "./testing/pass-end-of.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
@@ -31,6 +32,8 @@ afterAll(async () => {
   for (const node of nodes) await node.destroy();
   await database.drop();
 });
+// The last day that is kept ends at midnight.
+beforeEach(({ task }) => passEndOf("day", task));
 
 function openNode(): Db {
   return openDatabase(database.connection, { role: "latchkey_admission", applicationName: "statistics" });

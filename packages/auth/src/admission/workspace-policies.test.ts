@@ -203,11 +203,12 @@ test("a key that a node remembers as in use becomes idle by the database's clock
   const admitEach = async () =>
     await Promise.all(scene.nodes.map((node) => node.admit(scene.key.secret, requirement)));
   const kinds = (verdicts: readonly { readonly kind: string }[]) => verdicts.map(({ kind }) => kind);
+  const first = await admitEach();
+  // Read after the requests: on a busy machine, the four seconds may have passed before them.
   const { rows } = await sql<{ isEarly: boolean }>`
     select clock_timestamp() < created_at + interval '24 hours' as "isEarly" from members
     where user_id = ${scene.key.userId}`.execute(database.owner);
-  const first = await admitEach();
-  if (rows[0]?.isEarly) expect(kinds(first)).toContain("admitted");
+  if (rows[0]?.isEarly) expect(kinds(first)).toEqual(["admitted", "admitted"]);
   await expect
     .poll(async () => kinds(await admitEach()), { timeout: 20_000 })
     .toEqual(["rejected", "rejected"]);
