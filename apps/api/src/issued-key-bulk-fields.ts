@@ -8,7 +8,7 @@ import {
   type BulkSettings,
   bulkActions,
 } from "./domain/issued-key-bulk.ts";
-import type { BulkRotationResult } from "./domain/issued-key-rotation.ts";
+import type { BulkRotationResult, NewSecret } from "./domain/issued-key-rotation.ts";
 import { editOf, issuedKeyId } from "./fields.ts";
 import { externalId, issuedKeyChanges } from "./issued-key-fields.ts";
 import { customIssue } from "./issues.ts";
@@ -122,16 +122,19 @@ export const bulkRotationResult = z
 
 export function presentBulkRotation({ rotated, notFound }: BulkRotationResult) {
   return {
-    rotated: rotated.map(({ id, name, externalId, start, secret }) => ({
+    rotated: rotated.map(({ id, name, externalId, ...created }) => ({
       id: encodeId("issuedKey", id),
       name,
       externalId,
-      start,
-      key: secret,
-      secretStatus: "issued" as const,
+      ...presentNewSecret(created),
     })),
     notFound: notFound.map((id) => encodeId("issuedKey", id)),
   };
+}
+
+/** The fields of a rotated key that its new secret determines. */
+export function presentNewSecret({ start, secret }: NewSecret) {
+  return { start, key: secret, secretStatus: "issued" as const };
 }
 
 export function presentBulkResult(result: BulkResult): z.input<typeof bulkResult> {

@@ -25,7 +25,7 @@ const createThing = defineEndpoint({
   access: "key",
   request: { body: z.strictObject({ name: z.string(), waits: z.boolean().optional() }) },
   response: { status: 201, description: "The result.", schema: things },
-  secret: { member: "key", reissue: async () => replacement },
+  secret: { member: "key", reissue: async () => (replacement ? { key: replacement } : undefined) },
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
   handle: async ({ body }, { transact, principal: { userId }, origin }) =>
     await transact(async (trx) => {

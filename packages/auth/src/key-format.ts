@@ -44,14 +44,9 @@ function createKey(prefix: string, randomness: (size: number) => Buffer): NewKey
   const secret = body + checksum(body);
   return {
     secret,
-    start: startOf(secret),
+    start: secret.slice(0, startLength - randomLength - checksumLength),
     hash: Buffer.from(digestKey(secret), "base64"),
   };
-}
-
-/** The `start` of the secret of an API key or an issued key that {@link NewKey} describes: its prefix and 6 more characters. */
-export function startOf(secret: string): string {
-  return secret.slice(0, startLength - randomLength - checksumLength);
 }
 
 /**

@@ -22,7 +22,10 @@ export type DatabaseConnection =
 export type DatabaseRole = "latchkey_tenant" | "latchkey_admission";
 
 export interface PoolOptions {
-  /** The role; `latchkey_tenant` by default. `login`, for migrations, backups and the check of tenant isolation, keeps the user that signs in. */
+  /**
+   * The role; `latchkey_tenant` by default. `login`, for migrations, backups and the check of tenant isolation, keeps the user
+   * that signs in.
+   */
   readonly role?: DatabaseRole | "login";
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;

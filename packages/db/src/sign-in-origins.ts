@@ -19,7 +19,10 @@ export async function findKnownOrigins(db: Db, digests: readonly Buffer[]): Prom
   return new Set(rows.map(({ digest }) => digest.toString("hex")));
 }
 
-/** Remembers the origins of a sign-in, unless the user was deleted since. Deletes the user's least recently used origins beyond the maximum. */
+/**
+ * Remembers the origins of a sign-in, unless the user was deleted since. Deletes the user's least recently used origins
+ * beyond the maximum.
+ */
 export async function rememberOrigins(db: Db, userId: UserId, digests: readonly Buffer[]): Promise<void> {
   await db.transaction().execute(async (trx) => {
     // Locks the user before the origins, as the deletion of the user does, so that the two can't deadlock.

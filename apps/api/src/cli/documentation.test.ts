@@ -31,8 +31,15 @@ function readReference(text: string): [usage: string, flags: string[]][] {
   return sections.map((section) => {
     const usage = /^`(.+)`\n/.exec(section)?.[1] ?? "";
     const rows = [...section.matchAll(/^\| `(--[^`]+)` +\| (required; )?/gm)];
-    return [usage, rows.map(([, flags = "", required]) => flags + (required ? " required" : "")).sort()];
+    const flags = rows.map(([, flags = "", required]) => flags + (required ? " required" : ""));
+    return [usage, [...flags, ...readSharedFlags(section)].sort()];
   });
+}
+
+/** The options in the sentence of a section that refers to the table of another command. */
+function readSharedFlags(section: string): string[] {
+  const [sentence = ""] = /^Choose the keys [^.]+\sas for\s\[[^.]+\.$/m.exec(section) ?? [];
+  return [...sentence.matchAll(/`(--[^`]+)`/g)].map(([, flags = ""]) => flags);
 }
 
 test("docs/command.md lists every command with its options, and no other", async () => {

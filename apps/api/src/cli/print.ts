@@ -4,8 +4,8 @@ import { alignLines, alignRows } from "./alignment.ts";
 import type { ItemResult, ListResult, Result } from "./result.ts";
 
 /**
- * Writes a result to `stdout`: JSON on one line, aligned text, or a text in its own format. A list is printed while it is read: if reading
- * fails midway, its beginning has been printed. A reader that stops early, as `head` does, ends the list.
+ * Writes a result to `stdout`: JSON on one line, aligned text, or a text in its own format. A list is printed while it is
+ * read: if reading fails midway, its beginning has been printed. A reader that stops early, as `head` does, ends the list.
  */
 export async function print(result: Result, isJson: boolean, stdout: Writable): Promise<void> {
   let failure: unknown;

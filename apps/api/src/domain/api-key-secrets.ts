@@ -14,6 +14,12 @@ import type { Quotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { requireStillActing } from "./require-still-acting.ts";
 
+/** A key whose secret was just created. Only this result has the secret. */
+export interface KeyWithSecret {
+  readonly id: KeyId;
+  readonly secret: string;
+}
+
 /**
  * Gives a key a new secret, which is only in the result. The old secret stays valid for the overlap.
  * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED at another version,
@@ -24,7 +30,7 @@ export async function rotateKey(
   edit: KeyEdit,
   overlapSeconds: number,
   quotas: Quotas,
-): Promise<{ id: KeyId; secret: string }> {
+): Promise<KeyWithSecret> {
   requireRecentAuthentication(edit.origin);
   const { workspaceIds } = await lockForEdit(trx, edit);
   await requireKeyChangeQuota(trx, edit, quotas);
@@ -49,7 +55,7 @@ export async function reissueSecret(
   edit: KeyEdit,
   issued: { readonly hash: Buffer; readonly isOwnRetry: boolean },
   quotas: Quotas,
-): Promise<string | undefined> {
+): Promise<KeyWithSecret | undefined> {
   const acting = await requireStillActing(trx, edit.origin);
   if (!(issued.isOwnRetry && acting?.keyId === edit.id)) requireStillManageable(acting, edit.id);
   const key = await lockApiKey(trx, edit);
@@ -60,7 +66,7 @@ export async function reissueSecret(
   return await withSavepoint(trx, async () => {
     await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [{ action: "key.secret-reissued" }]);
     // Runs last, because admission waits for the row that it locks.
-    return (await replaceUnusedSecret(trx, replaced, { start, hash })) ? secret : undefined;
+    return (await replaceUnusedSecret(trx, replaced, { start, hash })) ? { id: edit.id, secret } : undefined;
   });
 }
 

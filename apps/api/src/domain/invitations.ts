@@ -140,11 +140,11 @@ export async function reissueLink(
   edit: Edit,
   digest: Buffer,
   options: InvitationOptions,
-): Promise<string | undefined> {
+): Promise<{ readonly url: string } | undefined> {
   const opened = await openInvitedWorkspace(trx, digest);
   if (opened?.scope.workspaceId !== edit.scope.workspaceId) return undefined;
   const { url } = await resendInvitation(trx, edit, opened.invitationId, options);
-  return url;
+  return url === undefined ? undefined : { url };
 }
 
 /** How many invitations {@link listEveryInvitation} keeps in memory at a time. */

@@ -1,4 +1,4 @@
-import { createIssuedKey as createSecret } from "@latchkey/auth/key-format";
+import { createIssuedKey as createSecret, type NewKey } from "@latchkey/auth/key-format";
 import { appendAuditEvents } from "@latchkey/db/audit-events";
 import type { IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
 import { type ChosenKeys, type LockedKey, lockIssuedKeys } from "@latchkey/db/issued-key-bulk";
@@ -24,10 +24,11 @@ import { consumeIssuedSecretQuota } from "./issued-secret-quota.ts";
 import type { Quotas } from "./quotas.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 
-/** A key that was rotated together with others. Only this result has its new secret. */
-export type RotatedKey = Pick<LockedKey, "id" | "name" | "externalId" | "start"> & {
-  readonly secret: string;
-};
+/** A secret that was just created, which is only in the result, and its first characters. */
+export type NewSecret = Pick<NewKey, "secret" | "start">;
+
+/** A key that was rotated together with others. */
+export type RotatedKey = Pick<LockedKey, "id" | "name" | "externalId"> & NewSecret;
 
 /** What a rotation of several keys did to each of them. */
 export interface BulkRotationResult {
@@ -135,7 +136,7 @@ export async function reissueIssuedSecrets(
   trx: Trx,
   edit: Edit,
   secrets: IssuedSecrets,
-): Promise<ReadonlyMap<IssuedKeyId, string>> {
+): Promise<ReadonlyMap<IssuedKeyId, NewSecret>> {
   return await replaceUnused(trx, await enterToManage(trx, edit, "keys:manage"), { ...secrets, edit });
 }
 
@@ -151,16 +152,17 @@ export async function reissueIssuedSecret(
 ): Promise<IssuedKeyWithSecret | undefined> {
   const workspaceTrx = await enterToManage(trx, edit, "keys:manage");
   const issued = [{ id, issuedHash }];
-  const secret = (await replaceUnused(trx, workspaceTrx, { keyspaceId, issued, quotas, edit })).get(id);
-  if (secret === undefined) return undefined;
-  return { issuedKey: await getIssuedKey(workspaceTrx, edit.scope, { keyspaceId, id }), secret };
+  const created = (await replaceUnused(trx, workspaceTrx, { keyspaceId, issued, quotas, edit })).get(id);
+  if (!created) return undefined;
+  const issuedKey = await getIssuedKey(workspaceTrx, edit.scope, { keyspaceId, id });
+  return { issuedKey, secret: created.secret };
 }
 
 async function replaceUnused(
   trx: Trx,
   workspaceTrx: WorkspaceTrx,
   { keyspaceId, issued, quotas, edit }: IssuedSecrets & { readonly edit: Edit },
-): Promise<ReadonlyMap<IssuedKeyId, string>> {
+): Promise<ReadonlyMap<IssuedKeyId, NewSecret>> {
   const { scope } = edit;
   const keyspace = await lockKeyspaceAgainstDeletion(workspaceTrx, scope, keyspaceId);
   if (!keyspace) return new Map();
@@ -173,7 +175,7 @@ async function replaceUnused(
       const issuedHash = hashes.get(id);
       return issuedHash && unused.has(id) ? [{ ...createFor(id, keyspace), name, issuedHash }] : [];
     });
-    if (created.length === 0) return new Map<IssuedKeyId, string>();
+    if (created.length === 0) return new Map<IssuedKeyId, NewSecret>();
     // Locks the row of the quota outside the savepoint, so that the second attempt doesn't wait for it while it holds counters.
     if (!lock) await consumeIssuedSecretQuota(trx, edit.origin, { count: 0, quotas });
     return await withSavepoint(trx, async () => {
@@ -192,8 +194,8 @@ async function replaceUnused(
 async function tryToReissue(
   trx: WorkspaceTrx,
   { scope, origin }: Edit,
-  created: readonly (CreatedSecret & IssuedSecretHash & { readonly secret: string })[],
-): Promise<ReadonlyMap<IssuedKeyId, string> | undefined> {
+  created: readonly (CreatedSecret & IssuedSecretHash & NewSecret)[],
+): Promise<ReadonlyMap<IssuedKeyId, NewSecret> | undefined> {
   const action = "issued-key.secret-reissued";
   const events = created.map(
     ({ id: targetId, name, start }) => ({ action, targetId, after: { name, start } }) as const,
@@ -202,5 +204,5 @@ async function tryToReissue(
   // Runs last, because admission waits for the rows that it locks.
   const replaced = await replaceUnusedIssuedSecrets(trx, scope, created);
   if (replaced.length < created.length) return undefined;
-  return new Map(created.map(({ id, secret }) => [id, secret]));
+  return new Map(created.map(({ id, start, secret }) => [id, { start, secret }]));
 }

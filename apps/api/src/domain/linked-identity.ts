@@ -119,7 +119,8 @@ export async function unlinkIdentity(
 }
 
 /**
- * Unlinks a user from all identities and ends all of their sessions, for the operator, even if the user then can't sign in without a password reset link.
+ * Unlinks a user from all identities and ends all of their sessions, for the operator, even if the user then can't sign in
+ * without a password reset link.
  * @throws {AppError} NOT_FOUND without an identity.
  */
 export async function unlinkIdentities(trx: Trx, userId: UserId, origin: Origin): Promise<void> {

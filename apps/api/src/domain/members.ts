@@ -66,8 +66,8 @@ export async function* listEveryMember(db: Db, scope: WorkspaceScope): AsyncGene
 /**
  * Changes a member's role. Once this is committed, it applies to their keys and sessions on every node.
  * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN if either role has permissions that the actor's role
- *   doesn't have, CONFLICT for the last owner and if a service account would become an owner, UNPROCESSABLE_CONTENT if the new owner already owns as many workspaces
- *   as the quota allows.
+ *   doesn't have, CONFLICT for the last owner and if a service account would become an owner, UNPROCESSABLE_CONTENT if the
+ *   new owner already owns as many workspaces as the quota allows.
  */
 export async function changeMemberRole(
   trx: Trx,

@@ -12,8 +12,8 @@ export const documentationPages = { reference: "docs.html", errors: "docs-errors
 const placeholder = "<!-- error reference -->";
 
 /**
- * Compresses the OpenAPI document in 40 ms of processor time to 29 kB. Node's default, 11, takes 390 ms at every start of a
- * node, for 27 kB.
+ * Compresses the OpenAPI document, 390 kB, to 29 kB in 27 ms of processor time (measured on an AMD EPYC). Node's default,
+ * 11, takes 300 ms at every start of a node, for 27 kB.
  */
 const brotliQuality = 9;
 

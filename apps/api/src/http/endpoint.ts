@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { andThen } from "./and-then.ts";
 import type { Deprecation } from "./deprecation.ts";
 import type { Access, AnyCall, Call, CallOf } from "./endpoint-call.ts";
-import type { ListedSecrets, Reissued, SecretsOf } from "./issued-secrets.ts";
+import type { ListedSecrets, SecretsOf } from "./issued-secrets.ts";
 import { isEmpty, parseInput, type RawInput, type RequestParts } from "./parse-input.ts";
 import { openFile, type StreamedFile } from "./streamed-file.ts";
 
@@ -50,11 +50,8 @@ export interface Endpoint {
   readonly request: RequestParts;
   readonly response: EndpointResponse;
   /** The secrets that the response issues: one per item of `list`, or one in the response itself if `list` is undefined. */
-  readonly secrets?: Omit<ListedSecrets<string, RawInput, AnyCall>, "list" | "reissue"> & {
+  readonly secrets?: Omit<ListedSecrets<string, RawInput, AnyCall>, "list"> & {
     readonly list: string | undefined;
-    readonly reissue: (
-      ...args: Parameters<ListedSecrets<string, RawInput, AnyCall>["reissue"]>
-    ) => Promise<readonly (Reissued | undefined)[]>;
   };
   /** Errors in addition to those that every endpoint can return. */
   readonly errors: readonly ErrorCode[];
@@ -139,8 +136,7 @@ export function defineEndpoint<
             reissue: async (raw, call, { hashes, ...issued }) => {
               // Admission sets `access` if the declaration requires a permission in a workspace.
               const own = call as CallOf<Allowed>;
-              const reissueOne = async (hash: Buffer) =>
-                toReissued(secret.member, await secret.reissue(parse(raw), own, { ...issued, hash }));
+              const reissueOne = (hash: Buffer) => secret.reissue(parse(raw), own, { ...issued, hash });
               return await Promise.all(hashes.map(reissueOne));
             },
           },
@@ -151,10 +147,7 @@ export function defineEndpoint<
           secrets: {
             ...secrets,
             // Admission sets `access` if the declaration requires a permission in a workspace.
-            reissue: async (raw, call, issued) => {
-              const reissued = await secrets.reissue(parse(raw), call as CallOf<Allowed>, issued);
-              return reissued.map((secret) => toReissued(secrets.member, secret));
-            },
+            reissue: (raw, call, issued) => secrets.reissue(parse(raw), call as CallOf<Allowed>, issued),
           },
         }
       : {}),
@@ -169,10 +162,6 @@ export function defineEndpoint<
       return andThen(handle(input, (authorize ? { ...call, transact } : call) as CallOf<Allowed>), strip);
     },
   };
-}
-
-function toReissued(member: string, reissued: string | Reissued | undefined): Reissued | undefined {
-  return typeof reissued === "string" ? { [member]: reissued } : reissued;
 }
 
 /** Declares an endpoint that responds with a file. Its call's `read` can be used as long as the file is streamed. */

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { digestKey, startOf } from "@latchkey/auth/key-format";
+import { digestKey } from "@latchkey/auth/key-format";
 import { redactKeys } from "@latchkey/auth/redact-keys";
 import {
   claimIdempotencyName,
@@ -107,27 +107,20 @@ async function replay(
   if (!secrets || !answer) return { status, answer: answer ?? undefined, isReplayed: true };
   const issued = { trx, hashes: issuedHashes, answer };
   const reissued = issuedHashes.length === 0 ? [] : await secrets.reissue(input, call, issued);
-  const { member } = secrets;
   const holders = holdersOf(secrets, answer).map((holder, index) => {
     const fields = reissued[index];
-    if (!fields) return { ...holder, secretStatus: "omitted" };
-    return { ...withStart(holder, String(fields[member])), ...fields, secretStatus: "reissued" };
+    return { ...holder, ...fields, secretStatus: fields ? "reissued" : "omitted" };
   });
   const current = withHolders(secrets, answer, holders);
   if (reissued.some((fields) => fields !== undefined)) {
     const hashes = issuedHashes.map((hash, index) => {
-      const secret = reissued[index]?.[member];
+      const secret = reissued[index]?.[secrets.member];
       return typeof secret === "string" ? digestOf(secrets, secret) : hash;
     });
     const stored = { answer: withoutSecrets(secrets, current), issuedHashes: hashes };
     await updateIssuedSecrets(trx, name, stored);
   }
   return { status, answer: current, isReplayed: true };
-}
-
-/** If an object shows the `start` of its secret, which only those with keys do, replaces it by that of the new secret. */
-function withStart(holder: Holder, secret: string): Holder {
-  return "start" in holder ? { ...holder, start: startOf(secret) } : holder;
 }
 
 /** Returns what is stored of an answer: everything except its secrets, and their digests. */

@@ -3,8 +3,7 @@ import type { Call } from "./endpoint-call.ts";
 
 /**
  * A secret that a response issues. It is shown once and not stored, so that a retry can't get it again: a retry gets a
- * new secret or none (docs/decisions/0026). The response also has a `secretStatus`. If it has a `start`,
- * the response to a retry has the `start` of the new secret.
+ * new secret or none (docs/decisions/0026). The response also has a `secretStatus`.
  */
 interface IssuedSecret<Member extends string, Request, Context extends Call> {
   /** The field of the response with the secret. */
@@ -15,17 +14,16 @@ interface IssuedSecret<Member extends string, Request, Context extends Call> {
    * Replaces the secret that the first response issued, in the transaction of the retry.
    * @param issued.hash the digest of that secret.
    * @param issued.answer the first response, without the secret.
-   * @returns the new secret; or, if the replacement changes other fields of the response, such as `version`, these fields and the new
-   *   secret; undefined if the secret of the first response was used or is no longer current.
+   * @returns undefined if the secret of the first response was used or is no longer current.
    */
   readonly reissue: (
     request: Request,
     call: Context,
     issued: { readonly trx: Trx; readonly hash: Buffer; readonly answer: Record<string, unknown> },
-  ) => Promise<string | Reissued | undefined>;
+  ) => Promise<Reissued | undefined>;
 }
 
-/** The fields that a retry replaces in the first response, including the new secret. */
+/** The fields that a retry replaces: the new secret, and others that the replacement changed, such as `start` or `version`. */
 export type Reissued = Readonly<Record<string, unknown>>;
 
 /**
@@ -40,7 +38,7 @@ export interface ListedSecrets<List extends string, Request, Context extends Cal
    * Replaces the secrets that the first response issued, in the transaction of the retry.
    * @param issued.hashes the digests of these secrets, in the order of the list.
    * @param issued.answer the first response, without the secrets.
-   * @returns the new secrets in the order of the list; undefined for one that was used or is no longer current.
+   * @returns the fields of each item, in the order of the list; undefined for a secret that was used or is no longer current.
    */
   readonly reissue: (
     request: Request,
@@ -50,7 +48,7 @@ export interface ListedSecrets<List extends string, Request, Context extends Cal
       readonly hashes: readonly Buffer[];
       readonly answer: Record<string, unknown>;
     },
-  ) => Promise<readonly (string | undefined)[]>;
+  ) => Promise<readonly (Reissued | undefined)[]>;
 }
 
 /** The secrets that a response issues: one, or one per item of a list. */

@@ -50,8 +50,8 @@ export function jsonTextReply(
 const commonHeaders = ["Cache-Control", "no-store", "X-Content-Type-Options", "nosniff"];
 
 /**
- * Writes status, headers and body in one step, or streams the body. Bypasses Koa's `respond`, which sets each header separately and checks
- * the type of the body again. Later code must not change the response.
+ * Writes status, headers and body in one step, or streams the body. Bypasses Koa's `respond`, which sets each header
+ * separately and checks the type of the body again. Later code must not change the response.
  * @returns for a stream, a promise that is fulfilled when it has been sent or the client has closed the connection, and
  *   rejected when it can't be read; the connection is then closed.
  */

@@ -6,6 +6,7 @@ import { encodeId } from "@latchkey/db/ids";
 import type { SettingName } from "@latchkey/db/key-settings";
 import { maxLength, restrictionLimits } from "@latchkey/limits";
 import { z } from "zod";
+import type { KeyWithSecret } from "../domain/api-key-secrets.ts";
 import type { ListedKey } from "../domain/api-keys.ts";
 import type { ManagedKeyOwner } from "../domain/service-accounts.ts";
 import { keyId as anyKeyId } from "../fields.ts";
@@ -178,6 +179,10 @@ export function presentKey(key: ApiKey): z.input<typeof apiKey> {
     },
     version: key.version,
   };
+}
+
+export function presentRotatedKey({ id, secret }: KeyWithSecret) {
+  return { id: encodeId("key", id), key: secret, secretStatus: "issued" as const };
 }
 
 /** An API key for the web app, with the service account that owns it; null if the user does. */

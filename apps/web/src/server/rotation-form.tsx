@@ -1,9 +1,8 @@
-import { Button, Group } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactElement, ReactNode } from "react";
-import { BusyButton } from "../ui/busy-button.tsx";
 import classes from "../ui/dialog.module.css";
 import { focusFirstError } from "../ui/focus-first-error.ts";
+import { FormActions } from "../ui/form-actions.tsx";
 import { FormFailure } from "../ui/form-failure.tsx";
 import { OverlapFields } from "../ui/overlap-fields.tsx";
 import { type OverlapValues, overlapRules, readOverlapSeconds } from "../ui/overlap-values.ts";
@@ -42,14 +41,7 @@ export function RotationForm(props: RotationFormProps): ReactElement {
       <p className={classes.words}>{explanation}</p>
       {error !== null && <FormFailure {...describeFailure(error)} />}
       <OverlapFields form={form} />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onCancel} disabled={isBusy}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={isBusy}>
-          {action}
-        </BusyButton>
-      </Group>
+      <FormActions action={action} isBusy={isBusy} onCancel={onCancel} />
     </form>
   );
 }

@@ -64,7 +64,8 @@ export class AdmissionConnection {
   }
 
   /**
-   * Sends statements on the connection, behind those sent before; synchronously if the connection is open. @throws what `send` throws, and what the driver throws when the database cannot be reached.
+   * Sends statements on the connection, behind those sent before; synchronously if the connection is open.
+   * @throws what `send` throws, and what the driver throws when the database cannot be reached.
    */
   async use<Answer>(send: (client: pg.Client) => Promise<Answer>): Promise<Answer> {
     if (this.#inFlight === 0) this.#silentSince = performance.now();

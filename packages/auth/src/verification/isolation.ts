@@ -2,20 +2,21 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import { type FoundKeys, listCounterIds } from "./decide-request.ts";
 import type { CounterId } from "./decide-verification.ts";
 
-/** How long something is remembered, in milliseconds. */
+/** How long a name stays isolated, in milliseconds. */
 const isolatedMs = 1_000;
-/** The maximum number of remembered names. The oldest is removed first. */
+/** The maximum number of isolated names. Beyond it, the names that were added earliest are removed. */
 const maxIsolated = 10_000;
 
 /**
- * Remembers the keys, consumers and workspaces that recently kept a batch waiting for a lock or made it fail. Requests about
- * them are decided separately from all others, so that each delays a batch of others at most once per second.
+ * Remembers the keys, consumers and workspaces that recently kept a batch waiting for a lock or made it fail. Requests that
+ * need one of them are decided separately from all others, so that none of them delays a batch of other requests more than
+ * once per second.
  */
 export class Isolation {
-  /** When each is forgotten, in the order in which they are. */
+  /** When the isolation of each name ends, soonest first. */
   readonly #until = new Map<string, number>();
 
-  /** Isolates something, or keeps it isolated for longer. @param now in milliseconds, by `performance.now()`. */
+  /** Isolates each name for a second from now. @param now in milliseconds, by `performance.now()`. */
   add(names: Iterable<string>, now: number): void {
     for (const name of names) {
       this.#until.delete(name);
@@ -27,7 +28,7 @@ export class Isolation {
     }
   }
 
-  /** Forgets what has not been added for a second. @returns whether nothing is left. */
+  /** Removes names whose isolation has ended. @returns whether no name is left. */
   isEmpty(now: number): boolean {
     for (const [name, until] of this.#until) {
       if (until > now) break;
@@ -45,12 +46,12 @@ export class Isolation {
   }
 }
 
-/** What a request can be isolated by: its counters, and the workspaces of the keys that it verifies. */
+/** The names that isolate a request: the IDs of its counters, and of the workspaces of the keys that it verifies. */
 export function listIsolationNames(request: Pick<FoundKeys, "caller" | "targets">): string[] {
   return [...listCounterIds(request), ...listWorkspaceIds(request)];
 }
 
-/** The workspaces of the keys that a request verifies, or of those with a counter that meets a condition. */
+/** The workspaces of the keys that a request verifies; with a condition, only of keys with a counter that meets it. */
 export function listWorkspaceIds(
   { targets }: Pick<FoundKeys, "targets">,
   condition: (id: CounterId) => boolean = () => true,

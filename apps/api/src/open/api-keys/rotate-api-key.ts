@@ -1,8 +1,7 @@
-import { encodeId } from "@latchkey/db/ids";
 import { reissueSecret, rotateKey } from "../../domain/api-key-secrets.ts";
 import { requireManageable } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { keyParams, rotatedKey, rotation } from "../../presenters/api-key.ts";
+import { keyParams, presentRotatedKey, rotatedKey, rotation } from "../../presenters/api-key.ts";
 
 export const rotateApiKey = defineEndpoint({
   method: "POST",
@@ -24,20 +23,23 @@ export const rotateApiKey = defineEndpoint({
   },
   secret: {
     member: "key",
-    reissue: (
+    reissue: async (
       { params: { keyId } },
       { principal, origin, isOwnRetry, services: { quotas } },
       { trx, hash },
-    ) => reissueSecret(trx, { userId: principal.userId, id: keyId, origin }, { hash, isOwnRetry }, quotas),
+    ) => {
+      const edit = { userId: principal.userId, id: keyId, origin };
+      const reissued = await reissueSecret(trx, edit, { hash, isOwnRetry }, quotas);
+      return reissued && presentRotatedKey(reissued);
+    },
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   authorize: ({ params: { keyId } }, { principal, isOwnRetry }, trx) =>
     requireManageable(trx, principal, { id: keyId, isOwnRetry }),
   handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch, services }) => {
     const edit = { userId: principal.userId, id: keyId, origin, versions: ifMatch };
-    const { id, secret } = await transact((trx) =>
-      rotateKey(trx, edit, body.overlapSeconds, services.quotas),
+    return presentRotatedKey(
+      await transact((trx) => rotateKey(trx, edit, body.overlapSeconds, services.quotas)),
     );
-    return { id: encodeId("key", id), key: secret, secretStatus: "issued" as const };
   },
 });

@@ -6,6 +6,7 @@ import {
   bulkRotation,
   bulkRotationResult,
   presentBulkRotation,
+  presentNewSecret,
   readBulkRotation,
 } from "../../issued-key-bulk-fields.ts";
 import { keyspaceParams } from "../../schemas.ts";
@@ -39,7 +40,10 @@ export const rotateIssuedKeys = defineEndpoint({
       });
       const secrets = { keyspaceId, issued, quotas };
       const reissued = await reissueIssuedSecrets(trx, { scope, origin }, secrets);
-      return ids.map((id) => id && reissued.get(id));
+      return ids.map((id) => {
+        const created = id && reissued.get(id);
+        return created && presentNewSecret(created);
+      });
     },
   },
   errors: ["NOT_FOUND"],

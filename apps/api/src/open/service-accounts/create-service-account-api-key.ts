@@ -43,8 +43,8 @@ export const createServiceAccountApiKey = defineEndpoint({
       { trx, hash, answer },
     ) => {
       const id = decodeId("key", String(answer.id));
-      const key = id && (await reissueSecret(trx, { userId, id, origin }, { hash, isOwnRetry }, quotas));
-      return key && { ...presentKey(await getKey(trx, { userId, id })), key };
+      const reissued = id && (await reissueSecret(trx, { userId, id, origin }, { hash, isOwnRetry }, quotas));
+      return reissued && { ...presentKey(await getKey(trx, { userId, id })), key: reissued.secret };
     },
   },
   errors: ["NOT_FOUND", "UNPROCESSABLE_CONTENT"],

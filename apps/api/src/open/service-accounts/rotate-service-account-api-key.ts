@@ -1,8 +1,7 @@
-import { encodeId } from "@latchkey/db/ids";
 import { reissueSecret, rotateKey } from "../../domain/api-key-secrets.ts";
 import { requireKeyManager } from "../../domain/service-accounts.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { rotatedKey, rotation } from "../../presenters/api-key.ts";
+import { presentRotatedKey, rotatedKey, rotation } from "../../presenters/api-key.ts";
 import { serviceKeyParams } from "../../schemas.ts";
 
 export const rotateServiceAccountApiKey = defineEndpoint({
@@ -21,8 +20,15 @@ export const rotateServiceAccountApiKey = defineEndpoint({
   },
   secret: {
     member: "key",
-    reissue: ({ params: { userId, keyId } }, { origin, isOwnRetry, services: { quotas } }, { trx, hash }) =>
-      reissueSecret(trx, { userId, id: keyId, origin }, { hash, isOwnRetry }, quotas),
+    reissue: async (
+      { params: { userId, keyId } },
+      { origin, isOwnRetry, services: { quotas } },
+      { trx, hash },
+    ) => {
+      const edit = { userId, id: keyId, origin };
+      const reissued = await reissueSecret(trx, edit, { hash, isOwnRetry }, quotas);
+      return reissued && presentRotatedKey(reissued);
+    },
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   authorize: ({ params: { userId, keyId } }, { access: { scope }, origin, isOwnRetry }, trx) =>
@@ -32,7 +38,6 @@ export const rotateServiceAccountApiKey = defineEndpoint({
     { transact, origin, ifMatch, services: { quotas } },
   ) => {
     const edit = { userId, id: keyId, origin, versions: ifMatch };
-    const { id, secret } = await transact((trx) => rotateKey(trx, edit, overlapSeconds, quotas));
-    return { id: encodeId("key", id), key: secret, secretStatus: "issued" as const };
+    return presentRotatedKey(await transact((trx) => rotateKey(trx, edit, overlapSeconds, quotas)));
   },
 });

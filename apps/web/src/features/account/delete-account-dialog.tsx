@@ -5,13 +5,13 @@ import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type AccountDeletion, type Session, trpc } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { describeElapsed, describeExactly } from "../../ui/elapsed.ts";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useNow } from "../../ui/use-now.ts";
 
@@ -166,14 +166,7 @@ function Confirmation({ user, deletion, onClose }: ContentProps): ReactElement {
         spellCheck={false}
         data-autofocus
       />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={remove.isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" className={classes.danger} loading={remove.isPending}>
-          Delete account
-        </BusyButton>
-      </Group>
+      <FormActions action="Delete account" isDangerous isBusy={remove.isPending} onCancel={onClose} />
     </form>
   );
 }

@@ -1,13 +1,13 @@
-import { Button, Group, Textarea, TextInput } from "@mantine/core";
+import { Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { getHotkeyHandler } from "@mantine/hooks";
 import { type KeyboardEvent, type ReactElement, type ReactNode, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import type { KeySettings } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { type ApiKeyValues, apiKeyRules, normalizeValues } from "./api-key-values.ts";
@@ -118,14 +118,12 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
           <KeyReview values={restrictions.values} hasOneWorkspace={hasOneWorkspace} />
         </>
       )}
-      <Group justify="flex-end" gap={8} className={classes.foot}>
-        <Button variant="default" onClick={onCancel} disabled={isSaving}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={isSaving}>
-          {restrictions ? "Create key" : "Save"}
-        </BusyButton>
-      </Group>
+      <FormActions
+        action={restrictions ? "Create key" : "Save"}
+        isSticky
+        isBusy={isSaving}
+        onCancel={onCancel}
+      />
     </form>
   );
 }

@@ -1,15 +1,15 @@
 import { issuedKeyLimits } from "@latchkey/limits";
-import { Button, Group, Select, TextInput } from "@mantine/core";
+import { Select, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import { formatCount } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
@@ -98,14 +98,7 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
           data-autofocus
         />
       </div>
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={save.isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={save.isPending}>
-          Change balance
-        </BusyButton>
-      </Group>
+      <FormActions action="Change balance" isBusy={save.isPending} onCancel={onClose} />
     </form>
   );
 }

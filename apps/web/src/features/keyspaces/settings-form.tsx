@@ -1,9 +1,8 @@
-import { Button, Group } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import type { ReactElement, ReactNode } from "react";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { useFieldIssues } from "./field-issues.ts";
@@ -46,14 +45,7 @@ export function SettingsForm<Values extends IssuedKeyValues | KeyspaceValues | C
       {notice}
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       {children}
-      <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
-        <Button variant="default" onClick={onCancel} disabled={isBusy}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={isBusy}>
-          {action}
-        </BusyButton>
-      </Group>
+      <FormActions action={action} isSticky isBusy={isBusy} onCancel={onCancel} />
     </form>
   );
 }

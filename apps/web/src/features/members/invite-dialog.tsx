@@ -6,10 +6,10 @@ import { describeFailure } from "../../server/failure.ts";
 import { RoleSelect } from "../../server/role-select.tsx";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { type Role, type SentInvitation, type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
 import { checkEmail } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
@@ -135,14 +135,11 @@ function InviteForm(props: InviteFormProps): ReactElement {
         withAsterisk={false}
       />
       <RoleSelect {...form.getInputProps("role")} key={form.key("role")} roles={grantableRoles} />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={create.isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={create.isPending}>
-          {sendsEmail ? "Send invitation" : "Create invitation"}
-        </BusyButton>
-      </Group>
+      <FormActions
+        action={sendsEmail ? "Send invitation" : "Create invitation"}
+        isBusy={create.isPending}
+        onCancel={onClose}
+      />
     </form>
   );
 }

@@ -1,14 +1,14 @@
-import { Button, Group, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactElement, useEffect, useState } from "react";
 import { loadPasskeyLibrary, usePasskey } from "../../server/passkeys.ts";
 import { type Passkey, trpc } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
@@ -104,14 +104,7 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
         withAsterisk={false}
         data-autofocus
       />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={passkey.isBusy}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={passkey.isBusy}>
-          {isRename ? "Rename" : "Continue"}
-        </BusyButton>
-      </Group>
+      <FormActions action={isRename ? "Rename" : "Continue"} isBusy={passkey.isBusy} onCancel={onClose} />
     </form>
   );
 }

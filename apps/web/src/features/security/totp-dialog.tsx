@@ -1,4 +1,3 @@
-import { Button, Group } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation } from "@tanstack/react-query";
@@ -8,12 +7,12 @@ import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { type NewTotp, trpc } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import { CodeField } from "../../ui/code-field.tsx";
 import { CodeLine } from "../../ui/code-line.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { checkCode } from "../../ui/field-rules.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
@@ -90,14 +89,7 @@ function TotpForm({ totp, onRecoveryCodes, onClose }: TotpFormProps): ReactEleme
         inputMode="numeric"
         data-autofocus
       />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={enable.isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={enable.isPending}>
-          Set up
-        </BusyButton>
-      </Group>
+      <FormActions action="Set up" isBusy={enable.isPending} onCancel={onClose} />
     </form>
   );
 }

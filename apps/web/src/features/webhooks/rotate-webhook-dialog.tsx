@@ -1,10 +1,10 @@
-import { Button, Group, Select } from "@mantine/core";
+import { Select } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, type Webhook } from "../../server/trpc.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
@@ -100,14 +100,7 @@ function Form({ workspaceId, webhookId, onRotated, onCancel }: FormProps): React
         data-autofocus
         onChange={(value) => value !== null && setOverlap(value)}
       />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onCancel} disabled={rotate.isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={rotate.isPending}>
-          Rotate secret
-        </BusyButton>
-      </Group>
+      <FormActions action="Rotate secret" isBusy={rotate.isPending} onCancel={onCancel} />
     </form>
   );
 }

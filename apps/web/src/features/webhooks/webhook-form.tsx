@@ -1,10 +1,9 @@
-import { Button, Group } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { WebhookFields } from "./webhook-fields.tsx";
@@ -41,16 +40,7 @@ export function WebhookForm(props: WebhookFormProps): ReactElement {
     >
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <WebhookFields form={form} />
-      <div className={classes.foot}>
-        <Group justify="flex-end" gap={8}>
-          <Button variant="default" onClick={onCancel} disabled={isBusy}>
-            Cancel
-          </Button>
-          <BusyButton type="submit" loading={isBusy}>
-            {action}
-          </BusyButton>
-        </Group>
-      </div>
+      <FormActions action={action} isSticky isBusy={isBusy} onCancel={onCancel} />
     </form>
   );
 }

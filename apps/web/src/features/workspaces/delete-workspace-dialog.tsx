@@ -1,4 +1,4 @@
-import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { Modal, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQuery } from "@tanstack/react-query";
@@ -6,12 +6,12 @@ import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 
@@ -97,14 +97,7 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
         dir="auto"
         data-autofocus
       />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={remove.isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" className={classes.danger} loading={remove.isPending}>
-          Delete workspace
-        </BusyButton>
-      </Group>
+      <FormActions action="Delete workspace" isDangerous isBusy={remove.isPending} onCancel={onClose} />
     </form>
   );
 }

@@ -1,4 +1,4 @@
-import { Button, Group, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation } from "@tanstack/react-query";
 import type { ReactElement } from "react";
@@ -6,10 +6,10 @@ import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc } from "../../server/trpc.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
-import { BusyButton } from "../../ui/busy-button.tsx";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
+import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
@@ -74,14 +74,7 @@ function NewWorkspaceForm({ onClose }: Pick<NewWorkspaceDialogProps, "onClose">)
         required
         withAsterisk={false}
       />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={create.isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={create.isPending}>
-          Create workspace
-        </BusyButton>
-      </Group>
+      <FormActions action="Create workspace" isBusy={create.isPending} onCancel={onClose} />
     </form>
   );
 }

@@ -1,5 +1,5 @@
 import { maxLength } from "@latchkey/limits";
-import { Button, Group, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
@@ -7,11 +7,11 @@ import { describeFailure } from "../../../server/failure.ts";
 import { RoleSelect } from "../../../server/role-select.tsx";
 import { hasIssueOf, showIssues } from "../../../server/show-issues.ts";
 import { type Role, type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
-import { BusyButton } from "../../../ui/busy-button.tsx";
 import { collapseSpaces } from "../../../ui/collapse-spaces.ts";
 import { describeLengthError } from "../../../ui/describe-length-error.ts";
 import classes from "../../../ui/dialog.module.css";
 import { focusFirstError } from "../../../ui/focus-first-error.ts";
+import { FormActions } from "../../../ui/form-actions.tsx";
 import { FormDialog } from "../../../ui/form-dialog.tsx";
 import { FormFailure } from "../../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../../ui/unsaved-input.ts";
@@ -115,14 +115,11 @@ function ServiceAccountForm(props: ServiceAccountDialogProps): ReactElement {
         help="What its API keys can do in this workspace, unless they are restricted."
         roles={grantableRoles.filter((role) => role !== "owner")}
       />
-      <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onClose} disabled={isPending}>
-          Cancel
-        </Button>
-        <BusyButton type="submit" loading={isPending}>
-          {account ? "Save" : "Create service account"}
-        </BusyButton>
-      </Group>
+      <FormActions
+        action={account ? "Save" : "Create service account"}
+        isBusy={isPending}
+        onCancel={onClose}
+      />
     </form>
   );
 }
