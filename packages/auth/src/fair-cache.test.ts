@@ -32,6 +32,17 @@ test("remembers, replaces and deletes values", () => {
   expect(cache.get("b 2")).toBe("2 of b");
 });
 
+test("a value is replaced unless it was deleted or invalidated", () => {
+  const { cache, add } = createCache();
+  add("a", "1");
+  cache.replace("a 1", "new");
+  cache.replace("a 2", "new");
+  expect([cache.get("a 1"), cache.get("a 2")]).toEqual(["new", undefined]);
+  cache.invalidate();
+  cache.replace("a 1", "newer");
+  expect([cache.get("a 1"), cache.peek("a 1")]).toEqual([undefined, "new"]);
+});
+
 test("an owner can use all of it, and then loses what it used longest ago", () => {
   const { cache, add, keysOf } = createCache();
   for (const index of numbers(100)) add("a", `${index}`);

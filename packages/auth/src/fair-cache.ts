@@ -13,7 +13,7 @@ interface Share<Value> {
 
 interface Entry<Value> {
   readonly key: string;
-  readonly value: Value;
+  value: Value;
   readonly size: number;
   /** How often the cache had been invalidated when it was added. */
   readonly epoch: number;
@@ -71,6 +71,12 @@ export class FairCache<Value> {
     append(entry);
     this.#resize(share, size);
     while (this.#size > this.#maxSize) this.#removeFromLargest();
+  }
+
+  /** Replaces a value by one of the same owner and size, unless it is from before an invalidation. */
+  replace(key: string, value: Value): void {
+    const entry = this.#entries.get(key);
+    if (entry?.epoch === this.#epoch) entry.value = value;
   }
 
   delete(key: string): void {

@@ -100,16 +100,18 @@ export class BatchTransactions {
   ): Promise<void> {
     const { lockTimeoutMs, isolatesLocked = false } = options;
     let { skipsLocked } = options;
+    let wasNotCounted = false;
     const listPending = () => requests.filter((request) => !request.pending.isAnswered);
     let pending = listPending();
     if (pending.length === 0) return;
     try {
       if (!skipsLocked && lockTimeoutMs === undefined) {
-        const countedInMs = await this.#count(client, listPending);
+        const { tookMs, isOutdated } = await this.#count(client, listPending);
         pending = listPending();
         if (pending.length === 0) return;
         // Its deadline allows a batch to wait for locks once.
-        skipsLocked = countedInMs > maxCountMs;
+        skipsLocked = tookMs > maxCountMs;
+        wasNotCounted = isOutdated;
       }
       const batch = await this.#sending.run(async () => {
         // Their deadline may have passed while the transactions ahead were in flight.
@@ -119,13 +121,15 @@ export class BatchTransactions {
           skipsLocked,
           lockTimeoutMs,
           maxNamedPerHour: this.#maxNamedPerHour,
+          wasNotCounted,
         });
       });
       if (!batch) return;
       const { decided, counters, firstUsed, now } = batch;
       if (counters.size > 0) this.#clock.set(now);
       if (firstUsed.size > 0)
-        for (const { request } of decided) this.#keys.forgetFirstUsed(request, firstUsed);
+        for (const { request, decision } of decided)
+          if (decision.kind !== "outdated") this.#keys.rememberFirstUses(request, firstUsed);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
     } catch (error) {
       // The request failed alone, unless it only waited too long for a lock: the transaction with the lock caused that.
@@ -137,10 +141,15 @@ export class BatchTransactions {
 
   /**
    * Decides the requests without meters, unless facts have changed, and answers them after the commit.
-   * @returns how long the transaction took, in milliseconds, without the wait until it was sent.
+   * @returns how long the transaction took, in milliseconds, without the wait until it was sent, and whether it counted nothing,
+   * because facts have changed.
    */
-  async #count(client: pg.Client, listPending: () => readonly FoundVerification[]): Promise<number> {
-    if (this.#clock.estimate() === undefined || !hasUnmetered(listPending())) return 0;
+  async #count(
+    client: pg.Client,
+    listPending: () => readonly FoundVerification[],
+  ): Promise<{ readonly tookMs: number; readonly isOutdated: boolean }> {
+    if (this.#clock.estimate() === undefined || !hasUnmetered(listPending()))
+      return { tookMs: 0, isOutdated: false };
     this.#counting += 1;
     try {
       // The next transaction may be sent before this one ends, because all of it has been sent.
@@ -156,7 +165,7 @@ export class BatchTransactions {
         this.#clock.set(batch.now);
         this.#answer(batch.decided, { isLocked: () => false, isolatesLocked: false });
       }
-      return performance.now() - startedAt;
+      return { tookMs: performance.now() - startedAt, isOutdated: batch === undefined };
     } finally {
       this.#counting -= 1;
     }

@@ -53,6 +53,19 @@ export class CopiesCache {
     else this.#copies.delete(name);
   }
 
+  /**
+   * Replaces facts about a key by later ones of the same version, unless they were forgotten or invalidated, or others were
+   * remembered instead.
+   */
+  replace(lookup: CopyLookup, known: VerifiableKey, later: VerifiableKey): void {
+    for (const name of [lookup.digest, nameOf(lookup)]) {
+      const copies = this.#copies.peek(name);
+      if (!copies?.keys.includes(known)) continue;
+      const keys = copies.keys.map((key) => (key === known ? later : key));
+      this.#copies.replace(name, { ...copies, keys });
+    }
+  }
+
   delete(lookup: CopyLookup): void {
     this.#copies.delete(lookup.digest);
     this.#copies.delete(nameOf(lookup));

@@ -103,12 +103,18 @@ export class KeyDirectory<Request extends RequestedKeys> {
     }
   }
 
-  /** Forgets the keys of a request whose first use was counted. Their new facts allow counting later uses in one statement. */
-  forgetFirstUsed({ pending, targets }: FoundRequest<Request>, firstUsed: ReadonlySet<CounterId>): void {
+  /**
+   * Remembers that the first uses of keys of a request were committed, so that later ones are counted in one statement without
+   * another lookup. The facts must have been current when the counters were locked. If a key has changed since, the statement finds
+   * another version, as with all remembered facts.
+   */
+  rememberFirstUses({ pending, targets }: FoundRequest<Request>, firstUsed: ReadonlySet<CounterId>): void {
     for (const [index, facts] of targets.entries()) {
       const verification = pending.verifications[index];
-      if (!facts || verification?.digest === undefined || !firstUsed.has(facts.keyId)) continue;
-      this.#copies.delete(toLookup(verification, verification.digest, pending.digest));
+      if (!facts || facts.isInUse || verification?.digest === undefined || !firstUsed.has(facts.keyId))
+        continue;
+      const lookup = toLookup(verification, verification.digest, pending.digest);
+      this.#copies.replace(lookup, facts, { ...facts, isInUse: true });
     }
   }
 

@@ -29,7 +29,10 @@ export interface DecidedBatch<Request> {
   readonly decided: readonly { readonly request: Request; readonly decision: RequestDecision }[];
   /** The counters that were locked. With `skipsLocked`, those that another transaction had locked are missing. */
   readonly counters: ReadonlyMap<CounterId, Counter>;
-  /** The issued keys without meters that were used, and had no row of `issued_key_uses` when their facts were read. */
+  /**
+   * The issued keys without meters that were used, and have a row of `issued_key_uses` from now on. Those whose facts said so are
+   * left out, unless it was checked.
+   */
   readonly firstUsed: ReadonlySet<CounterId>;
   /** The database's time, in milliseconds since the epoch. */
   readonly now: number;
@@ -41,6 +44,12 @@ interface SpendOptions {
   readonly skipsLocked: boolean;
   /** How long to wait for each lock, in milliseconds; as long as the session allows by default. */
   readonly lockTimeoutMs?: number | undefined;
+  /**
+   * Whether {@link countBatch} counted nothing of these requests. If none of them is outdated, the reason can be that a key has no row
+   * of `issued_key_uses` although the facts say that there is one, so each missing row is added. Otherwise, `countBatch` would fail
+   * each time.
+   */
+  readonly wasNotCounted: boolean;
 }
 
 /** A transaction that failed and was rolled back, so that nothing was spent. The connection can be used again. */
@@ -156,7 +165,7 @@ function decideByAssumption<Request extends PreparedRequest>(requests: readonly 
 export async function spendBatch<Request extends PreparedRequest>(
   client: pg.Client,
   requests: readonly Request[],
-  { skipsLocked, lockTimeoutMs, maxNamedPerHour }: SpendOptions,
+  { skipsLocked, lockTimeoutMs, maxNamedPerHour, wasNotCounted }: SpendOptions,
 ): Promise<DecidedBatch<Request>> {
   const ids = [...new Set(requests.flatMap(listCounterIds))];
   const names = requests.map(toNamedRequest);
@@ -196,7 +205,8 @@ export async function spendBatch<Request extends PreparedRequest>(
       if (name && spent) records.set(nameOf(name), { ...name, spent });
       return { request, decision };
     });
-    const firstUsed = listFirstUsed(requests, locked.counters);
+    const addsMissingRows = wasNotCounted && decided.every(({ decision }) => decision.kind !== "outdated");
+    const firstUsed = listFirstUsed(requests, locked.counters, addsMissingRows);
     batch = { decided, counters: locked.counters, firstUsed, now: locked.now };
     written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
     recorded = [...records.values()];
@@ -217,11 +227,14 @@ export async function spendBatch<Request extends PreparedRequest>(
 function listFirstUsed(
   requests: readonly PreparedRequest[],
   counters: ReadonlyMap<CounterId, Counter>,
+  addsMissingRows: boolean,
 ): Set<CounterId> {
   const firstUsed = new Set<CounterId>();
   for (const { targets } of requests)
     for (const facts of targets) {
-      if (!facts || facts.isInUse || isMetered(facts)) continue;
+      // API keys have no rows.
+      if (!facts || facts.keyspaceId === null || isMetered(facts)) continue;
+      if (facts.isInUse && !addsMissingRows) continue;
       const counter = counters.get(facts.keyId);
       // A balance that was set after the facts were read doesn't change the version.
       if (counter && counter.uses > 0 && counter.meters.balance === null) firstUsed.add(facts.keyId);

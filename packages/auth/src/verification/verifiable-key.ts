@@ -30,7 +30,10 @@ export interface VerifiableKey {
   readonly isDisabled: boolean;
   /** Whether the presented secret is the current one and is marked as unused, as after a creation or rotation (docs/decisions/0027). */
   readonly isUnusedSecret: boolean;
-  /** Whether `issued_key_uses` has a row of the key, which the first use without meters adds. Always true for an API key. */
+  /**
+   * Whether `issued_key_uses` has a row of the key, which the first use without meters adds. If it is true by mistake, counting
+   * fails once, and the row is added. Always true for an API key.
+   */
   readonly isInUse: boolean;
   /** In milliseconds since the epoch; null for never. */
   readonly expiresAt: number | null;

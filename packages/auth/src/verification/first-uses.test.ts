@@ -1,0 +1,141 @@
+import { sql } from "kysely";
+import pg from "pg";
+import { beforeEach, expect, test, vi } from "vitest";
+import {
+  setUpVerifierTests,
+  type TestIssuedKey,
+  type TestKeyspace,
+  verify as verifyKey,
+} from "./verifier.test-kit.ts";
+import type { Verifier } from "./verifier.ts";
+
+// What a node remembers of a key without meters after its first use.
+
+const { addKeyspace, bumpKey, execute, issueKey, openNode, readCounter } = setUpVerifierTests();
+
+const lookup = "verify-find-issued-keys";
+const counted = ["begin", "verify-count", "commit"];
+const decided = ["begin", "verify-lock", "verify-write", "verify-add-uses", "commit"];
+
+/** The names, or the texts, of the statements that verifiers sent since the last call of {@link verify}. */
+let sent: string[] = [];
+/** Called when a commit is sent. The result of the commit arrives after the promise resolves. */
+let onCommit: () => Promise<unknown> | undefined;
+
+beforeEach(() => {
+  onCommit = () => undefined;
+  const { query } = pg.Client.prototype;
+  const spy = vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
+    this: pg.Client,
+    ...parameters
+  ) {
+    const result = Reflect.apply(query, this, parameters);
+    const [config] = parameters as unknown as [string | { readonly name?: string }]; // One of the driver's overloads.
+    const name = typeof config === "string" ? config : config.name;
+    if (!name || !/^(verify-|begin$|commit$|rollback$)/.test(name)) return result;
+    sent.push(name);
+    const held = name === "commit" ? onCommit() : undefined;
+    return held ? Promise.allSettled([result, held]).then(() => result) : result;
+  });
+  return () => spy.mockRestore();
+});
+
+async function verify(node: Verifier, space: TestKeyspace, key: TestIssuedKey): Promise<string> {
+  sent = [];
+  return await verifyKey(node, space, key);
+}
+
+/** A key that was never used, and a node that remembers its caller, and the time. */
+async function prepare() {
+  const space = await addKeyspace();
+  const [warm, key] = [await issueKey(space), await issueKey(space, { isInUse: false })];
+  const node = openNode();
+  await verify(node, space, warm);
+  return { space, key, node, verify: () => verify(node, space, key) };
+}
+
+async function disable({ id }: TestIssuedKey): Promise<void> {
+  await execute(sql`update issued_keys set disabled_at = now() where id = ${id}`);
+  await bumpKey(id);
+}
+
+test("the second use of a key is counted in one statement, without a lookup", async () => {
+  const { key, verify } = await prepare();
+  expect(await verify()).toBe("VALID");
+  expect(sent).toEqual([lookup, ...decided]);
+  for (let use = 0; use < 2; use += 1) {
+    expect(await verify()).toBe("VALID");
+    expect(sent).toEqual(counted);
+  }
+  expect(await readCounter(key.id)).toMatchObject({ uses: 3, isInUse: true });
+});
+
+test("a key that was checked without a cost before is counted in one statement from its second use", async () => {
+  const { space, key, node, verify } = await prepare();
+  expect(await verifyKey(node, space, key, { cost: 0 })).toBe("VALID");
+  expect(await verify()).toBe("VALID");
+  expect(sent).toEqual(decided);
+  expect(await verify()).toBe("VALID");
+  expect(sent).toEqual(counted);
+});
+
+test("a key that another node uses first is counted in one statement from its second use on this node", async () => {
+  const { space, key, node, verify: verifyHere } = await prepare();
+  await verifyKey(node, space, key, { cost: 0 });
+  expect(await verify(openNode(), space, key)).toBe("VALID");
+  expect(await verifyHere()).toBe("VALID");
+  expect(sent).toEqual(decided);
+  expect(await verifyHere()).toBe("VALID");
+  expect(sent).toEqual(counted);
+  expect(await readCounter(key.id)).toMatchObject({ uses: 3, isInUse: true });
+});
+
+test("a change of the key after its first use is noticed by the second one", async () => {
+  const { key, verify } = await prepare();
+  expect(await verify()).toBe("VALID");
+  await disable(key);
+  expect(await verify()).toBe("DISABLED");
+  expect(await readCounter(key.id)).toMatchObject({ uses: 1, isInUse: false });
+});
+
+test("a change of the key before the commit of its first use is answered is noticed by the second one", async () => {
+  const { space, key, node, verify } = await prepare();
+  onCommit = () => {
+    onCommit = () => undefined;
+    // Waits for the counter, which the transaction has locked.
+    return disable(key);
+  };
+  expect(await verify()).toBe("VALID");
+  expect(await readCounter(key.id)).toMatchObject({ uses: 1, isInUse: false });
+  expect(await verify()).toBe("DISABLED");
+  expect(await verify()).toBe("DISABLED");
+  // The next one of the enabled key is a first use again.
+  await execute(sql`update issued_keys set disabled_at = null where id = ${key.id}`);
+  await bumpKey(key.id);
+  expect(await verifyKey(node, space, key)).toBe("VALID");
+  expect(await verify()).toBe("VALID");
+  expect(sent).toEqual(counted);
+});
+
+test("a row that is missing, although the node remembers it, is added by the next use", async () => {
+  const { key, verify } = await prepare();
+  for (let use = 0; use < 2; use += 1) expect(await verify()).toBe("VALID");
+  await execute(sql`
+    with ended as (delete from issued_key_uses where key_id = ${key.id} returning use_count)
+    update key_counters set use_count = key_counters.use_count + ended.use_count from ended where key_id = ${key.id}`);
+  expect(await verify()).toBe("VALID");
+  expect(sent).toEqual([...counted, ...decided]);
+  expect(await verify()).toBe("VALID");
+  expect(sent).toEqual(counted);
+  expect(await readCounter(key.id)).toMatchObject({ uses: 4, isInUse: true });
+});
+
+test("after the connection was lost, the key is looked up again", async () => {
+  const { verify } = await prepare();
+  expect(await verify()).toBe("VALID");
+  await execute(sql`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and application_name = 'latchkey verification'`);
+  await expect.poll(verify).toBe("VALID");
+  expect(sent).toContain(lookup);
+});
