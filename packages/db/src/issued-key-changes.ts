@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { type ConsumerId, createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
 import { type IssuedKeySettings, toIssuedColumns } from "./issued-key-settings.ts";
+import { areUsesLocked } from "./issued-key-uses.ts";
 import { findIssuedKey, type IssuedKey, type IssuedKeyPath } from "./issued-keys.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -142,5 +143,6 @@ export async function deleteIssuedKeys(
   await sql`
     select from key_counters where key_id = any(${ids}::uuid[]) order by key_id for update`.execute(trx);
   await sql`
-    delete from issued_keys where id = any(${ids}::uuid[]) and workspace_id = ${workspaceId}`.execute(trx);
+    delete from issued_keys where id = any(${ids}::uuid[]) and workspace_id = ${workspaceId}
+      and ${areUsesLocked(sql`${ids}::uuid[]`)}`.execute(trx);
 }

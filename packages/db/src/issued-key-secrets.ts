@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { maxValidFormerSecrets } from "./api-key-changes.ts";
 import type { IssuedKeyId } from "./ids.ts";
+import { areUsesLocked } from "./issued-key-uses.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** The `good_until` of a secret that is revoked permanently. It stays in the past even if the clock is set back. */
@@ -135,6 +136,7 @@ export async function replaceUnusedIssuedSecrets(
     )
     update key_counters set version = version + 1
     where key_id in (select id from replaced)
+      and ${areUsesLocked(sql`array(select key_id from unused)`)}
     returning key_id as id`.execute(trx);
   return rows.map(({ id }) => id);
 }

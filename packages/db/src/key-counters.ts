@@ -1,5 +1,6 @@
 import { type Expression, sql } from "kysely";
 import type { ConsumerId, IssuedKeyId, KeyId, UserId } from "./ids.ts";
+import { areUsesLocked } from "./issued-key-uses.ts";
 import type { Trx } from "./schema.ts";
 
 /** Inserts the row that counts the uses of a new API key or consumer, with version 1 and no uses. */
@@ -43,7 +44,8 @@ export async function bumpKeyVersions(
       for no key update
     )
     update key_counters set version = version + 1${window}${secret}
-    where key_id in (select key_id from locked)`.execute(trx);
+    where key_id in (select key_id from locked)
+      and ${areUsesLocked(sql`array(select key_id from locked)`)}`.execute(trx);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { createFairPurge } from "./fair-purge.ts";
 import type { KeyspaceId, WorkspaceId } from "./ids.ts";
+import { areUsesLocked } from "./issued-key-uses.ts";
 import type { Db } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -11,8 +12,8 @@ const keyspacesPerStep = 50;
  * Creates a rule that deletes rows of deleted keyspaces: old secrets, then keys and consumers with their counters. The record
  * of the deletion goes last, when nothing else is left. Workspaces take turns.
  *
- * Rows that another transaction has locked are left for a later round. Because no statement waits for a lock on a counter, the
- * purge can't deadlock with admission, which locks counters in their order.
+ * Rows that another transaction has locked are left for a later round. Because no statement waits for a lock on a counter, and
+ * those that wait for uses lock them in their order, the purge can't deadlock with admission.
  */
 export function createKeyspacePurge(): (db: Db, limit: number) => Promise<number> {
   return createFairPurge({
@@ -67,7 +68,9 @@ async function purgeKeys(trx: WorkspaceTrx, id: KeyspaceId, limit: number): Prom
       select key_id from key_counters where key_id in (select id from chosen) for update skip locked
     ),
     purged as (
-      delete from issued_keys where id in (select key_id from counters) returning id
+      delete from issued_keys
+      where id in (select key_id from counters) and ${areUsesLocked(sql`array(select key_id from counters)`)}
+      returning id
     )
     select count(*) as purged from purged`.execute(trx);
   return rows[0]?.purged ?? 0;

@@ -24,6 +24,7 @@ export const functions: Readonly<Record<string, string>> = {
   "latest_refill(jsonb,timestamp with time zone)":
     "804ce87708c0fb20151391d3cf3c26b14cc59e2fb993081ebfdfa9129848b23d",
   "list_issued_key_permissions()": "f742c7471483e6bb2b3127541adcd34d8ef00663533b149cdf01b37327be0798",
+  "lock_issued_key_uses(uuid[])": "bac2ab273c903f7e35c532185a9a3f09342f917746a3df9c28baa7e95ac015d1",
   "move_queued_job(text,json,text,integer,text,integer)":
     "304ada2c78428538a468cba34bdbff8942cf5fda005a25d55b24c2eaa0e2d9a6",
   "name_first_user_operator()": "3b8ec86c1bd1208b0baf05a21ae7bbd9ec2bbe2f668a1899665f39174e68d99b",

@@ -20,7 +20,16 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   await sql`
     grant select, insert (key_id, version), update (use_count, last_used_at) on issued_key_uses
     to latchkey_admission`.execute(db);
-  // The function runs as its owner, so it names the schema and fixes the search_path.
+  // Locks the rows of keys whose counters are locked, in the order in which uses are counted. Each statement of a function sees what
+  // was committed before it, so this one sees the rows that were added while the caller waited for the counters.
+  await sql`
+    create function lock_issued_key_uses(ids uuid[]) returns boolean
+    language plpgsql security definer set search_path = pg_catalog, pg_temp as $body$
+    begin
+      perform from ${uses} where key_id = any(ids) order by key_id for update;
+      return true;
+    end $body$`.execute(db);
+  // The functions run as their owner, so they name the schema and fix the search_path.
   await sql`
     create function add_issued_key_uses() returns trigger
     language plpgsql security definer set search_path = pg_catalog, pg_temp as $body$
