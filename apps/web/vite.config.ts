@@ -15,7 +15,7 @@ const tableModules =
 const bulkModules = /\/src\/ui\/bulk-(bar|change)\./;
 /** Modules of the logs and the recent activity, in one file, because the security page is at its limit of requests. */
 const eventModules =
-  /\/src\/(features\/security\/(describe-device|use-factors-changed)|server\/(describe-event|(security-)?action-titles)|ui\/(log-filters|id-filter|day-filter|use-typed-text))\./;
+  /\/src\/(features\/security\/(describe-device|use-factors-changed)|server\/(describe-(details|event|key-event)|(security-)?action-titles)|ui\/(log-filters|id-filter|day-filter|use-typed-text))\./;
 /** Options with help texts, which only some dialogs and the settings show. */
 const choiceModules = /\/src\/ui\/choice\./;
 /** What dialogs show that create or rotate a secret. */

@@ -4,13 +4,14 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Account, signUp } from "../support/account.ts";
+import { type Account, callProcedure, signUp } from "../support/account.ts";
 import { callApi, createKeyspace, type Keyspace, pathOf } from "../support/keyspace.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import { spawnCommand } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
+import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
-// Imports of many keys, which report their progress and can be interrupted.
+// Imports of keys from files. An import of many keys reports its progress and can be interrupted.
 
 let instance: TestInstance;
 let baseUrl: string;
@@ -34,7 +35,8 @@ function createSecrets(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `${run}-${index}`);
 }
 
-const hashOf = (secret: string): string => createHash("sha256").update(secret).digest("hex");
+const sha256 = (secret: string): Buffer => createHash("sha256").update(secret).digest();
+const hashOf = (secret: string): string => sha256(secret).toString("hex");
 
 async function writeKeyFile(name: string, lines: readonly string[]): Promise<string> {
   const file = join(instance.directory, name);
@@ -49,9 +51,108 @@ async function countKeys(): Promise<number> {
   return keyCount;
 }
 
-async function verify(key: string): Promise<string> {
-  return (await callApi<{ code: string }>(keyspace, ["POST", "/keys/verify"], { key })).code;
+const run = (command: readonly string[]) => instance.command(["--json", ...command]);
+
+async function verify(key: string): Promise<Record<string, unknown>> {
+  return await callApi(keyspace, ["POST", "/keys/verify"], { key });
 }
+
+test("imports keys of any form from CSV, reports rejected rows, and changes nothing when it is repeated", async () => {
+  const keys = ["old-system-key", "x".repeat(512), "ключ с пробелом"];
+  const [hex, base64, other] = keys.map(sha256);
+  const file = await writeKeyFile("keys.csv", [
+    "hash,start,name,externalId,permissions,credits,isDisabled",
+    `${hex?.toString("hex")},old-sy,Old,customer_1,documents.read admin,5,`,
+    `${base64?.toString("base64")},,,,,,`,
+    "not-a-hash,,,,,,",
+    `${other?.toString("hex")},,,customer_1,,,true`,
+    `${hashOf("wrong")},,,,documents.*.read,,`,
+  ]);
+  const rejected = [
+    { line: 4, path: "hash", message: expect.stringContaining("SHA-256") },
+    { line: 6, path: "permissions.0", message: expect.stringContaining("documents.read") },
+  ];
+  const command = ["import", "keys", file, "--keyspace", keyspace.id];
+  expect(expectResult(await run(command))).toEqual({ imported: 3, existing: 0, rejected });
+  expect(await verify("old-system-key")).toMatchObject({
+    code: "VALID",
+    name: "Old",
+    externalId: "customer_1",
+    permissions: ["documents.read", "admin"],
+    credits: { remaining: 4 },
+  });
+  expect(await verify(keys[1] ?? "")).toMatchObject({ code: "VALID", externalId: null });
+  expect(await verify(keys[2] ?? "")).toMatchObject({ code: "DISABLED" });
+  expect(expectResult(await run(command))).toEqual({ imported: 0, existing: 3, rejected });
+  // A repeated import doesn't undo what happened since.
+  expect(await verify("old-system-key")).toMatchObject({ credits: { remaining: 3 } });
+  const text = expectText(await instance.command(command));
+  expect(text).toContain("line 4: hash: Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.");
+});
+
+test("imports NDJSON, continues an interrupted import, and rejects keys of another keyspace", async () => {
+  const keys = Array.from({ length: 2_500 }, () => randomBytes(16).toString("hex"));
+  const toLine = (key: string) => JSON.stringify({ hash: hashOf(key), name: key.slice(0, 4) });
+  const half = await writeKeyFile("half.ndjson", keys.slice(0, 1_250).map(toLine));
+  const whole = await writeKeyFile("whole.jsonl", [...keys.map(toLine), ""]);
+  const importInto = (file: string, id: string) => run(["import", "keys", file, "--keyspace", id]);
+  expect(expectResult(await importInto(half, keyspace.id))).toEqual({
+    imported: 1_250,
+    existing: 0,
+    rejected: [],
+  });
+  expect(expectResult(await importInto(whole, keyspace.id))).toEqual({
+    imported: 1_250,
+    existing: 1_250,
+    rejected: [],
+  });
+  const listed = expectResult(await run(["keyspace", "list", "--workspace", keyspace.workspaceId])).data;
+  expect(listed).toContainEqual(expect.objectContaining({ id: keyspace.id, keyCount: 2_500 }));
+  const options = ["--workspace", keyspace.workspaceId, "--name", "Other", "--prefix", "other"];
+  const otherId = String(expectResult(await run(["keyspace", "create", ...options])).id);
+  const result = expectResult(await importInto(half, otherId));
+  expect(result).toMatchObject({ imported: 0, existing: 0 });
+  expect(result.rejected).toHaveLength(1_250);
+  const log = await callProcedure(baseUrl, {
+    path: "audit.list",
+    kind: "query",
+    cookie: account.cookie,
+    input: { workspaceId: keyspace.workspaceId },
+  });
+  expect(log.data).toMatchObject({
+    items: expect.arrayContaining([
+      expect.objectContaining({
+        action: "keyspace.keys-imported",
+        after: { name: "Production", keys: 1_000 },
+      }),
+    ]),
+  });
+});
+
+test("a file that can't be read, and a wrong keyspace, fail with a reason", async () => {
+  const file = await writeKeyFile("wrong.csv", ["hash,password", "1,2"]);
+  const wrongColumn = await run(["import", "keys", file, "--keyspace", keyspace.id]);
+  expectFailure(wrongColumn, { status: 1, code: "BAD_REQUEST", message: /password/ });
+  const missing = join(instance.directory, "missing.csv");
+  expectFailure(await run(["import", "keys", missing, "--keyspace", keyspace.id]), {
+    status: 2,
+    code: "BAD_REQUEST",
+    message: /missing/,
+  });
+  const text = await writeKeyFile("keys.txt", []);
+  expectFailure(await run(["import", "keys", text, "--keyspace", keyspace.id]), {
+    status: 2,
+    code: "BAD_REQUEST",
+    message: /--format/,
+  });
+  const unknown = "ks_01h455vb4pex5vsknk084sn02q";
+  const empty = await writeKeyFile("empty.csv", ["hash", ""]);
+  expectFailure(await run(["import", "keys", empty, "--keyspace", unknown]), {
+    status: 1,
+    code: "NOT_FOUND",
+    message: "There is no such keyspace.",
+  });
+});
 
 test("an import whose process was killed is continued, and each key is there once", async () => {
   const secrets = createSecrets(25_000);
@@ -81,7 +182,8 @@ test("an import whose process was killed is continued, and each key is there onc
     [10_000, 20_000].map((rows) => `Read ${rows} rows, imported ${importedAt(rows)} keys.\n`).join(""),
   );
   expect(await countKeys()).toBe(25_000);
-  for (const index of [0, 9_999, 10_000, 24_999]) expect(await verify(secrets[index] ?? "")).toBe("VALID");
+  for (const index of [0, 9_999, 10_000, 24_999])
+    expect(await verify(secrets[index] ?? "")).toMatchObject({ code: "VALID" });
 }, 240_000);
 
 test("an import that can't read the rest of its file reports what it imported, and an import of the repaired file continues it", async () => {

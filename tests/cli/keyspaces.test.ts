@@ -1,9 +1,5 @@
-import { createHash, randomBytes } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type Account, callProcedure, signUp } from "../support/account.ts";
+import { signUp } from "../support/account.ts";
 import { getMembership } from "../support/membership.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import type { TestInstance } from "../support/test-instance.ts";
@@ -11,26 +7,22 @@ import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
 // Keyspaces and issued keys, which the `latchkey` command manages while a server verifies the keys.
 
-let directory: string;
 let instance: TestInstance;
 let baseUrl: string;
-let account: Account;
 let apiKey: string;
 let workspaceId: string;
 let keyspaceId: string;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "latchkey-test-"));
   instance = await createPreparedInstance();
   ({ baseUrl } = await instance.startInProcess());
-  account = await signUp(baseUrl);
+  const account = await signUp(baseUrl);
   ({ workspaceId } = await getMembership(baseUrl, account));
   const created = expectResult(await run(["key", "create", "--user", account.email, "--name", "Verifier"]));
   apiKey = String(created.key);
 });
 afterAll(async () => {
   await instance?.close();
-  await rm(directory, { recursive: true });
 });
 beforeEach(async () => {
   const options = ["--workspace", workspaceId, "--name", "API", "--prefix", "acme"];
@@ -48,16 +40,6 @@ async function verify(key: string): Promise<Record<string, unknown>> {
   });
   expect(response.status).toBe(200);
   return (await response.json()) as Record<string, unknown>; // The open API returns an object.
-}
-
-async function writeKeyFile(name: string, text: string): Promise<string> {
-  const file = join(directory, name);
-  await writeFile(file, text);
-  return file;
-}
-
-function sha256(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
 }
 
 test("creates and lists keyspaces", async () => {
@@ -272,155 +254,4 @@ test("creates no keyspace with a default refill but no credits", async () => {
       code: "BAD_REQUEST",
       message: new RegExp(option),
     });
-});
-
-test("verifies a key, and spends only with a cost", async () => {
-  const settings = ["--permission", "documents.read", "--credits", "10", "--ip", "203.0.113.0/24"];
-  const issued = expectResult(await run(["issued-key", "create", "--keyspace", keyspaceId, ...settings]));
-  const verifyKey = (options: readonly string[], key = String(issued.key)) =>
-    instance.command(["--json", "verify", "--key-stdin", "--workspace", workspaceId, ...options], `${key}\n`);
-  const inRange = ["--client-ip", "203.0.113.7"];
-  expect(expectResult(await verifyKey([]))).toMatchObject({ valid: false, code: "FORBIDDEN" });
-  expect(expectResult(await verifyKey(inRange))).toMatchObject({
-    valid: true,
-    keyId: issued.id,
-    credits: { remaining: 10 },
-  });
-  const query = [...inRange, "--permissions", "documents.read AND admin"];
-  expect(expectResult(await verifyKey(query))).toMatchObject({ code: "INSUFFICIENT_PERMISSIONS" });
-  const spending = [...inRange, "--cost", "4", "--keyspace", keyspaceId];
-  expect(expectResult(await verifyKey(spending))).toMatchObject({ valid: true, credits: { remaining: 6 } });
-  expect(expectResult(await verifyKey(inRange, "acme_unknown"))).toMatchObject({ code: "NOT_FOUND" });
-  expect(expectResult(await verifyKey(inRange, apiKey))).toMatchObject({ valid: true, keyspaceId: null });
-  const invalid = await verifyKey(["--permissions", "documents.read AND"]);
-  expectFailure(invalid, { status: 2, code: "BAD_REQUEST", message: /--permissions/ });
-});
-
-test("verifies a key with named limits, and reports an unknown one with its position", async () => {
-  const limitOf = (name: string) => ({ name, quota: 10, windowSeconds: 3_600, appliesAlways: false });
-  const hash = sha256("key-with-limits").toString("hex");
-  const row = { hash, limits: [limitOf("exports"), limitOf("imports")] };
-  const file = await writeKeyFile("limits.ndjson", JSON.stringify(row));
-  expectResult(await run(["import", "keys", file, "--keyspace", keyspaceId]));
-  const verifyKey = (...options: readonly string[]) =>
-    instance.command(
-      ["--json", "verify", "--key-stdin", "--workspace", workspaceId, ...options],
-      "key-with-limits\n",
-    );
-  expect(expectResult(await verifyKey("--cost", "1"))).toMatchObject({ valid: true, limits: [] });
-  const both = ["--limit", "exports=4", "--limit", "imports"];
-  expect(expectResult(await verifyKey(...both, "--cost", "1"))).toMatchObject({
-    valid: true,
-    limits: [
-      { name: "exports", remaining: 6 },
-      { name: "imports", remaining: 9 },
-    ],
-  });
-  const unknown = await verifyKey("--limit", "exports=4", "--limit", "emails", "--cost", "1");
-  const message = "--limit 2: The key and its consumer have no limit with this name.";
-  expectFailure(unknown, { status: 1, code: "BAD_REQUEST", message });
-  expect(expectResult(await verifyKey("--limit", "exports"))).toMatchObject({ limits: [{ remaining: 6 }] });
-  for (const options of [
-    ["--limit", "exports=x"],
-    ["--limit", "exports", "--limit", "exports"],
-  ])
-    expectFailure(await verifyKey(...options), { status: 2, code: "BAD_REQUEST", message: /--limit/ });
-});
-
-test("imports keys of any form from CSV, reports rejected rows, and changes nothing when it is repeated", async () => {
-  const keys = ["old-system-key", "x".repeat(512), "ключ с пробелом"];
-  const [hex, base64, other] = keys.map(sha256);
-  const file = await writeKeyFile(
-    "keys.csv",
-    [
-      "hash,start,name,externalId,permissions,credits,isDisabled",
-      `${hex?.toString("hex")},old-sy,Old,customer_1,documents.read admin,5,`,
-      `${base64?.toString("base64")},,,,,,`,
-      "not-a-hash,,,,,,",
-      `${other?.toString("hex")},,,customer_1,,,true`,
-      `${sha256("wrong").toString("hex")},,,,documents.*.read,,`,
-    ].join("\n"),
-  );
-  const rejected = [
-    { line: 4, path: "hash", message: expect.stringContaining("SHA-256") },
-    { line: 6, path: "permissions.0", message: expect.stringContaining("documents.read") },
-  ];
-  const command = ["import", "keys", file, "--keyspace", keyspaceId];
-  expect(expectResult(await run(command))).toEqual({ imported: 3, existing: 0, rejected });
-  expect(await verify("old-system-key")).toMatchObject({
-    code: "VALID",
-    name: "Old",
-    externalId: "customer_1",
-    permissions: ["documents.read", "admin"],
-    credits: { remaining: 4 },
-  });
-  expect(await verify(keys[1] ?? "")).toMatchObject({ code: "VALID", externalId: null });
-  expect(await verify(keys[2] ?? "")).toMatchObject({ code: "DISABLED" });
-  expect(expectResult(await run(command))).toEqual({ imported: 0, existing: 3, rejected });
-  // A repeated import doesn't undo what happened since.
-  expect(await verify("old-system-key")).toMatchObject({ credits: { remaining: 3 } });
-  const text = expectText(await instance.command(command));
-  expect(text).toContain("line 4: hash: Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.");
-});
-
-test("imports NDJSON, continues an interrupted import, and rejects keys of another keyspace", async () => {
-  const keys = Array.from({ length: 2_500 }, () => randomBytes(16).toString("hex"));
-  const toLine = (key: string) =>
-    JSON.stringify({ hash: sha256(key).toString("hex"), name: key.slice(0, 4) });
-  const half = await writeKeyFile("half.ndjson", keys.slice(0, 1_250).map(toLine).join("\n"));
-  const whole = await writeKeyFile("whole.jsonl", `${keys.map(toLine).join("\n")}\n`);
-  const importInto = (file: string, id: string) => run(["import", "keys", file, "--keyspace", id]);
-  expect(expectResult(await importInto(half, keyspaceId))).toEqual({
-    imported: 1_250,
-    existing: 0,
-    rejected: [],
-  });
-  expect(expectResult(await importInto(whole, keyspaceId))).toEqual({
-    imported: 1_250,
-    existing: 1_250,
-    rejected: [],
-  });
-  const listed = expectResult(await run(["keyspace", "list", "--workspace", workspaceId])).data;
-  expect(listed).toContainEqual(expect.objectContaining({ id: keyspaceId, keyCount: 2_500 }));
-  const options = ["--workspace", workspaceId, "--name", "Other", "--prefix", "other"];
-  const otherId = String(expectResult(await run(["keyspace", "create", ...options])).id);
-  const result = expectResult(await importInto(half, otherId));
-  expect(result).toMatchObject({ imported: 0, existing: 0 });
-  expect(result.rejected).toHaveLength(1_250);
-  const log = await callProcedure(baseUrl, {
-    path: "audit.list",
-    kind: "query",
-    cookie: account.cookie,
-    input: { workspaceId },
-  });
-  expect(log.data).toMatchObject({
-    items: expect.arrayContaining([
-      expect.objectContaining({ action: "keyspace.keys-imported", after: { name: "API", keys: 1_000 } }),
-    ]),
-  });
-});
-
-test("a file that can't be read, and a wrong keyspace, fail with a reason", async () => {
-  const file = await writeKeyFile("wrong.csv", "hash,password\n1,2");
-  const wrongColumn = await run(["import", "keys", file, "--keyspace", keyspaceId]);
-  expectFailure(wrongColumn, { status: 1, code: "BAD_REQUEST", message: /password/ });
-  const missing = join(directory, "missing.csv");
-  expectFailure(await run(["import", "keys", missing, "--keyspace", keyspaceId]), {
-    status: 2,
-    code: "BAD_REQUEST",
-    message: /missing/,
-  });
-  const text = await writeKeyFile("keys.txt", "");
-  expectFailure(await run(["import", "keys", text, "--keyspace", keyspaceId]), {
-    status: 2,
-    code: "BAD_REQUEST",
-    message: /--format/,
-  });
-  const unknown = "ks_01h455vb4pex5vsknk084sn02q";
-  const empty = await writeKeyFile("empty.csv", "hash\n");
-  expectFailure(await run(["import", "keys", empty, "--keyspace", unknown]), {
-    status: 1,
-    code: "NOT_FOUND",
-    message: "There is no such keyspace.",
-  });
 });

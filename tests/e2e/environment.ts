@@ -6,7 +6,7 @@ import { clusterOf, connectionTo } from "../support/postmaster.ts";
 import { type Product, startProduct } from "../support/prepared-instance.ts";
 import type { Variables } from "../support/product.ts";
 
-interface Environment {
+export interface Environment {
   readonly baseUrl: string;
   readonly browser: FileBrowser;
   /**

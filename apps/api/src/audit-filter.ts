@@ -1,4 +1,4 @@
-import type { AuditFilter } from "@latchkey/db/audit-events";
+import type { AuditFilter } from "@latchkey/db/audit-log";
 import type { z } from "zod";
 import { auditTargetId, instant, userId } from "./fields.ts";
 import { auditAction } from "./presenters/audit-event.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type AuditFilter, listAuditEvents } from "./audit-events.ts";
+import { type AuditFilter, listAuditEvents } from "./audit-log.ts";
 import { createId, type UserId } from "./ids.ts";
 import { countReads } from "./testing/count-reads.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import type { AuditEvent } from "./audit-events.ts";
+import type { AuditEvent } from "./audit-log.ts";
 import type { IssuedKeyId } from "./ids.ts";
 import { selectUserKind, type UserKind } from "./user-kind.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";

@@ -1,13 +1,13 @@
 import { type RawBuilder, sql } from "kysely";
 import { containsText } from "./contains-text.ts";
-import type { UserId, WorkspaceId } from "./ids.ts";
+import type { UserId } from "./ids.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role } from "./role.ts";
-import type { Db, Trx } from "./schema.ts";
+import type { Trx } from "./schema.ts";
 import { hasFactors } from "./second-factors.ts";
 import { isPerson, searchableUser, selectEmail, selectUserKind, type UserKind } from "./user-kind.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
-import type { UserTrx, WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** A user in a workspace. */
 export interface Member {
@@ -274,46 +274,6 @@ export async function lockUsers(trx: Trx, userIds: readonly UserId[]): Promise<v
 /** Keeps a user from being deleted until the transaction ends. Doesn't wait for transactions that {@link lockUsers}. */
 export async function lockUserAgainstDeletion(trx: Trx, userId: UserId): Promise<void> {
   await trx.selectFrom("users").select("id").where("id", "=", userId).forKeyShare().execute();
-}
-
-/** Counts the workspaces that a user is a member of. */
-export async function countMemberships(trx: UserTrx, userId: UserId): Promise<number> {
-  const { count } = await trx
-    .selectFrom("members")
-    .select((eb) => eb.fn.countAll<number>().as("count"))
-    .where("user_id", "=", userId)
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
-/** Lists the workspaces that a user owns. */
-export async function listOwnedWorkspaces(trx: UserTrx, userId: UserId): Promise<WorkspaceId[]> {
-  const rows = await trx
-    .selectFrom("members")
-    .select("workspace_id")
-    .where("user_id", "=", userId)
-    .where("role", "=", "owner")
-    .orderBy("workspace_id")
-    .execute();
-  return rows.map(({ workspace_id }) => workspace_id);
-}
-
-/**
- * Returns a page of the IDs of all workspaces of the instance, in order. Reads `members`, because every workspace has a
- * member, its owner.
- * @param db a connection in the admission role. Row-level security shows any other role at most one workspace.
- * @param page.after only IDs after this one.
- */
-export async function listWorkspaceIds(
-  db: Db,
-  { after, limit }: { readonly after: WorkspaceId | undefined; readonly limit: number },
-): Promise<WorkspaceId[]> {
-  const query = db.selectFrom("members").select("workspace_id").distinct();
-  const rows = await (after ? query.where("workspace_id", ">", after) : query)
-    .orderBy("workspace_id")
-    .limit(limit)
-    .execute();
-  return rows.map(({ workspace_id }) => workspace_id);
 }
 
 function selectMembers(trx: WorkspaceTrx, scope: WorkspaceScope) {

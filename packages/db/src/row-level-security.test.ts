@@ -16,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from "./testing/test-database.t
 import { insertUserWithPassword } from "./users.ts";
 import { addDelivery } from "./webhook-deliveries.ts";
 import { insertWebhook } from "./webhooks.ts";
-import { blockKeys } from "./workspace-keys.ts";
+import { blockKeys } from "./workspace-key-access.ts";
 import { asUser, inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 import { findWorkspace, insertWorkspace, listMemberships } from "./workspaces.ts";
 import { writeKeyspaceHistory } from "./write-keyspace-history.ts";

@@ -3,10 +3,11 @@ import { containsText } from "./contains-text.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { type PolicyRule, violatedRule } from "./key-policy.ts";
 import { type KeySettings, selectSettings } from "./key-settings.ts";
-import { days30, hasKeyStatus, isRotating, keyStatuses, lastHour } from "./key-status.ts";
+import { hasKeyStatus, isRotating, keyStatuses } from "./key-status.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role } from "./role.ts";
 import { searchableUser, selectEmail, selectUserKind, type UserKind } from "./user-kind.ts";
+import { describeUse, recentUsesOfKeys } from "./workspace-key-use.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** An API key that can reach a workspace, as a member of that workspace sees it. */
@@ -66,50 +67,6 @@ export const workspaceKeySorts = [
   "recentUses",
 ] as const;
 export type WorkspaceKeySort = (typeof workspaceKeySorts)[number];
-
-const days30Ago = sql`(now() - ${days30})`;
-/** SQL for whether an hour of `key_usage_hours` is in the part of a day in UTC with which the last 30 days begin. */
-const isOnFirstDay = sql`
-  hour >= ${days30Ago} and hour < date_trunc('day', ${days30Ago}, 'UTC') + interval '24 hours'`;
-/** SQL for whether a day of `workspace_key_days` is after that day. */
-const isLaterDay = sql`day > (${days30Ago} at time zone 'UTC')::date`;
-
-/**
- * SQL expressions about a key in `api_keys`, within one workspace. Each reads the days or hours of one key by a primary
- * index.
- */
-function describeUse({ workspaceId }: WorkspaceScope) {
-  const history = sql`key_usage_hours where key_id = api_keys.id and workspace_id = ${workspaceId}`;
-  const days = sql`workspace_key_days where workspace_id = ${workspaceId} and key_id = api_keys.id`;
-  const lastUsedAt = sql<Date | null>`(select last_used_at from ${days} order by day desc limit 1)`;
-  return {
-    recentUses: sql<number>`(
-      (select coalesce(sum(use_count), 0) from ${days} and ${isLaterDay})
-      + (select coalesce(sum(count), 0) from ${history} and outcome = 'admitted' and ${isOnFirstDay})
-    )::bigint`,
-    lastUsedAt,
-    isUsed: sql<boolean>`coalesce(${lastUsedAt} >= ${days30Ago}, false)`,
-    isLimited: sql<boolean>`exists (
-      select from ${history} and outcome = 'limited'
-        and hour >= ${lastHour})`,
-  };
-}
-
-/**
- * SQL for the allowed requests in the last 30 days with each key of a workspace. For a thousand keys, this takes half as
- * long as `recentUses` for each of them.
- */
-function recentUsesOfKeys({ workspaceId }: WorkspaceScope) {
-  return sql<{ keyId: KeyId; count: number }>`(
-    select key_id as "keyId", sum(count) as count from (
-      select key_id, use_count as count from workspace_key_days
-      where workspace_id = ${workspaceId} and ${isLaterDay}
-      union all
-      select key_id, count from key_usage_hours
-      where workspace_id = ${workspaceId} and outcome = 'admitted' and ${isOnFirstDay}
-    ) uses
-    group by key_id)`;
-}
 
 const violation = sql.raw<PolicyRule | null>(
   violatedRule({
@@ -219,40 +176,6 @@ export async function findWorkspaceKeys(
 ): Promise<WorkspaceKey[]> {
   if (ids.length === 0) return [];
   return await describeKeys(selectReachingKeys(trx, scope).where("api_keys.id", "in", ids), scope).execute();
-}
-
-/**
- * Blocks keys from a workspace. A key that is blocked already keeps the user who blocked it. Lock the workspace first,
- * and call `bumpKeyVersions` last in the transaction.
- * @param block.by null for the `latchkey` command.
- */
-export async function blockKeys(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  { ids, by }: { readonly ids: readonly KeyId[]; readonly by: UserId | null },
-): Promise<void> {
-  await sql`
-    insert into workspace_key_access (workspace_id, key_id, blocked_at, blocked_by)
-    select ${scope.workspaceId}, id, clock_timestamp(), ${by} from unnest(${ids}::uuid[]) id order by id
-    on conflict (workspace_id, key_id) do update
-      set blocked_at = excluded.blocked_at, blocked_by = excluded.blocked_by
-      where workspace_key_access.blocked_at is null`.execute(trx);
-}
-
-/**
- * Unblocks keys, and restarts their idle time in the workspace. Lock the workspace first, and call `bumpKeyVersions` last in
- * the transaction.
- */
-export async function unblockKeys(
-  trx: WorkspaceTrx,
-  scope: WorkspaceScope,
-  ids: readonly KeyId[],
-): Promise<void> {
-  await sql`
-    insert into workspace_key_access (workspace_id, key_id, allowed_at)
-    select ${scope.workspaceId}, id, clock_timestamp() from unnest(${ids}::uuid[]) id order by id
-    on conflict (workspace_id, key_id) do update
-      set blocked_at = null, blocked_by = null, allowed_at = excluded.allowed_at`.execute(trx);
 }
 
 /** Counts the matching keys. */

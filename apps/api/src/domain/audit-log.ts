@@ -1,4 +1,4 @@
-import { type AuditEvent, type AuditFilter, listAuditEvents } from "@latchkey/db/audit-events";
+import { type AuditEvent, type AuditFilter, listAuditEvents } from "@latchkey/db/audit-log";
 import type { Position } from "@latchkey/db/page";
 import type { Db } from "@latchkey/db/schema";
 import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";

@@ -15,13 +15,8 @@ import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import type { Position } from "@latchkey/db/page";
 import type { Db, Trx } from "@latchkey/db/schema";
 import type { Versions } from "@latchkey/db/versions";
-import {
-  blockKeys,
-  findWorkspaceKeys,
-  listWorkspaceKeyPage,
-  unblockKeys,
-  type WorkspaceKey,
-} from "@latchkey/db/workspace-keys";
+import { blockKeys, unblockKeys } from "@latchkey/db/workspace-key-access";
+import { findWorkspaceKeys, listWorkspaceKeyPage, type WorkspaceKey } from "@latchkey/db/workspace-keys";
 import { asUser, inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { listMemberIds } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";

@@ -5,16 +5,15 @@ import type { UserId } from "@latchkey/db/ids";
 import { deleteInvitation } from "@latchkey/db/invitations";
 import {
   countMembers,
-  countMemberships,
   deleteMember,
   findMember,
   hasOtherOwner,
   insertMember,
   listMembers,
-  listOwnedWorkspaces,
   type Member,
   updateMemberRole,
 } from "@latchkey/db/members";
+import { countMemberships, listOwnedWorkspaces } from "@latchkey/db/memberships";
 import { deleteServiceAccountNotices } from "@latchkey/db/notices";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import { deleteOwnershipTransfer } from "@latchkey/db/ownership-transfers";

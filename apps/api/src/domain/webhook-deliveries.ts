@@ -1,6 +1,7 @@
 import type { SealedSecrets } from "@latchkey/auth/sealed-secrets";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { type AuditEvent, appendAudit, findAuditEvent } from "@latchkey/db/audit-events";
+import { appendAudit } from "@latchkey/db/audit-events";
+import { type AuditEvent, findAuditEvent } from "@latchkey/db/audit-log";
 import type { WebhookId } from "@latchkey/db/ids";
 import type { JobPayloads } from "@latchkey/db/job";
 import type { Db } from "@latchkey/db/schema";
@@ -13,7 +14,8 @@ import {
   moveToSlowDeliveries,
   recordAttempt,
 } from "@latchkey/db/webhook-deliveries";
-import { findWebhook, readWebhookSecrets, recordOutcome, recordSlowAttempt } from "@latchkey/db/webhooks";
+import { recordOutcome, recordSlowAttempt } from "@latchkey/db/webhook-outcomes";
+import { findWebhook, readWebhookSecrets } from "@latchkey/db/webhooks";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { findWorkspace, lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
 

@@ -1,6 +1,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import type { WorkspaceId } from "@latchkey/db/ids";
-import { countMembers, listWorkspaceIds } from "@latchkey/db/members";
+import { countMembers } from "@latchkey/db/members";
+import { listWorkspaceIds } from "@latchkey/db/memberships";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { findWorkspace, type Workspace } from "@latchkey/db/workspaces";

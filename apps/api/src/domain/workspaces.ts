@@ -4,7 +4,7 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { UserId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
-import { countMemberships, listOwnedWorkspaces } from "@latchkey/db/members";
+import { countMemberships, listOwnedWorkspaces } from "@latchkey/db/memberships";
 import type { Trx } from "@latchkey/db/schema";
 import { hasSecondFactor } from "@latchkey/db/second-factors";
 import { findKeyOwner } from "@latchkey/db/users";

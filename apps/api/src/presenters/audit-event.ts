@@ -1,5 +1,5 @@
 import { type AuditAction, auditActions, type Details } from "@latchkey/db/audit-actions";
-import type { AuditEvent } from "@latchkey/db/audit-events";
+import type { AuditEvent } from "@latchkey/db/audit-log";
 import {
   type ConsumerId,
   encodeId,

@@ -1,4 +1,4 @@
-import type { AuditEvent } from "@latchkey/db/audit-events";
+import type { AuditEvent } from "@latchkey/db/audit-log";
 import { toCsvRow } from "../csv.ts";
 import { presentAuditEvent } from "./audit-event.ts";
 

@@ -1,5 +1,5 @@
 import { findAuditActors } from "@latchkey/db/audit-actors";
-import { listAuditEvents } from "@latchkey/db/audit-events";
+import { listAuditEvents } from "@latchkey/db/audit-log";
 import { previewRetention } from "@latchkey/db/audit-retention";
 import { decodeId, encodeId } from "@latchkey/db/ids";
 import { inWorkspace } from "@latchkey/db/workspace-scope";

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { describeActor } from "./describe-actor.ts";
-import { describeEvent, describeKeyEvent } from "./describe-event.ts";
+import { describeEvent } from "./describe-event.ts";
+import { describeKeyEvent } from "./describe-key-event.ts";
 import type { AuditEvent } from "./trpc.ts";
 
 const ada = { kind: "session", userId: "user_1", name: "Ada", userKind: "person", keyId: null } as const;

@@ -8,7 +8,7 @@ import { listMembers, lockUsers } from "@latchkey/db/members";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import type { Db } from "@latchkey/db/schema";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
-import { blockKeys, unblockKeys } from "@latchkey/db/workspace-keys";
+import { blockKeys, unblockKeys } from "@latchkey/db/workspace-key-access";
 import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { insertWorkspace } from "@latchkey/db/workspaces";
 import { sql } from "kysely";

@@ -1,4 +1,4 @@
-import { listAuditEvents as list } from "@latchkey/db/audit-events";
+import { listAuditEvents as list } from "@latchkey/db/audit-log";
 import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { toAuditFilter } from "../../audit-filter.ts";

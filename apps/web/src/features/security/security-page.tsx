@@ -2,7 +2,7 @@ import { Button } from "@mantine/core";
 import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useMemo } from "react";
-import { describeKeyEvent, isKeyAction } from "../../server/describe-event.ts";
+import { describeKeyEvent, isKeyAction } from "../../server/describe-key-event.ts";
 import { toLogInput } from "../../server/log-input.ts";
 import { isSecurityAction, securityActionTitles } from "../../server/security-action-titles.ts";
 import { type SecurityEvent, trpc, trpcClient } from "../../server/trpc.ts";

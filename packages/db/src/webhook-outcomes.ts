@@ -1,0 +1,69 @@
+import { sql } from "kysely";
+import type { WebhookId } from "./ids.ts";
+import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
+
+/** Until how long after a slow attempt a webhook counts as slow, in minutes. */
+const slowMinutes = 60;
+
+/** Records that an attempt was slow. Not a change to the settings, so the version stays. */
+export async function recordSlowAttempt(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+): Promise<void> {
+  await trx
+    .updateTable("webhooks")
+    .set({ slow_until: sql<Date>`clock_timestamp() + make_interval(mins => ${slowMinutes})` })
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .execute();
+}
+
+/** After how many days without a successful attempt a webhook is disabled. */
+export const maxFailingDays = 3;
+
+/**
+ * Records the outcome of an attempt, and disables a webhook that has failed for three days or responded with 410 Gone.
+ * @returns whether this disabled it.
+ */
+export async function recordOutcome(
+  trx: WorkspaceTrx,
+  scope: WorkspaceScope,
+  id: WebhookId,
+  outcome: "succeeded" | "failed" | "gone",
+): Promise<boolean> {
+  if (outcome === "succeeded") {
+    // Most attempts succeed after another success and change nothing.
+    await trx
+      .updateTable("webhooks")
+      .set({ failing_since: null })
+      .where("workspace_id", "=", scope.workspaceId)
+      .where("id", "=", id)
+      .where("failing_since", "is not", null)
+      .execute();
+    return false;
+  }
+  await trx
+    .updateTable("webhooks")
+    .set({ failing_since: sql<Date>`coalesce(failing_since, clock_timestamp())` })
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .execute();
+  const { numUpdatedRows } = await trx
+    .updateTable("webhooks")
+    .set((eb) => ({
+      disabled_at: sql<Date>`clock_timestamp()`,
+      disabled_reason: outcome === "gone" ? "gone" : "failures",
+      version: eb("version", "+", 1),
+    }))
+    .where("workspace_id", "=", scope.workspaceId)
+    .where("id", "=", id)
+    .where("disabled_at", "is", null)
+    .$if(outcome === "failed", (query) =>
+      query.where(
+        sql<boolean>`failing_since <= clock_timestamp() - make_interval(days => ${maxFailingDays})`,
+      ),
+    )
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}

@@ -1,0 +1,129 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { enter } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// What the pages and dialogs of keyspaces and issued keys show and keep when calls fail.
+
+const environment = prepareEnvironment();
+
+/** Creates a keyspace with a key for a new user. Returns the paths of their pages. */
+async function addKeyspace(name: string) {
+  const { page } = await environment.browser.reopen();
+  await enter(page, environment.baseUrl, `${name}@example.com`);
+  const { id: workspaceId, slug } = await getWorkspace(page);
+  const { keyspaces, issuedKeys } = proceduresOf(page);
+  const fields = { name: "Production", prefix: "acme" };
+  const { id: keyspaceId } = await keyspaces.create.mutate({ workspaceId, fields });
+  const issued = await issuedKeys.create.mutate({ workspaceId, keyspaceId, fields: { name: "Globex" } });
+  const keyspaceList = `/w/${slug}/keyspaces`;
+  const keyspace = `${keyspaceList}/${keyspaceId}`;
+  return { page, keyspaceList, keyspace, key: `${keyspace}/keys/${issued.id}` };
+}
+
+/** Matches calls of a procedure, also in a batch with others. */
+const callsOf = (procedure: string) => new RegExp(`/trpc/([^?]*,)?${procedure.replace(".", "\\.")}([,?]|$)`);
+
+/** Makes calls of a procedure fail with an internal error, but not others in the same batch, until the route is removed. */
+async function breakCalls(page: Page, procedure: string): Promise<void> {
+  const data = { code: "INTERNAL_SERVER_ERROR", httpStatus: 500, requestId: "req-5000" };
+  const error = { code: -32603, message: "Internal server error", data };
+  await page.route(callsOf(procedure), async (route) => {
+    const names = new URL(route.request().url()).pathname.replace("/trpc/", "").split(",");
+    if (names.length === 1) return await route.fulfill({ status: 500, json: [{ error }] });
+    const results: readonly unknown[] = await (await route.fetch()).json();
+    const json = results.map((result, index) => (names[index] === procedure ? { error } : result));
+    await route.fulfill({ status: 207, json });
+  });
+}
+
+const dialogOf = (page: Page) => page.getByRole("dialog");
+
+test("shows on the pages of keyspaces and issued keys what failed, and continues when the server is back", async () => {
+  const { page, keyspaceList, keyspace, key } = await addKeyspace("keyspace-failures");
+  const content = (name: string) => page.getByRole("heading", { name, exact: true, level: 1 });
+  for (const { path, procedure, failure, shown } of [
+    {
+      path: keyspaceList,
+      procedure: "keyspaces.list",
+      failure: "Couldn’t load keyspaces",
+      shown: page.getByRole("link", { name: "Production" }),
+    },
+    {
+      path: keyspace,
+      procedure: "keyspaces.get",
+      failure: "Couldn’t load the keyspace",
+      shown: content("Production"),
+    },
+    {
+      path: keyspace,
+      procedure: "issuedKeys.list",
+      failure: "Couldn’t load keys",
+      shown: page.getByRole("link", { name: "Globex" }),
+    },
+    {
+      path: key,
+      procedure: "issuedKeys.get",
+      failure: "Couldn’t load the key",
+      shown: content("Globex"),
+    },
+  ]) {
+    await breakCalls(page, procedure);
+    await page.goto(environment.baseUrl + path);
+    await page.getByText(failure, { exact: true }).waitFor();
+    await page.getByText("req-5000").first().waitFor();
+    expect(await shown.count()).toBe(0);
+    await page.unroute(callsOf(procedure));
+    await page.getByRole("button", { name: "Try again" }).first().click();
+    await shown.waitFor();
+    await page.getByText(failure, { exact: true }).waitFor({ state: "detached" });
+    // The page also reports a lost connection, and loads again by itself when the connection is back.
+    await page.route(callsOf(procedure), (route) => route.abort());
+    await page.goto(environment.baseUrl + path);
+    await page
+      .getByText(/^Couldn’t load/)
+      .first()
+      .waitFor();
+    await page.unroute(callsOf(procedure));
+    await page.context().setOffline(true);
+    await page.context().setOffline(false);
+    await shown.waitFor();
+  }
+});
+
+test("keeps the input of a keyspace and of an issued key if saving fails, and saves it afterwards", async () => {
+  const { page, keyspaceList, keyspace, key } = await addKeyspace("keyspace-input");
+  const dialog = dialogOf(page);
+  const name = dialog.getByLabel("Name", { exact: true });
+  for (const { path, open, action, procedure } of [
+    { path: keyspaceList, open: "New keyspace", action: "Create keyspace", procedure: "keyspaces.create" },
+    { path: keyspace, open: "Edit", action: "Save", procedure: "keyspaces.update" },
+    { path: keyspace, open: "Issue key", action: "Issue key", procedure: "issuedKeys.create" },
+    { path: key, open: "Edit", action: "Save", procedure: "issuedKeys.update" },
+  ]) {
+    await page.goto(environment.baseUrl + path);
+    await page.getByRole("button", { name: open, exact: true }).click();
+    await name.fill("Initech");
+    if (open === "New keyspace") await dialog.getByLabel("Prefix", { exact: true }).fill("initech");
+    const save = () => dialog.getByRole("button", { name: action, exact: true }).click();
+    await page.route(callsOf(procedure), (route) => route.abort());
+    await save();
+    const alert = dialog.getByRole("alert");
+    await alert.filter({ hasText: "The server didn’t respond." }).and(page.locator(":focus")).waitFor();
+    await page.unroute(callsOf(procedure));
+    await breakCalls(page, procedure);
+    await save();
+    await alert.filter({ hasText: "req-5000" }).waitFor();
+    expect(await name.inputValue()).toBe("Initech");
+    await page.unroute(callsOf(procedure));
+    await save();
+    if (procedure === "issuedKeys.create") {
+      await dialog.getByRole("textbox", { name: "Key", exact: true }).waitFor();
+      await dialog.getByRole("button", { name: "Copy command" }).click();
+      await dialog.getByRole("button", { name: "Done" }).click();
+    }
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("Initech").first().waitFor();
+  }
+});
