@@ -3,7 +3,7 @@ import { attachRows, type FoundPage, findBoundedPage } from "./bounded-page.ts";
 import { type ConsumerId, createId, type KeyspaceId } from "./ids.ts";
 import type { NamedLimit } from "./issued-key-settings.ts";
 import { statusOf } from "./issued-key-status.ts";
-import { lastUsedAtOf, usageCountOf } from "./issued-key-uses.ts";
+import { lastUsedAtOf, usageCountOf, useRowOf } from "./issued-key-uses.ts";
 import { insertKeyCounter } from "./key-counters.ts";
 import type { ExaminedRows, Order, Page } from "./page.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
@@ -110,9 +110,10 @@ function selectConsumers(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope, key
   }>`(
     select count(*) as "keyCount",
       count(*) filter (where ${statusOf("key", "key_counters")} = 'active') as "activeKeyCount",
-      coalesce(sum(${usageCountOf("key_counters")}), 0)::bigint as "usageCount",
-      max(${lastUsedAtOf("key_counters")}) as "lastUsedAt"
+      coalesce(sum(${usageCountOf("key_counters", "used")}), 0)::bigint as "usageCount",
+      max(${lastUsedAtOf("key_counters", "used")}) as "lastUsedAt"
     from issued_keys key join key_counters on key_counters.key_id = key.id
+      left join lateral ${useRowOf("key_counters")} used on true
     where key.consumer_id = consumers.id
   )`;
   return trx

@@ -29,6 +29,8 @@ interface NewKey {
   readonly expires?: number;
   readonly isDisabled?: boolean;
   readonly used?: number;
+  /** When its row of `issued_key_uses` was last used; without, there is none. */
+  readonly usedInRow?: number;
 }
 
 async function addKeys(
@@ -36,7 +38,7 @@ async function addKeys(
   keys: readonly NewKey[],
   workspace = workspaceId,
 ): Promise<void> {
-  for (const { name, created = 0, expires = null, isDisabled = false, used = null } of keys) {
+  for (const { name, created = 0, expires = null, isDisabled = false, used = null, usedInRow } of keys) {
     const id = createId("issuedKey");
     await sql`
       insert into issued_keys
@@ -47,6 +49,10 @@ async function addKeys(
     await sql`
       insert into key_counters (key_id, last_used_at)
       values (${id}, now() + make_interval(days => ${used}))`.execute(database.owner);
+    if (usedInRow !== undefined)
+      await sql`
+        insert into issued_key_uses (key_id, version, last_used_at)
+        values (${id}, 1, now() + make_interval(days => ${usedInRow}))`.execute(database.owner);
   }
 }
 
@@ -82,6 +88,9 @@ test("lists the valid keys that were not used for 30 days, the oldest first", as
   await addKeys(one, [
     { name: "used long ago", created: -90, used: -31 },
     { name: "used recently", created: -90, used: -29 },
+    { name: "used long ago, twice", created: -80, used: -50, usedInRow: -31 },
+    { name: "used again", created: -90, used: -31, usedInRow: -29 },
+    { name: "used otherwise", created: -90, used: -29, usedInRow: -31 },
     { name: "new", created: -29 },
     { name: "disabled", created: -90, isDisabled: true },
     { name: "expired", created: -90, expires: -1 },
@@ -89,9 +98,11 @@ test("lists the valid keys that were not used for 30 days, the oldest first", as
   ]);
   await addKeys(other, [{ name: "never used", created: -100 }]);
   const list = await read((trx) => listUnusedIssuedKeys(trx, scope, { keyspaceIds: [one, other], limit: 5 }));
-  expect(namesOf(list)).toEqual(["never used", "used long ago", "expires later"]);
-  expect(list).toMatchObject({ total: 3, isPartial: false });
-  expect(list.items.map(({ lastUsedAt }) => lastUsedAt === null)).toEqual([true, false, true]);
+  expect(namesOf(list)).toEqual(["never used", "used long ago", "used long ago, twice", "expires later"]);
+  expect(list).toMatchObject({ total: 4, isPartial: false });
+  const daysAgo = ({ lastUsedAt }: { readonly lastUsedAt: Date | null }) =>
+    lastUsedAt && Math.round((Date.now() - lastUsedAt.getTime()) / 86_400_000);
+  expect(list.items.map(daysAgo)).toEqual([null, 31, 31, null]);
 });
 
 test("examines few of many keys, by indexes, and says that there are more", async () => {

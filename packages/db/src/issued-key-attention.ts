@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { IssuedKeyId, KeyspaceId } from "./ids.ts";
-import { lastUsedAtOf } from "./issued-key-uses.ts";
+import { lastUsedAtOf, useRowOf } from "./issued-key-uses.ts";
 import { days30 } from "./key-status.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -54,7 +54,7 @@ export async function listExpiringIssuedKeys(
 
 /**
  * The enabled keys that haven't expired, are older than 30 days and weren't used in the last 30 days, the oldest one first. The
- * last use changes with every use, so it has no index: the counter of each examined key is looked up.
+ * last use changes with every use, so it has no index: the uses of each examined key are looked up.
  */
 export async function listUnusedIssuedKeys(
   trx: WorkspaceTrx,
@@ -65,10 +65,16 @@ export async function listUnusedIssuedKeys(
     isCandidate: sql`created_at < now() - ${days30}`,
     order: sql`created_at, id`,
     maxExamined: maxExaminedKeys.unused,
-    needsAttention: sql`listed_expiry > now() and not exists (
-      select from key_counters counter
-      where key_id = examined.id and ${lastUsedAtOf("counter")} >= now() - ${days30})`,
+    // The counter is looked up only if the key has no recent use in `issued_key_uses`.
+    needsAttention: sql`listed_expiry > now()
+      and coalesce(${recentUseIn("issued_key_uses")}, ${recentUseIn("key_counters")}) is null`,
   });
+}
+
+/** SQL that is true if a table has a use of the examined key in the last 30 days, and null otherwise. */
+function recentUseIn(table: "issued_key_uses" | "key_counters"): RawBuilder<true | null> {
+  return sql`(
+    select true from ${sql.table(table)} where key_id = examined.id and last_used_at >= now() - ${days30})`;
 }
 
 interface AttentionRule {
@@ -104,13 +110,14 @@ async function listAttention(
     ),
     first as (select * from matching order by ${order} limit ${limit})
     select first.id, first.keyspace_id as "keyspaceId", first.name, first.start, first.created_at as "createdAt",
-      first.expires_at as "expiresAt", ${lastUsedAtOf("counter")} as "lastUsedAt", counts.total, counts."isPartial"
+      first.expires_at as "expiresAt", ${lastUsedAtOf("counter", "uses")} as "lastUsedAt", counts.total, counts."isPartial"
     from (
       select (select count(*) from matching) as total,
         exists (select from examined group by keyspace_id having count(*) > ${perKeyspace}) as "isPartial"
     ) counts
     left join first on true
     left join key_counters counter on counter.key_id = first.id
+    left join lateral ${useRowOf("counter")} uses on true
     order by ${order}`.execute(trx);
   await sql`set local enable_bitmapscan = on`.execute(trx);
   const { total = 0, isPartial = false } = rows[0] ?? {};

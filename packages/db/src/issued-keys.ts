@@ -4,7 +4,7 @@ import type { ConsumerId, IssuedKeyId, KeyspaceId } from "./ids.ts";
 import { findIssuedKeyPage, type IssuedKeyQuery } from "./issued-key-pages.ts";
 import { type IssuedKeySettings, selectIssuedSettings } from "./issued-key-settings.ts";
 import { type IssuedKeyStatus, remainingCreditsOf, statusOf } from "./issued-key-status.ts";
-import { lastUsedAtOf, usageCountOf } from "./issued-key-uses.ts";
+import { lastUsedAtOf, usageCountOf, useRowOf } from "./issued-key-uses.ts";
 import type { ExaminedRows, Page } from "./page.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -46,6 +46,7 @@ function selectIssuedKeys(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope, ke
   return trx
     .selectFrom("issued_keys")
     .innerJoin("key_counters", "key_counters.key_id", "issued_keys.id")
+    .leftJoinLateral(useRowOf("key_counters").as("uses"), (join) => join.onTrue())
     .leftJoin("consumers", "consumers.id", "issued_keys.consumer_id")
     .select([
       "issued_keys.id",
@@ -62,8 +63,8 @@ function selectIssuedKeys(trx: WorkspaceTrx, { workspaceId }: WorkspaceScope, ke
         from retired_issued_secrets former
         where key_id = issued_keys.id and good_until > clock_timestamp())`.as("formerSecrets"),
       "issued_keys.created_at as createdAt",
-      lastUsedAtOf("key_counters").as("lastUsedAt"),
-      usageCountOf("key_counters").as("usageCount"),
+      lastUsedAtOf("key_counters", "uses").as("lastUsedAt"),
+      usageCountOf("key_counters", "uses").as("usageCount"),
       "issued_keys.version",
     ])
     .where("issued_keys.workspace_id", "=", workspaceId)

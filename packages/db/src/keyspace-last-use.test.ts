@@ -42,6 +42,13 @@ async function use(id: string | undefined, at: string): Promise<void> {
   await sql`update key_counters set last_used_at = ${at} where key_id = ${id}`.execute(database.owner);
 }
 
+/** Records a use in `issued_key_uses`. */
+async function useInRow(id: string | undefined, at: string): Promise<void> {
+  await sql`
+    insert into issued_key_uses (key_id, version, last_used_at) values (${id}, 1, ${at})
+    on conflict (key_id) do update set last_used_at = excluded.last_used_at`.execute(database.owner);
+}
+
 /** Adds verifications of a key to the history of the keyspace. */
 async function record(keyId: string | undefined, hour: string, outcome = "VALID"): Promise<void> {
   const usage = { workspaceId, keyspaceId, keyId: keyId as never, consumerId: null }; // The ID is that of a key.
@@ -66,6 +73,10 @@ test("is exact for up to 10,000 keys, and no use of a deleted key counts", async
   await use(ids[2], "2026-03-01T00:00:00Z");
   await record(randomUUID(), "2026-04-01T00:00:00Z");
   expect(await find(3)).toEqual(["2026-03-02T12:34:56.789Z", false]);
+  await useInRow(ids[1], "2026-03-02T12:00:00Z");
+  expect(await find(3)).toEqual(["2026-03-02T12:34:56.789Z", false]);
+  await useInRow(ids[0], "2026-03-02T13:00:00Z");
+  expect(await find(3)).toEqual(["2026-03-02T13:00:00.000Z", false]);
 });
 
 test("the use of an old key among many is found by the history", async () => {
@@ -84,12 +95,14 @@ test("the use of an old key among many is found by the history", async () => {
   expect(await find(keyCount)).toEqual(["2026-03-01T03:00:00.000Z", true]);
   await record(oldest, "2026-03-02T12:00:00Z");
   expect(await find(keyCount)).toEqual(["2026-03-02T12:34:56.789Z", false]);
+  await useInRow(oldest, "2026-03-02T12:45:00Z");
+  expect(await find(keyCount)).toEqual(["2026-03-02T12:45:00.000Z", false]);
   // The key was deleted since.
   await record(randomUUID(), "2026-03-03T08:00:00Z");
   expect(await find(keyCount)).toEqual(["2026-03-03T08:00:00.000Z", false]);
 });
 
-test("uses an index for the last hour, the busy keys of its day, the newest keys and their counters", async () => {
+test("uses an index for the last hour, the busy keys of its day, the newest keys and their uses", async () => {
   await sql`analyze`.execute(database.owner);
   const plan = await inWorkspace(database.db, scope, (trx) =>
     explainAll(trx, (recording) => findLastUse(recording, scope, { id: keyspaceId, keyCount: 1_000_000 })),
@@ -99,6 +112,7 @@ test("uses an index for the last hour, the busy keys of its day, the newest keys
     "keyspace_usage_days_busiest",
     "issued_keys_listed",
     "key_counters_pkey",
+    "issued_key_uses_pkey",
   ])
     expect(plan).toMatch(new RegExp(`(?:using|on) ${index}\\b`));
   expect(plan).not.toContain("Seq Scan");

@@ -1,10 +1,12 @@
 import { sql } from "kysely";
 import type { KeyspaceId } from "./ids.ts";
-import { lastUsedAtOf } from "./issued-key-uses.ts";
 import { useOutcome } from "./keyspace-usage.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
-/** How many counters of keys {@link findLastUse} reads, the newest keys first. It takes about 30 ms. */
+/**
+ * Of how many keys {@link findLastUse} reads the uses, the newest keys first. With 1,000,000 keys, of which 900,000 have a row of
+ * `issued_key_uses`, in random order, it reads 10,600 pages. The fastest calls took 29 ms beside other work on both cores.
+ */
 export const maxExaminedForLastUse = 10_000;
 
 /** How many of the keys that were busy on the day of the last use it reads in addition. */
@@ -20,7 +22,7 @@ export interface LastUse {
 
 /**
  * Finds when a key of a keyspace was last used, in bounded time. Up to {@link maxExaminedForLastUse} keys, it is the exact time.
- * With more keys, the history of the keyspace has the hour of its last use, and the counters of the keys that were busy on that day,
+ * With more keys, the history of the keyspace has the hour of its last use, and the uses of the keys that were busy on that day,
  * and those of the newest keys, have a time that is at least as exact. The keyspace's history includes keys that were deleted.
  * @param keyCount the number of keys of the keyspace.
  */
@@ -38,20 +40,23 @@ export async function findLastUse(
       order by hour desc limit 1`
     : sql`select null::timestamptz as hour where false`;
   const { rows } = await sql<{ lastUsedAt: Date | null; hour: Date | null }>`
-    with last_hour as materialized (${lastHour})
-    select (select hour from last_hour) as hour, greatest(
-      (select hour from last_hour),
-      (select max(${lastUsedAtOf("counter")}) from key_counters counter where key_id = any(array(
+    with last_hour as materialized (${lastHour}),
+    examined as materialized (
+      select array(
         select subject_id from keyspace_usage_days
         where workspace_id = ${workspaceId} and keyspace_id = ${id} and not is_consumer
           and day = (select (hour at time zone 'UTC')::date from last_hour)
         order by magnitude desc limit ${maxBusyKeys}
-      ))),
-      (select max(${lastUsedAtOf("counter")}) from key_counters counter where key_id = any(array(
+      ) || array(
         select id from issued_keys
         where keyspace_id = ${id} and workspace_id = ${workspaceId}
         order by created_at desc, id desc limit ${maxExaminedForLastUse}
-      )))
+      ) as ids
+    )
+    select (select hour from last_hour) as hour, greatest(
+      (select hour from last_hour),
+      (select max(last_used_at) from key_counters where key_id = any((select ids from examined)::uuid[])),
+      (select max(last_used_at) from issued_key_uses where key_id = any((select ids from examined)::uuid[]))
     ) as "lastUsedAt"`.execute(trx);
   const [row] = rows;
   return { at: row?.lastUsedAt ?? null, isPartial: hasMore && !row?.hour };
