@@ -62,8 +62,8 @@ export async function getIssuedKey(
 
 /**
  * Issues a key. The secret is only in the result; the database has its hash.
- * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past; UNPROCESSABLE_CONTENT at a quota of what is
- *   stored; TOO_MANY_REQUESTS.
+ * @throws {AppError} NOT_FOUND, FORBIDDEN; BAD_REQUEST for an expiry in the past; UNPROCESSABLE_CONTENT at the quota of keys or
+ *   consumers; TOO_MANY_REQUESTS at the hourly quota of secrets.
  */
 export async function createIssuedKey(
   trx: Trx,

@@ -27,7 +27,7 @@ export function isUnmetered({
   if (name || caller?.limit || caller?.isUnusedSecret) return false;
   return targets.every((facts, index) => {
     if (!facts) return true;
-    // A disabled key gets no row, and its verifications must not take the slower way each time.
+    // A disabled key never gets a row, so without this exception, each verification of it would lock its counter.
     const canBeUsed = !facts.isDisabled && verifications[index]?.cost !== 0;
     return !isMetered(facts) && !facts.isUnusedSecret && (facts.isInUse || !canBeUsed);
   });

@@ -141,8 +141,8 @@ export class BatchTransactions {
 
   /**
    * Decides the requests without meters, unless facts have changed, and answers them after the commit.
-   * @returns how long the transaction took, in milliseconds, without the wait until it was sent, and whether it counted nothing,
-   * because facts have changed.
+   * @returns how long the transaction took, in milliseconds, without the wait until it was sent, and whether it counted nothing
+   *   because facts have changed.
    */
   async #count(
     client: pg.Client,

@@ -16,7 +16,7 @@ beforeEach(() => {
 test.each([
   ["the only copy", true],
   ["copies that were found for one caller", false],
-])("facts among %s are replaced by later ones", (_what, isOnly) => {
+])("facts among %s are replaced with later ones", (_what, isOnly) => {
   const other = { ...plainKey };
   cache.set(lookup, { ...found, keys: [other, known], isOnly });
   cache.replace(lookup, known, later);

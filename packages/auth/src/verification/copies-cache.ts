@@ -54,8 +54,8 @@ export class CopiesCache {
   }
 
   /**
-   * Replaces facts about a key by later ones of the same version, unless they were forgotten or invalidated, or others were
-   * remembered instead.
+   * Replaces facts about a key with later ones of the same version, unless they were forgotten or invalidated, or other facts
+   * have replaced them.
    */
   replace(lookup: CopyLookup, known: VerifiableKey, later: VerifiableKey): void {
     for (const name of [lookup.digest, nameOf(lookup)]) {

@@ -107,10 +107,8 @@ export async function countUses(
   { counters, apiKeys, owners, validity }: CountedBatch,
 ): Promise<number> {
   const used = counters.filter(({ uses }) => uses > 0);
-  const [usedIssuedKeys, usedApiKeys] = [
-    used.filter(({ id }) => !apiKeys.has(id)),
-    used.filter(({ id }) => apiKeys.has(id)),
-  ];
+  const usedIssuedKeys = used.filter(({ id }) => !apiKeys.has(id));
+  const usedApiKeys = used.filter(({ id }) => apiKeys.has(id));
   const checked = counters.filter(({ uses }) => uses === 0);
   const { rows } = await client.query<[number]>({
     name: "verify-count",

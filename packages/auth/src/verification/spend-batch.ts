@@ -30,8 +30,8 @@ export interface DecidedBatch<Request> {
   /** The counters that were locked. With `skipsLocked`, those that another transaction had locked are missing. */
   readonly counters: ReadonlyMap<CounterId, Counter>;
   /**
-   * The issued keys without meters that were used, and have a row of `issued_key_uses` from now on. Those whose facts said so are
-   * left out, unless it was checked.
+   * The issued keys without meters that were used, and have a row of `issued_key_uses` after the commit. Keys whose facts have
+   * `isInUse` are left out, unless missing rows were added.
    */
   readonly firstUsed: ReadonlySet<CounterId>;
   /** The database's time, in milliseconds since the epoch. */

@@ -5,7 +5,7 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 interface ConflictOptions<Item> {
   /** Such as "keyspace". */
   readonly noun: string;
-  /** The item that the user edits, as of the opening of the dialog. */
+  /** The item that the user edits, as it was when the dialog opened. */
   readonly item: Item;
   /** Loads the current version of the item. */
   readonly load: () => Promise<Item>;
