@@ -27,16 +27,29 @@ test("pools open exactly the configured number of connections", async () => {
   await expect.poll(count, { interval: 20 }).toEqual(expectedCounts);
   await work;
   expect(await count()).toEqual(expectedCounts);
-  expect(pools.readConnections).toBe(3);
+  expect(pools).toMatchObject({ changeConnections: 2, readConnections: 3 });
   await pools.db.destroy();
   await pools.readDb.destroy();
 });
 
-test("the connection of operators cancels a statement after a second, and changes nothing", async () => {
-  const db = openInspection(database.connection, "inspected");
+test.each([
+  [
+    "the connection of operators",
+    () => ({ db: openInspection(database.connection, "inspected"), others: [], role: "latchkey_admission" }),
+  ],
+  [
+    "a connection for reads",
+    () => {
+      const sizes = { changeConnections: 1, readConnections: 1 };
+      const { db, readDb } = openPools(database.connection, "reading", sizes);
+      return { db: readDb, others: [db], role: "latchkey_tenant" };
+    },
+  ],
+])("%s cancels a statement after a second, and changes nothing", async (_name, openPool) => {
+  const { db, others, role } = openPool();
   await expect(sql`select pg_sleep(4)`.execute(db)).rejects.toMatchObject({ code: "57014" });
   const { rows } = await sql<{ readOnly: string }>`
-    select current_setting('transaction_read_only') as "readOnly"`.execute(db);
-  expect(rows).toEqual([{ readOnly: "on" }]);
-  await db.destroy();
+    select current_setting('transaction_read_only') as "readOnly", current_user as role`.execute(db);
+  expect(rows).toEqual([{ readOnly: "on", role }]);
+  for (const pool of [db, ...others]) await pool.destroy();
 });
