@@ -1,10 +1,11 @@
 import { decodeId } from "@latchkey/db/ids";
 import type { Page } from "playwright-core";
 import { getWorkspace, proceduresOf } from "../e2e/call.ts";
-import { open, toUuid } from "../support/inspection.ts";
+import { open } from "../support/inspection.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import type { TestInstance } from "../support/test-instance.ts";
 import { callOpenApi, visitor } from "../support/visitor.ts";
+import { addKeyUsage } from "./add-key-usage.ts";
 import { addKeyspaces, type KeyspaceContent } from "./add-keyspaces.ts";
 
 const people = [
@@ -15,13 +16,13 @@ const people = [
 
 /** What the pictures show. */
 export interface Content extends KeyspaceContent {
-  /** The URL of the workspace. */
+  /** The slug of the workspace. */
   readonly slug: string;
-  /** The URL of a workspace in which nothing was created. */
+  /** The slug of a workspace in which nothing was created. */
   readonly emptySlug: string;
-  /** The URL of a workspace that requires a second factor. */
+  /** The slug of a workspace that requires a second factor. */
   readonly requiringSlug: string;
-  /** The URL of a workspace that an operator disabled. */
+  /** The slug of a workspace that an operator disabled. */
   readonly disabledSlug: string;
   readonly keyId: string;
   readonly disabledId: string;
@@ -110,17 +111,7 @@ export async function addContent(
     await database.query("update workspaces set requires_second_factor = true where id = $1", [requiringId]);
     await database.query("set role latchkey_admission");
     keyspaces = await addKeyspaces(page, workspaceId, database);
-    await database.query(
-      `insert into key_usage_hours (key_id, hour, workspace_id, outcome, count)
-      select $1::uuid, date_trunc('hour', now()) - hours * interval '1 hour', $2::uuid, outcome, count
-      from generate_series(1, 23) hours
-      cross join lateral (values
-        ('admitted', 30 + hours * 37 % 53 + case when hours % 24 between 8 and 16 then 20 else 0 end),
-        ('limited', case hours when 7 then 18 when 15 then 9 else 0 end),
-        ('permission-not-in-key', case hours % 6 when 2 then 5 else 0 end)) outcomes (outcome, count)
-      where count > 0`,
-      [toUuid(deploy.id), decodeId("workspace", workspaceId)],
-    );
+    await addKeyUsage(database, { keyId: deploy.id, workspaceId });
   } finally {
     await database.end();
   }

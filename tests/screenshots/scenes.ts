@@ -6,7 +6,7 @@ export interface TakeOptions {
   readonly fullPage?: boolean;
   /** Whether a request stays unanswered, so that the network never becomes idle. */
   readonly isLoading?: boolean;
-  /** Shows again what the change between a table and cards, or of the width, removes. */
+  /** Shows the state again after each change of the width, which can close a menu or replace a table with cards. */
   readonly show?: (width: number) => Promise<void>;
 }
 
@@ -61,7 +61,7 @@ async function takeAll(
 ): Promise<void> {
   if (!isLoading) {
     await page.waitForLoadState("networkidle");
-    // The network was idle before a dialog requested what it shows.
+    // The network can be idle before a dialog requests its content.
     await page.locator("[role=dialog] .mantine-Skeleton-root").first().waitFor({ state: "detached" });
   }
   for (const width of widths) {

@@ -3,11 +3,12 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { getWorkspace, proceduresOf } from "../e2e/call.ts";
 import { startBrowser } from "../support/browser.ts";
-import { open, toUuid } from "../support/inspection.ts";
+import { open } from "../support/inspection.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { projectRoot } from "../support/product.ts";
 import { createTestInstance } from "../support/test-instance.ts";
 import { callOpenApi, createKey, signUp, visitor } from "../support/visitor.ts";
+import { addKeyUsage } from "./add-key-usage.ts";
 
 // Takes the screenshots of the README and the docs from the running product: `pnpm screenshots`.
 
@@ -89,17 +90,7 @@ async function prepareHistory(page: Page, name: string): Promise<string> {
   const database = await open(await connectionTo(instance.cluster));
   try {
     await database.query("set role latchkey_admission");
-    await database.query(
-      `insert into key_usage_hours (key_id, hour, workspace_id, outcome, count)
-      select $1::uuid, date_trunc('hour', now()) - hours * interval '1 hour', null, outcome, count
-      from generate_series(1, 23) hours
-      cross join lateral (values
-        ('admitted', 30 + hours * 37 % 53 + case when hours % 24 between 8 and 16 then 20 else 0 end),
-        ('limited', case hours when 7 then 18 when 15 then 9 else 0 end),
-        ('permission-not-in-key', case hours % 6 when 2 then 5 else 0 end)) outcomes (outcome, count)
-      where count > 0`,
-      [toUuid(found.id)],
-    );
+    await addKeyUsage(database, { keyId: found.id, workspaceId: null });
   } finally {
     await database.end();
   }

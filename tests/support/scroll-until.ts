@@ -12,7 +12,7 @@ export async function scrollUntil(element: Locator): Promise<void> {
   await scrollPageUntil(element.page(), `${element} exists`, async () => (await element.count()) > 0);
 }
 
-/** As `scrollUntil`, until a condition is met. */
+/** Scrolls like {@link scrollUntil} until a condition is met. @param what the condition, for the error if it is never met. */
 export async function scrollPageUntil(
   page: Page,
   what: string,

@@ -23,7 +23,7 @@ const limited = (minutes: number) => ({
 });
 
 /** A space with two keys, whose owner can create two more secrets. */
-async function addHalfSpace(): Promise<Space & { readonly keyIds: readonly string[] }> {
+async function addSpaceAtHalfQuota(): Promise<Space & { readonly keyIds: readonly string[] }> {
   const space = await addSpace();
   return { ...space, keyIds: [(await addKey(space)).id, (await addKey(space)).id] };
 }
@@ -32,8 +32,8 @@ test.each<readonly [string, (space: Space, id: string) => ReturnType<Space["call
   ["a creation", ({ call }) => call(["POST", ""], {})],
   ["a rotation", ({ call }, id) => call(["POST", `/${id}/rotate`], {})],
   ["a rotation of several keys", ({ call }, id) => call(["POST", "/rotate"], { keyIds: [id] })],
-])("%s counts, and gets 429 at the quota until a part of the hour has passed", async (_name, send) => {
-  const space = await addHalfSpace();
+])("%s counts, and gets 429 at the quota until part of the hour has passed", async (_name, send) => {
+  const space = await addSpaceAtHalfQuota();
   const [id = ""] = space.keyIds;
   for (const attempt of [1, 2])
     expect([attempt, (await send(space, id)).body.error]).toEqual([attempt, undefined]);
@@ -51,7 +51,7 @@ test.each<readonly [string, (space: Space, id: string) => ReturnType<Space["call
 });
 
 test("a rotation of more keys than the quota allows rotates none, and doesn't count", async () => {
-  const space = await addHalfSpace();
+  const space = await addSpaceAtHalfQuota();
   const [one = "", other = ""] = space.keyIds;
   expect((await space.call(["POST", `/${one}/rotate`], {})).status).toBe(200);
   const rejected = await space.call(["POST", "/rotate"], { keyIds: [one, other] });
@@ -61,7 +61,7 @@ test("a rotation of more keys than the quota allows rotates none, and doesn't co
 });
 
 test("a retry counts only if it issues another secret", async () => {
-  const space = await addHalfSpace();
+  const space = await addSpaceAtHalfQuota();
   const retry = { "Idempotency-Key": "lost" };
   const rotate = () => space.call(["POST", `/${space.keyIds[0]}/rotate`], {}, retry);
   expect((await rotate()).body.secretStatus).toBe("issued");
@@ -123,7 +123,8 @@ async function useSecrets(trx: Trx, ids: readonly IssuedKeyId[]): Promise<void> 
     where key_id = any(${ids}::uuid[])`.execute(trx);
 }
 
-const waiting = (count: number) => expect.poll(() => countWaiting(app.owner), { interval: 5 }).toBe(count);
+const expectWaiting = (count: number) =>
+  expect.poll(() => countWaiting(app.owner), { interval: 5 }).toBe(count);
 
 const statusesOf = (reply: Awaited<ReturnType<Space["call"]>> | undefined) =>
   ((reply?.body.rotated ?? []) as readonly { readonly secretStatus: string }[]).map(
@@ -135,9 +136,9 @@ test("verifications don't wait for a retry that waits for the quota", async () =
   const quotas = lockQuotas();
   await quotas.locked;
   const retried = send();
-  await waiting(1);
+  await expectWaiting(1);
   for (const { secret } of keys) expect((await verify(space, secret)).code).toBe("VALID");
-  await waiting(1);
+  await expectWaiting(1);
   await quotas.release();
   expect(statusesOf(await retried)).toEqual(["reissued", "reissued"]);
 });
@@ -150,10 +151,10 @@ test("a retry that starts again, because a secret was used, doesn't wait for the
   await app.owner.transaction().execute(async (trx) => {
     await useSecrets(trx, used ? [used.uuid] : []);
     retried = send();
-    await waiting(1);
+    await expectWaiting(1);
     // Gets the row as soon as the retry releases it.
     quotas = lockQuotas();
-    await waiting(2);
+    await expectWaiting(2);
   });
   // The retry has kept the row until it ended.
   await quotas?.locked;
@@ -174,7 +175,7 @@ test("a retry whose secrets are all used while it runs doesn't count", async () 
       keys.map(({ uuid }) => uuid),
     );
     retried = send();
-    await waiting(1);
+    await expectWaiting(1);
   });
   expect(statusesOf(await retried)).toEqual(["omitted", "omitted"]);
   for (const status of [201, 201, 429]) expect((await space.call(["POST", ""], {})).status).toBe(status);

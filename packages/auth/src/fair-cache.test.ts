@@ -115,7 +115,7 @@ test("an owner gets a share of what another one has filled", () => {
   expect(keysOf("first", 100).length + keysOf("second", 100).length).toBe(100);
 });
 
-test("counts bytes and not entries, and doesn't remember what would fill it alone", () => {
+test("counts sizes and not entries, and doesn't remember a value that is larger than the cache", () => {
   const { cache, add, keysOf } = createCache();
   add("a", "0", 400);
   add("a", "1", 400);

@@ -18,8 +18,8 @@ afterAll(async () => {
 const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
 /**
- * Creates a proxy on loopback that delays the end of a connection's start. When it has arrived, `onStarted` is called, and what
- * Postgres has sent is forwarded at once when Postgres has ended the connection.
+ * Creates a proxy on loopback that holds back the end of a connection's start. When this arrives, it calls `onStarted`. When Postgres
+ * has ended the connection, it forwards all that it has held back in one packet.
  */
 async function createLateProxy(target: ClusterConnection, onStarted: () => void): Promise<ClusterConnection> {
   const server = createServer((near) => {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
-import pg from "pg";
-import { beforeEach, expect, test, vi } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
   setUpVerifierTests,
   type TestIssuedKey,
@@ -9,7 +9,7 @@ import {
 } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
 
-// What a node remembers of a key without meters after its first use.
+// What a node remembers about a key without meters after its first use.
 
 const { addKeyspace, bumpKey, execute, issueKey, openNode, readCounter } = setUpVerifierTests();
 
@@ -24,20 +24,10 @@ let onCommit: () => Promise<unknown> | undefined;
 
 beforeEach(() => {
   onCommit = () => undefined;
-  const { query } = pg.Client.prototype;
-  const spy = vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
-    this: pg.Client,
-    ...parameters
-  ) {
-    const result = Reflect.apply(query, this, parameters);
-    const [config] = parameters as unknown as [string | { readonly name?: string }]; // One of the driver's overloads.
-    const name = typeof config === "string" ? config : config.name;
-    if (!name || !/^(verify-|begin$|commit$|rollback$)/.test(name)) return result;
-    sent.push(name);
-    const held = name === "commit" ? onCommit() : undefined;
-    return held ? Promise.allSettled([result, held]).then(() => result) : result;
+  return interceptStatements((statement) => {
+    sent.push(statement);
+    return statement === "commit" ? onCommit() : undefined;
   });
-  return () => spy.mockRestore();
 });
 
 async function verify(node: Verifier, space: TestKeyspace, key: TestIssuedKey): Promise<string> {
@@ -70,7 +60,7 @@ test("the second use of a key is counted in one statement, without a lookup", as
   expect(await readCounter(key.id)).toMatchObject({ uses: 3, isInUse: true });
 });
 
-test("a key that was checked without a cost before is counted in one statement from its second use", async () => {
+test("a key that was verified with cost 0 before is counted in one statement from its second use", async () => {
   const { space, key, node, verify } = await prepare();
   expect(await verifyKey(node, space, key, { cost: 0 })).toBe("VALID");
   expect(await verify()).toBe("VALID");

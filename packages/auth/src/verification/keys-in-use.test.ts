@@ -7,7 +7,7 @@ let database: TestDatabase;
 const { addKeyspace, execute, issueKey, openNode, readCounter } = verifierKit(() => database);
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  // Tells which statement counted a use, by what the text of only one of them contains.
+  // Records which statement counted each use. Only the text of the one that locks no counters first has the name of this function.
   await execute(sql`
     create table counted (position bigint generated always as identity, key_id uuid, is_locked boolean)`);
   await execute(sql`
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Of each use of a key, whether its counter had been locked before it was counted. */
+/** For each use of a key, whether its counter was locked before the use was counted. */
 async function readCounts({ id }: Pick<TestIssuedKey, "id">): Promise<boolean[]> {
   const { rows } = await execute(
     sql<{ is_locked: boolean }>`select is_locked from counted where key_id = ${id} order by position`,
@@ -50,7 +50,7 @@ test("after the first use of a key, its uses are counted in a row of their own, 
   expect(await readCounter(key.id)).toMatchObject({ uses: 3, isInUse: true });
 });
 
-test("a rejected verification or one without a cost adds no row", async () => {
+test("a verification that is rejected or has cost 0 adds no row", async () => {
   const place = await addKeyspace();
   const [free, spent] = [
     await issueKey(place, { isInUse: false }),

@@ -137,27 +137,27 @@ describe("the caller", () => {
   });
 });
 
-describe("facts are current", () => {
+describe("a request isn't outdated", () => {
   const isWorkspaceCurrent = (isCurrent: boolean) => (id: string) => isCurrent || id !== workspaceId;
 
-  test("of a key without a balance", () => {
+  test("if it verifies a key without a balance", () => {
     expect(codesOf(decideRequest(requestOf([plainKey]), lock(counters())))).toEqual(["VALID"]);
   });
 
-  test("of an issued key, while its workspace is neither disabled nor enabled", () => {
+  test("if the workspace of the issued key was neither disabled nor enabled", () => {
     const decideIf = (isCurrent: boolean) =>
       decideRequest(requestOf([issued]), lock(counters(), isWorkspaceCurrent(isCurrent)));
     expect(decideIf(true).kind).toBe("admitted");
     expect(decideIf(false)).toEqual({ kind: "outdated" });
   });
 
-  test("of an API key, whose user's version covers its workspaces", () => {
+  test("if the workspace of an API key has changed, because the version of its user covers it", () => {
     const apiKey = { ...issued, keyspaceId: null, workspaceVersion: null };
     const state = lock(counters(), isWorkspaceCurrent(false));
     expect(codesOf(decideRequest(requestOf([apiKey]), state))).toEqual(["VALID"]);
   });
 
-  test("of a consumer without limits, which has no counter", () => {
+  test("if the consumer of a key has no counter, because it has no limits", () => {
     expect(codesOf(decideRequest(requestOf([{ ...issued, consumer }]), lock(counters())))).toEqual(["VALID"]);
   });
 });

@@ -40,7 +40,7 @@ describe("a counter is written", () => {
     expect(own.meters).toBe(before);
   });
 
-  test("with the first use of a new secret, even without a cost", () => {
+  test("with the first use of a new secret, even if the cost is 0", () => {
     const { own } = decide({ isUnusedSecret: true }, { cost: 0 });
     expect(own).toMatchObject({ uses: 0, isSecretUsed: true, isChanged: true });
     expect(decide({}, { cost: 0 }).own).toMatchObject({ isSecretUsed: false, isChanged: false });
@@ -52,7 +52,7 @@ describe("a counter is written", () => {
     expect([own.uses, shared.uses]).toEqual([1, 0]);
   });
 
-  test("but not with a refill that is due for a disabled key", () => {
+  test("only if the key is valid, so a refill that is due for a disabled key isn't stored", () => {
     const refill = { amount: 100, interval: "daily", day: null } as const;
     const { result, own, before } = decide({ isDisabled: true, refill }, {}, balanceOf(5));
     expect(result).toMatchObject({ code: "DISABLED", remainingCredits: 100 });
@@ -62,7 +62,7 @@ describe("a counter is written", () => {
 });
 
 describe("the result of a rejected verification", () => {
-  test("has the state of the limits that always apply or were named, and is no use", () => {
+  test("has the state of the limits that always apply or were named, and isn't a use", () => {
     const limits = [limitOf("always", 10), limitOf("named", 8, false), limitOf("other", 6, false)];
     const request = { limits: [{ name: "named", cost: 3 }] };
     const { result } = decide({ isDisabled: true, limits }, request);
@@ -77,7 +77,7 @@ describe("the result of a rejected verification", () => {
     });
   });
 
-  test("is no use if the limits or credits reject it", () => {
+  test("isn't a use if the limits or credits reject it", () => {
     const rejected = [
       decide({ keyspaceId: null, limits: [limitOf("small", 0)] }),
       decide({ keyspaceId: null }, {}, balanceOf(0)),
@@ -102,7 +102,7 @@ describe("the use of an API key", () => {
     });
   });
 
-  test("is described neither without a cost nor for an issued key", () => {
+  test("isn't described if the cost is 0, or if the verified key is an issued key", () => {
     expect(decide(apiKey, { cost: 0 }).result.apiKeyUse).toBeUndefined();
     expect(decide().result).toMatchObject({ isUse: true, apiKeyUse: undefined });
   });

@@ -220,7 +220,7 @@ describe.each([
     for (const { space, key } of others) expect(await verify(node, space, key)).toBe("VALID");
   });
 
-  test("is not what an unknown limit causes: only the request that names it is rejected, and spends nothing", async () => {
+  test("isn't caused by an unknown limit: only the request that names it is rejected, and spends nothing", async () => {
     const node = openNode();
     const { poisoned, others } = await addTenants();
     const [other] = others;

@@ -1,8 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { sql } from "kysely";
-import pg from "pg";
+import type pg from "pg";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createApiKey } from "../key-format.ts";
+import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
   codesOf,
   setUpVerifierTests,
@@ -20,26 +21,16 @@ const limit = { name: "requests", quota: 1_000, windowSeconds: 3_600, appliesAlw
 
 /** The names, or the texts, of the statements that verifiers sent. */
 let sent: string[];
-/** Called after each statement is sent. If it returns a promise, the result of the statement arrives after the promise resolves. */
+/** See {@link interceptStatements}. */
 let onSent: (statement: string, client: pg.Client) => Promise<unknown> | undefined;
 
 beforeEach(() => {
   sent = [];
   onSent = () => undefined;
-  const { query } = pg.Client.prototype;
-  const spy = vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
-    this: pg.Client,
-    ...parameters
-  ) {
-    const result = Reflect.apply(query, this, parameters);
-    const [config] = parameters as unknown as [string | { readonly name?: string }]; // One of the driver's overloads.
-    const name = typeof config === "string" ? config : config.name;
-    if (!name || !/^(verify-|begin|commit|rollback)/.test(name)) return result;
-    sent.push(name);
-    const held = onSent(name, this);
-    return held ? Promise.allSettled([result, held]).then(() => result) : result;
+  return interceptStatements((statement, client) => {
+    sent.push(statement);
+    return onSent(statement, client);
   });
-  return () => spy.mockRestore();
 });
 afterEach(() => {
   onSent = () => undefined;

@@ -62,7 +62,7 @@ export const hourly = (quota: number, name = "requests", appliesAlways = true): 
   appliesAlways,
 });
 
-/** Creates a database for the tests of a file. @returns what they use to prepare, and the database, which exists in each test. */
+/** Creates a database for the tests of a file. @returns functions that prepare tests, and one that returns the database. */
 export function setUpVerifierTests() {
   let database: TestDatabase;
   beforeAll(async () => {
@@ -72,7 +72,7 @@ export function setUpVerifierTests() {
   return { ...verifierKit(() => database), database: () => database };
 }
 
-/** What tests of the verifier use to prepare. Rows are inserted directly, so that a test doesn't depend on the API. */
+/** Functions that prepare tests of the verifier. Rows are inserted directly, so that a test doesn't depend on the API. */
 export function verifierKit(database: () => TestDatabase) {
   const { addKey, hold } = admissionKit(database);
   const execute = <Row>(statement: RawBuilder<Row>) => statement.execute(database().owner);

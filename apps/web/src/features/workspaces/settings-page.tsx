@@ -109,8 +109,8 @@ export function SettingsPage(): ReactElement {
               <div className={`${classes.box} ${classes.danger}`}>
                 <p className={classes.words}>
                   <strong>Delete this workspace</strong>
-                  All memberships, keyspaces and the audit log are deleted. Issued keys stop working, and no
-                  API key can access the workspace. This can’t be undone.
+                  All memberships, all keyspaces and the audit log are deleted. Issued keys stop working, and
+                  no API key can access the workspace. This can’t be undone.
                 </p>
                 <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
                   Delete workspace
