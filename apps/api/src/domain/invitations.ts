@@ -140,11 +140,11 @@ export async function reissueLink(
   edit: Edit,
   digest: Buffer,
   options: InvitationOptions,
-): Promise<{ readonly url: string } | undefined> {
+): Promise<SentInvitation | undefined> {
   const opened = await openInvitedWorkspace(trx, digest);
   if (opened?.scope.workspaceId !== edit.scope.workspaceId) return undefined;
-  const { url } = await resendInvitation(trx, edit, opened.invitationId, options);
-  return url === undefined ? undefined : { url };
+  const sent = await resendInvitation(trx, edit, opened.invitationId, options);
+  return sent.url === undefined ? undefined : sent;
 }
 
 /** How many invitations {@link listEveryInvitation} keeps in memory at a time. */

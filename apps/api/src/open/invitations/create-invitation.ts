@@ -36,8 +36,10 @@ export const createInvitation = defineEndpoint({
   secret: {
     member: "url",
     digest: digestLink,
-    reissue: (_request, { access: { scope }, origin, services }, { trx, hash }) =>
-      reissueLink(trx, { scope, origin }, hash, services),
+    reissue: async (_request, { access: { scope }, origin, services }, { trx, hash }) => {
+      const sent = await reissueLink(trx, { scope, origin }, hash, services);
+      return sent && presentSentInvitation(sent);
+    },
   },
   errors: ["CONFLICT", "UNPROCESSABLE_CONTENT"],
   handle: async ({ body }, { transact, access: { scope }, origin, services }) =>

@@ -21,8 +21,10 @@ export const resendInvitation = defineEndpoint({
   secret: {
     member: "url",
     digest: digestLink,
-    reissue: (_request, { access: { scope }, origin, services }, { trx, hash }) =>
-      reissueLink(trx, { scope, origin }, hash, services),
+    reissue: async (_request, { access: { scope }, origin, services }, { trx, hash }) => {
+      const sent = await reissueLink(trx, { scope, origin }, hash, services);
+      return sent && presentSentInvitation(sent);
+    },
   },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { invitationId } }, { transact, access: { scope }, origin, services }) =>
