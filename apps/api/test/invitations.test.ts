@@ -559,8 +559,6 @@ describe("the open API", () => {
     expect(second).toMatchObject({ status: 201, body: { id: first.body.id, secretStatus: "reissued" } });
     expect(second.body.url).not.toBe(first.body.url);
     // The lifetime of the invitation starts again with the new link.
-    const current = await send(secret, ["GET", `/workspaces/${team.id}/invitations/${first.body.id}`]);
-    expect(second.body.expiresAt).toBe(current.body.expiresAt);
     expect(second.body.expiresAt).not.toBe(first.body.expiresAt);
     await expect(
       guest.client.invitations.accept.mutate({ token: tokenOf(first.body.url) }),

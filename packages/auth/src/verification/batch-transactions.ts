@@ -125,11 +125,10 @@ export class BatchTransactions {
         });
       });
       if (!batch) return;
-      const { decided, counters, firstUsed, now } = batch;
+      const { decided, counters, now } = batch;
       if (counters.size > 0) this.#clock.set(now);
-      if (firstUsed.size > 0)
-        for (const { request, decision } of decided)
-          if (decision.kind !== "outdated") this.#keys.rememberFirstUses(request, firstUsed);
+      for (const { request, decision } of decided)
+        if (decision.kind === "admitted") this.#keys.rememberFirstUses(request, batch);
       this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
     } catch (error) {
       // The request failed alone, unless it only waited too long for a lock: the transaction with the lock caused that.

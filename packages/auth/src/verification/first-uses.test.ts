@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
   setUpVerifierTests,
@@ -58,6 +58,57 @@ test("the second use of a key is counted in one statement, without a lookup", as
     expect(sent).toEqual(counted);
   }
   expect(await readCounter(key.id)).toMatchObject({ uses: 3, isInUse: true });
+});
+
+describe("the second use of a new secret takes no lookup,", () => {
+  const markUnused = ({ id }: TestIssuedKey) =>
+    execute(sql`update key_counters set has_unused_secret = true where key_id = ${id}`);
+
+  test("if the key has no meters", async () => {
+    const { key, verify } = await prepare();
+    await markUnused(key);
+    expect(await verify()).toBe("VALID");
+    expect(sent).toEqual([lookup, ...decided]);
+    expect(await verify()).toBe("VALID");
+    expect(sent).toEqual(counted);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 2, has_unused_secret: null });
+  });
+
+  test("if the key has credits", async () => {
+    const { space, node } = await prepare();
+    const key = await issueKey(space, { credits: 2 });
+    await markUnused(key);
+    const codes: string[] = [];
+    for (const expected of [[lookup], [], []]) {
+      codes.push(await verify(node, space, key));
+      expect(sent.filter((name) => name === lookup)).toEqual(expected);
+    }
+    expect(codes).toEqual(["VALID", "VALID", "USAGE_EXCEEDED"]);
+  });
+
+  test("but a verification after one that wasn't a use does", async () => {
+    const { space, key, node, verify: use } = await prepare();
+    await markUnused(key);
+    await disable(key);
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(await verify(node, space, key)).toBe("DISABLED");
+      expect(sent).toContain(lookup);
+    }
+    await execute(sql`update issued_keys set disabled_at = null where id = ${key.id}`);
+    await bumpKey(key.id);
+    expect(await use()).toBe("VALID");
+    expect(await readCounter(key.id)).toMatchObject({ uses: 1, has_unused_secret: null });
+  });
+
+  test("and a secret that replaced it since is unused", async () => {
+    const { key, verify } = await prepare();
+    await markUnused(key);
+    expect(await verify()).toBe("VALID");
+    await bumpKey(key.id);
+    await markUnused(key);
+    expect(await verify()).toBe("VALID");
+    expect(await readCounter(key.id)).toMatchObject({ uses: 2, has_unused_secret: null });
+  });
 });
 
 test("a key that was verified with cost 0 before is counted in one statement from its second use", async () => {

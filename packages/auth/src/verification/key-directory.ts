@@ -5,8 +5,8 @@ import { FactsCache } from "../admission/facts-cache.ts";
 import { toApiKeyTarget } from "./api-key-target.ts";
 import { CopiesCache, nameOf } from "./copies-cache.ts";
 import { type FoundKeys, findTarget } from "./decide-request.ts";
-import type { CounterId } from "./decide-verification.ts";
 import { type CopyLookup, type FoundCopies, findCopies } from "./find-copies.ts";
+import type { DecidedBatch } from "./spend-batch.ts";
 import { type ApiKeyLookup, findApiKeys } from "./statements.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 import type { Verification } from "./verification.ts";
@@ -104,17 +104,22 @@ export class KeyDirectory<Request extends RequestedKeys> {
   }
 
   /**
-   * Remembers that the first uses of keys of a request were committed, so that later ones are counted in one statement without
-   * another lookup. The facts must have been current when the counters were locked. If a key has changed since, the statement finds
-   * another version, as with all remembered facts.
+   * Remembers that the first uses of keys of an admitted request, and of their new secrets, were committed, so that later ones need
+   * no other lookup. The facts were current when the counters were locked. If a key has changed since, the next use finds another
+   * version, as with all remembered facts.
    */
-  rememberFirstUses({ pending, targets }: FoundRequest<Request>, firstUsed: ReadonlySet<CounterId>): void {
+  rememberFirstUses(
+    { pending, targets }: FoundRequest<Request>,
+    { firstUsed, counters }: Pick<DecidedBatch<unknown>, "firstUsed" | "counters">,
+  ): void {
     for (const [index, facts] of targets.entries()) {
       const verification = pending.verifications[index];
-      if (!facts || facts.isInUse || verification?.digest === undefined || !firstUsed.has(facts.keyId))
-        continue;
+      if (!facts || verification?.digest === undefined) continue;
+      const isInUse = facts.isInUse || firstUsed.has(facts.keyId);
+      const isUnusedSecret = facts.isUnusedSecret && !counters.get(facts.keyId)?.isSecretUsed;
+      if (isInUse === facts.isInUse && isUnusedSecret === facts.isUnusedSecret) continue;
       const lookup = toLookup(verification, verification.digest, pending.digest);
-      this.#copies.replace(lookup, facts, { ...facts, isInUse: true });
+      this.#copies.replace(lookup, facts, { ...facts, isInUse, isUnusedSecret });
     }
   }
 
