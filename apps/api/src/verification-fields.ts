@@ -86,7 +86,7 @@ export const verificationRequest = z.strictObject({
   cost: verificationCost
     .meta({
       description:
-        "What a valid key spends: from its credits, and from each limit that applies and has no cost of its own in `limits`. With 0, the key is checked and nothing is spent.",
+        "What a valid key spends: from its credits, and from each limit that applies and has no cost of its own in `limits`. With 0, the key is checked and nothing is spent. If the key is valid, a retry of the request that issued its secret doesn't replace the secret, except for a retry of the creation of an API key.",
     })
     .default(1),
   limits: requestedLimits.default([]),

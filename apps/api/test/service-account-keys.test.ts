@@ -202,6 +202,18 @@ test("a repeated creation issues another secret until the first one is used", as
   expect((await send(team.owner.secret, ["GET", team.path])).body.data).toHaveLength(1);
 });
 
+test("a repeated creation replaces a secret that was only verified with cost 0", async () => {
+  const team = await addTeamWithAccount();
+  const headers = { "Idempotency-Key": crypto.randomUUID() };
+  const attempt = () => send(team.owner.secret, ["POST", team.path], { name: "Once" }, headers);
+  const first = await attempt();
+  const verification = { key: first.body.key, workspaceId: team.id, cost: 0 };
+  const verified = await send(team.owner.secret, ["POST", "/keys/verify"], verification);
+  expect(verified.body).toMatchObject({ code: "VALID", keyId: first.body.id });
+  expect((await attempt()).body).toMatchObject({ id: first.body.id, secretStatus: "reissued" });
+  expect(await statusOf(String(first.body.key))).toBe(403);
+});
+
 test("a repeated creation issues no secret to a key that was restricted after the first request", async () => {
   const team = await addTeamWithAccount();
   const headers = { "Idempotency-Key": crypto.randomUUID() };

@@ -16,7 +16,7 @@ export const createServiceAccountApiKey = defineEndpoint({
   operationId: "createServiceAccountApiKey",
   summary: "Create an API key of a service account",
   description:
-    "Creates a key that acts as the service account, in its workspace only. The key of the request must not be restricted, and its owner needs every permission of the service account's role. If the response is lost, send the request again with the same `Idempotency-Key`: if the secret was never used, the response has another one, and the former one is no longer valid.",
+    "Creates a key that acts as the service account, in its workspace only. The key of the request must not be restricted, and its owner needs every permission of the service account's role. If the response is lost, send the request again with the same `Idempotency-Key`: if the secret was never used, the response has another one, and the former one is no longer valid. A verification of the key with the cost 0 is not a use.",
   access: { workspace: "members:manage" },
   request: {
     params: serviceAccountParams,
