@@ -76,7 +76,7 @@ describe("exact", () => {
     );
   });
 
-  test("the window of the caller's own limit is the one that other requests use", async () => {
+  test("verifications and other requests share the window of the caller's limit", async () => {
     const node = openNode(patient);
     const space = await addKeyspace();
     await execute(sql`
