@@ -299,9 +299,6 @@ test("disables the keyspace, and deletes a key", async () => {
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
   await page.getByRole("button", { name: "Disable keyspace" }).press("Enter");
   await dialog().getByText("Verifications of its 3 keys fail with DISABLED").waitFor();
-  await dialog()
-    .getByText(/ago \(.+\)$|^just now \(/)
-    .waitFor();
   const { keyspaces } = proceduresOf(page);
   const path = { workspaceId: workspace.id, keyspaceId: readPath().keyspaceId };
   const { version } = await keyspaces.get.query(path);

@@ -1,4 +1,4 @@
-import { Modal } from "@mantine/core";
+import { Modal, Skeleton } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -10,7 +10,7 @@ import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
-import { KeyspaceImpact } from "./keyspace-impact.tsx";
+import { LastUse } from "./last-use.tsx";
 
 interface DeleteKeyspaceDialogProps {
   readonly workspace: SessionWorkspace;
@@ -74,7 +74,15 @@ function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProp
             ? "The keyspace has no keys. This can’t be undone."
             : `${describeKeys(impact.keyCount)} from the next request, on every service that verifies them. This can’t be undone.`}
       </p>
-      <KeyspaceImpact path={path} />
+      <dl className={classes.facts}>
+        <dt>Keys</dt>
+        <dd>{impact ? countOf(impact.keyCount, "key", "keys") : <Skeleton h={20} w={80} />}</dd>
+        <dt>Last used</dt>
+        <dd>
+          {impact ? <LastUse at={impact.lastUsedAt} /> : <Skeleton h={20} w={200} />}
+          {impact?.isPartial && " of the newest 10,000 keys"}
+        </dd>
+      </dl>
       <ConfirmActions
         action="Delete keyspace"
         failure={error ? describeFailure(error) : undefined}

@@ -80,7 +80,7 @@ export function keyspaceColumns(slug: string): readonly [DataColumn<Keyspace>, .
       id: "lastVerifiedAt",
       label: "Last verified",
       isTime: true,
-      minWidth: 144,
+      minWidth: 142,
       grow: 0,
       rank: 6,
       cell: ({ id }) => <LastVerification id={id} />,

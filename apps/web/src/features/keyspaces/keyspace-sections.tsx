@@ -17,7 +17,6 @@ import { RelativeTime } from "../../ui/relative-time.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { describeCredits } from "./credits-values.ts";
-import { KeyspaceImpact } from "./keyspace-impact.tsx";
 import classes from "./keyspaces.module.css";
 import { describeNamedLimit } from "./limit-values.ts";
 
@@ -172,7 +171,6 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
             ? "Its keys become valid again on the next request, except for those that are disabled themselves."
             : `Verifications of its ${keys} fail with DISABLED from the next request, until you enable the keyspace again.`}
         </p>
-        {!isEnabling && <KeyspaceImpact path={{ workspaceId: workspace.id, keyspaceId: id }} />}
       </ConfirmDialog>
       <LazyDialog
         source={deleteDialog}

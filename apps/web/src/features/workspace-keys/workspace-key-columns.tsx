@@ -25,7 +25,7 @@ export function workspaceKeyColumns(
       id: "name",
       label: "Name",
       order: "name",
-      minWidth: 190,
+      minWidth: 186,
       grow: 2,
       rank: 0,
       cell: (key) => (
@@ -70,7 +70,7 @@ export function workspaceKeyColumns(
     {
       id: "restrictions",
       label: "Restrictions",
-      minWidth: 140,
+      minWidth: 132,
       isWide: true,
       rank: 7,
       cell: (key) => {
@@ -97,7 +97,7 @@ export function workspaceKeyColumns(
       label: "Last used here",
       isTime: true,
       order: "lastUsedAt",
-      minWidth: 144,
+      minWidth: 142,
       grow: 0,
       rank: 3,
       cell: ({ lastUsedAt }) =>
