@@ -47,6 +47,10 @@ const formModules =
 /** Separate from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
 
+/** Styles of tables and of the security page, which are shorter than the headers of a response of their own. */
+const tableStyles =
+  /\/src\/(ui\/(bulk-bar|data-table|event-columns|show-more|sort-select|table|table-footer)|features\/security\/(factor|security-page))\.module\.css/;
+
 function isFirstLibrary(path: string): boolean {
   const others = [
     referenceLibraries,
@@ -63,6 +67,7 @@ function isFirstLibrary(path: string): boolean {
 
 /** Modules of several pages, without what only some pages or dialogs use. */
 function isShared(path: string): boolean {
+  if (tableStyles.test(path)) return true;
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
     !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|describe-violation|drawer|field-rules|form-(actions|dialog)|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|uncopied-secrets|use-commands|verdict\.module|workspace-(disabled|obstacle-page)/.test(
@@ -124,7 +129,7 @@ export default defineConfig({
             { name: "choice", test: choiceModules },
             {
               name: "keyspaces",
-              test: /features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-status|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|text-filter|try-button|use-(examined-list|keyspaces)|verify-command|whole-number)/,
+              test: /features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-status|key-search|keyspace-(frame|header|impact|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|text-filter|try-button|use-(examined-list|keyspaces)|verify-command|whole-number)/,
             },
             {
               name: "issued-keys-table",
