@@ -11,17 +11,16 @@ import type { Plugin } from "vite";
 const qualityOf = (bytes: number) => (bytes < 1_000_000 ? 11 : 9);
 
 /**
- * Writes a `.br` and a `.gz` file for every script and style sheet. The server sends them to
- * clients that accept them.
+ * Writes a `.br` and a `.gz` file for every page, script and style sheet, also for the script that Vite copies from
+ * `public`. The server sends them to clients that accept them.
  */
 export function compressAssets(): Plugin {
   return {
     name: "latchkey:compress-assets",
     apply: "build",
     async writeBundle({ dir = "dist" }) {
-      const assets = join(dir, "assets");
-      const names = (await readdir(assets)).filter((name) => /\.(js|css)$/.test(name));
-      await Promise.all(names.map((name) => compress(join(assets, name))));
+      const names = (await readdir(dir, { recursive: true })).filter((name) => /\.(html|js|css)$/.test(name));
+      await Promise.all(names.map((name) => compress(join(dir, name))));
     },
   };
 }

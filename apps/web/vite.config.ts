@@ -13,7 +13,7 @@ const tableModules =
   /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(column-menu|data-table|describe-results|event-columns|filter-select|growing-table|list-table|omit-repeated|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
 /** Separate from the table, because logs and rejected requests can't be selected. */
 const bulkModules = /\/src\/ui\/bulk-(bar|change)\./;
-/** Modules of the logs and the recent activity, in one file, because the security page is at its limit of requests. */
+/** Modules of the logs and the recent activity, in one file, because each response has its own headers. */
 const eventModules =
   /\/src\/(features\/security\/(describe-device|use-factors-changed)|server\/(describe-(details|event|key-event)|(security-)?action-titles)|ui\/(log-filters|id-filter|day-filter|use-typed-text))\./;
 /** Options with help texts, which only some dialogs and the settings show. */
@@ -47,6 +47,10 @@ const formModules =
 /** Separate from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
 
+/** Styles of tables and of the security page, which are shorter than the headers of a response of their own. */
+const tableStyles =
+  /\/src\/(ui\/(bulk-bar|data-table|event-columns|show-more|sort-select|table|table-footer)|features\/security\/(factor|security-page))\.module\.css/;
+
 function isFirstLibrary(path: string): boolean {
   const others = [
     referenceLibraries,
@@ -63,6 +67,7 @@ function isFirstLibrary(path: string): boolean {
 
 /** Modules of several pages, without what only some pages or dialogs use. */
 function isShared(path: string): boolean {
+  if (tableStyles.test(path)) return true;
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
     !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|describe-violation|drawer|field-rules|form-(actions|dialog)|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|role-select|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|uncopied-secrets|use-commands|verdict\.module|workspace-(disabled|obstacle-page)/.test(
@@ -124,7 +129,7 @@ export default defineConfig({
             { name: "choice", test: choiceModules },
             {
               name: "keyspaces",
-              test: /features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-status|key-search|keyspace-(frame|header|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|text-filter|try-button|use-(examined-list|keyspaces)|verify-command|whole-number)/,
+              test: /features\/keyspaces\/(consumer-link|credits-values|disabled-banner|issued-key-status|key-search|keyspace-(frame|header|impact|status|tabs)|keyspaces\.module|last-use|limit-values|permission-lines|text-filter|try-button|use-(examined-list|keyspaces)|verify-command|whole-number)/,
             },
             {
               name: "issued-keys-table",

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { BrowserContext, Page } from "playwright-core";
 import { beforeAll, expect, test, vi } from "vitest";
 import { callOpenApi, enter } from "../support/visitor.ts";
@@ -179,4 +180,29 @@ test("the reference loads with at most 20 requests and 1.3 MB", async () => {
   });
   expect(requests).toBeLessThanOrEqual(20);
   expect(bytes).toBeLessThanOrEqual(1_300_000);
+});
+
+test("requests the data of a page once if it becomes stale before the page's scripts arrive", async () => {
+  const { page } = await environment.browser.open();
+  await page.context().addCookies(cookies);
+  const loaded = page.waitForResponse((response) => response.url().includes("/trpc/account.sessions"));
+  await page.route("**/assets/security-page-*.js", async (route) => {
+    await (await loaded).finished();
+    await setTimeout(1_100); // The data is stale after a second.
+    await route.continue();
+  });
+  const calls: string[] = [];
+  page.on("request", (request) => {
+    const { pathname } = new URL(request.url());
+    if (pathname.startsWith("/trpc/")) calls.push(...pathname.slice("/trpc/".length).split(","));
+  });
+  await page.goto(`${environment.baseUrl}/account/security`);
+  await page.getByRole("heading", { name: "Sessions" }).waitFor();
+  await page.waitForLoadState("networkidle");
+  for (const name of ["account.sessions", "account.signInMethods", "factors.get"]) {
+    expect(
+      calls.filter((call) => call === name),
+      name,
+    ).toHaveLength(1);
+  }
 });

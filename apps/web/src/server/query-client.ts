@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient, type QueryKey } from "@tanstack/react-query";
+import { MutationCache, type Query, QueryCache, QueryClient, type QueryKey } from "@tanstack/react-query";
 import { describeFailure } from "./failure.ts";
 import { ReachabilityMonitor } from "./reachability.ts";
 import { findObstacle } from "./workspace-obstacle.ts";
@@ -85,6 +85,21 @@ function isInstanceQuery([path]: QueryKey): boolean {
   return Array.isArray(path) && path[0] === "instance";
 }
 
+/** How long what a loader requested counts as fresh while the scripts of the page load, in milliseconds. */
+const prefetchedFreshMs = 10_000;
+
+/** The queries whose data a component has stopped showing. */
+const formerlyShown = new WeakSet<Query>();
+
+/**
+ * Whether a component that begins to show a query requests its data again. What a loader requested is older than
+ * `staleTime` if the scripts of the page take long to load, and each query would be sent twice.
+ */
+function refetchesOnMount(query: Query): boolean {
+  const { isInvalidated, dataUpdatedAt } = query.state;
+  return isInvalidated || formerlyShown.has(query) || Date.now() - dataUpdatedAt > prefetchedFreshMs;
+}
+
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({
     onError: (error, query) => {
@@ -104,10 +119,15 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 1_000,
+      refetchOnMount: refetchesOnMount,
       retry: (failures, error) => failures < maxRetries && retryableCodes.has(describeFailure(error).code),
     },
     // Offline, a mutation fails immediately with a message. By default, it would wait for the
     // network without one.
     mutations: { networkMode: "always" },
   },
+});
+
+queryClient.getQueryCache().subscribe(({ type, query }) => {
+  if (type === "observerRemoved") formerlyShown.add(query);
 });

@@ -45,7 +45,12 @@ const securityRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/account/security",
   validateSearch: parseSecuritySearch,
-  loader: () => void queryClient.prefetchQuery(trpc.account.sessions.queryOptions()),
+  loader: () => {
+    // In one batch. If each section loaded its own data, the number of requests would depend on when the page's scripts arrive.
+    void queryClient.prefetchQuery(trpc.account.sessions.queryOptions());
+    void queryClient.prefetchQuery(trpc.account.signInMethods.queryOptions());
+    void queryClient.prefetchQuery(trpc.factors.get.queryOptions());
+  },
   component: lazyRouteComponent(() => import("../../features/security/security-page.tsx"), "SecurityPage"),
 });
 

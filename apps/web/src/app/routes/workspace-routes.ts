@@ -104,6 +104,10 @@ const keyspaceUsageRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/keyspaces/$keyspaceId/usage",
   validateSearch: parseUsageRange,
+  loader: ({ context: { workspace }, params: { keyspaceId } }) =>
+    void queryClient.prefetchQuery(
+      trpc.keyspaces.get.queryOptions({ workspaceId: workspace.id, keyspaceId }),
+    ),
   component: lazyRouteComponent(
     () => import("../../features/keyspaces/keyspace-usage-page.tsx"),
     "KeyspaceUsagePage",
@@ -114,6 +118,11 @@ const issuedKeyRoute = createRoute({
   getParentRoute: () => workspaceRoute,
   path: "/keyspaces/$keyspaceId/keys/$keyId",
   validateSearch: parseIssuedKeySearch,
+  loader: ({ context: { workspace }, params: { keyspaceId, keyId } }) => {
+    const path = { workspaceId: workspace.id, keyspaceId };
+    void queryClient.prefetchQuery(trpc.keyspaces.get.queryOptions(path));
+    void queryClient.prefetchQuery(trpc.issuedKeys.get.queryOptions({ ...path, id: keyId }));
+  },
   component: lazyRouteComponent(
     () => import("../../features/keyspaces/issued-key-page.tsx"),
     "IssuedKeyPage",
