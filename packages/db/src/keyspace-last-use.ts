@@ -5,7 +5,7 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
  * Of how many keys {@link findLastUse} reads the uses, the newest keys first. With 1,000,000 keys, of which 900,000 have a row of
- * `issued_key_uses`, in random order, it reads 10,600 pages. The fastest calls took 29 ms beside other work on both cores.
+ * `issued_key_uses`, in random order, it reads 10,600 pages, and the request that previews a deletion takes 24 ms (docs/benchmarks.md).
  */
 export const maxExaminedForLastUse = 10_000;
 
