@@ -73,7 +73,7 @@ export class FairCache<Value> {
     while (this.#size > this.#maxSize) this.#removeFromLargest();
   }
 
-  /** Replaces a value with one of the same owner and size, unless it is from before an invalidation. */
+  /** Replaces a remembered value, unless it is from before an invalidation. @param value has the same owner and size. */
   replace(key: string, value: Value): void {
     const entry = this.#entries.get(key);
     if (entry?.epoch === this.#epoch) entry.value = value;

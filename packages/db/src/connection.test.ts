@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "./connection.ts";
+import { requireRoles } from "./database-roles.ts";
 import type { ClusterConnection } from "./embedded/cluster-connection.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
@@ -43,16 +44,25 @@ async function createLateProxy(target: ClusterConnection, onStarted: () => void)
   return { ...target, host: "127.0.0.1", port };
 }
 
-test("a connection that Postgres ends as soon as it is open fails the query, and doesn't end the process", async () => {
-  const applicationName = "latchkey ended early";
-  const end = async () =>
-    await sql`select pg_terminate_backend(pid) from pg_stat_activity
-      where application_name = ${applicationName}`.execute(database.owner);
-  const ended: Promise<unknown>[] = [];
-  const connection = await createLateProxy(database.connection, () => ended.push(end()));
-  const db = openDatabase(connection, { applicationName });
-  await expect(sql`select 1`.execute(db)).rejects.toThrow("connection error");
-  expect(ended).toHaveLength(1);
-  await Promise.all(ended);
-  await db.destroy();
-});
+test.each<readonly [string, (connection: ClusterConnection) => Promise<unknown>]>([
+  [
+    "of a pool",
+    async (connection) => {
+      await using db = openDatabase(connection, { applicationName: "latchkey ended early" });
+      await sql`select 1`.execute(db);
+    },
+  ],
+  ["that checks the roles", requireRoles],
+])(
+  "a connection %s that Postgres ends as soon as it is open fails the query, and doesn't end the process",
+  async (_which, use) => {
+    const end = async () =>
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where application_name in ('latchkey ended early', 'latchkey start')`.execute(database.owner);
+    const ended: Promise<unknown>[] = [];
+    const connection = await createLateProxy(database.connection, () => ended.push(end()));
+    await expect(use(connection)).rejects.toThrow(/connection error|terminat/i);
+    expect(ended).toHaveLength(1);
+    await Promise.all(ended);
+  },
+);

@@ -2,39 +2,19 @@ import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { checkKey, haveSameVersions, type KeyFacts, type Membership } from "../admission/decision.ts";
 import { FactsCache } from "../admission/facts-cache.ts";
-import { toApiKeyTarget } from "./api-key-target.ts";
 import { CopiesCache, nameOf } from "./copies-cache.ts";
-import { type FoundKeys, findTarget } from "./decide-request.ts";
 import { type CopyLookup, type FoundCopies, findCopies } from "./find-copies.ts";
+import {
+  type FoundRequest,
+  findTargets,
+  isIncomplete,
+  type KnownKeys,
+  type RequestedKeys,
+  toLookup,
+} from "./find-targets.ts";
 import type { DecidedBatch } from "./spend-batch.ts";
 import { type ApiKeyLookup, findApiKeys } from "./statements.ts";
-import type { VerifiableKey } from "./verifiable-key.ts";
 import type { Verification } from "./verification.ts";
-
-/** The keys that a request presents. */
-export interface RequestedKeys {
-  /** SHA-256 of the caller's key, in base64; undefined for a member who verifies without a key. */
-  readonly digest: string | undefined;
-  /** The caller's IP address; undefined if it is not known. */
-  readonly address: string | undefined;
-  readonly verifications: readonly Verification[];
-}
-
-/** A request with the facts about its keys. */
-export interface FoundRequest<Request> extends FoundKeys {
-  readonly pending: Request;
-}
-
-/** The facts about keys that are remembered or were read. */
-interface KnownKeys {
-  /** The key that a digest belongs to. */
-  readonly findApiKey: (digest: string) => KeyFacts | undefined;
-  /** The copies that a lookup of the caller finds. */
-  readonly findCopies: (
-    lookup: CopyLookup,
-    caller: KeyFacts | undefined,
-  ) => readonly VerifiableKey[] | undefined;
-}
 
 /**
  * Finds the facts about the keys of requests, and remembers those of keys that were found. Remembered facts alone decide
@@ -258,43 +238,6 @@ export class KeyDirectory<Request extends RequestedKeys> {
 
 /** The most memory for the facts about issued keys, in bytes: about 65,000 keys without data of their own. */
 const defaultIssuedBytes = 100 * 1024 * 1024;
-
-function toLookup(
-  { workspaceId, keyspaceId }: Verification,
-  digest: string,
-  callerDigest: string | undefined,
-): CopyLookup {
-  return { digest, callerDigest, workspaceId, keyspaceId };
-}
-
-/** Finds the keys that a request is about. */
-function findTargets<Request extends RequestedKeys>(
-  pending: Request,
-  caller: KeyFacts | undefined,
-  known: KnownKeys,
-): FoundRequest<Request> {
-  const { digest: callerDigest, address, verifications } = pending;
-  const targets = verifications.map((verification) => {
-    const { digest } = verification;
-    if (digest === undefined) return undefined;
-    const candidates = verification.isApiKey
-      ? listApiKeys(verification, known.findApiKey(digest))
-      : (known.findCopies(toLookup(verification, digest, callerDigest), caller) ?? []);
-    return findTarget(verification, { caller, address, candidates });
-  });
-  return { pending, address, caller, verifications, targets };
-}
-
-/** An API key is verified only in a workspace that the request names. */
-function listApiKeys({ workspaceId }: Verification, facts: KeyFacts | undefined): readonly VerifiableKey[] {
-  const target = facts && workspaceId && toApiKeyTarget(facts, workspaceId);
-  return target ? [target] : [];
-}
-
-/** Whether a verification has no key yet. */
-function isIncomplete({ verifications, targets }: FoundKeys): boolean {
-  return verifications.some(({ digest }, index) => digest !== undefined && !targets[index]);
-}
 
 /** Adds up the memberships of each API key. */
 function mergeFacts(

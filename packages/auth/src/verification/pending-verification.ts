@@ -1,5 +1,5 @@
 import type { PendingState } from "../admission/scheduler.ts";
-import type { FoundRequest } from "./key-directory.ts";
+import type { FoundRequest } from "./find-targets.ts";
 import type { PreparedRequest } from "./spend-batch.ts";
 import type { VerificationRequest } from "./verification.ts";
 import type { VerifierAnswer } from "./verifier-answer.ts";
