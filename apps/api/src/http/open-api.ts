@@ -8,7 +8,7 @@ import type { Context } from "koa";
 import type { Services } from "../domain/services.ts";
 import { andThen } from "./and-then.ts";
 import { compressReply } from "./compress-reply.ts";
-import { responseDeadlineMs, withinDeadline } from "./deadline.ts";
+import { minChangeMs, responseDeadlineMs, rolledBackAfter, withinDeadline } from "./deadline.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, Endpoint } from "./endpoint.ts";
@@ -74,14 +74,16 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
         read: (work) =>
           reads.run(principal.userId, findDeadline(), () => services.readDb.connection().execute(work)),
         transact: (work) =>
-          changes.run(principal.userId, deadline, () => services.db.transaction().execute(work)),
+          changes.run(principal.userId, deadline - minChangeMs, () =>
+            services.db.transaction().execute(work),
+          ),
       });
       if (endpoint.openFile) {
         return withinDeadline(budgetMs, endpoint.openFile(input, call)).then((file) =>
           fileReply(requestId, file, rateLimitHeaders(ctx.limit)),
         );
       }
-      const result = runEndpoint(ctx, endpoint, { input, call });
+      const result = runEndpoint(ctx, endpoint, { input, call, deadline });
       return andThen(
         result instanceof Promise ? withinDeadline(budgetMs, result) : result,
         ({ status, answer, isReplayed }) => {
@@ -113,16 +115,25 @@ function readBody(ctx: Context, { request }: Endpoint): Promise<object> | object
   return request.body ? {} : undefined;
 }
 
-/** Runs the endpoint; at most once per `Idempotency-Key`. */
+/**
+ * Runs the endpoint; at most once per `Idempotency-Key`. A change that has started is completed even after the deadline, so that a
+ * retry finds it done, however slow it is. A POST without an `Idempotency-Key` is rolled back instead, because a retry would
+ * repeat it. The other methods are idempotent.
+ */
 function runEndpoint(
   ctx: Context,
   endpoint: Endpoint,
-  { input, call }: { readonly input: RawInput; readonly call: AnyCall },
+  { input, call, deadline }: { readonly input: RawInput; readonly call: AnyCall; readonly deadline: number },
 ): EndpointResult | Promise<EndpointResult> {
   const key = endpoint.method === "POST" ? readIdempotencyKey(ctx.req) : undefined;
   if (key === undefined) {
     const { status } = endpoint.response;
-    return andThen(endpoint.run(input, call), (answer) => ({ status, answer, isReplayed: false }));
+    const { transact } = call;
+    const ownCall: AnyCall =
+      endpoint.method === "POST"
+        ? { ...call, transact: (work) => transact(rolledBackAfter(deadline, work)) }
+        : call;
+    return andThen(endpoint.run(input, ownCall), (answer) => ({ status, answer, isReplayed: false }));
   }
   const { userId } = call.principal;
   const path = idempotencyPathOf(endpoint, ctx.path, call.principal);

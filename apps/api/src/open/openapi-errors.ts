@@ -133,7 +133,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
   SERVICE_UNAVAILABLE: {
     description:
-      "The database isn't available, or the server is overloaded. A change may still have been made; with an `Idempotency-Key` you can retry safely.",
+      "The database isn't available, or the server is overloaded. A change that had already started may still be made; with an `Idempotency-Key` you can retry safely.",
     headers: ["Retry-After"],
   },
 };
