@@ -27,18 +27,12 @@ export class CopiesCache {
 
   /** The copies that a lookup of this caller would find, oldest first; undefined if they must be looked up. */
   get(lookup: CopyLookup, caller: Caller): readonly VerifiableKey[] | undefined {
-    const shared = this.#copies.get(lookup.digest);
-    if (shared && isLasting(shared) && reachesAll(shared, lookup, caller)) return shared.keys;
-    const own = this.#copies.get(nameOf(lookup));
-    return own && isLasting(own) && reachesAll(own, lookup, caller) ? own.keys : undefined;
+    return findLasting(lookup, caller, (name) => this.#copies.get(name));
   }
 
   /** Whether copies are remembered for this caller, even if they are from before an invalidation. */
   has(lookup: CopyLookup, caller: Caller): boolean {
-    return [lookup.digest, nameOf(lookup)].some((name) => {
-      const copies = this.#copies.peek(name);
-      return copies !== undefined && isLasting(copies) && reachesAll(copies, lookup, caller);
-    });
+    return findLasting(lookup, caller, (name) => this.#copies.peek(name)) !== undefined;
   }
 
   /**
@@ -76,6 +70,18 @@ export class CopiesCache {
   invalidate(): void {
     this.#copies.invalidate();
   }
+}
+
+/** Finds the copies for this caller under the names of a lookup. @param read returns what is remembered under a name. */
+function findLasting(
+  lookup: CopyLookup,
+  caller: Caller,
+  read: (name: string) => RememberedCopies | undefined,
+): readonly VerifiableKey[] | undefined {
+  const shared = read(lookup.digest);
+  if (shared && isLasting(shared) && reachesAll(shared, lookup, caller)) return shared.keys;
+  const own = read(nameOf(lookup));
+  return own && isLasting(own) && reachesAll(own, lookup, caller) ? own.keys : undefined;
 }
 
 /** Whether the versions of the keys confirm the facts. A secret is unused until its first use, which doesn't change a version. */

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { toArray } from "./array-literal.ts";
+import { toIntegerArray, toUuidArray } from "./array-parameter.ts";
 import type { Counter, CounterId } from "./decide-verification.ts";
 import type { OwnerVersion } from "./verifiable-key.ts";
 
@@ -128,10 +128,10 @@ export async function countUses(
   return row[0];
 }
 
-function listUses(counters: readonly Counter[]): string[] {
-  return [...listVersions(counters), toArray(counters.map(({ uses }) => uses))];
+function listUses(counters: readonly Counter[]): Buffer[] {
+  return [...listVersions(counters), toIntegerArray(counters.map(({ uses }) => uses))];
 }
 
-function listVersions(items: readonly { readonly id: string; readonly version: number }[]): string[] {
-  return [toArray(items.map(({ id }) => id)), toArray(items.map(({ version }) => version))];
+function listVersions(items: readonly { readonly id: string; readonly version: number }[]): Buffer[] {
+  return [toUuidArray(items.map(({ id }) => id)), toIntegerArray(items.map(({ version }) => version))];
 }

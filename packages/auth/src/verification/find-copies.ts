@@ -204,6 +204,7 @@ export async function findCopies(
     ],
     rowMode: "array",
   });
+  const share = createSharing();
   return rows.map(([version, ownerVersion, copies, isOnly]) => {
     const memberships = new Map(
       (copies ?? []).flatMap(([{ workspaceId }, membership]) =>
@@ -211,18 +212,38 @@ export async function findCopies(
       ),
     );
     return {
-      keys: (copies ?? []).map(([facts]) => toVerifiableKey(facts)),
+      keys: (copies ?? []).map(([facts]) => toVerifiableKey(facts, share)),
       isOnly: isOnly ?? false,
       caller: version === null || ownerVersion === null ? undefined : { version, ownerVersion, memberships },
     };
   });
 }
 
-function toVerifiableKey({ ipRanges, ...facts }: StoredCopy): VerifiableKey {
+function toVerifiableKey(
+  { ipRanges, ...facts }: StoredCopy,
+  share: <Text extends string>(text: Text) => Text,
+): VerifiableKey {
   return {
     ...facts,
+    workspaceId: share(facts.workspaceId),
+    keyspaceId: facts.keyspaceId && share(facts.keyspaceId),
+    owner: { ...facts.owner, id: share(facts.owner.id) },
     grantedPermissions: new Set(facts.permissions),
     idleAt: null,
     allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined,
+  };
+}
+
+/**
+ * Returns a function that returns the first of equal texts. Keys of one keyspace then share the IDs of what they belong to, which
+ * takes less memory, and less time whenever a key is verified.
+ */
+function createSharing(): <Text extends string>(text: Text) => Text {
+  const known = new Map<string, string>();
+  return <Text extends string>(text: Text): Text => {
+    const shared = known.get(text);
+    if (shared !== undefined) return shared as Text; // It is equal to the text.
+    known.set(text, text);
+    return text;
   };
 }

@@ -89,10 +89,10 @@ export async function countBatch<Request extends PreparedRequest>(
   requests: readonly Request[],
   now: number,
 ): Promise<DecidedBatch<Request> | undefined> {
-  const { state, decided } = decideByAssumption(requests, now);
+  const { state, decided, isAnyOutdated } = decideByAssumption(requests, now);
   if (decided.length === 0) return undefined;
   const batch = {
-    counters: listDecided(state.counters, decided),
+    counters: isAnyOutdated ? listDecided(state.counters, decided) : [...state.counters.values()],
     apiKeys: listApiKeys(decided),
     owners: listOwners(decided.map(({ request }) => request)),
     validity: state.validity,
@@ -151,7 +151,7 @@ function decideByAssumption<Request extends PreparedRequest>(requests: readonly 
     const decided = unmetered
       .map((request) => ({ request, decision: decideRequest({ ...request, earlier: undefined }, state) }))
       .filter(({ decision }) => decision.kind !== "outdated");
-    return { state, decided };
+    return { state, decided, isAnyOutdated: decided.length < unmetered.length };
   } catch (error) {
     throw new RolledBack(error);
   }
@@ -281,8 +281,15 @@ function listSpent({ earlier }: KnownRequest, decision: RequestDecision): readon
 
 /** The owners of the keys of a batch, each version once. */
 function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
-  const owners = new Map<string, OwnerVersion>();
-  const add = ({ id, version }: OwnerVersion) => owners.set(`${id} ${version}`, { id, version });
+  const owners: OwnerVersion[] = [];
+  const versions = new Map<string, Set<number>>();
+  const add = ({ id, version }: OwnerVersion): void => {
+    const known = versions.get(id);
+    if (known?.has(version)) return;
+    owners.push({ id, version });
+    if (known) known.add(version);
+    else versions.set(id, new Set([version]));
+  };
   for (const { caller, targets } of requests) {
     if (caller) add({ id: caller.userId, version: caller.ownerVersion });
     for (const facts of targets) {
@@ -292,5 +299,5 @@ function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
       if (facts.consumer) add(facts.consumer);
     }
   }
-  return [...owners.values()];
+  return owners;
 }

@@ -4,7 +4,7 @@ import type pg from "pg";
 import type { KeyFacts } from "../admission/decision.ts";
 import { factsAsJson, keyOfSecret, type StoredFacts, toKeyFacts } from "../admission/stored-facts.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
-import { toArray } from "./array-literal.ts";
+import { toArray, toIntegerArray, toUuidArray } from "./array-parameter.ts";
 import type { Counter, CounterId, EarlierRequest, SpentKey } from "./decide-verification.ts";
 import type { MeterState, Window } from "./meters.ts";
 import type { OwnerVersion } from "./verifiable-key.ts";
@@ -111,9 +111,9 @@ export async function lockCounters(
       ? { name: "verify-lock-free", text: lockText("for no key update of counter skip locked") }
       : { name: "verify-lock", text: lockText("for no key update of counter") }),
     values: [
-      toArray(ids),
-      toArray(owners.map(({ id }) => id)),
-      toArray(owners.map(({ version }) => version)),
+      toUuidArray(ids),
+      toUuidArray(owners.map(({ id }) => id)),
+      toIntegerArray(owners.map(({ version }) => version)),
     ],
     rowMode: "array",
   });
@@ -165,8 +165,8 @@ export async function writeCounters(
     name: "verify-write",
     text: writeText,
     values: [
-      toArray(changed.map(({ id }) => id)),
-      toArray(changed.map(({ uses }) => uses)),
+      toUuidArray(changed.map(({ id }) => id)),
+      toIntegerArray(changed.map(({ uses }) => uses)),
       toArray(changed.map(({ isSecretUsed }) => isSecretUsed)),
       toArray(rows.map(({ windowEndsAt }) => windowEndsAt)),
       toArray(rows.map(({ windowSpent }) => windowSpent)),
