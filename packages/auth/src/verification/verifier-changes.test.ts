@@ -4,10 +4,12 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { digestKey } from "../key-format.ts";
 import { installStoppableClock, type StopClock } from "../stoppable-clock.test-kit.ts";
 import {
+  codesOf,
   hourly,
   setUpVerifierTests,
   type TestIssuedKey,
   type TestKeyspace,
+  verificationOf,
   verify,
 } from "./verifier.test-kit.ts";
 
@@ -80,6 +82,27 @@ describe("a change applies to the next request on every node", () => {
     for (const node of nodes) expect(await verify(node, space, key)).toBe("VALID");
     await change(space, key);
     for (const node of nodes) expect(await verify(node, space, key)).toBe(code);
+  });
+
+  test.each([
+    ["older", [0, 1]],
+    ["newer", [1, 0]],
+  ] as const)("a keyspace is disabled, and the key with %s facts is verified first", async (_, order) => {
+    const node = openNode();
+    const space = await addKeyspace();
+    const keys = [await issueKey(space), await issueKey(space)] as const;
+    for (let use = 0; use < 2; use += 1) expect(await verify(node, space, keys[0])).toBe("VALID");
+    await execute(sql`update keyspaces set disabled_at = now() where id = ${space.keyspaceId}`);
+    await bumpOwner(space.keyspaceId);
+    expect(await verify(node, space, keys[1])).toBe("DISABLED");
+    // The facts about both keys have different versions of the keyspace.
+    const verifications = order.map((index) => verificationOf(keys[index]));
+    const answer = await node.verify(space.caller.secret, {
+      address: undefined,
+      name: undefined,
+      verifications,
+    });
+    expect(codesOf(answer)).toEqual(["DISABLED", "DISABLED"]);
   });
 
   test("an old secret is revoked before its overlap ends", async () => {
