@@ -172,11 +172,13 @@ test("a row that is missing, although the node remembers it, is added by the nex
 });
 
 test("after the connection was lost, the key is looked up again", async () => {
-  const { verify } = await prepare();
+  const { space, key, node, verify } = await prepare();
   expect(await verify()).toBe("VALID");
   await execute(sql`
     select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and application_name = 'latchkey verification'`);
-  await expect.poll(verify).toBe("VALID");
+  sent = [];
+  // On a busy machine, the first attempts can exceed their deadline after the lookup.
+  await expect.poll(() => verifyKey(node, space, key)).toBe("VALID");
   expect(sent).toContain(lookup);
 });
