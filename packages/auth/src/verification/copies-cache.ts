@@ -28,22 +28,23 @@ export class CopiesCache {
   /** The copies that a lookup of this caller would find, oldest first; undefined if they must be looked up. */
   get(lookup: CopyLookup, caller: Caller): readonly VerifiableKey[] | undefined {
     const shared = this.#copies.get(lookup.digest);
-    if (shared && isLasting(shared) && reachesAll(shared, lookup, caller)) return shared.keys;
+    if (shared && reachesAll(shared, lookup, caller)) return shared.keys;
     const own = this.#copies.get(nameOf(lookup));
-    return own && isLasting(own) && reachesAll(own, lookup, caller) ? own.keys : undefined;
+    return own && reachesAll(own, lookup, caller) ? own.keys : undefined;
   }
 
   /** Whether copies are remembered for this caller, even if they are from before an invalidation. */
   has(lookup: CopyLookup, caller: Caller): boolean {
     return [lookup.digest, nameOf(lookup)].some((name) => {
       const copies = this.#copies.peek(name);
-      return copies !== undefined && isLasting(copies) && reachesAll(copies, lookup, caller);
+      return copies !== undefined && reachesAll(copies, lookup, caller);
     });
   }
 
   /**
-   * Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. Those with an unused
-   * secret are only returned once {@link replace} has noted its first use.
+   * Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. That a secret is unused
+   * can stop being true without a new version, when another node counts its first use: a later use here then only notes again
+   * that it is used.
    */
   set(lookup: CopyLookup, { keys, isOnly, caller }: FoundCopies): void {
     const name = isOnly ? lookup.digest : nameOf(lookup);
@@ -76,11 +77,6 @@ export class CopiesCache {
   invalidate(): void {
     this.#copies.invalidate();
   }
-}
-
-/** Whether the versions of the keys confirm the facts. A secret is unused until its first use, which doesn't change a version. */
-function isLasting({ keys }: RememberedCopies): boolean {
-  return keys.every(({ isUnusedSecret }) => !isUnusedSecret);
 }
 
 /**
