@@ -10,7 +10,7 @@ import { addKeyspace, addWorkspace } from "./issued-keys.test-kit.ts";
 import { bumpKeyVersions } from "./key-counters.ts";
 import { deleteKeyspace } from "./keyspaces.ts";
 import { createKeyspacePurge } from "./purge-keyspaces.ts";
-import { countWaiting } from "./testing/count-waiting.ts";
+import { countBlockedBy, countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 
@@ -64,6 +64,8 @@ async function begin(): Promise<pg.Client> {
 
 const waiting = (count: number) => expect.poll(() => countWaiting(database.owner)).toBe(count);
 
+const waitingFor = (blocker: pg.Client) => expect.poll(() => countBlockedBy(database.owner, blocker)).toBe(1);
+
 const holdUses = (client: pg.Client, id: IssuedKeyId | undefined) =>
   client.query("select from issued_key_uses where key_id = $1 for update", [id]);
 
@@ -75,7 +77,7 @@ async function expectNoDeadlock(
   { ids }: Keys,
   { blocker, changing }: { readonly blocker: pg.Client; readonly changing: Promise<unknown> },
 ): Promise<void> {
-  await waiting(1);
+  await waitingFor(blocker);
   const counting = (await begin()).query(
     "select from issued_key_uses where key_id = any($1::uuid[]) order by key_id for no key update",
     [ids],
@@ -124,13 +126,11 @@ test("rows that first uses add while a change waits for the counters are locked 
   await firstUses.query(holdCounter, [keyIds[0]]);
   await gate.query(holdCounter, [keyIds[19]]);
   const changing = inWorkspace(database.db, scope, (trx) => bumpKeyVersions(trx, { keyIds }));
-  await waiting(1);
+  await waitingFor(firstUses);
   await firstUses.query(addUses(keyIds.slice(0, 19)));
   await firstUses.query("commit");
-  // The change now waits for the last counter.
-  await expect
-    .poll(async () => (await blocker.query(`${holdCounter} skip locked`, [keyIds[18]])).rowCount)
-    .toBe(0);
+  // The change has locked the other counters.
+  await waitingFor(gate);
   await holdUses(blocker, keyIds[10]);
   await gate.query("commit");
   await expectNoDeadlock(keys, { blocker, changing });

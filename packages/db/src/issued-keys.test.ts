@@ -86,13 +86,7 @@ test("deletions lock counters in the order of their keys, as admission does", as
   await database.owner.transaction().execute(async (trx) => {
     await sql`select from key_counters where key_id = ${ids[middle]} for no key update`.execute(trx);
     deletion = work((other) => deleteIssuedKeys(other, scope, ids.toReversed()));
-    const isBlocking = async () => {
-      const { rows } = await sql`
-        select from pg_stat_activity
-        where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`.execute(trx);
-      return rows.length > 0;
-    };
-    await expect.poll(isBlocking).toBe(true);
+    await expect.poll(() => isAnyoneWaiting(database.owner)).toBe(true);
     const { rows } = await sql<{ key_id: IssuedKeyId }>`
       select key_id from key_counters where key_id = any(${ids}::uuid[])
       for no key update skip locked`.execute(trx);

@@ -7,6 +7,7 @@ import type { KeyId, UserId } from "./ids.ts";
 import { bumpKeyVersions, insertKeyCounter, lockCountersOf } from "./key-counters.ts";
 import { defaultSettings } from "./key-settings.ts";
 import type { Trx } from "./schema.ts";
+import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 
@@ -42,14 +43,6 @@ async function begin(): Promise<pg.Client> {
   return client;
 }
 
-/** How many transactions wait for a lock of this one. */
-async function countBlocked(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ count: number }>(`
-    select count(*)::integer as count from pg_stat_activity
-    where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`);
-  return rows[0]?.count ?? 0;
-}
-
 const orders: [string, (trx: Trx, keys: { userId: UserId; keyIds: readonly KeyId[] }) => Promise<void>][] = [
   ["change", (trx, { keyIds }) => bumpKeyVersions(trx, { keyIds: keyIds.toReversed() })],
   [
@@ -71,7 +64,7 @@ test.each(orders)(
     const blocker = await begin();
     await blocker.query("select from key_counters where key_id = $1 for update", [keyIds[middle]]);
     const locking = database.db.transaction().execute((trx) => lock(trx, { userId, keyIds }));
-    await expect.poll(() => countBlocked(blocker)).toBe(1);
+    await expect.poll(() => countWaiting(database.owner)).toBe(1);
     const { rows } = await blocker.query<{ key_id: KeyId }>(
       "select key_id from key_counters where key_id = any($1::uuid[]) for update skip locked",
       [keyIds],

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { type Kysely, sql } from "kysely";
-import { expect, test } from "vitest";
+import pg from "pg";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { clientConfig } from "./connection.ts";
 import { createEmptyDatabase } from "./migrate.test-kit.ts";
 import { migrate } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
@@ -96,6 +98,59 @@ test("of nodes that start at the same time, one migrates and the others wait for
   const { connection } = await createEmptyDatabase();
   const applied = await Promise.all(Array.from({ length: 4 }, () => migrate(connection)));
   expect(applied.filter((names) => names.length > 0)).toEqual([Object.keys(migrations)]);
+});
+
+describe("a migration that fails", () => {
+  /** A migrated database, and a migration that changes two tables in it and notes its attempts. */
+  async function prepare() {
+    const { connection, db } = await createEmptyDatabase();
+    await migrate(connection);
+    await sql`create table free (); create table locked ()`.execute(db);
+    const tables: string[] = [];
+    const up = async (trx: Kysely<unknown>) => {
+      for (const table of ["free", "locked"]) {
+        tables.push(table);
+        await sql`alter table ${sql.table(table)} add column added integer`.execute(trx);
+      }
+    };
+    return {
+      connection,
+      db,
+      tables,
+      run: () => migrate(connection, { known: { ...migrations, "9001-test": { up } } }),
+    };
+  }
+
+  const attempt = ["free", "locked"];
+
+  test("because another transaction locks a table is rolled back and tried again until the lock is free", async () => {
+    const { connection, db, tables, run } = await prepare();
+    const holder = new pg.Client(clientConfig(connection, "another transaction"));
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    await holder.query("begin; lock table locked in access share mode");
+    const running = run();
+    running.catch(() => undefined); // Reported when the result is awaited.
+    // The second attempt adds the column of the free table again, so the first one was rolled back while the lock was held.
+    await expect.poll(() => tables.slice(0, 4)).toEqual([...attempt, ...attempt]);
+    await holder.query("commit");
+    expect(await running).toEqual(["9001-test"]);
+    const { rows } = await sql`
+      select table_name as name from information_schema.columns where column_name = 'added' order by 1`.execute(
+      db,
+    );
+    expect(rows).toEqual([{ name: "free" }, { name: "locked" }]);
+  });
+
+  test("for another reason is rolled back and not tried again", async () => {
+    const { db, tables, run } = await prepare();
+    await sql`drop table locked`.execute(db);
+    await expect(run()).rejects.toThrow('relation "locked" does not exist');
+    expect(tables).toEqual(attempt);
+    const { rows } = await sql`
+      select from information_schema.columns where column_name = 'added'`.execute(db);
+    expect(rows).toEqual([]);
+  });
 });
 
 /** What a version may rely on: tables and columns, privileges and policies, and which columns it may omit in a row. */

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vites
 import { clientConfig } from "./connection.ts";
 import { createId, type UserId } from "./ids.ts";
 import { bumpOwnerVersions } from "./owner-versions.ts";
+import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 let database: TestDatabase;
@@ -47,13 +48,7 @@ test("concurrent changes to the same owners count both, and lock the rows in one
   await blocker.query("begin");
   await blocker.query("select from owner_versions where owner_id = $1 for update", [ids[middle]]);
   const bumping = bump(...ids.toReversed());
-  const isBlocking = async () => {
-    const { rows } = await blocker.query(`
-      select from pg_stat_activity
-      where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`);
-    return rows.length > 0;
-  };
-  await expect.poll(isBlocking).toBe(true);
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
   const { rows } = await blocker.query<{ owner_id: UserId }>(
     "select owner_id from owner_versions where owner_id = any($1::uuid[]) for update skip locked",
     [ids],

@@ -4,6 +4,7 @@ import { clientConfig, startupOptions } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import type { Trx } from "@latchkey/db/schema";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import pg from "pg";
@@ -164,14 +165,7 @@ test("a replacement during a first use waits for it, and keeps the used secret",
   });
   expect(uncounted.size).toBe(0);
   const replacement = replace(key, issued);
-  await expect
-    .poll(async () => {
-      const { rows } = await client.query(`
-        select from pg_stat_activity
-        where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`);
-      return rows.length;
-    })
-    .toBe(1);
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
   await client.query("commit");
   expect(await replacement).toBeUndefined();
   expect(kindOf(await openNode().admit(issued.secret))).toBe("admitted");

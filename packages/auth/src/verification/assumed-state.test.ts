@@ -14,6 +14,7 @@ const issued: VerifiableKey = { ...plainKey, consumer };
 const limit = { name: "requests", quota: 1, windowSeconds: 60, appliesAlways: true };
 
 describe("a request is unmetered", () => {
+  const now = 1_000;
   const request = {
     address: undefined,
     caller,
@@ -23,18 +24,30 @@ describe("a request is unmetered", () => {
   };
 
   test("without limits, credits, unused secrets and an Idempotency-Key", () => {
-    expect(isUnmetered(request)).toBe(true);
-    expect(isUnmetered({ ...request, caller: undefined, targets: [undefined] })).toBe(true);
-    expect(isUnmetered({ ...request, targets: [{ ...issued, isDisabled: true, consumer: null }] })).toBe(
+    expect(isUnmetered(request, now)).toBe(true);
+    expect(isUnmetered({ ...request, caller: undefined, targets: [undefined] }, now)).toBe(true);
+    expect(isUnmetered({ ...request, targets: [{ ...issued, isDisabled: true, consumer: null }] }, now)).toBe(
       true,
     );
   });
 
   test("with a key that was never used, if it isn't used", () => {
-    const isInUse = false;
-    expect(isUnmetered({ ...request, targets: [{ ...issued, isDisabled: true, isInUse }] })).toBe(true);
+    const unused = { ...issued, isInUse: false };
     const verifications = [verificationOf({ secret: "key" }, { cost: 0 })];
-    expect(isUnmetered({ ...request, verifications, targets: [{ ...issued, isInUse }] })).toBe(true);
+    expect(isUnmetered({ ...request, verifications, targets: [unused] }, now)).toBe(true);
+    expect(isUnmetered({ ...request, targets: [{ ...unused, expiresAt: now }] }, now)).toBe(true);
+    expect(isUnmetered({ ...request, targets: [{ ...unused, expiresAt: now + 1 }] }, now)).toBe(false);
+    expect(isUnmetered({ ...request, targets: [{ ...unused, overlapEndsAt: now }] }, now)).toBe(true);
+    expect(isUnmetered({ ...request, targets: [{ ...unused, overlapEndsAt: now + 1 }] }, now)).toBe(false);
+  });
+
+  test("with an unused secret of an invalid key, but not with a check of a valid one", () => {
+    const unused = { ...issued, isUnusedSecret: true };
+    const verifications = [verificationOf({ secret: "key" }, { cost: 0 })];
+    for (const checked of [request, { ...request, verifications }]) {
+      expect(isUnmetered({ ...checked, targets: [{ ...unused, isDisabled: true }] }, now)).toBe(true);
+      expect(isUnmetered({ ...checked, targets: [unused] }, now)).toBe(false);
+    }
   });
 
   test.each<[string, Partial<FoundKeys & { readonly name: object | undefined }>]>([
@@ -46,8 +59,9 @@ describe("a request is unmetered", () => {
     ["credits", { targets: [{ ...issued, hasCredits: true }] }],
     ["an unused secret", { targets: [{ ...issued, isUnusedSecret: true }] }],
     ["a first use", { targets: [{ ...issued, isInUse: false }] }],
+    ["a limit, although it is disabled", { targets: [{ ...issued, limits: [limit], isDisabled: true }] }],
   ])("but not with %s", (_what, change) => {
-    expect(isUnmetered({ ...request, ...change })).toBe(false);
+    expect(isUnmetered({ ...request, ...change }, now)).toBe(false);
   });
 });
 
@@ -104,6 +118,8 @@ const facts = fc.record({
   key: fc.constantFrom("one", "two", "three"),
   version: fc.constantFrom(1, 1, 1, 2),
   isDisabled: fc.constantFrom(false, false, true),
+  isInUse: fc.boolean(),
+  isUnusedSecret: fc.constantFrom(false, false, true),
   expiresAt: optional,
   overlapEndsAt: optional,
   idleAt: optional,
@@ -119,6 +135,28 @@ const requests = fc.array(
   }),
   { maxLength: 4 },
 );
+
+type RandomRequest = (typeof requests extends fc.Arbitrary<infer Requests> ? Requests : never)[number];
+
+/** The requests, whose versions and data of keys are random. */
+function toRequests(described: readonly RandomRequest[]) {
+  return described.map(({ validUntil, callerIdleAt, isCallerDisabled, targets }) => ({
+    address: undefined,
+    caller: {
+      ...caller,
+      validUntil: toIso(validUntil),
+      isDisabled: isCallerDisabled,
+      memberships: new Map([[workspaceId, membershipAs("member", { idleAt: toIso(callerIdleAt) })]]),
+    },
+    verifications: targets.map(({ cost }) => verificationOf({ secret: "key" }, { cost })),
+    targets: targets.map(({ facts: changes }) => {
+      if (!changes) return undefined;
+      const { key, ...others } = changes;
+      return { ...issued, ...others, keyId: key as IssuedKeyId };
+    }),
+    earlier: undefined,
+  }));
+}
 
 /** A copy of the state whose time is another one. */
 function stateAt(now: number, { counters }: DecisionState): DecisionState {
@@ -136,22 +174,7 @@ test("what was decided by an assumed time is decided in the same way at each tim
   let validCount = 0;
   fc.assert(
     fc.property(requests, time, time, (described, assumed, actual) => {
-      const batch = described.map(({ validUntil, callerIdleAt, isCallerDisabled, targets }) => ({
-        address: undefined,
-        caller: {
-          ...caller,
-          validUntil: toIso(validUntil),
-          isDisabled: isCallerDisabled,
-          memberships: new Map([[workspaceId, membershipAs("member", { idleAt: toIso(callerIdleAt) })]]),
-        },
-        verifications: targets.map(({ cost }) => verificationOf({ secret: "key" }, { cost })),
-        targets: targets.map(({ facts: changes }) => {
-          if (!changes) return undefined;
-          const { key, ...others } = changes;
-          return { ...issued, ...others, keyId: key as IssuedKeyId };
-        }),
-        earlier: undefined,
-      }));
+      const batch = toRequests(described);
       const state = assumeState(batch, assumed);
       const locked = stateAt(actual, state);
       const decisions = batch.map((request) => decideRequest(request, state));
@@ -167,4 +190,28 @@ test("what was decided by an assumed time is decided in the same way at each tim
     { numRuns: 2_000 },
   );
   expect(validCount).toBeGreaterThan(400);
+});
+
+test("an unmetered request uses no secret and no key for the first time", () => {
+  let rejectedCount = 0;
+  fc.assert(
+    fc.property(requests, time, (described, now) => {
+      const batch = toRequests(described)
+        .map((request) => ({ ...request, name: undefined }))
+        .filter((request) => isUnmetered(request, now));
+      const unused = batch.flatMap(({ targets }) => targets).filter((facts) => facts && !facts.isInUse);
+      rejectedCount += unused.filter((facts) => facts?.isUnusedSecret).length;
+      const inUse = new Set(
+        batch.flatMap(({ targets }) => targets.flatMap((facts) => (facts?.isInUse ? [facts.keyId] : []))),
+      );
+      const state = assumeState(batch, now);
+      for (const request of batch) decideRequest(request, state);
+      for (const { id, uses, isSecretUsed } of state.counters.values()) {
+        expect(isSecretUsed).toBe(false);
+        if (id !== caller.keyId && !inUse.has(id as IssuedKeyId)) expect(uses).toBe(0);
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(rejectedCount).toBeGreaterThan(200);
 });

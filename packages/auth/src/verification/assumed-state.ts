@@ -1,5 +1,5 @@
 import type { FoundKeys } from "./decide-request.ts";
-import type { Counter, CounterId, DecisionState } from "./decide-verification.ts";
+import { type Counter, type CounterId, type DecisionState, isInvalid } from "./decide-verification.ts";
 import type { MeterState } from "./meters.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 
@@ -17,19 +17,23 @@ const noMeters: MeterState = { windows: new Map(), balance: null };
 /**
  * Whether requests spend from no meter: no key has a rate limit or credits, and the request has no `Idempotency-Key`, whose use has
  * a quota. The first use of an issued key or of a new secret changes more than the count, so such a request isn't unmetered.
+ * @param now the database's time, as far as the node can tell. The decision by the assumed state at the same time finds the same keys
+ *   invalid, and notes when that is true.
  */
-export function isUnmetered({
-  caller,
-  targets,
-  verifications,
-  name,
-}: FoundKeys & { readonly name: object | undefined }): boolean {
+export function isUnmetered(
+  { caller, targets, verifications, name }: FoundKeys & { readonly name: object | undefined },
+  now: number,
+): boolean {
   if (name || caller?.limit || caller?.isUnusedSecret) return false;
   return targets.every((facts, index) => {
     if (!facts) return true;
-    // A disabled key never gets a row, so without this exception, each verification of it would lock its counter.
-    const canBeUsed = !facts.isDisabled && verifications[index]?.cost !== 0;
-    return !isMetered(facts) && !facts.isUnusedSecret && (facts.isInUse || !canBeUsed);
+    if (isMetered(facts)) return false;
+    if (facts.isInUse && !facts.isUnusedSecret) return true;
+    const verification = verifications[index];
+    if (!verification) return false;
+    // Verifications that aren't uses add no row, so without these exceptions, each of them would lock the counter.
+    if (verification.cost === 0 && !facts.isUnusedSecret) return true;
+    return isInvalid(facts, verification, { hasPassed: (time) => time <= now });
   });
 }
 

@@ -147,7 +147,8 @@ export class BatchTransactions {
     client: pg.Client,
     listPending: () => readonly FoundVerification[],
   ): Promise<{ readonly tookMs: number; readonly isOutdated: boolean }> {
-    if (this.#clock.estimate() === undefined || !hasUnmetered(listPending()))
+    const estimate = this.#clock.estimate();
+    if (estimate === undefined || !hasUnmetered(listPending(), estimate))
       return { tookMs: 0, isOutdated: false };
     this.#counting += 1;
     try {
@@ -210,9 +211,9 @@ export class BatchTransactions {
 }
 
 /** Whether a batch has a request that can be counted. @throws {RolledBack} if a request can't be decided. Nothing was sent. */
-function hasUnmetered(requests: readonly FoundVerification[]): boolean {
+function hasUnmetered(requests: readonly FoundVerification[], now: number): boolean {
   try {
-    return requests.some(isUnmetered);
+    return requests.some((request) => isUnmetered(request, now));
   } catch (error) {
     throw new RolledBack(error);
   }

@@ -27,17 +27,18 @@ export class CopiesCache {
 
   /** The copies that a lookup of this caller would find, oldest first; undefined if they must be looked up. */
   get(lookup: CopyLookup, caller: Caller): readonly VerifiableKey[] | undefined {
-    return findLasting(lookup, caller, (name) => this.#copies.get(name));
+    return findReached(lookup, caller, (name) => this.#copies.get(name));
   }
 
   /** Whether copies are remembered for this caller, even if they are from before an invalidation. */
   has(lookup: CopyLookup, caller: Caller): boolean {
-    return findLasting(lookup, caller, (name) => this.#copies.peek(name)) !== undefined;
+    return findReached(lookup, caller, (name) => this.#copies.peek(name)) !== undefined;
   }
 
   /**
-   * Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. Those with an unused
-   * secret are only returned once {@link replace} has noted its first use.
+   * Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. That a secret is unused
+   * can stop being true without a new version, when another node counts its first use: a later use here then only notes again
+   * that it is used.
    */
   set(lookup: CopyLookup, { keys, isOnly, caller }: FoundCopies): void {
     const name = isOnly ? lookup.digest : nameOf(lookup);
@@ -72,21 +73,16 @@ export class CopiesCache {
   }
 }
 
-/** Finds the copies for this caller under the names of a lookup. @param read returns what is remembered under a name. */
-function findLasting(
+/** Finds the copies that this caller reaches under the names of a lookup. @param read returns what is remembered under a name. */
+function findReached(
   lookup: CopyLookup,
   caller: Caller,
   read: (name: string) => RememberedCopies | undefined,
 ): readonly VerifiableKey[] | undefined {
   const shared = read(lookup.digest);
-  if (shared && isLasting(shared) && reachesAll(shared, lookup, caller)) return shared.keys;
+  if (shared && reachesAll(shared, lookup, caller)) return shared.keys;
   const own = read(nameOf(lookup));
-  return own && isLasting(own) && reachesAll(own, lookup, caller) ? own.keys : undefined;
-}
-
-/** Whether the versions of the keys confirm the facts. A secret is unused until its first use, which doesn't change a version. */
-function isLasting({ keys }: RememberedCopies): boolean {
-  return keys.every(({ isUnusedSecret }) => !isUnusedSecret);
+  return own && reachesAll(own, lookup, caller) ? own.keys : undefined;
 }
 
 /**

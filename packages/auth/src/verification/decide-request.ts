@@ -9,6 +9,7 @@ import {
   type DecisionState,
   decideVerification,
   type EarlierRequest,
+  hasOverlapEnded,
   publicNameOf,
   withoutCost,
 } from "./decide-verification.ts";
@@ -56,9 +57,8 @@ export type RequestDecision =
  */
 export function decideRequest(request: KnownRequest, state: DecisionState): RequestDecision {
   const { caller } = request;
-  // An old secret whose overlap has ended belongs to no key any more.
   const hasEnded = (facts: VerifiableKey | undefined): boolean =>
-    facts !== undefined && facts.overlapEndsAt !== null && state.hasPassed(facts.overlapEndsAt);
+    facts !== undefined && hasOverlapEnded(facts, state);
   const targets = request.targets.some(hasEnded)
     ? request.targets.map((facts) => (hasEnded(facts) ? undefined : facts))
     : request.targets;

@@ -146,7 +146,7 @@ function listApiKeys(decided: readonly { readonly request: PreparedRequest }[]):
 /** @throws {RolledBack} if a request can't be decided. Nothing was sent. */
 function decideByAssumption<Request extends PreparedRequest>(requests: readonly Request[], now: number) {
   try {
-    const unmetered = requests.filter(isUnmetered);
+    const unmetered = requests.filter((request) => isUnmetered(request, now));
     const state = assumeState(unmetered, now);
     const decided = unmetered
       .map((request) => ({ request, decision: decideRequest({ ...request, earlier: undefined }, state) }))

@@ -162,7 +162,9 @@ test("batches of all kinds don't mix their transactions", async () => {
   expect(codes.flat().every((code) => code === "VALID")).toBe(true);
   expectWholeTransactions();
   const names = ["begin", "commit", "count", "find-api-keys", "find-issued-keys", "lock", "write"];
-  expect([...new Set(sent)].map((name) => name.replace("verify-", "")).sort()).toEqual(names);
+  // On a busy machine, a count takes long, and the transaction after it doesn't wait for locks.
+  const kinds = new Set(sent.map((name) => name.replace(/^verify-|-free$/g, "")));
+  expect([...kinds].sort()).toEqual(names);
 });
 
 describe("a batch that waits behind one that locks a counter", () => {
