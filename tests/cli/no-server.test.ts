@@ -164,7 +164,7 @@ function expectUnavailable(ending: ProcessResult, message: RegExp): void {
     error: { code: "SERVICE_UNAVAILABLE", message: expect.stringMatching(message) },
   });
   expect(ending.status).toBe(1);
-  expect(ending.tookMs).toBeLessThan(10_000);
+  expect(ending.tookMs - ending.queuedMs).toBeLessThan(10_000);
 }
 
 test("an unreachable database is an error with status 1, without a long wait", async () => {

@@ -100,7 +100,9 @@ test("migrate has nothing to do, and leaves the server's Postgres running", asyn
 
 test("user create creates a user who can sign in, with a password from `echo`", async () => {
   const args = newUser("Grace@Example.com", "--workspace", "Navy", "--json");
-  const answer = expectResult(await runCommand(args, { DATA_DIR: instance.dataDirectory }, `${password}\n`));
+  const answer = expectResult(
+    await runCommand(args, { DATA_DIR: instance.dataDirectory }, { input: `${password}\n` }),
+  );
   expect(answer).toEqual({
     userId: expect.stringMatching(/^usr_[0-9a-z]{26}$/),
     workspaceId: expect.stringMatching(/^ws_[0-9a-z]{26}$/),

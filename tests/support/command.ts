@@ -1,6 +1,7 @@
 import { Readable, Writable } from "node:stream";
 import { runProgram } from "@latchkey/api/command";
 import { readEnv } from "@latchkey/api/env";
+import { readQueuedMs } from "./processor-queue.ts";
 import { bareEnvironment, type ProcessResult, type Variables } from "./product.ts";
 
 /**
@@ -12,7 +13,7 @@ export async function runCommandInProcess(
   variables: Variables,
   input = "",
 ): Promise<ProcessResult> {
-  const startedAt = performance.now();
+  const [startedAt, queuedBeforeMs] = [performance.now(), readQueuedMs(process.pid)];
   const [stdout, stderr] = [collect(), collect()];
   const status = await runProgram(args, {
     stdin: Readable.from([Buffer.from(input)]),
@@ -20,7 +21,8 @@ export async function runCommandInProcess(
     stderr: stderr.stream,
     loadEnv: async () => readEnv({ ...bareEnvironment, ...variables }),
   });
-  return { status, stdout: stdout.text(), stderr: stderr.text(), tookMs: performance.now() - startedAt };
+  const [tookMs, queuedMs] = [performance.now() - startedAt, readQueuedMs(process.pid) - queuedBeforeMs];
+  return { status, stdout: stdout.text(), stderr: stderr.text(), tookMs, queuedMs };
 }
 
 function collect(): { readonly stream: Writable; readonly text: () => string } {

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { scratchDirectory } from "@latchkey/db/testing/scratch-directory";
+import { measureQueue, readQueuedMs } from "./processor-queue.ts";
 
 export const projectRoot = resolve(import.meta.dirname, "../..");
 
@@ -34,6 +35,8 @@ export interface ProcessResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly tookMs: number;
+  /** How long it could run until then but waited for a processor, in milliseconds: the delay by a busy machine. */
+  readonly queuedMs: number;
 }
 
 export type Variables = Readonly<Record<string, string>>;
@@ -113,11 +116,6 @@ function readProcessorMs(pid: number | undefined): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** How long the main thread of a process has waited for a processor, in milliseconds. The kernel counts nanoseconds. */
-function readQueuedMs(pid: number | undefined): number {
-  return Number(readFileSync(`/proc/${pid}/schedstat`, "utf8").split(" ")[1]) / 1_000_000;
-}
-
 /** The most processor time of a start on an existing database, which takes 2 s on an idle machine. */
 export const maxStartProcessorMs = 5_000;
 
@@ -143,35 +141,40 @@ export async function runNode(variables: Variables): Promise<ProcessResult> {
   return await collect(spawnNode(variables));
 }
 
-/** Runs the `latchkey` command, with `input` on its standard input. */
+/**
+ * Runs the `latchkey` command, with `input` on its standard input.
+ * @param postmaster the Postgres that the command uses, whose delay by a busy machine then counts too.
+ */
 export async function runCommand(
   args: readonly string[],
   variables: Variables,
-  input = "",
+  { input = "", postmaster }: { readonly input?: string; readonly postmaster?: number } = {},
 ): Promise<ProcessResult> {
   const child = spawnCommand(args, variables);
   // A command that exits with a usage error doesn't read its input.
   child.stdin.on("error", () => undefined);
   child.stdin.end(input);
-  return await collect(child);
+  return await collect(child, postmaster);
 }
 
 /** Starts the `latchkey` command without waiting for it. */
 export function spawnCommand(args: readonly string[], variables: Variables): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [join(projectRoot, "apps/api/src/cli/latchkey.ts"), ...args], {
+  return spawn(process.execPath, [join(projectRoot, "apps/api/src/cli/latchkey.js"), ...args], {
     cwd: projectRoot,
     env: { ...bareEnvironment, ...variables },
   });
 }
 
-async function collect(child: ChildProcess): Promise<ProcessResult> {
+async function collect(child: ChildProcess, postmaster?: number): Promise<ProcessResult> {
   const startedAt = performance.now();
+  const stopMeasuring = measureQueue(child.pid, postmaster);
   const timer = setTimeout(() => child.kill("SIGKILL"), runTimeoutMs);
   const closed = once(child, "close");
   const [stdout, stderr] = await Promise.all([child.stdout, child.stderr].map((pipe) => pipe && text(pipe)));
   const [status] = await closed;
   clearTimeout(timer);
-  return { status, stdout: stdout ?? "", stderr: stderr ?? "", tookMs: performance.now() - startedAt };
+  const [tookMs, queuedMs] = [performance.now() - startedAt, stopMeasuring()];
+  return { status, stdout: stdout ?? "", stderr: stderr ?? "", tookMs, queuedMs };
 }
 
 /**

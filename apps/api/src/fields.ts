@@ -1,9 +1,8 @@
-import { maxPasswordLength, minPasswordLength } from "@latchkey/auth/password";
 import { roles } from "@latchkey/auth/permissions";
 import { redactKeys } from "@latchkey/auth/redact-keys";
 import { decodeId } from "@latchkey/db/ids";
 import { userKinds } from "@latchkey/db/user-kind";
-import { maxLength } from "@latchkey/limits";
+import { maxLength, passwordLength } from "@latchkey/limits";
 import { z } from "zod";
 import { customIssue } from "./issues.ts";
 
@@ -66,8 +65,8 @@ export const factorCode = z
 export const newPassword = z
   .string()
   .refine((text) => text.isWellFormed(), hiddenCharacters)
-  .min(minPasswordLength, `Use at least ${minPasswordLength} characters.`)
-  .max(maxPasswordLength, `Use at most ${maxPasswordLength} characters.`);
+  .min(passwordLength.min, `Use at least ${passwordLength.min} characters.`)
+  .max(passwordLength.max, `Use at most ${passwordLength.max} characters.`);
 
 /** The name of a workspace. */
 export const workspaceName = name("Enter a name.", maxLength.workspaceName);

@@ -1,4 +1,4 @@
-import { cacheCompiledModules } from "./compile-cache.ts";
+import { cacheCompiledModules } from "./compile-cache.js";
 
 cacheCompiledModules();
 const { runNode } = await import("./run-node.ts");

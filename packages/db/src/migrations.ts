@@ -45,6 +45,7 @@ import * as verificationsOfWorkspaces from "./migrations/0051-verifications-of-w
 import * as disabledWorkspaces from "./migrations/0052-disabled-workspaces.ts";
 import * as differencesOfPermissions from "./migrations/0054-differences-of-permissions.ts";
 import * as usesOfIssuedKeys from "./migrations/0055-uses-of-issued-keys.ts";
+import * as listedPermissions from "./migrations/0056-listed-permissions.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -106,4 +107,5 @@ export const migrations: Migrations = {
   "0052-disabled-workspaces": disabledWorkspaces,
   "0054-differences-of-permissions": differencesOfPermissions,
   "0055-uses-of-issued-keys": usesOfIssuedKeys,
+  "0056-listed-permissions": listedPermissions,
 };

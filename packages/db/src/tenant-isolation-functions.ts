@@ -23,7 +23,7 @@ export const functions: Readonly<Record<string, string>> = {
     "001f38757143c5fdc523ce0443d669d091f2153734a7df7de5784d558fafff69",
   "latest_refill(jsonb,timestamp with time zone)":
     "804ce87708c0fb20151391d3cf3c26b14cc59e2fb993081ebfdfa9129848b23d",
-  "list_issued_key_permissions()": "f742c7471483e6bb2b3127541adcd34d8ef00663533b149cdf01b37327be0798",
+  "list_issued_key_permissions()": "e93e691b4fd20eee62c9bdf2eff0f29874d9d88b9112dd2980f5b980f11ec81e",
   "lock_issued_key_uses(uuid[])": "bac2ab273c903f7e35c532185a9a3f09342f917746a3df9c28baa7e95ac015d1",
   "move_queued_job(text,json,text,integer,text,integer)":
     "304ada2c78428538a468cba34bdbff8942cf5fda005a25d55b24c2eaa0e2d9a6",

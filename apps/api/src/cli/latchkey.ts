@@ -1,6 +1,3 @@
 #!/usr/bin/env node
-import { cacheCompiledModules } from "../compile-cache.ts";
-
-cacheCompiledModules();
-const { runProcess } = await import("./run-process.ts");
-await runProcess();
+// The path of the command in scripts that were written before `latchkey.js`, which starts faster.
+import "./latchkey.js";
