@@ -342,7 +342,7 @@ test.each(["", "--json"])(
         env: {
           ...bareEnvironment,
           NODE: process.execPath,
-          LATCHKEY: join(projectRoot, "apps/api/src/cli/latchkey.js"),
+          LATCHKEY: join(projectRoot, "apps/api/src/cli/latchkey.ts"),
           DATA_DIR: instance.dataDirectory,
         },
       },

@@ -159,7 +159,7 @@ export async function runCommand(
 
 /** Starts the `latchkey` command without waiting for it. */
 export function spawnCommand(args: readonly string[], variables: Variables): ChildProcessWithoutNullStreams {
-  return spawn(process.execPath, [join(projectRoot, "apps/api/src/cli/latchkey.js"), ...args], {
+  return spawn(process.execPath, [join(projectRoot, "apps/api/src/cli/latchkey.ts"), ...args], {
     cwd: projectRoot,
     env: { ...bareEnvironment, ...variables },
   });

@@ -1,4 +1,4 @@
-import { cacheCompiledModules } from "./compile-cache.js";
+import { cacheCompiledModules } from "./compile-cache.ts";
 
 cacheCompiledModules();
 const { runNode } = await import("./run-node.ts");

@@ -1,3 +1,6 @@
 #!/usr/bin/env node
-// The path of the command in scripts that were written before `latchkey.js`, which starts faster.
-import "./latchkey.js";
+import { cacheCompiledModules } from "../compile-cache.ts";
+
+cacheCompiledModules();
+const { runProcess } = await import("./run-process.ts");
+await runProcess();
