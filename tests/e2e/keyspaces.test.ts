@@ -299,6 +299,12 @@ test("disables the keyspace, and deletes a key", async () => {
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
   await page.getByRole("button", { name: "Disable keyspace" }).press("Enter");
   await dialog().getByText("Verifications of its 3 keys fail with DISABLED").waitFor();
+  await dialog().getByText("3 keys", { exact: true }).waitFor();
+  // The rotated key was used a moment ago, the others never.
+  await dialog()
+    .getByText(/^(just now|\d+ (s|min) ago) \(.*\d{4}.*\)$/)
+    .waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
   const { keyspaces } = proceduresOf(page);
   const path = { workspaceId: workspace.id, keyspaceId: readPath().keyspaceId };
   const { version } = await keyspaces.get.query(path);

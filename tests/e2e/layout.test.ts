@@ -5,7 +5,7 @@ import { signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
-// At every window width, no text of a list or of a dialog with a list is clipped to less than 60 px or overlaps another,
+// At every window width, no hint of a field is cut, and no text of a list or of a dialog with a list is clipped to less than 60 px or overlaps another,
 // with relative and with exact times. Every page can be used with the keyboard alone.
 
 let page: Page;
@@ -143,8 +143,8 @@ async function prepare({ browser, baseUrl, command }: typeof environment): Promi
 const widths = [375, 480, 600, 640, 700, 768, 820, 900, 960, 1024, 1100, 1280, 1440, 1920, 2560];
 
 /**
- * Finds text that is clipped to less than 60 px, text over other text, clipped labels of buttons, titles without room,
- * and horizontal scrolling, in the open dialog, or else in the page.
+ * Finds text that is clipped to less than 60 px, text over other text, clipped labels of buttons, hints and choices,
+ * titles without room, and horizontal scrolling, in the open dialog, or else in the page.
  */
 const findProblems = `(() => {
   const problems = [];
@@ -159,6 +159,15 @@ const findProblems = `(() => {
   for (const label of [...root.querySelectorAll("button span")].filter(isShown)) {
     if (label.scrollWidth > label.clientWidth + 1 && getComputedStyle(label).display !== "inline")
       problems.push("the label of the button " + label.textContent + " is cut");
+  }
+  const canvas = document.createElement("canvas").getContext("2d");
+  // The hint of an empty field, and the choice of a select, which the user can't scroll.
+  for (const field of [...root.querySelectorAll("input[placeholder], input[readonly]")].filter(isShown)) {
+    const { font, paddingLeft, paddingRight } = getComputedStyle(field);
+    canvas.font = font;
+    const room = field.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+    const words = field.readOnly ? field.value : field.placeholder;
+    if (canvas.measureText(words).width > room + 1) problems.push(words + " is cut in its field");
   }
   for (const title of document.querySelectorAll("main h1")) {
     const { width } = title.closest("header").firstElementChild.getBoundingClientRect();

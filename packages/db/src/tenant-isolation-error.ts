@@ -2,6 +2,8 @@
 export interface IsolationGap {
   /** A description, as part of a sentence. */
   readonly description: string;
+  /** What goes wrong, as the rest of the sentence after ", so"; absent if tenants may no longer be isolated. */
+  readonly consequence?: string;
   /** The statement that fixes it, if there is one. */
   readonly remedy?: string;
   /** Who may run the remedy, if the owner of the database may not. */
@@ -13,13 +15,26 @@ export class TenantIsolationError extends Error {
   override readonly name = "TenantIsolationError";
 
   constructor(gaps: readonly IsolationGap[]) {
-    super(`The database no longer isolates tenants: ${describeGaps(gaps)}. ${adviseOn(gaps)}`);
+    super(`${describeGaps(gaps)} ${adviseOn(gaps)}`);
   }
 }
 
-/** The differences, as the rest of a sentence. */
-export function describeGaps(gaps: readonly IsolationGap[]): string {
-  return gaps.map(({ description }) => description).join("; ");
+function describeGaps(gaps: readonly IsolationGap[]): string {
+  const isolating = gaps.filter(({ consequence }) => consequence === undefined);
+  const others = gaps.filter(({ consequence }) => consequence !== undefined);
+  return [
+    ...(isolating.length > 0
+      ? [
+          `The database no longer isolates tenants: ${isolating.map(({ description }) => description).join("; ")}.`,
+        ]
+      : []),
+    ...(others.length > 0
+      ? [
+          `The database ${isolating.length > 0 ? "also " : ""}lacks parts of its schema: ` +
+            `${others.map(({ description, consequence }) => `${description}, so ${consequence}`).join("; ")}.`,
+        ]
+      : []),
+  ].join(" ");
 }
 
 function adviseOn(gaps: readonly IsolationGap[]): string {

@@ -37,25 +37,50 @@ export const functions: Readonly<Record<string, string>> = {
   "roll_up_increased_usage()": "7f2b0eb2bb59532294c21e82a8abd9417eed965d9720854f6a753e0d772d1ab6",
 };
 
-/** The triggers by their names, with the table of each. */
-export const triggers: Readonly<Record<string, string>> = {
-  add_issued_key_uses: "key_counters",
-  bump_members: "workspaces",
-  bump_owner_with_passkey: "passkeys",
-  bump_owner_with_totp: "totp_factors",
-  check_service_account_member: "members",
-  count_added_consumers: "consumers",
-  count_added_issued_keys: "issued_keys",
-  count_deleted_consumers: "consumers",
-  count_deleted_issued_keys: "issued_keys",
-  delete_counters_of_consumers: "consumers",
-  delete_counters_of_issued_keys: "issued_keys",
-  delete_counters_of_keys: "api_keys",
-  list_permissions_of_added_keys: "issued_keys",
-  list_permissions_of_changed_keys: "issued_keys",
-  list_permissions_of_deleted_keys: "issued_keys",
-  name_first_user_operator: "users",
-  record_deleted_keyspace: "keyspaces",
-  roll_up_added_usage: "key_usage_hours",
-  roll_up_increased_usage: "key_usage_hours",
+interface TriggerRule {
+  readonly table: string;
+  /** What goes wrong without the trigger, as the rest of a sentence after ", so"; absent if it isolates tenants. */
+  readonly consequence?: string;
+}
+
+const wrongNumbers = "the numbers of keys and consumers are wrong";
+const wrongPermissions = "searches by permission return wrong keys";
+const staleFactors = "nodes don't notice changes to second factors";
+const acceptedDeletedKeys = "nodes keep accepting deleted keys";
+const missingUsage = "usage that nodes of an earlier version report is missing from workspaces";
+
+/** The triggers by their names. */
+export const triggers: Readonly<Record<string, TriggerRule>> = {
+  // Without it, the row of the key keeps the version that nodes remember, so that they find the key unchanged.
+  add_issued_key_uses: {
+    table: "key_counters",
+    consequence: "nodes keep accepting issued keys that are disabled or changed",
+  },
+  bump_members: { table: "workspaces", consequence: staleFactors },
+  bump_owner_with_passkey: { table: "passkeys", consequence: staleFactors },
+  bump_owner_with_totp: { table: "totp_factors", consequence: staleFactors },
+  check_service_account_member: { table: "members" },
+  count_added_consumers: { table: "consumers", consequence: wrongNumbers },
+  count_added_issued_keys: { table: "issued_keys", consequence: wrongNumbers },
+  count_deleted_consumers: { table: "consumers", consequence: wrongNumbers },
+  count_deleted_issued_keys: { table: "issued_keys", consequence: wrongNumbers },
+  delete_counters_of_consumers: {
+    table: "consumers",
+    consequence: "counters of deleted consumers are never removed",
+  },
+  delete_counters_of_issued_keys: { table: "issued_keys", consequence: acceptedDeletedKeys },
+  delete_counters_of_keys: { table: "api_keys", consequence: acceptedDeletedKeys },
+  list_permissions_of_added_keys: { table: "issued_keys", consequence: wrongPermissions },
+  list_permissions_of_changed_keys: { table: "issued_keys", consequence: wrongPermissions },
+  list_permissions_of_deleted_keys: { table: "issued_keys", consequence: wrongPermissions },
+  name_first_user_operator: {
+    table: "users",
+    consequence: "the first account doesn't become the operator",
+  },
+  record_deleted_keyspace: {
+    table: "keyspaces",
+    consequence: "nodes keep accepting the keys of deleted keyspaces",
+  },
+  roll_up_added_usage: { table: "key_usage_hours", consequence: missingUsage },
+  roll_up_increased_usage: { table: "key_usage_hours", consequence: missingUsage },
 };

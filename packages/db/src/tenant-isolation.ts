@@ -182,7 +182,11 @@ async function findFunctionGaps(db: Db): Promise<IsolationGap[]> {
     order by 1, 2`.execute(db);
   return rows.map(({ signature, role }) =>
     role === null
-      ? { description: `the function "${signature}" is missing` }
+      ? {
+          description: `the function "${signature}" is missing`,
+          // The policies that called it, which are missing too, are differences of their own.
+          consequence: "statements that call it fail",
+        }
       : {
           description: `the role "${role}" lacks execute on the function "${signature}"`,
           remedy: `grant execute on function ${signature} to ${role};`,
@@ -195,16 +199,17 @@ async function findTriggerGaps(db: Db): Promise<IsolationGap[]> {
     select tgname as name, relname as table, tgenabled in ('O', 'A') as "isEnabled"
     from pg_trigger join pg_class on pg_class.oid = tgrelid
     where relnamespace = to_regnamespace(quote_ident(current_schema())) and not tgisinternal`.execute(db);
-  return Object.entries(triggers).flatMap(([name, table]) => {
+  return Object.entries(triggers).flatMap(([name, { table, consequence }]) => {
     const found = rows.find((row) => row.name === name && row.table === table);
     if (found?.isEnabled) return [];
-    return found
-      ? [
-          {
+    return {
+      ...(consequence !== undefined && { consequence }),
+      ...(found
+        ? {
             description: `the trigger "${name}" of the table "${table}" is disabled`,
             remedy: `alter table ${table} enable trigger ${name};`,
-          },
-        ]
-      : [{ description: `the table "${table}" lacks the trigger "${name}"` }];
+          }
+        : { description: `the table "${table}" lacks the trigger "${name}"` }),
+    };
   });
 }

@@ -75,7 +75,7 @@ export const keyspacesRouter = createRouter({
       return presentKeyspace(await ctx.transact((trx) => changeKeyspace(trx, ctx.edit, keyspaceId, change)));
     }),
 
-  /** How many keys stop working if the keyspace is deleted, and when one was last used. */
+  /** How many keys stop working if the keyspace is deleted or disabled, and when one was last used. */
   previewDeletion: managing
     .input(workspaceInput({ keyspaceId }))
     .query(async ({ ctx: { read, access }, input: { keyspaceId } }) => {

@@ -12,7 +12,7 @@ interface FilterSelectProps<Value extends string> {
   readonly value: Value | undefined;
   /** Gets undefined for the choice that filters nothing. */
   readonly onChoose: (value: Value | undefined) => void;
-  /** In pixels; 160 by default. */
+  /** The maximum, in pixels; 160 by default. In a narrow window, the filter takes what is left of its line. */
   readonly width?: number;
 }
 
@@ -25,7 +25,7 @@ export function FilterSelect<Value extends string>(props: FilterSelectProps<Valu
   return (
     <Select
       className={classes.filter}
-      {...(width !== undefined && { w: width })}
+      {...(width !== undefined && { style: { "--lk-filter": `${width}px` } })}
       aria-label={label}
       allowDeselect={false}
       data={[

@@ -25,7 +25,11 @@ function CardBody<Item extends object>(props: RowProps<Item>): ReactElement {
       </div>
       <dl className={classes.facts}>
         {others.map(({ id, label, isWide, cell }) => (
-          <div key={id} className={classes.fact} data-wide={isWide || undefined}>
+          <div
+            key={id}
+            className={classes.fact}
+            data-wide={(typeof isWide === "function" ? isWide(item) : isWide) || undefined}
+          >
             <dt>{label}</dt>
             <dd>{cell(item)}</dd>
           </div>

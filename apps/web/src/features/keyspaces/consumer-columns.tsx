@@ -18,7 +18,10 @@ export function consumerColumns(slug: string): readonly [DataColumn<Consumer>, .
       grow: 2,
       rank: 0,
       cell: ({ keyspaceId, externalId }) => (
-        <ConsumerLink className={classes.name} {...{ slug, keyspaceId, externalId }} />
+        <ConsumerLink
+          className={`${classes.name} ${classes.externalId}`}
+          {...{ slug, keyspaceId, externalId }}
+        />
       ),
     },
     {

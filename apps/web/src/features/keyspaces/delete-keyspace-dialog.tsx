@@ -1,6 +1,6 @@
-import { Modal, Skeleton } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useIsMutating, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
@@ -10,7 +10,7 @@ import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
-import { LastUse } from "./last-use.tsx";
+import { KeyspaceImpact, useKeyspaceImpact } from "./keyspace-impact.tsx";
 
 interface DeleteKeyspaceDialogProps {
   readonly workspace: SessionWorkspace;
@@ -43,7 +43,7 @@ function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProp
   const navigate = useNavigate();
   const queryClient = useQueryClient();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
-  const preview = useQuery(trpc.keyspaces.previewDeletion.queryOptions(path, { staleTime: 0 }));
+  const preview = useKeyspaceImpact(path);
   const remove = useMutation(
     trpc.keyspaces.delete.mutationOptions({
       onSuccess: async () => {
@@ -74,15 +74,7 @@ function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProp
             ? "The keyspace has no keys. This can’t be undone."
             : `${describeKeys(impact.keyCount)} from the next request, on every service that verifies them. This can’t be undone.`}
       </p>
-      <dl className={classes.facts}>
-        <dt>Keys</dt>
-        <dd>{impact ? countOf(impact.keyCount, "key", "keys") : <Skeleton h={20} w={80} />}</dd>
-        <dt>Last used</dt>
-        <dd>
-          {impact ? <LastUse at={impact.lastUsedAt} /> : <Skeleton h={20} w={200} />}
-          {impact?.isPartial && " of the newest 10,000 keys"}
-        </dd>
-      </dl>
+      <KeyspaceImpact impact={impact} />
       <ConfirmActions
         action="Delete keyspace"
         failure={error ? describeFailure(error) : undefined}

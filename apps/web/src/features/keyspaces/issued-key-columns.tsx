@@ -38,11 +38,16 @@ export function issuedKeyColumns(slug: string): readonly [DataColumn<IssuedKey>,
       label: "Consumer",
       minWidth: 136,
       rank: 2,
+      // About what fits into half of a card in the narrowest window.
+      isWide: ({ externalId }) => externalId !== null && externalId.length > 16,
       cell: ({ keyspaceId, externalId }) =>
         externalId === null ? (
           <EmptyCell />
         ) : (
-          <ConsumerLink className={classes.quiet} {...{ slug, keyspaceId, externalId }} />
+          <ConsumerLink
+            className={`${classes.quiet} ${classes.externalId}`}
+            {...{ slug, keyspaceId, externalId }}
+          />
         ),
     },
     {

@@ -68,7 +68,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
     <RecentUsageProvider path={path} pages={keys.data?.pages}>
       <GrowingTable
         label="Keys"
-        searchField={{ label: "Search keys", placeholder: "Search by name or first characters" }}
+        searchField={{ label: "Search keys", placeholder: "Name or first characters" }}
         filters={
           <>
             <FilterSelect

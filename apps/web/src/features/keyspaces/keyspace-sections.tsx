@@ -1,18 +1,13 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
-import { describeFailure } from "../../server/failure.ts";
-import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { countOf } from "../../ui/count.ts";
 import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
-import { Quoted } from "../../ui/quoted.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
@@ -24,6 +19,11 @@ interface KeyspaceSectionProps {
   readonly workspace: SessionWorkspace;
   readonly keyspace: Keyspace;
 }
+
+const disableDialog = {
+  load: () => import("./disable-keyspace-dialog.tsx").then((module) => module.DisableKeyspaceDialog),
+  closed: { isOpen: false },
+};
 
 const deleteDialog = {
   load: () => import("./delete-keyspace-dialog.tsx").then((module) => module.DeleteKeyspaceDialog),
@@ -88,27 +88,11 @@ export function KeyspaceDetails({ keyspace }: Pick<KeyspaceSectionProps, "keyspa
 
 /** The actions that disable, enable and delete a keyspace. */
 export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionProps): ReactElement {
-  const queryClient = useQueryClient();
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
-  const { id, name, version, isDisabled, keyCount } = keyspace;
-  const update = useMutation(
-    trpc.keyspaces.update.mutationOptions({
-      onSuccess: async ({ isDisabled: isNowDisabled }) => {
-        await queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
-        disabling.close();
-        notifications.show({ message: isNowDisabled ? "Keyspace disabled." : "Keyspace enabled." });
-      },
-      // After a conflict, trying again is based on the current version.
-      onError: () => queryClient.invalidateQueries({ queryKey: trpc.keyspaces.get.pathKey() }),
-    }),
-  );
-  // What the dialog does, which stays the same while it closes after the change.
+  const { isDisabled } = keyspace;
   const [isEnabling, setIsEnabling] = useState(isDisabled);
   const verb = isDisabled ? "Enable" : "Disable";
-  const dialogVerb = isEnabling ? "Enable" : "Disable";
-  const keys = keyCount === 0 ? "keys" : countOf(keyCount, "key", "keys");
-  const failure = update.error ? describeFailure(update.error) : undefined;
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
@@ -140,38 +124,10 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
           </Button>
         </div>
       </div>
-      <ConfirmDialog
-        isOpen={isDisableOpen}
-        title={
-          <>
-            {dialogVerb} <Quoted>{name}</Quoted>?
-          </>
-        }
-        action={`${dialogVerb} keyspace`}
-        isDangerous={!isEnabling}
-        failure={
-          failure?.code === "PRECONDITION_FAILED"
-            ? { ...failure, message: "Someone changed the keyspace at the same time. Try again." }
-            : failure
-        }
-        isBusy={update.isPending}
-        onCancel={disabling.close}
-        onClosed={update.reset}
-        onConfirm={() =>
-          update.mutate({
-            workspaceId: workspace.id,
-            keyspaceId: id,
-            version,
-            changes: { isDisabled: !isEnabling },
-          })
-        }
-      >
-        <p className={dialogClasses.words}>
-          {isEnabling
-            ? "Its keys become valid again on the next request, except for those that are disabled themselves."
-            : `Verifications of its ${keys} fail with DISABLED from the next request, until you enable the keyspace again.`}
-        </p>
-      </ConfirmDialog>
+      <LazyDialog
+        source={disableDialog}
+        props={{ workspace, keyspace, isEnabling, isOpen: isDisableOpen, onClose: disabling.close }}
+      />
       <LazyDialog
         source={deleteDialog}
         props={{ workspace, keyspace, isOpen: isDeleteOpen, onClose: deletion.close }}

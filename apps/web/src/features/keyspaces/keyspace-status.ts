@@ -18,5 +18,5 @@ export function describeIssuedStatus(
 
 /** The start of a secret, which isn't known for every imported key. */
 export function describeSecret({ start }: Pick<IssuedKey, "start">): string {
-  return start === "" ? "Imported, first characters unknown" : `${start}…`;
+  return start === "" ? "Imported key" : `${start}…`;
 }

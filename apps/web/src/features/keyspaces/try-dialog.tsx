@@ -124,7 +124,7 @@ function Form({ workspace, keyspace, onClose }: TryDialogProps): ReactElement {
         classNames={{ input: classes.mono ?? "" }}
         label="Required permissions"
         description="A query with AND, OR and parentheses. Optional."
-        placeholder="documents.read AND (documents.write OR admin)"
+        placeholder="documents.read OR admin"
         autoComplete="off"
         autoCapitalize="none"
         spellCheck={false}

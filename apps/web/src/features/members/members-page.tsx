@@ -120,7 +120,7 @@ export function MembersPage(): ReactElement {
       />
       <GrowingTable<Member>
         label="Members"
-        searchField={{ label: "Search members", placeholder: "Search by name or email address" }}
+        searchField={{ label: "Search members", placeholder: "Name or email address" }}
         filters={
           <FilterSelect
             label="Role"

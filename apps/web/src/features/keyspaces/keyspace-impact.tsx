@@ -1,0 +1,33 @@
+import { Skeleton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import type { ReactElement } from "react";
+import { trpc } from "../../server/trpc.ts";
+import { countOf } from "../../ui/count.ts";
+import classes from "../../ui/dialog.module.css";
+import { LastUse } from "./last-use.tsx";
+import type { KeyspacePath } from "./use-keyspaces.ts";
+
+/** Loads which keys stop working if a keyspace is disabled or deleted. A dialog that opens again loads them again. */
+export function useKeyspaceImpact(path: KeyspacePath) {
+  return useQuery(trpc.keyspaces.previewDeletion.queryOptions(path, { staleTime: 0 }));
+}
+
+interface KeyspaceImpactProps {
+  /** Undefined until it has loaded. */
+  readonly impact: ReturnType<typeof useKeyspaceImpact>["data"];
+}
+
+/** How many keys stop working, and when one was last used. */
+export function KeyspaceImpact({ impact }: KeyspaceImpactProps): ReactElement {
+  return (
+    <dl className={classes.facts}>
+      <dt>Keys</dt>
+      <dd>{impact ? countOf(impact.keyCount, "key", "keys") : <Skeleton h={20} w={80} />}</dd>
+      <dt>Last used</dt>
+      <dd>
+        {impact ? <LastUse at={impact.lastUsedAt} /> : <Skeleton h={20} w={200} />}
+        {impact?.isPartial && " of the newest 10,000 keys"}
+      </dd>
+    </dl>
+  );
+}
