@@ -4,6 +4,7 @@ import { createId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { sessionSettings } from "../admission/session-settings.ts";
 import { digestKey } from "../key-format.ts";
 import { type CopyLookup, findCopies } from "./find-copies.ts";
 import type { Verification } from "./verification.ts";
@@ -167,7 +168,7 @@ test("the older of two remembered copies decides, even if the caller's key was r
 
 /** Counts the rows that a lookup reads of each table. */
 async function countRowsOf(lookup: CopyLookup): Promise<Readonly<Record<string, number>>> {
-  const options = startupOptions("latchkey_admission");
+  const options = startupOptions("latchkey_admission", sessionSettings);
   const client = new pg.Client({ ...clientConfig(database().connection, "test"), options });
   await client.connect();
   onTestFinished(() => client.end());
