@@ -47,9 +47,9 @@ async function expectFailedStart(ending: ProcessResult, reason: RegExp): Promise
   expect(ending.stderr + ending.stdout).not.toContain(password);
   expect(ending.stdout).toBe("");
   expect(ending.status).toBe(1);
-  // Less than the 30 s for which a node retries a database that is not up; 10 s were not enough while both cores
-  // were busy.
-  expect(ending.tookMs).toBeLessThan(20_000);
+  // Less than the 30 s for which a node retries a database that is not up. The rest is for a busy machine: 10 s were not enough while
+  // both cores were busy.
+  expect(ending.tookMs).toBeLessThan(29_000);
   expect(await findPostmaster(instance.cluster)).toBeUndefined();
 }
 
