@@ -1,3 +1,4 @@
+import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { TOTP } from "otpauth";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
@@ -10,6 +11,7 @@ import {
   signIn,
 } from "../support/account.ts";
 import { startLoad } from "../support/load.ts";
+import { busyMs, measureStall } from "../support/machine-stall.ts";
 import { callOpen } from "../support/open-call.ts";
 import { countStatuses } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
@@ -34,18 +36,25 @@ test("a key deleted on one node is rejected by both on the next request, under l
   let rejected = 0;
   for (let round = 0; round < rounds; round += 1) {
     const { id, key } = await newKey(`round ${round}`);
+    const stopMeasuring = await measureStall(nodes.left.baseUrl);
     const load = startLoad({ baseUrls: [nodes.left.baseUrl, nodes.right.baseUrl], key, connections: 16 });
     await load.reached(100);
     // Half of the rounds delete on the node that remembers the key, half on the other node.
     await deleteKey(round % 2 === 0 ? nodes.left.baseUrl : nodes.right.baseUrl, nodes.account, id);
     const deletedAt = performance.now();
-    const next = await Promise.all([callOpen(nodes.left.baseUrl, key), callOpen(nodes.right.baseUrl, key)]);
+    const next = await Promise.all(
+      [nodes.left, nodes.right].map(({ baseUrl }) => untilAnswered(() => callOpen(baseUrl, key))),
+    );
     await load.reached(load.outcomes.length + 50);
     const outcomes = await load.stop();
+    const stallMs = await stopMeasuring();
     expect(next.map(({ status }) => status)).toEqual([403, 403]);
     const after = outcomes.filter(({ sentAt }) => sentAt > deletedAt);
-    expect(countStatuses(after)).toEqual({ 403: after.length });
-    expect(Object.keys(countStatuses(outcomes)).sort()).toEqual(["200", "403"]);
+    const { 503: unavailable = 0, ...statuses } = countStatuses(outcomes);
+    const { 503: unavailableAfter = 0, ...statusesAfter } = countStatuses(after);
+    expect(statusesAfter).toEqual({ 403: after.length - unavailableAfter });
+    expect(Object.keys(statuses).sort()).toEqual(["200", "403"]);
+    if (stallMs < busyMs) expect(unavailable).toBe(0);
     admitted += countStatuses(outcomes)["200"] ?? 0;
     rejected += after.length;
   }
@@ -71,15 +80,20 @@ test("the usage count is exactly the number of admitted requests, with 200 conne
     connections: 200,
     requests: 10_000,
   });
+  const stopMeasuring = await measureStall(nodes.left.baseUrl);
   const startedAt = performance.now();
   await load.ended;
   const tookMs = performance.now() - startedAt;
+  const stallMs = await stopMeasuring();
   const { "200": admitted = 0, ...others } = countStatuses(load.outcomes);
   expect(admitted).toBeGreaterThan(0);
   expect(Object.keys(others).filter((status) => status !== "503")).toEqual([]);
-  // A request that got 503 may have been counted. Without one, the count is exact.
-  expect(others).toEqual({});
-  expect(await readUsageCount(nodes.left.baseUrl, nodes.account, id)).toBe(admitted);
+  // On a busy machine, a request can get 503 at its deadline, and may have been counted. Without one, the count is exact.
+  const { 503: unavailable = 0 } = others;
+  if (stallMs < busyMs) expect(unavailable).toBe(0);
+  const counted = await readUsageCount(nodes.left.baseUrl, nodes.account, id);
+  expect(counted).toBeGreaterThanOrEqual(admitted);
+  expect(counted).toBeLessThanOrEqual(admitted + unavailable);
   console.info(`exact count: ${admitted} in ${Math.round(tookMs)} ms over 200 connections`);
 });
 

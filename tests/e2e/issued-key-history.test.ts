@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { recentTime } from "../support/recent-time.ts";
 import { scrollUntil } from "../support/scroll-until.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
@@ -85,7 +86,7 @@ test("shows verifications by outcome, and the rejected ones with their reasons",
     const row = rejections.getByRole("row").filter({ hasText: result });
     await row.getByText(reason).waitFor();
   }
-  await rejections.getByRole("row").filter({ hasText: "198.51.100.9" }).getByText("just now").waitFor();
+  await rejections.getByRole("row").filter({ hasText: "198.51.100.9" }).getByText(recentTime).waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { readQueryCaches } from "../support/query-caches.ts";
+import { recentTime } from "../support/recent-time.ts";
 import { enter, readClipboard, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -139,7 +140,8 @@ test("tries the key: by default nothing is spent, and each result is explained",
   await verify("NOT_FOUND");
   await dialog().getByRole("button", { name: "Close" }).last().click();
   await dialog().waitFor({ state: "detached" });
-  await rowOf("Acme").getByText("just now").first().waitFor();
+  await rowOf("Acme").getByText("Never", { exact: true }).waitFor({ state: "detached" });
+  await rowOf("Acme").getByText(recentTime).first().waitFor();
 });
 
 test("finds keys by name, first characters, status, consumer and permission, in the URL", async () => {

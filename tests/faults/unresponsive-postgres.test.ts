@@ -31,14 +31,16 @@ test("abandons a statement without a response after all of its callers have been
   });
   onTestFinished(() => node.close());
   const { key } = await environment.knownKey("unwatched");
-  expect(await node.admit(key)).toMatchObject({ kind: "admitted" });
+  const isAdmitted = async () => (await node.admit(key)).kind === "admitted";
+  // On a busy machine, the first connection can take longer than the deadline.
+  await expect.poll(isAdmitted).toBe(true);
   // A known key and an unknown one: two statements, the second of which is sent when their time is over.
   proxy.hold();
   const both = Promise.all([node.admit(key), node.admit(createApiKey().secret)]);
   blackholesNext = true;
   expect((await both).map(({ kind }) => kind)).toEqual(["unavailable", "unavailable"]);
   proxy.release();
-  await expect.poll(async () => (await node.admit(key)).kind, { timeout: 5_000 }).toBe("admitted");
+  await expect.poll(isAdmitted).toBe(true);
 });
 
 test("a node whose Postgres stopped responding stops on SIGTERM", async () => {

@@ -11,6 +11,9 @@ import { Admission } from "./admission.ts";
 import type { AdmissionOptions } from "./options.ts";
 import type { Verdict } from "./verdict.ts";
 
+/** A deadline in milliseconds that no request reaches, even on a busy machine. A test about deadlines sets a shorter one. */
+export const patientMs = 60_000;
+
 /** A key with its secret. */
 export interface TestKey {
   readonly userId: UserId;
@@ -20,7 +23,7 @@ export interface TestKey {
 
 /** What admission tests use to prepare. */
 export interface AdmissionKit {
-  /** Opens a new node, which is closed when the test ends. */
+  /** Opens a new node, which is closed when the test ends. Its default deadline is {@link patientMs}. */
   readonly openNode: (options?: Partial<AdmissionOptions>) => Admission;
   readonly addUser: () => Promise<UserId>;
   /** Adds a key of this user, or of a new one. */
@@ -58,7 +61,7 @@ export function admissionKit(database: () => TestDatabase): AdmissionKit {
   return {
     addUser,
     openNode(options = {}) {
-      const node = new Admission({ connection: database().connection, ...options });
+      const node = new Admission({ connection: database().connection, deadlineMs: patientMs, ...options });
       onTestFinished(() => node.close());
       return node;
     },

@@ -265,8 +265,8 @@ test("a batch that must be retried does not affect the batch behind it", async (
 
 test("the deadline of two pipelined statements is twice that of one, and each request keeps its own deadline", async () => {
   const key = await addKey();
-  const { node, failures, sent } = await openRecordedNode([key], { deadlineMs: 700 });
-  await slowDown(0.5);
+  const { node, failures, sent } = await openRecordedNode([key], { deadlineMs: 1_200 });
+  await slowDown(0.8);
   const ahead = node.admit(key.secret);
   await setImmediate();
   const startedAt = performance.now();
@@ -277,7 +277,7 @@ test("the deadline of two pipelined statements is twice that of one, and each re
   expect(await ahead).toMatchObject({ kind: "admitted" });
   expect(await behind).toMatchObject({ kind: "unavailable" });
   const tookMs = performance.now() - startedAt;
-  expect(tookMs).toBeLessThan(950 + (await stopMeasuring()));
+  expect(tookMs).toBeLessThan(1_450 + (await stopMeasuring()));
   // The connection was kept, so the second statement is committed too.
   await expect.poll(() => countUses(key)).toBe(3);
   expect(failures).toEqual([]);
@@ -339,7 +339,8 @@ test("a request whose row stays locked past the deadline is rejected as unavaila
   const tookMs = performance.now() - startedAt;
   expect(tookMs).toBeLessThan(1_000 + (await stopMeasuring()));
   await release();
-  expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+  // A busy machine can take longer than this deadline, too.
+  await expect.poll(() => node.admit(key.secret)).toMatchObject({ kind: "admitted" });
 });
 
 test("immediately answers unavailable to requests beyond the size of the queue", async () => {

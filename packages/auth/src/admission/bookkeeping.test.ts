@@ -184,7 +184,7 @@ test("requests that are answered before their statement fails free their places 
 });
 
 test("a request in the queue is answered at its deadline while a batch with a later deadline is in flight", async () => {
-  const deadlineMs = 900;
+  const deadlineMs = 1_300;
   const failures: unknown[] = [];
   const [first, second, third] = [await addKey(), await addKey(), await addKey()];
   const node = openNode({ deadlineMs, onFailure: (error) => failures.push(error) });

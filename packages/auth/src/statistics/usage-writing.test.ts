@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { databaseFailure } from "@latchkey/db/database-failure";
 import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
 import { listKeyAddresses, listKeyRejections } from "@latchkey/db/key-history";
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
@@ -126,7 +127,9 @@ test("writes automatically, one flush at a time", async () => {
     recorder.record(admitted(keyId), request);
     await delay(10);
   }
-  expect(await countConnections()).toEqual({ all: 1, waiting: 1 });
+  expect(await countConnections()).toMatchObject({ all: 1 });
+  // On a busy machine, the write can reach its lock timeout. It's then repeated.
+  await expect.poll(countConnections).toEqual({ all: 1, waiting: 1 });
   await release();
   await expect.poll(() => sum(keyId)).toBe(12);
 });
@@ -246,13 +249,22 @@ test("prunes old history every minute, and visits all keys step by step", async 
   await delay(100);
   expect(await count()).toBe(2_501);
   clock.now = new Date(clock.now.getTime() + 1_000);
-  await expect.poll(count).toBe(1);
+  let failureCount = 0;
+  /** Lets a minute pass after a failure: on a busy machine, Postgres can cancel a statement, and the next run is due a minute later. */
+  const whilePruning =
+    <Result>(read: () => Promise<Result>) =>
+    async () => {
+      if (failures.length > failureCount) clock.now = new Date(clock.now.getTime() + 60_000);
+      failureCount = failures.length;
+      return await read();
+    };
+  await expect.poll(whilePruning(count)).toBe(1);
   const listKeys = async () =>
     (await database.owner.selectFrom("key_addresses").select("key_id").execute())
       .map((row) => row.key_id)
       .sort();
-  await expect.poll(listKeys).toEqual([keyId, ...live].sort());
-  expect(failures).toEqual([]);
+  await expect.poll(whilePruning(listKeys)).toEqual([keyId, ...live].sort());
+  expect(failures.filter((error) => !databaseFailure(error))).toEqual([]);
 });
 
 test("synchronizes its clock every minute, even after the clock was set back or the database was unavailable", async () => {

@@ -4,6 +4,7 @@ import { createId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { sessionSettings } from "../admission/session-settings.ts";
 import { digestKey } from "../key-format.ts";
 import { type CopyLookup, findCopies } from "./find-copies.ts";
 import type { Verification } from "./verification.ts";
@@ -167,15 +168,19 @@ test("the older of two remembered copies decides, even if the caller's key was r
 
 /** Counts the rows that a lookup reads of each table. */
 async function countRowsOf(lookup: CopyLookup): Promise<Readonly<Record<string, number>>> {
-  const options = startupOptions("latchkey_admission");
+  const options = startupOptions("latchkey_admission", sessionSettings);
   const client = new pg.Client({ ...clientConfig(database().connection, "test"), options });
   await client.connect();
   onTestFinished(() => client.end());
-  await client.query("begin");
+  // On a busy machine, the statements may take longer than the product's timeouts.
+  await client.query(
+    "begin; set local idle_in_transaction_session_timeout = 0; set local statement_timeout = 0",
+  );
   await findCopies(client, [lookup]);
   const { rows } = await client.query<{ relname: string; count: string }>(
     "select relname, seq_tup_read + coalesce(idx_tup_fetch, 0) as count from pg_stat_xact_user_tables",
   );
+  await client.query("rollback");
   return Object.fromEntries(rows.map(({ relname, count }) => [relname, Number(count)]));
 }
 

@@ -19,6 +19,9 @@ const { addKeyspace, bumpOwner, execute, failChanges, issueKey, openNode, readCo
   setUpVerifierTests();
 const limit = { name: "requests", quota: 1_000, windowSeconds: 3_600, appliesAlways: true };
 
+/** The deadline of requests in tests that advance a node's time to it, in milliseconds. */
+const deadlineMs = 1_500;
+
 /** The names, or the texts, of the statements that verifiers sent. */
 let sent: string[];
 /** See {@link interceptStatements}. */
@@ -209,7 +212,7 @@ describe("a batch that waits behind one that locks a counter", () => {
 
   test("doesn't count requests that reached their deadline in the queue", async () => {
     useFakeTime();
-    const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode()];
+    const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode({ deadlineMs })];
     const key = await issueKey(space);
     await verify(node, space, [key]);
     const request = () => {
@@ -240,7 +243,7 @@ describe("a batch that waits behind one that locks a counter", () => {
 
 test("keys of requests that were answered while they waited to be looked up are not looked up", async () => {
   useFakeTime();
-  const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode()];
+  const [space, other, node] = [await addKeyspace(), await addKeyspace(), openNode({ deadlineMs })];
   const isolated = await addKeyspace();
   const [plain, poisoned] = [await issueKey(space), await issueKey(isolated, { limits: [limit] })];
   const metered = await issueKey(other, { limits: [limit] });
@@ -284,7 +287,10 @@ test("keys of requests that were answered while they waited to be looked up are 
 test("a second batch doesn't extend the time after which a silent connection is closed", async () => {
   useFakeTime();
   const failures: unknown[] = [];
-  const [space, node] = [await addKeyspace(), openNode({ onFailure: (error) => failures.push(error) })];
+  const [space, node] = [
+    await addKeyspace(),
+    openNode({ deadlineMs, onFailure: (error) => failures.push(error) }),
+  ];
   const key = await issueKey(space);
   await verify(node, space, [key]);
   /** Resolves when the next batch has been sent. */

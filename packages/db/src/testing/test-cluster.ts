@@ -39,6 +39,15 @@ export async function startTestCluster({
   };
 }
 
+/**
+ * Turns off autovacuum, which runs once per minute: the plan of a statement in a test, and with it the number of rows that the
+ * statement reads, must not depend on whether the tables were analyzed before. Tests that need statistics analyze tables themselves.
+ */
+export async function stopAutovacuum(connection: ClusterConnection): Promise<void> {
+  await execute(connection, "alter system set autovacuum = off");
+  await execute(connection, "select pg_reload_conf()");
+}
+
 /** Creates a database on a cluster, as a copy of `template` (to which nobody may be connected) if given. */
 export async function createDatabase(
   connection: ClusterConnection,
