@@ -29,7 +29,7 @@ afterAll(async () => {
   await instance?.close();
 });
 
-/** Runs the command as a process. Returns its result, and how long it took without the delay by a busy machine, in milliseconds. */
+/** Runs the command as a process. Returns its result, and how long it took without its waits for a processor, in milliseconds. */
 async function run(...args: readonly string[]) {
   const postmaster = await getPostmaster(instance.cluster);
   const ending = await runCommand(["--json", ...args], { DATA_DIR: instance.dataDirectory }, { postmaster });

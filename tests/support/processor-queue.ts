@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
-// A busy machine delays a process while it could run but waits for a processor. The kernel counts these times, so a test of a
-// deadline can subtract them. Time that a process sleeps, or waits for a lock or a timeout, isn't among them.
+// On a busy machine, a process that is ready to run waits for a processor. The kernel counts this time, so a test of a deadline can
+// subtract it. It doesn't include the time for which a process sleeps, or waits for a lock or a timeout.
 
-/** How often the times are read, in milliseconds. Those since the last reading before a process ends are lost. */
+/** How often the times are read, in milliseconds. The time between the last reading and the end of a process isn't counted. */
 const intervalMs = 10;
 
 /** How long the main thread of a process has waited for a processor, in milliseconds. The kernel counts nanoseconds. */
@@ -12,11 +12,12 @@ export function readQueuedMs(pid: number | undefined): number {
 }
 
 /**
- * Measures how long a new process waits for a processor until the returned function is called, which returns milliseconds.
- * @param postmaster the Postgres that does the work of the process, one statement at a time. The waits of the sessions that begin
+ * Measures how long a new process waits for a processor. The returned function ends the measurement and returns the time, in
+ * milliseconds.
+ * @param postmaster the process ID of the Postgres that the process uses, one statement at a time. The waits of the sessions that begin
  *   after this call are added.
  */
-export function measureQueue(pid: number | undefined, postmaster?: number): () => number {
+export function measureQueuedMs(pid: number | undefined, postmaster?: number): () => number {
   const earlier = new Set(listChildren(postmaster));
   const queuedMs = new Map<number | undefined, number>();
   const read = (): void => {

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { scratchDirectory } from "@latchkey/db/testing/scratch-directory";
-import { measureQueue, readQueuedMs } from "./processor-queue.ts";
+import { measureQueuedMs, readQueuedMs } from "./processor-queue.ts";
 
 export const projectRoot = resolve(import.meta.dirname, "../..");
 
@@ -35,7 +35,7 @@ export interface ProcessResult {
   readonly stdout: string;
   readonly stderr: string;
   readonly tookMs: number;
-  /** How long it could run until then but waited for a processor, in milliseconds: the delay by a busy machine. */
+  /** How long it was ready to run but waited for a processor, in milliseconds: the delay on a busy machine. */
   readonly queuedMs: number;
 }
 
@@ -143,7 +143,8 @@ export async function runNode(variables: Variables): Promise<ProcessResult> {
 
 /**
  * Runs the `latchkey` command, with `input` on its standard input.
- * @param postmaster the Postgres that the command uses, whose delay by a busy machine then counts too.
+ * @param postmaster the process ID of the Postgres that the command uses. The waits of its sessions for a processor are then part
+ *   of `queuedMs`.
  */
 export async function runCommand(
   args: readonly string[],
@@ -167,7 +168,7 @@ export function spawnCommand(args: readonly string[], variables: Variables): Chi
 
 async function collect(child: ChildProcess, postmaster?: number): Promise<ProcessResult> {
   const startedAt = performance.now();
-  const stopMeasuring = measureQueue(child.pid, postmaster);
+  const stopMeasuring = measureQueuedMs(child.pid, postmaster);
   const timer = setTimeout(() => child.kill("SIGKILL"), runTimeoutMs);
   const closed = once(child, "close");
   const [stdout, stderr] = await Promise.all([child.stdout, child.stderr].map((pipe) => pipe && text(pipe)));

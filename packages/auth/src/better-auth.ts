@@ -12,6 +12,7 @@ import {
   type SessionLifetimes,
 } from "@latchkey/db/sessions";
 import { findUser } from "@latchkey/db/users";
+import { passwordLength } from "@latchkey/limits";
 import { type BetterAuthPlugin, betterAuth } from "better-auth";
 import { APIError, createAuthEndpoint } from "better-auth/api";
 import { setSessionCookie } from "better-auth/cookies";
@@ -26,7 +27,7 @@ import {
   rememberLoggedError,
   rememberVerifiedHash,
 } from "./better-auth-call.ts";
-import { hashPassword, maxPasswordLength, minPasswordLength, verifyPassword } from "./password.ts";
+import { hashPassword, verifyPassword } from "./password.ts";
 import { shortenUserAgent } from "./user-agent.ts";
 
 export interface BetterAuthOptions {
@@ -62,8 +63,8 @@ export function createBetterAuth({ db, secret, baseUrl }: BetterAuthOptions) {
       enabled: true,
       // Latchkey creates an account and its workspace in one transaction instead.
       disableSignUp: true,
-      minPasswordLength,
-      maxPasswordLength,
+      minPasswordLength: passwordLength.min,
+      maxPasswordLength: passwordLength.max,
       password: {
         hash: (password) => inPasswordQueue(() => hashPassword(password)),
         verify: async ({ hash, password }) => {

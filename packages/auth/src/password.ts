@@ -1,9 +1,4 @@
-import { passwordLength } from "@latchkey/limits";
 import { hash, verify } from "@node-rs/argon2";
-
-/** The minimum length of a password, in characters. There are no rules about which characters it contains. */
-export const minPasswordLength = passwordLength.min;
-export const maxPasswordLength = passwordLength.max;
 
 /** For argon2id, the library's default: 19 MiB, two passes, one lane, as OWASP recommends; about 18 ms of a core. */
 const parameters = { memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const;

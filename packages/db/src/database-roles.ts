@@ -24,7 +24,7 @@ export class RolesMissingError extends Error {
  * @throws {RolesMissingError}
  */
 export async function requireRoles(connection: DatabaseConnection): Promise<void> {
-  // Both end before the first failure is reported, so that no connection stays open.
+  // Waits for all connections to close before it reports a failure.
   const results = await Promise.allSettled(roles.map((role) => requireRole(connection, role)));
   for (const result of results) if (result.status === "rejected") throw result.reason;
 }

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { sql } from "kysely";
 import { type ConsumerId, createId, type IssuedKeyId, type KeyspaceId } from "./ids.ts";
 import { insertIssuedKey } from "./issued-key-changes.ts";
 import { insertKeyspace } from "./keyspaces.ts";
@@ -64,12 +63,4 @@ export async function addKey(
     settings,
     remainingCredits: 1,
   });
-}
-
-/** Whether a statement in the test's database waits for a lock. */
-export async function isAnyoneWaiting(owner: Db): Promise<boolean> {
-  const { rows } = await sql`
-    select from pg_stat_activity
-    where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`.execute(owner);
-  return rows.length > 0;
 }

@@ -3,8 +3,9 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { findOrCreateConsumer, listConsumers, updateConsumer } from "./consumers.ts";
 import type { ConsumerId, IssuedKeyId, KeyspaceId } from "./ids.ts";
 import { deleteIssuedKeys, markConsumersUnused, updateIssuedKey } from "./issued-key-changes.ts";
-import { addKey, addKeyspace, addWorkspace, isAnyoneWaiting } from "./issued-keys.test-kit.ts";
+import { addKey, addKeyspace, addWorkspace } from "./issued-keys.test-kit.ts";
 import { createConsumerPurge } from "./purge-consumers.ts";
+import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -110,7 +111,7 @@ test("a key whose consumer is being purged gets a new one", async () => {
   await database.owner.transaction().execute(async (trx) => {
     await sql`delete from consumers where id = ${consumerId}`.execute(trx);
     found = work((other) => findOrCreateConsumer(other, scope, { keyspaceId, externalId: "acme" }));
-    await expect.poll(() => isAnyoneWaiting(database.owner)).toBe(true);
+    await expect.poll(() => countWaiting(database.owner)).toBe(1);
   });
   expect(await found).not.toBe(consumerId);
   expect(await list(keyspaceId)).toEqual(["acme"]);

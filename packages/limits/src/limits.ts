@@ -46,7 +46,7 @@ export const maxLength = {
   url: 400,
 } as const;
 
-/** The minimum and maximum length of a password, in UTF-16 code units. */
+/** The minimum and maximum length of a password, in UTF-16 code units. There are no rules about which characters it contains. */
 export const passwordLength = { min: 12, max: 128 } as const;
 
 /** The limits of a key's restrictions. */

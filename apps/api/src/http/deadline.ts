@@ -4,14 +4,15 @@ import { AppError } from "@latchkey/errors";
 export const responseDeadlineMs = 1_800;
 
 /**
- * A change starts only if this much time is left before the deadline of its request, in milliseconds. The changes that waited longest
- * start first, so that without this minimum, a long queue consists of changes that start just before their deadline and are
- * committed after their 503. Many times what a change takes, and no more than what a verdict at its own deadline leaves.
+ * A change starts only if at least this much time is left before the deadline of its request, in milliseconds. The changes that waited
+ * longest start first. So without this minimum, each change in a long queue starts just before its deadline and is committed after
+ * its 503. This is many times as long as a change takes. More would reject every change whose request is admitted at the deadline
+ * of admission.
  */
-export const minChangeMs = 300;
+export const minRemainingMs = 300;
 
 /**
- * Waits for the task until the deadline, and then leaves it to itself. For a change, see {@link rolledBackAfter}.
+ * Waits for the task until the deadline. The task continues after the deadline; {@link rollBackAfter} stops a change.
  * @throws {AppError} SERVICE_UNAVAILABLE at the deadline; before it, what the task throws.
  */
 export async function withinDeadline<Result>(milliseconds: number, task: Promise<Result>): Promise<Result> {
@@ -28,11 +29,11 @@ export async function withinDeadline<Result>(milliseconds: number, task: Promise
 }
 
 /**
- * Makes a transaction fail if it is ready to be committed only after the deadline, when the caller already has 503 and may send the
- * request again. Only a commit that is in flight at the deadline can succeed after the 503.
+ * Returns work that makes its transaction roll back if it ends after the deadline: the caller already has 503 and may send the request
+ * again. Only a commit that is in flight at the deadline can succeed after the 503.
  * @param deadline in milliseconds, by `performance.now()`.
  */
-export function rolledBackAfter<Trx, Result>(
+export function rollBackAfter<Trx, Result>(
   deadline: number,
   work: (trx: Trx) => Promise<Result>,
 ): (trx: Trx) => Promise<Result> {

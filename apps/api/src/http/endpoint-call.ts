@@ -35,7 +35,8 @@ export interface Call {
   readonly read: <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>;
   /**
    * Runs all changes of the request in one transaction; call it once. A request with an `Idempotency-Key` is recorded
-   * in the same transaction. Throws SERVICE_UNAVAILABLE if the change can't start early enough before the deadline.
+   * in the same transaction.
+   * @throws {AppError} SERVICE_UNAVAILABLE if the change can't start early enough before the deadline of the request.
    */
   readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
 }

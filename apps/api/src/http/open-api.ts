@@ -8,7 +8,7 @@ import type { Context } from "koa";
 import type { Services } from "../domain/services.ts";
 import { andThen } from "./and-then.ts";
 import { compressReply } from "./compress-reply.ts";
-import { minChangeMs, responseDeadlineMs, rolledBackAfter, withinDeadline } from "./deadline.ts";
+import { minRemainingMs, responseDeadlineMs, rollBackAfter, withinDeadline } from "./deadline.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, Endpoint } from "./endpoint.ts";
@@ -74,7 +74,7 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
         read: (work) =>
           reads.run(principal.userId, findDeadline(), () => services.readDb.connection().execute(work)),
         transact: (work) =>
-          changes.run(principal.userId, deadline - minChangeMs, () =>
+          changes.run(principal.userId, deadline - minRemainingMs, () =>
             services.db.transaction().execute(work),
           ),
       });
@@ -117,28 +117,31 @@ function readBody(ctx: Context, { request }: Endpoint): Promise<object> | object
 
 /**
  * Runs the endpoint; at most once per `Idempotency-Key`. A change that has started is completed even after the deadline, so that a
- * retry finds it done, however slow it is. A POST without an `Idempotency-Key` is rolled back instead, because a retry would
- * repeat it. The other methods are idempotent.
+ * retry finds it done, even if it always takes longer than the deadline. A POST without an `Idempotency-Key` is rolled back instead,
+ * because a retry would repeat it. Repeating the other methods changes nothing more.
  */
 function runEndpoint(
   ctx: Context,
   endpoint: Endpoint,
   { input, call, deadline }: { readonly input: RawInput; readonly call: AnyCall; readonly deadline: number },
 ): EndpointResult | Promise<EndpointResult> {
-  const key = endpoint.method === "POST" ? readIdempotencyKey(ctx.req) : undefined;
+  const isPost = endpoint.method === "POST";
+  const key = isPost ? readIdempotencyKey(ctx.req) : undefined;
   if (key === undefined) {
     const { status } = endpoint.response;
-    const { transact } = call;
-    const ownCall: AnyCall =
-      endpoint.method === "POST"
-        ? { ...call, transact: (work) => transact(rolledBackAfter(deadline, work)) }
-        : call;
-    return andThen(endpoint.run(input, ownCall), (answer) => ({ status, answer, isReplayed: false }));
+    const answered = endpoint.run(input, isPost ? withRollback(call, deadline) : call);
+    return andThen(answered, (answer) => ({ status, answer, isReplayed: false }));
   }
   const { userId } = call.principal;
   const path = idempotencyPathOf(endpoint, ctx.path, call.principal);
   const name = { userId, method: endpoint.method, path, key };
   return runIdempotently(endpoint, { name, input, call });
+}
+
+/** A call whose change is rolled back if its work ends after the deadline. */
+function withRollback(call: AnyCall, deadline: number): AnyCall {
+  const { transact } = call;
+  return { ...call, transact: (work) => transact(rollBackAfter(deadline, work)) };
 }
 
 /** @throws {AppError} UNAUTHORIZED for a request without a key, and the unexpected error if admission failed. */

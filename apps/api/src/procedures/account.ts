@@ -1,9 +1,9 @@
-import { maxPasswordLength } from "@latchkey/auth/password";
 import { encodeId } from "@latchkey/db/ids";
 import { listSessions } from "@latchkey/db/sessions";
 import { hasVerifiedEmail } from "@latchkey/db/users";
 import type { Workspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
+import { passwordLength } from "@latchkey/limits";
 import { z } from "zod";
 import {
   changeOwnName,
@@ -76,7 +76,7 @@ export const accountRouter = createRouter({
   changePassword: accountProcedure
     .input(
       z.strictObject({
-        currentPassword: z.string().min(1, "Enter your current password.").max(maxPasswordLength),
+        currentPassword: z.string().min(1, "Enter your current password.").max(passwordLength.max),
         newPassword,
       }),
     )
@@ -90,7 +90,7 @@ export const accountRouter = createRouter({
   confirmPassword: accountProcedure
     .input(
       z.strictObject({
-        password: z.string().min(1, "Enter your password.").max(maxPasswordLength),
+        password: z.string().min(1, "Enter your password.").max(passwordLength.max),
         code: factorCode.optional(),
       }),
     )

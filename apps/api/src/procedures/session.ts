@@ -1,12 +1,12 @@
 import { deviceCookie, readDeviceId } from "@latchkey/auth/known-device";
 import { formatOwnCookie, type OwnCookie, readOwnCookie } from "@latchkey/auth/own-cookie";
-import { maxPasswordLength } from "@latchkey/auth/password";
 import type { SessionUser } from "@latchkey/auth/sessions";
 import { encodeId } from "@latchkey/db/ids";
 import { countUnreadNotices } from "@latchkey/db/notices";
 import { isOperator } from "@latchkey/db/operators";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { listMemberships } from "@latchkey/db/workspaces";
+import { passwordLength } from "@latchkey/limits";
 import { z } from "zod";
 import { confirmEmailChange, previewEmailChange } from "../domain/email-change.ts";
 import { openidAttemptSeconds, startOpenid } from "../domain/openid-attempts.ts";
@@ -56,7 +56,7 @@ export const sessionRouter = createRouter({
    */
   signIn: publicInputProcedure
     .input(
-      z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(maxPasswordLength) }),
+      z.strictObject({ email, password: z.string().min(1, "Enter your password.").max(passwordLength.max) }),
     )
     .mutation(async ({ ctx, input }) => {
       const result = await signIn(ctx.services, input, visitorOf(ctx));

@@ -51,7 +51,7 @@ test.each([[[]], [[7]], [[-1, 0, 2_147_483_647, -2_147_483_648]]])(
   },
 );
 
-test("a number that is no 32-bit integer is not sent as one", () => {
+test("a number outside the range of 32-bit integers is not sent", () => {
   expect(() => toIntegerArray([2_147_483_648])).toThrow(RangeError);
 });
 

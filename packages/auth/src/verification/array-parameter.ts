@@ -15,7 +15,11 @@ const dimensionBytes = 8;
 /** Each element follows its length. */
 const lengthBytes = 4;
 
-/** A `uuid[]`. @param ids each with 32 hexadecimal digits and four hyphens. */
+/**
+ * Formats a `uuid[]`.
+ * @param ids each with 32 hexadecimal digits and four hyphens.
+ * @throws {TypeError} if a character of an ID isn't a hexadecimal digit.
+ */
 export function toUuidArray(ids: readonly string[]): Buffer {
   const array = createArray(types.uuid, ids.length, 16);
   let offset = headerBytes + dimensionBytes;
@@ -29,7 +33,7 @@ export function toUuidArray(ids: readonly string[]): Buffer {
   return array;
 }
 
-/** An `integer[]`. @throws a RangeError for a number that is no 32-bit integer. */
+/** Formats an `integer[]`. @throws {RangeError} for a number that isn't in the range of 32-bit integers. */
 export function toIntegerArray(numbers: readonly number[]): Buffer {
   const array = createArray(types.integer, numbers.length, 4);
   let offset = headerBytes + dimensionBytes;
@@ -40,12 +44,12 @@ export function toIntegerArray(numbers: readonly number[]): Buffer {
   return array;
 }
 
-/** Another array, as text. None of the elements needs escaping: numbers, booleans and null. */
+/** Formats any other array, as text. None of the elements needs escaping: numbers, booleans and null. */
 export function toArray(elements: readonly (number | boolean | null)[]): string {
   return `{${elements.map((element) => element ?? "null").join()}}`;
 }
 
-/** Creates an array without the elements. */
+/** Creates an array, and writes everything except the elements. */
 function createArray(type: number, length: number, elementBytes: number): Buffer {
   const elements = length * (lengthBytes + elementBytes);
   const array = Buffer.allocUnsafe(headerBytes + (length > 0 ? dimensionBytes + elements : 0));

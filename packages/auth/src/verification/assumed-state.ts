@@ -17,8 +17,8 @@ const noMeters: MeterState = { windows: new Map(), balance: null };
 /**
  * Whether requests spend from no meter: no key has a rate limit or credits, and the request has no `Idempotency-Key`, whose use has
  * a quota. The first use of an issued key or of a new secret changes more than the count, so such a request isn't unmetered.
- * @param now the database's time, as far as the node can tell. The decision by the assumed state at the same time finds the same keys
- *   invalid, and notes when that is true.
+ * @param now the database's time, as far as the node can tell. Pass the same time to {@link assumeState}: the decision then finds the
+ *   same keys invalid, and restricts its validity to the times at which they are.
  */
 export function isUnmetered(
   { caller, targets, verifications, name }: FoundKeys & { readonly name: object | undefined },
@@ -31,7 +31,7 @@ export function isUnmetered(
     if (facts.isInUse && !facts.isUnusedSecret) return true;
     const verification = verifications[index];
     if (!verification) return false;
-    // Verifications that aren't uses add no row, so without these exceptions, each of them would lock the counter.
+    // A verification that isn't a use adds no row. Without these exceptions, every verification of such a key would lock its counter.
     if (verification.cost === 0 && !facts.isUnusedSecret) return true;
     return isInvalid(facts, verification, { hasPassed: (time) => time <= now });
   });

@@ -36,9 +36,9 @@ export class CopiesCache {
   }
 
   /**
-   * Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. That a secret is unused
-   * can stop being true without a new version, when another node counts its first use: a later use here then only notes again
-   * that it is used.
+   * Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. When another node
+   * counts the first use of a secret, the version doesn't change, so this node still remembers the secret as unused. Its next use
+   * on this node then marks it as used again, which changes nothing.
    */
   set(lookup: CopyLookup, { keys, isOnly, caller }: FoundCopies): void {
     const name = isOnly ? lookup.digest : nameOf(lookup);
@@ -73,7 +73,7 @@ export class CopiesCache {
   }
 }
 
-/** Finds the copies that this caller reaches under the names of a lookup. @param read returns what is remembered under a name. */
+/** Finds the copies of a lookup that this caller reaches. @param read returns the copies that are remembered under a name. */
 function findReached(
   lookup: CopyLookup,
   caller: Caller,

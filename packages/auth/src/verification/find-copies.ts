@@ -204,7 +204,7 @@ export async function findCopies(
     ],
     rowMode: "array",
   });
-  const share = createSharing();
+  const intern = createInterner();
   return rows.map(([version, ownerVersion, copies, isOnly]) => {
     const memberships = new Map(
       (copies ?? []).flatMap(([{ workspaceId }, membership]) =>
@@ -212,7 +212,7 @@ export async function findCopies(
       ),
     );
     return {
-      keys: (copies ?? []).map(([facts]) => toVerifiableKey(facts, share)),
+      keys: (copies ?? []).map(([facts]) => toVerifiableKey(facts, intern)),
       isOnly: isOnly ?? false,
       caller: version === null || ownerVersion === null ? undefined : { version, ownerVersion, memberships },
     };
@@ -221,13 +221,13 @@ export async function findCopies(
 
 function toVerifiableKey(
   { ipRanges, ...facts }: StoredCopy,
-  share: <Text extends string>(text: Text) => Text,
+  intern: <Text extends string>(text: Text) => Text,
 ): VerifiableKey {
   return {
     ...facts,
-    workspaceId: share(facts.workspaceId),
-    keyspaceId: facts.keyspaceId && share(facts.keyspaceId),
-    owner: { ...facts.owner, id: share(facts.owner.id) },
+    workspaceId: intern(facts.workspaceId),
+    keyspaceId: facts.keyspaceId && intern(facts.keyspaceId),
+    owner: { ...facts.owner, id: intern(facts.owner.id) },
     grantedPermissions: new Set(facts.permissions),
     idleAt: null,
     allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined,
@@ -235,15 +235,15 @@ function toVerifiableKey(
 }
 
 /**
- * Returns a function that returns the first of equal texts. Keys of one keyspace then share the IDs of what they belong to, which
- * takes less memory, and less time whenever a key is verified.
+ * Returns a function that returns the first of equal texts. Keys that are found by one statement then share the IDs of their owners,
+ * which takes less memory, and less time to compare.
  */
-function createSharing(): <Text extends string>(text: Text) => Text {
-  const known = new Map<string, string>();
+function createInterner(): <Text extends string>(text: Text) => Text {
+  const interned = new Map<string, string>();
   return <Text extends string>(text: Text): Text => {
-    const shared = known.get(text);
-    if (shared !== undefined) return shared as Text; // It is equal to the text.
-    known.set(text, text);
+    const first = interned.get(text);
+    if (first !== undefined) return first as Text; // It is equal to the text.
+    interned.set(text, text);
     return text;
   };
 }

@@ -10,6 +10,7 @@ import {
   type RequestDecision,
 } from "./decide-request.ts";
 import type { Counter, CounterId, EarlierRequest, SpentKey } from "./decide-verification.ts";
+import { listOwners } from "./list-owners.ts";
 import {
   findEarlier,
   lockCounters,
@@ -17,7 +18,6 @@ import {
   type StoredSpending,
   writeCounters,
 } from "./statements.ts";
-import type { OwnerVersion } from "./verifiable-key.ts";
 import type { NamedRequest, VerificationRequest } from "./verification.ts";
 
 /** A request of a batch, before what it has spent earlier is known. */
@@ -277,27 +277,4 @@ function listSpent({ earlier }: KnownRequest, decision: RequestDecision): readon
   return decision.outcome.results.map((result, index) =>
     result.code === "VALID" ? result.key.keyId : (before[index] ?? null),
   );
-}
-
-/** The owners of the keys of a batch, each version once. */
-function listOwners(requests: readonly PreparedRequest[]): OwnerVersion[] {
-  const owners: OwnerVersion[] = [];
-  const versions = new Map<string, Set<number>>();
-  const add = ({ id, version }: OwnerVersion): void => {
-    const known = versions.get(id);
-    if (known?.has(version)) return;
-    owners.push({ id, version });
-    if (known) known.add(version);
-    else versions.set(id, new Set([version]));
-  };
-  for (const { caller, targets } of requests) {
-    if (caller) add({ id: caller.userId, version: caller.ownerVersion });
-    for (const facts of targets) {
-      if (!facts) continue;
-      add(facts.owner);
-      if (facts.workspaceVersion !== null) add({ id: facts.workspaceId, version: facts.workspaceVersion });
-      if (facts.consumer) add(facts.consumer);
-    }
-  }
-  return owners;
 }

@@ -3,8 +3,9 @@ import type pg from "pg";
 import type { Db } from "../schema.ts";
 
 /**
- * Counts the connections to the database of `db` that wait for a lock. `db` must not be a transaction that polls: within a transaction,
- * `pg_stat_activity` shows only the connections that its first query found, so one that connects later is never counted.
+ * Counts the connections to the database of `db` that wait for a lock. Don't poll within a transaction: there, `pg_stat_activity` keeps
+ * the result of its first query.
+ * @see https://www.postgresql.org/docs/18/monitoring-stats.html#MONITORING-STATS-VIEWS
  */
 export async function countWaiting(db: Db): Promise<number> {
   const { rows } = await sql<{ count: number }>`
@@ -14,8 +15,8 @@ export async function countWaiting(db: Db): Promise<number> {
 }
 
 /**
- * Counts the connections that wait for a lock of `blocker`. Unlike {@link countWaiting}, it doesn't count one whose lock was released and
- * that isn't running again yet.
+ * Counts the connections that wait for a lock of `blocker`. Use it if the connection waited for another lock before: right after a lock is
+ * released, {@link countWaiting} can still count the connection that waited for it.
  */
 export async function countBlockedBy(db: Db, blocker: pg.Client): Promise<number> {
   const { rows: own } = await blocker.query<{ pid: number }>("select pg_backend_pid() as pid");
