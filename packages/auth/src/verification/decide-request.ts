@@ -62,8 +62,9 @@ export function decideRequest(request: KnownRequest, state: DecisionState): Requ
   const targets = request.targets.some(hasEnded)
     ? request.targets.map((facts) => (hasEnded(facts) ? undefined : facts))
     : request.targets;
-  // All facts are checked before anything is spent, because an outdated request is decided again.
-  const areCurrent = () => targets.every((facts) => !facts || isCurrent(facts, { caller, state }));
+  // All facts are checked before anything is spent, because an outdated request is decided again. Those of an old secret too: once its
+  // key is deleted, another key can be imported with the secret.
+  const areCurrent = () => request.targets.every((facts) => !facts || isCurrent(facts, { caller, state }));
   if (!caller) {
     return areCurrent()
       ? { kind: "admitted", limit: undefined, outcome: verifyAll({ ...request, targets }, undefined, state) }
