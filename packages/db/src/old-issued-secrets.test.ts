@@ -8,7 +8,7 @@ import { bumpKeyVersions } from "./key-counters.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 
-// Postgres updates its statistics once per minute at most. Until then, it expects one old secret of keys that the statistics don't contain.
+// Old secrets of issued keys. Postgres updates its statistics once per minute at most. Until then, it expects one old secret of keys that the statistics don't contain.
 
 const keyCount = 300;
 
@@ -94,3 +94,17 @@ async function rotate(
     await bumpKeyVersions(trx, { keyIds: secrets.map(({ id }) => id), hasNewSecret: true });
   });
 }
+
+test("a rotation revokes old secrets whose overlap has ended, and deletes those beyond 20 per key", async () => {
+  const { scope, ids } = await addKeys(1);
+  for (let rotation = 1; rotation <= 22; rotation += 1) {
+    await sql`
+      update retired_issued_secrets set good_until = now()
+      where key_id = any(${ids}::uuid[]) and good_until > now()`.execute(database.owner);
+    await rotate(scope, createSecrets(ids), 3_600);
+  }
+  const { rows } = await sql`
+    select count(*)::integer as stored, count(*) filter (where good_until = '-infinity')::integer as revoked
+    from retired_issued_secrets where key_id = any(${ids}::uuid[])`.execute(database.owner);
+  expect(rows).toEqual([{ stored: 20, revoked: 19 }]);
+});
