@@ -24,27 +24,23 @@ export class RolesMissingError extends Error {
  * @throws {RolesMissingError}
  */
 export async function requireRoles(connection: DatabaseConnection): Promise<void> {
-  // Waits for all connections to close before it reports a failure.
-  const results = await Promise.allSettled(roles.map((role) => requireRole(connection, role)));
-  for (const result of results) if (result.status === "rejected") throw result.reason;
-}
-
-async function requireRole(connection: DatabaseConnection, role: DatabaseRole): Promise<void> {
-  const client = new pg.Client({
-    ...clientConfig(connection, "latchkey start"),
-    options: startupOptions(role),
-  });
-  // The statement reports the error. Without this listener, it would end the process.
-  client.on("error", () => undefined);
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ name: string }>("select current_user::text as name");
-    // A proxy between Latchkey and the database may drop startup options.
-    if (rows[0]?.name !== role) throw new RolesMissingError(client.user ?? "");
-  } catch (error) {
-    if (isMissingRoleOrPrivilege(error)) throw new RolesMissingError(client.user ?? "", { cause: error });
-    throw error;
-  } finally {
-    await client.end();
+  for (const role of roles) {
+    const client = new pg.Client({
+      ...clientConfig(connection, "latchkey start"),
+      options: startupOptions(role),
+    });
+    // The statement reports the error. Without this listener, it would end the process.
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ name: string }>("select current_user::text as name");
+      // A proxy between Latchkey and the database may drop startup options.
+      if (rows[0]?.name !== role) throw new RolesMissingError(client.user ?? "");
+    } catch (error) {
+      if (isMissingRoleOrPrivilege(error)) throw new RolesMissingError(client.user ?? "", { cause: error });
+      throw error;
+    } finally {
+      await client.end();
+    }
   }
 }

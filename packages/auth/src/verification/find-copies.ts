@@ -236,7 +236,7 @@ function toVerifiableKey(
 
 /**
  * Returns a function that returns the first of equal texts. Keys that are found by one statement then share the IDs of their owners,
- * which takes less memory, and less time to compare.
+ * which takes less memory.
  */
 function createInterner(): <Text extends string>(text: Text) => Text {
   const interned = new Map<string, string>();
