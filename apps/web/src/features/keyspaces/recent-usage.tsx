@@ -53,7 +53,7 @@ export function RecentUses({ id }: Pick<IssuedKey, "id">): ReactNode {
 export function RecentVerifications({ id }: Pick<IssuedKey, "id">): ReactElement {
   const usage = useRecentUsage(id);
   if (usage === undefined) return <Skeleton component="span" display="block" h={21} w={89} />;
-  if (usage === null || usage.count === 0) return <EmptyCell />;
+  if (usage === null) return <EmptyCell />;
   const label = `${countOf(usage.count, "verification", "verifications")} in ${days} days`;
   return <Sparkline label={label} values={usage.days} />;
 }
