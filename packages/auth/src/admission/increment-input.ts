@@ -1,5 +1,4 @@
 import type { UserId } from "@latchkey/db/ids";
-import { toIntegerArray, toUuidArray } from "../array-parameter.ts";
 import { incrementTimes } from "./limit-window.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 
@@ -56,21 +55,21 @@ input as materialized (
 export const isCurrent = `counter.version = input.version and ${isOwnerCurrent}
     and (input.good_until is null or input.good_until > input.now)`;
 
-/** The parameters of {@link incrementsWithoutExpiry}. */
-export function listWithoutExpiry(increments: readonly UsageIncrement[]): Parameter[] {
+/**
+ * The parameters of {@link incrementsWithoutExpiry}, as array literals for Postgres. The driver would escape each element, and none of
+ * these needs escaping.
+ */
+export function listWithoutExpiry(increments: readonly UsageIncrement[]): string[] {
   const owners = listOwners(increments);
   return [
-    toUuidArray(increments.map(({ keyId }) => keyId)),
-    toIntegerArray(increments.map(({ uses }) => uses)),
-    toIntegerArray(increments.map(({ version }) => version)),
-    toIntegerArray(owners.positions),
-    toUuidArray(owners.ids),
-    toIntegerArray(owners.versions),
+    `{${increments.map(({ keyId }) => keyId).join()}}`,
+    `{${increments.map(({ uses }) => uses).join()}}`,
+    `{${increments.map(({ version }) => version).join()}}`,
+    `{${owners.positions.join()}}`,
+    `{${owners.ids.join()}}`,
+    `{${owners.versions.join()}}`,
   ];
 }
-
-/** An array: in binary, or as text. The driver would escape each element of an array, and none of these needs escaping. */
-type Parameter = Buffer | string;
 
 /**
  * The owners of keys, each once, because a batch often has many keys of an owner. If facts of one owner have two versions, it
@@ -96,7 +95,7 @@ function listOwners(increments: readonly UsageIncrement[]): {
 }
 
 /** The parameters of {@link incrementsWithExpiry}. */
-export function listWithExpiry(increments: readonly UsageIncrement[]): Parameter[] {
+export function listWithExpiry(increments: readonly UsageIncrement[]): string[] {
   return [
     ...listWithoutExpiry(increments),
     `{${increments.map(({ validUntil }) => validUntil ?? "null").join()}}`,
@@ -104,7 +103,7 @@ export function listWithExpiry(increments: readonly UsageIncrement[]): Parameter
 }
 
 /** The parameters of {@link allIncrements}. */
-export function listAll(increments: readonly UsageIncrement[]): Parameter[] {
+export function listAll(increments: readonly UsageIncrement[]): string[] {
   const hasExpiries = increments.some(({ validUntil }) => validUntil !== null);
   return [
     // `unnest` pads shorter arrays with nulls.

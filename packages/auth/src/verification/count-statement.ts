@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { toIntegerArray, toUuidArray } from "../array-parameter.ts";
+import { toIntegerArray, toUuidArray } from "./array-parameter.ts";
 import type { Counter, CounterId } from "./decide-verification.ts";
 import type { OwnerVersion } from "./verifiable-key.ts";
 
