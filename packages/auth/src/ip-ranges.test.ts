@@ -143,9 +143,18 @@ test("ranges are not parsed before they are compared with an address", async () 
   expect(leastMs).toBeLessThan(20);
 });
 
-test("100 keys with 100 ranges each are compared with an address without blocking the event loop", async () => {
+// A read of many keys parses the ranges of each. Node's list takes longest to fill, and a machine that is slow delays both.
+test("100 keys with 100 ranges each are compared with an address in less time than Node fills its lists", async () => {
   const leastMs = await measureLeastCpuMs(() => {
     for (let key = 0; key < 100; key += 1) createIpMatcher(manyRanges)("2001:db9::1");
   });
-  expect(leastMs).toBeLessThan(20);
+  const networks = manyRanges.map((range) => range.split("/")[0] as string); // Each has a network and a prefix.
+  const peerMs = await measureLeastCpuMs(() => {
+    for (let key = 0; key < 100; key += 1) {
+      const list = new BlockList();
+      for (const network of networks) list.addSubnet(network, 112, "ipv6");
+    }
+  });
+  console.info(`100 keys with 100 ranges each: ${leastMs} ms; Node's lists: ${peerMs} ms`);
+  expect(leastMs).toBeLessThan(peerMs);
 });

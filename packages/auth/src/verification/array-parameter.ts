@@ -2,7 +2,8 @@
  * Arrays as parameters of statements. The driver would escape each element, which takes longer.
  *
  * IDs and integers are sent in Postgres's binary format, because Postgres takes less time to read it: 6.3 instead of 7.3 µs for
- * each key of a batch.
+ * each key of a batch. Admission sends text: binary took Node about 3 µs more per request (`pnpm bench:compare` with 20,000 keys and
+ * 256 connections, two runs), and throughput stayed the same.
  *
  * @see https://www.postgresql.org/docs/18/protocol-overview.html#PROTOCOL-FORMAT-CODES
  */
