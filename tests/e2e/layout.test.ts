@@ -5,8 +5,8 @@ import { signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 
-// At every window width, no hint of a field is cut, and no text of a list or of a dialog with a list is clipped to less than 60 px or overlaps another,
-// with relative and with exact times. Every page can be used with the keyboard alone.
+// At every window width, no hint of a field is cut, and no text of a list or of a dialog with a list overlaps another or is clipped to
+// less than 60 px, with relative and with exact times. Every page can be used with the keyboard alone.
 
 let page: Page;
 let slug: string;

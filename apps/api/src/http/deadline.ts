@@ -6,8 +6,8 @@ export const responseDeadlineMs = 1_800;
 /**
  * A change starts only if at least this much time is left before the deadline of its request, in milliseconds. The changes that waited
  * longest start first. So without this minimum, each change in a long queue starts just before its deadline and is committed after
- * its 503. This is many times as long as a change takes. More would reject every change whose request is admitted at the deadline
- * of admission.
+ * its 503. It is about twelve times as long as issuing a key takes. A longer one would reject every change whose request is admitted
+ * at the deadline of admission.
  */
 export const minRemainingMs = 300;
 
