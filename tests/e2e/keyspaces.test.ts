@@ -186,6 +186,19 @@ test("finds keys by name, first characters, status, consumer and permission, in 
   await page.getByRole("heading", { name: "Acme", level: 1 }).waitFor();
 });
 
+test("shows at 768 px when each key was last used", async () => {
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
+  const header = (name: string) => page.getByRole("columnheader", { name, exact: true });
+  await header("Created").waitFor();
+  await page.setViewportSize({ width: 768, height: 900 });
+  await header("Created").waitFor({ state: "detached" });
+  const { x, width } = (await header("Last used").boundingBox()) ?? { x: Number.NaN, width: Number.NaN };
+  expect(x + width).toBeLessThanOrEqual(768);
+  expect(await header("Consumer").count()).toBe(1);
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await rowOf("Acme").getByRole("link", { name: "Acme" }).click();
+});
+
 test("edits a key, also after someone else has changed it", async () => {
   await page.getByText("203.0.113.0/24").waitFor();
   await page.getByRole("button", { name: "Edit", exact: true }).click();
