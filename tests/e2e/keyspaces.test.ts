@@ -313,8 +313,8 @@ test("counts only the selected keys that it deleted, not those that were already
 test("disables the keyspace, and deletes a key", async () => {
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
   await page.getByRole("button", { name: "Disable keyspace" }).press("Enter");
-  await dialog().getByText("Verifications of its 3 keys fail with DISABLED").waitFor();
-  await dialog().getByText("3 keys", { exact: true }).waitFor();
+  await dialog().getByText("Verifications of its 2 active keys fail with DISABLED").waitFor();
+  await dialog().getByText("3 keys, 2 of them active", { exact: true }).waitFor();
   // The rotated key was used a moment ago, the others never.
   await dialog()
     .getByText(/^(just now|\d+ (s|min) ago) \(.*\d{4}.*\)$/)
@@ -343,9 +343,10 @@ test("disables the keyspace, and deletes a key", async () => {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });
 
-test("deletes the keyspace, after saying how many keys stop working", async () => {
+test("deletes the keyspace, after saying how many keys it deletes", async () => {
   await page.getByRole("button", { name: "Delete keyspace" }).press("Enter");
-  await dialog().getByText("2 keys stop working").waitFor();
+  await dialog().getByText("2 keys are deleted. None of them works now.").waitFor();
+  await dialog().getByText("2 keys, 1 of them active", { exact: true }).waitFor();
   await dialog().getByText("Never used").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Delete keyspace" }).click();
