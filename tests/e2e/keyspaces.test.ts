@@ -189,13 +189,13 @@ test("finds keys by name, first characters, status, consumer and permission, in 
 test("shows at 768 px when each key was last used", async () => {
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
   const header = (name: string) => page.getByRole("columnheader", { name, exact: true });
-  await header("Created").waitFor();
+  await header("Uses (30 days)").waitFor();
   await page.setViewportSize({ width: 768, height: 900 });
-  await header("Created").waitFor({ state: "detached" });
+  await header("Uses (30 days)").waitFor({ state: "detached" });
   const { x, width } = (await header("Last used").boundingBox()) ?? { x: Number.NaN, width: Number.NaN };
   expect(x + width).toBeLessThanOrEqual(768);
   expect(await header("Consumer").count()).toBe(1);
-  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.setViewportSize({ width: 1280, height: 720 });
   await rowOf("Acme").getByRole("link", { name: "Acme" }).click();
 });
 
