@@ -23,6 +23,14 @@ prepareEnvironment(async ({ browser, baseUrl }) => {
 });
 
 const dialog = () => page.getByRole("dialog");
+const introduction = () => dialog().getByText("Keys that another system issued keep working.");
+const formats = () => dialog().getByText("CSV with a header line, or NDJSON.");
+const example = () => dialog().getByText("hash,start,externalId");
+
+/** Whether the dialog explains what to import. */
+async function expectIntroduction(isShown: boolean): Promise<void> {
+  for (const part of [introduction(), formats(), example()]) expect(await part.count()).toBe(isShown ? 1 : 0);
+}
 const firstKey = "a key of the old system";
 
 /** Chooses a file with this text. */
@@ -47,12 +55,14 @@ const file = ["hash,externalId,permissions", ...lines].join("\n");
 test("a file is required, and one that can't be read is explained", async () => {
   await page.getByRole("button", { name: "Import keys" }).click();
   await dialog().getByRole("heading", { name: "Import keys" }).waitFor();
+  await expectIntroduction(true);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Import keys" }).click();
   await dialog().getByText("Choose a file.", { exact: true }).waitFor();
   await chooseFile("keys.csv", "hash,password\n1,2");
   await dialog().getByRole("button", { name: "Import keys" }).click();
   await dialog().getByText('The column "password" is unknown.').waitFor();
+  await expectIntroduction(true);
   await chooseFile("keys.txt", file);
   await dialog().getByRole("button", { name: "Import keys" }).click();
   await dialog().getByText("Choose a file whose name ends in .csv, .ndjson or .jsonl.").waitFor();
@@ -65,6 +75,7 @@ test("imports 998 of 1,000 rows, and names the line and the reason of the two ot
     .getByText(/^998 keys imported in \d+ seconds?\.$/)
     .waitFor();
   await dialog().getByText("2 rows were rejected.").waitFor();
+  await expectIntroduction(false);
   const closeButton = dialog().getByRole("button", { name: "Close", exact: true }).last();
   await closeButton.and(page.locator(":focus")).waitFor();
   const rejected = dialog().getByRole("list", { name: "Rejected rows" }).getByRole("listitem");
@@ -114,6 +125,7 @@ test("can be stopped, and continued with the same file", async () => {
     .getByText(/^[1-9]\d* keys imported so far$/)
     .waitFor();
   await dialog().getByRole("progressbar", { name: "Import" }).waitFor();
+  await expectIntroduction(false);
   expect(await dialog().getByRole("button", { name: "Remove the file" }).count()).toBe(0);
   await dialog().getByRole("status").and(page.locator(":focus")).waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
@@ -121,6 +133,7 @@ test("can be stopped, and continued with the same file", async () => {
   await dialog().locator('button[aria-disabled="true"]', { hasText: "Stopping…" }).waitFor();
   released.resolve();
   await dialog().getByText("You stopped the import.").waitFor();
+  await expectIntroduction(false);
   await dialog()
     .getByRole("button", { name: "Close", exact: true })
     .last()

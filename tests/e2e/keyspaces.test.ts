@@ -186,6 +186,19 @@ test("finds keys by name, first characters, status, consumer and permission, in 
   await page.getByRole("heading", { name: "Acme", level: 1 }).waitFor();
 });
 
+test("shows at 768 px when each key was last used", async () => {
+  await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
+  const header = (name: string) => page.getByRole("columnheader", { name, exact: true });
+  await header("Uses (30 days)").waitFor();
+  await page.setViewportSize({ width: 768, height: 900 });
+  await header("Uses (30 days)").waitFor({ state: "detached" });
+  const { x, width } = (await header("Last used").boundingBox()) ?? { x: Number.NaN, width: Number.NaN };
+  expect(x + width).toBeLessThanOrEqual(768);
+  expect(await header("Consumer").count()).toBe(1);
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await rowOf("Acme").getByRole("link", { name: "Acme" }).click();
+});
+
 test("edits a key, also after someone else has changed it", async () => {
   await page.getByText("203.0.113.0/24").waitFor();
   await page.getByRole("button", { name: "Edit", exact: true }).click();
@@ -300,8 +313,8 @@ test("counts only the selected keys that it deleted, not those that were already
 test("disables the keyspace, and deletes a key", async () => {
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link").click();
   await page.getByRole("button", { name: "Disable keyspace" }).press("Enter");
-  await dialog().getByText("Verifications of its 3 keys fail with DISABLED").waitFor();
-  await dialog().getByText("3 keys", { exact: true }).waitFor();
+  await dialog().getByText("Verifications of its 2 active keys fail with DISABLED").waitFor();
+  await dialog().getByText("3 keys, 2 of them active", { exact: true }).waitFor();
   // The rotated key was used a moment ago, the others never.
   await dialog()
     .getByText(/^(just now|\d+ (s|min) ago) \(.*\d{4}.*\)$/)
@@ -330,9 +343,10 @@ test("disables the keyspace, and deletes a key", async () => {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });
 
-test("deletes the keyspace, after saying how many keys stop working", async () => {
+test("deletes the keyspace, after saying how many keys it deletes", async () => {
   await page.getByRole("button", { name: "Delete keyspace" }).press("Enter");
-  await dialog().getByText("2 keys stop working").waitFor();
+  await dialog().getByText("2 keys are deleted. None of them works now.").waitFor();
+  await dialog().getByText("2 keys, 1 of them active", { exact: true }).waitFor();
   await dialog().getByText("Never used").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Delete keyspace" }).click();

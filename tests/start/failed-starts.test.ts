@@ -154,8 +154,10 @@ test("a database that lost a policy, a grant and row-level security, naming each
     expect(status).toBe(1);
     expect(stderr).toBe(
       "Latchkey cannot start. The database no longer isolates tenants: " +
-        'row-level security of the table "workspaces" is disabled; the table "audit_events" lacks the policy "named_workspace"; ' +
-        'the role "latchkey_tenant" lacks select on the table "members". ' +
+        'row-level security of the table "workspaces" is disabled. ' +
+        'The database is also incomplete: the table "audit_events" lacks the policy "named_workspace", ' +
+        'so the role "latchkey_tenant" can\'t access the rows that the policy allows; ' +
+        'the role "latchkey_tenant" lacks select on the table "members", so statements that need it fail. ' +
         "To repair it, run `latchkey migrate --repair`, or have the owner of the database run: " +
         "alter table workspaces enable row level security, force row level security; " +
         "create policy named_workspace on audit_events for all to latchkey_tenant using ((workspace_id = named_workspace())); " +

@@ -57,6 +57,7 @@ test("every procedure in the cost table exists", () => {
     "keyspaceUsage.keyspaceUses",
     "keyspaceUsage.recent",
     "keyspaceUsage.usage",
+    "keyspaces.impact",
     "keyspaces.list",
     "keyspaces.previewDeletion",
     "members.list",

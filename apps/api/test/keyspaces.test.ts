@@ -361,7 +361,8 @@ test("the preview and the keyspace have the number of keys, and the preview thei
   const team = await addTeam(app);
   const { id, uuid } = await addKeyspace(team);
   const preview = async () => (await call(team, ["GET", `/${id}/deletion-preview`])).body;
-  expect(await preview()).toEqual({ keyCount: 0, lastUsedAt: null, isPartial: false });
+  const none = { keyCount: 0, activeKeyCount: 0, isActiveKeyCountPartial: false };
+  expect(await preview()).toEqual({ ...none, lastUsedAt: null, isPartial: false });
   const keys = await addKeys(team, uuid, 3);
   const other = await addKeyspace(team);
   const [otherKey] = await addKeys(team, other.uuid, 1);
@@ -371,7 +372,11 @@ test("the preview and the keyspace have the number of keys, and the preview thei
   await use(keys[0], "2027-01-02T00:00:00Z");
   await use(keys[2], "2027-01-01T00:00:00Z");
   await use(otherKey, "2027-01-03T00:00:00Z");
-  expect(await preview()).toEqual({ keyCount: 3, lastUsedAt: "2027-01-02T00:00:00.000Z", isPartial: false });
+  const three = { ...none, keyCount: 3, lastUsedAt: "2027-01-02T00:00:00.000Z", isPartial: false };
+  expect(await preview()).toEqual({ ...three, activeKeyCount: 3 });
+  await sql`update issued_keys set disabled_at = now() where id = ${keys[0]}`.execute(app.owner);
+  await sql`update issued_keys set expires_at = now() where id = ${keys[1]}`.execute(app.owner);
+  expect(await preview()).toEqual({ ...three, activeKeyCount: 1 });
   const { body, etag } = await call(team, ["GET", `/${id}`]);
   expect(body.keyCount).toBe(3);
   expect(etag).toBe(before);

@@ -30,7 +30,7 @@ function describeGaps(gaps: readonly IsolationGap[]): string {
       : []),
     ...(others.length > 0
       ? [
-          `The database ${isolating.length > 0 ? "also " : ""}lacks parts of its schema: ` +
+          `The database is ${isolating.length > 0 ? "also " : ""}incomplete: ` +
             `${others.map(({ description, consequence }) => `${description}, so ${consequence}`).join("; ")}.`,
         ]
       : []),

@@ -191,52 +191,6 @@ test.each(damages)(
   },
 );
 
-test("lists everything that is missing, including what no statement can restore", async () => {
-  const other = await createTestDatabase(inject("postgres"));
-  await run(other.owner, "drop table key_refusals");
-  await run(other.owner, "drop trigger name_first_user_operator on users");
-  await run(other.owner, "drop function is_own_key cascade");
-  await run(other.owner, "revoke select on members from latchkey_admission, latchkey_tenant");
-  await expect(requireTenantIsolation(other.connection)).rejects.toMatchObject({
-    name: "TenantIsolationError",
-    message:
-      'The database no longer isolates tenants: the table "key_refusals" is missing; ' +
-      'the table "key_usage_hours" lacks the policy "own_keys"; ' +
-      'the table "workspace_key_access" lacks the policy "own_keys"; ' +
-      'the role "latchkey_admission" lacks select (created_at, role, user_id, workspace_id) on the table "members"; ' +
-      'the role "latchkey_tenant" lacks select on the table "members". ' +
-      "The database also lacks parts of its schema: " +
-      'the function "is_own_key(uuid)" is missing, so statements that call it fail; ' +
-      'the table "users" lacks the trigger "name_first_user_operator", so the first account doesn\'t become the operator. ' +
-      "Make a backup with `latchkey backup`, and restore it with `latchkey restore` into an empty database, " +
-      "which gets everything that the migrations set up.",
-  });
-  await other.drop();
-});
-
-test.each([
-  [
-    "drop trigger add_issued_key_uses on key_counters",
-    'The database lacks parts of its schema: the table "key_counters" lacks the trigger "add_issued_key_uses", ' +
-      "so nodes keep accepting issued keys that are disabled or changed. Make a backup",
-  ],
-  [
-    "alter table key_counters disable trigger add_issued_key_uses",
-    'The database lacks parts of its schema: the trigger "add_issued_key_uses" of the table "key_counters" is disabled, ' +
-      "so nodes keep accepting issued keys that are disabled or changed. To repair it, run",
-  ],
-  [
-    "drop trigger check_service_account_member on members",
-    'The database no longer isolates tenants: the table "members" lacks the trigger "check_service_account_member". Make a backup',
-  ],
-])("after `%s`, says what goes wrong", async (statement, message) => {
-  const other = await createTestDatabase(inject("postgres"));
-  await run(other.owner, statement);
-  const error = await requireTenantIsolation(other.connection).catch((thrown: Error) => thrown);
-  expect(error).toMatchObject({ name: "TenantIsolationError", message: expect.stringContaining(message) });
-  await other.drop();
-});
-
 test("reports a role that bypasses row-level security", async () => {
   class Rollback extends Error {}
   const damage = database.owner.transaction().execute(async (trx) => {

@@ -70,13 +70,16 @@ export async function findGaps(db: Db): Promise<readonly IsolationGap[]> {
   const expected = Object.values(grants).flatMap((tablesOfRole) => Object.keys(tablesOfRole));
   const missing = [...new Set(expected)].filter((name) => !tables.has(name));
   return [
-    ...missing.map((name) => ({ description: `the table "${name}" is missing` })),
+    ...missing.map((name) => ({
+      description: `the table "${name}" is missing`,
+      consequence: "statements that use it fail",
+    })),
     ...(await findRoleGaps(db)),
     ...findSecurityGaps(tables),
     ...(await findPolicyGaps(db)).filter(({ table }) => tables.has(table)),
     ...(await findGrantGaps(db)).filter(({ table }) => tables.has(table)),
     ...(await findFunctionGaps(db)),
-    ...(await findTriggerGaps(db)),
+    ...(await findTriggerGaps(db)).filter(({ table }) => tables.has(table)),
   ];
 }
 
@@ -111,6 +114,7 @@ async function findRoleGaps(db: Db): Promise<IsolationGap[]> {
       : [
           {
             description: `the role "${name}" lacks usage on the schema "${schema}"`,
+            consequence: "all of its statements fail",
             remedy: `grant usage on schema "${schema}" to ${name};`,
           },
         ]),
@@ -142,8 +146,11 @@ async function findPolicyGaps(db: Db): Promise<(IsolationGap & { readonly table:
     const { table, name, role, command, using, isRestrictive = false } = rule;
     const found = rows.find((row) => row.table === table && row.name === name);
     const create = `create policy ${name} on ${table}${isRestrictive ? " as restrictive" : ""} for ${command} to ${role} using (${using});`;
-    if (!found)
-      return [{ table, description: `the table "${table}" lacks the policy "${name}"`, remedy: create }];
+    if (!found) {
+      const description = `the table "${table}" lacks the policy "${name}"`;
+      const consequence = `the role "${role}" can't access the rows that the policy allows`;
+      return [{ table, description, ...(!isRestrictive && { consequence }), remedy: create }];
+    }
     const isSame = found.role === role && found.command === command && found.using === using;
     if (isSame && found.isRestrictive === isRestrictive && !found.isOther) return [];
     const description = `the policy "${name}" of the table "${table}" has been changed`;
@@ -169,6 +176,7 @@ async function findGrantGaps(db: Db): Promise<(IsolationGap & { readonly table: 
     return {
       table,
       description: `the role "${role}" lacks ${lacking} on the table "${table}"`,
+      consequence: "statements that need it fail",
       remedy: `grant ${lacking} on ${table} to ${role};`,
     };
   });
@@ -189,12 +197,13 @@ async function findFunctionGaps(db: Db): Promise<IsolationGap[]> {
         }
       : {
           description: `the role "${role}" lacks execute on the function "${signature}"`,
+          consequence: "statements that call it fail",
           remedy: `grant execute on function ${signature} to ${role};`,
         },
   );
 }
 
-async function findTriggerGaps(db: Db): Promise<IsolationGap[]> {
+async function findTriggerGaps(db: Db): Promise<(IsolationGap & { readonly table: string })[]> {
   const { rows } = await sql<{ name: string; table: string; isEnabled: boolean }>`
     select tgname as name, relname as table, tgenabled in ('O', 'A') as "isEnabled"
     from pg_trigger join pg_class on pg_class.oid = tgrelid
@@ -203,6 +212,7 @@ async function findTriggerGaps(db: Db): Promise<IsolationGap[]> {
     const found = rows.find((row) => row.name === name && row.table === table);
     if (found?.isEnabled) return [];
     return {
+      table,
       ...(consequence !== undefined && { consequence }),
       ...(found
         ? {

@@ -1,7 +1,8 @@
+import { countActiveKeys } from "@latchkey/db/active-issued-keys";
 import type { Details } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { createId, type KeyspaceId } from "@latchkey/db/ids";
-import { findLastUse } from "@latchkey/db/keyspace-last-use";
+import { findLastUse, maxExaminedForLastUse } from "@latchkey/db/keyspace-last-use";
 import {
   countKeyspaces,
   deleteKeyspace as deleteRow,
@@ -140,9 +141,13 @@ export async function deleteKeyspace(
   });
 }
 
-/** What the deletion of a keyspace affects. */
-export interface KeyspaceDeletionPreview {
+/** The keys that stop working if a keyspace is deleted or disabled. */
+export interface KeyspaceImpact {
   readonly keyCount: number;
+  /** Of the newest keys, whether or not the keyspace is disabled. See `countActiveKeys`. */
+  readonly activeKeyCount: number;
+  /** Whether there are more keys, whose status was not examined. */
+  readonly isActiveKeyCountPartial: boolean;
   /** When a key was last used; null for never. See `findLastUse`. */
   readonly lastUsedAt: Date | null;
   /** Whether a key that was not examined can have been used later. See `findLastUse`. */
@@ -150,14 +155,16 @@ export interface KeyspaceDeletionPreview {
 }
 
 /** @throws {AppError} NOT_FOUND */
-export async function previewKeyspaceDeletion(
+export async function getKeyspaceImpact(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   id: KeyspaceId,
-): Promise<KeyspaceDeletionPreview> {
+): Promise<KeyspaceImpact> {
   const { keyCount } = await getKeyspace(trx, scope, id);
+  const activeKeyCount = await countActiveKeys(trx, scope, id);
+  const isActiveKeyCountPartial = keyCount > maxExaminedForLastUse;
   const { at: lastUsedAt, isPartial } = await findLastUse(trx, scope, { id, keyCount });
-  return { keyCount, lastUsedAt, isPartial };
+  return { keyCount, activeKeyCount, isActiveKeyCountPartial, lastUsedAt, isPartial };
 }
 
 function toDetails(keyspace: KeyspaceFields): Details {

@@ -133,7 +133,7 @@ const failures: Readonly<Record<ErrorCode, Partial<Failure> & Pick<Failure, "des
   },
   SERVICE_UNAVAILABLE: {
     description:
-      "The database isn't available, or the server is overloaded. A change that had already started may still be made; with an `Idempotency-Key` you can retry safely.",
+      "The database isn't available, or the server is overloaded. A `PUT`, `PATCH` or `DELETE`, or a `POST` with an `Idempotency-Key`, may have been carried out, and can safely be sent again. A `POST` without an `Idempotency-Key` is rolled back if its work isn't finished at the deadline, so it has changed something only if its commit was already in flight; a verification may still have been counted.",
     headers: ["Retry-After"],
   },
 };

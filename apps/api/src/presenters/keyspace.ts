@@ -3,7 +3,7 @@ import { maxExaminedForLastUse } from "@latchkey/db/keyspace-last-use";
 import type { Keyspace } from "@latchkey/db/keyspaces";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
-import type { KeyspaceDeletionPreview } from "../domain/keyspaces.ts";
+import type { KeyspaceImpact } from "../domain/keyspaces.ts";
 import { shownId, shownText, timestamp, version } from "../schemas.ts";
 import { shownCredits, shownLimits, shownPermissions } from "./issued-key-settings.ts";
 
@@ -66,6 +66,14 @@ const examined = maxExaminedForLastUse.toLocaleString("en");
 export const keyspaceDeletionPreview = z
   .object({
     keyCount: z.int().meta({ description: "The number of keys that are deleted.", example: 1_250 }),
+    activeKeyCount: z.int().meta({
+      description: `The number of these keys that are neither disabled, expired nor out of credits. They work now, unless the keyspace is disabled. With more than ${examined} keys, only the newest ${examined} are counted.`,
+      example: 1_100,
+    }),
+    isActiveKeyCountPartial: z.boolean().meta({
+      description: `Whether there are more than ${examined} keys, so that \`activeKeyCount\` doesn't count all of them.`,
+      example: false,
+    }),
     lastUsedAt: timestamp.nullable().meta({
       description: `When one of the keys was last used; null for never. With more than ${examined} keys, it can be rounded down to the hour, and can be the last use of a key that has been deleted.`,
     }),
@@ -76,10 +84,12 @@ export const keyspaceDeletionPreview = z
   })
   .meta({ id: "KeyspaceDeletionPreview" });
 
-export function presentKeyspaceDeletion({
-  keyCount,
-  lastUsedAt,
-  isPartial,
-}: KeyspaceDeletionPreview): z.input<typeof keyspaceDeletionPreview> {
-  return { keyCount, lastUsedAt: lastUsedAt?.toISOString() ?? null, isPartial };
+export function presentKeyspaceImpact(impact: KeyspaceImpact): z.input<typeof keyspaceDeletionPreview> {
+  return {
+    keyCount: impact.keyCount,
+    activeKeyCount: impact.activeKeyCount,
+    isActiveKeyCountPartial: impact.isActiveKeyCountPartial,
+    lastUsedAt: impact.lastUsedAt?.toISOString() ?? null,
+    isPartial: impact.isPartial,
+  };
 }

@@ -29,6 +29,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["keyHistory.tryOut", 5],
   ["keyHistory.usage", 5],
   ["keyHistory.usageInBuckets", 5],
+  ["keyspaces.impact", 5],
   ["keyspaces.list", 5],
   ["keyspaces.previewDeletion", 5],
   ["keyspaceUsage.busiest", 5],

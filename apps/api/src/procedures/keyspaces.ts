@@ -6,18 +6,27 @@ import {
   createKeyspace,
   deleteKeyspace,
   getKeyspace,
-  previewKeyspaceDeletion,
+  getKeyspaceImpact,
 } from "../domain/keyspaces.ts";
 import { keyspaceId, searchText } from "../fields.ts";
 import { keyspaceChanges, newKeyspaceFields } from "../keyspace-fields.ts";
 import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
-import { presentKeyspace, presentKeyspaceDeletion } from "../presenters/keyspace.ts";
+import { presentKeyspace, presentKeyspaceImpact } from "../presenters/keyspace.ts";
 import { createRouter, workspaceInput, workspaceProcedure } from "./trpc.ts";
 
 const order = listQuery(["createdAt", "name"]).shape;
 
 const reading = workspaceProcedure("keyspaces:read");
 const managing = workspaceProcedure("keyspaces:manage");
+
+const impact = managing
+  .input(workspaceInput({ keyspaceId }))
+  .query(async ({ ctx: { read, access }, input: { keyspaceId } }) => {
+    const { scope } = access;
+    return presentKeyspaceImpact(
+      await read((db) => inWorkspace(db, scope, (trx) => getKeyspaceImpact(trx, scope, keyspaceId))),
+    );
+  });
 
 /** The keyspaces of a workspace. */
 export const keyspacesRouter = createRouter({
@@ -76,14 +85,9 @@ export const keyspacesRouter = createRouter({
     }),
 
   /** How many keys stop working if the keyspace is deleted or disabled, and when one was last used. */
-  previewDeletion: managing
-    .input(workspaceInput({ keyspaceId }))
-    .query(async ({ ctx: { read, access }, input: { keyspaceId } }) => {
-      const { scope } = access;
-      return presentKeyspaceDeletion(
-        await read((db) => inWorkspace(db, scope, (trx) => previewKeyspaceDeletion(trx, scope, keyspaceId))),
-      );
-    }),
+  impact,
+  /** The former name, which the web app calls until the previous release supports the new one. */
+  previewDeletion: impact,
 
   delete: managing.input(workspaceInput({ keyspaceId })).mutation(async ({ ctx, input: { keyspaceId } }) => {
     await ctx.transact((trx) => deleteKeyspace(trx, ctx.edit, keyspaceId, undefined));

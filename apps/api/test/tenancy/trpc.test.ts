@@ -219,6 +219,8 @@ const table = readTable(`
   keyspaces.create                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   keyspaces.update                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   keyspaces.update, a foreign one         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  keyspaces.impact                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  keyspaces.impact, a foreign one         UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   keyspaces.previewDeletion               UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   keyspaces.previewDeletion, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   keyspaces.delete                        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
@@ -1189,6 +1191,7 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: () => ["Staging"],
   }),
+  ...keyspacePlans("impact", { shows: () => ['"keyCount":1', '"activeKeyCount":1'] }),
   ...keyspacePlans("previewDeletion", { shows: () => ['"keyCount":1'] }),
   ...keyspacePlans("delete", {
     effect: ({ tenant: { workspaceId }, keyspaces: { tenant } }, actor) => ({

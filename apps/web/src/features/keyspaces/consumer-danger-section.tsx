@@ -13,7 +13,7 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
-import { describeKeys } from "./consumer-sections.tsx";
+import { describeKeys } from "./describe-keys.ts";
 import { LastUse } from "./last-use.tsx";
 import { rotateKeysDialog } from "./lazy-rotate-keys-dialog.ts";
 import { refreshKeys } from "./refresh-keys.ts";

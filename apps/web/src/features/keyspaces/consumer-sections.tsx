@@ -4,11 +4,12 @@ import { IconPencil } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { Consumer, SessionWorkspace } from "../../server/trpc.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
-import { countOf, formatCount } from "../../ui/count.ts";
+import { formatCount } from "../../ui/count.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
+import { describeKeys } from "./describe-keys.ts";
 import classes from "./keyspaces.module.css";
 import { describeNamedLimit } from "./limit-values.ts";
 
@@ -84,13 +85,4 @@ export function ConsumerDetails({ consumer }: Pick<ConsumerLimitsProps, "consume
       </dl>
     </Section>
   );
-}
-
-/** "3 keys, 2 of them active", "3 keys, all active". */
-export function describeKeys({ keyCount, activeKeyCount }: Consumer): string {
-  const keys = countOf(keyCount, "key", "keys");
-  if (keyCount === 0) return "No keys";
-  if (keyCount === 1) return `${keys}, ${activeKeyCount === 1 ? "active" : "not active"}`;
-  if (activeKeyCount === keyCount) return `${keys}, all active`;
-  return `${keys}, ${activeKeyCount === 0 ? "none" : formatCount(activeKeyCount)} of them active`;
 }

@@ -7,9 +7,9 @@ import { describeFailure } from "../../server/failure.ts";
 import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
-import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
+import { describeDeletion } from "./describe-keys.ts";
 import { KeyspaceImpact, useKeyspaceImpact } from "./keyspace-impact.tsx";
 
 interface DeleteKeyspaceDialogProps {
@@ -67,13 +67,7 @@ function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProp
   const impact = preview.data;
   return (
     <>
-      <p className={classes.words}>
-        {!impact
-          ? "Its keys stop working from the next request. This can’t be undone."
-          : impact.keyCount === 0
-            ? "The keyspace has no keys. This can’t be undone."
-            : `${describeKeys(impact.keyCount)} from the next request, on every service that verifies them. This can’t be undone.`}
-      </p>
+      <p className={classes.words}>{describeDeletion(impact, keyspace)}</p>
       <KeyspaceImpact impact={impact} />
       <ConfirmActions
         action="Delete keyspace"
@@ -84,8 +78,4 @@ function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProp
       />
     </>
   );
-}
-
-function describeKeys(count: number): string {
-  return count === 1 ? "1 key stops working" : `${countOf(count, "key", "keys")} stop working`;
 }

@@ -6,9 +6,9 @@ import { describeFailure } from "../../server/failure.ts";
 import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions, type ConfirmActionsProps } from "../../ui/confirm-actions.tsx";
-import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
+import { describeDisabling } from "./describe-keys.ts";
 import { KeyspaceImpact, useKeyspaceImpact } from "./keyspace-impact.tsx";
 
 interface DisableKeyspaceDialogProps {
@@ -44,14 +44,9 @@ function Disabling(props: DisableKeyspaceDialogProps): ReactElement {
   const { workspace, keyspace } = props;
   const { data: impact, error } = useKeyspaceImpact({ workspaceId: workspace.id, keyspaceId: keyspace.id });
   const change = useChange(props, error);
-  const keyCount = impact?.keyCount ?? keyspace.keyCount;
-  const keys = keyCount === 0 ? "keys" : countOf(keyCount, "key", "keys");
   return (
     <>
-      <p className={classes.words}>
-        Verifications of its {keys} fail with DISABLED from the next request, until you enable the keyspace
-        again.
-      </p>
+      <p className={classes.words}>{describeDisabling(impact)}</p>
       <KeyspaceImpact impact={impact} />
       <ConfirmActions {...change} action="Disable keyspace" />
     </>
@@ -63,7 +58,8 @@ function Enabling(props: DisableKeyspaceDialogProps): ReactElement {
   return (
     <>
       <p className={classes.words}>
-        Its keys become valid again on the next request, except for those that are disabled themselves.
+        Its keys become valid again on the next request, except for those that are disabled, expired or out of
+        credits themselves.
       </p>
       <ConfirmActions {...change} action="Enable keyspace" isDangerous={false} />
     </>

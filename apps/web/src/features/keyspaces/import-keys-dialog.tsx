@@ -87,6 +87,7 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
   const isStopping = isPending && isStopRequested;
   const failure = isStopped ? null : error;
   const hasResult = isOver || isStopped || (failure !== null && hasRows(progress));
+  const hasIntroduction = !isPending && !hasResult;
   const status = useRef<HTMLDivElement>(null);
   const leaveButton = useRef<HTMLButtonElement>(null);
   // The import button loses the focus when the import starts, and is removed when it ends.
@@ -111,12 +112,15 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
         else setProblem("Choose a file.");
       }}
     >
-      <p className={dialogClasses.words}>
-        Keys that another system issued keep working. The file contains the SHA-256 of each key, not the key.
-      </p>
+      {hasIntroduction && (
+        <p className={dialogClasses.words}>
+          Keys that another system issued keep working. The file contains the SHA-256 of each key, not the
+          key.
+        </p>
+      )}
       <FileInput
         label="File"
-        description="CSV with a header line, or NDJSON. Only hash is required: the SHA-256 of the key, in hexadecimal, base64 or base64url."
+        description={hasIntroduction && formats}
         placeholder="Choose a file"
         accept=".csv,.ndjson,.jsonl"
         clearable={!isPending}
@@ -132,10 +136,12 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
           sending.reset();
         }}
       />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also with the keyboard. */}
-      <pre className={classes.example} tabIndex={0}>
-        {example}
-      </pre>
+      {hasIntroduction && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also with the keyboard.
+        <pre className={classes.example} tabIndex={0}>
+          {example}
+        </pre>
+      )}
       {failure && <ImportFailure error={failure} />}
       {isPending && <Progress value={Math.round(progress.share * 100)} aria-label="Import" />}
       <div role="status" className={classes.status} ref={status} tabIndex={-1}>
@@ -168,6 +174,9 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
     </form>
   );
 }
+
+const formats =
+  "CSV with a header line, or NDJSON. Only hash is required: the SHA-256 of the key, in hexadecimal, base64 or base64url.";
 
 const example = `hash,start,externalId,permissions,credits
 9f86d081…0f00a08,acme_4fTq,customer_42,documents.read admin,500`;

@@ -2,8 +2,8 @@ import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { trpc } from "../../server/trpc.ts";
-import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
+import { describeImpact } from "./describe-keys.ts";
 import { LastUse } from "./last-use.tsx";
 import type { KeyspacePath } from "./use-keyspaces.ts";
 
@@ -17,12 +17,12 @@ interface KeyspaceImpactProps {
   readonly impact: ReturnType<typeof useKeyspaceImpact>["data"];
 }
 
-/** How many keys stop working, and when one was last used. */
+/** How many keys there are, how many of them are active, and when one was last used. */
 export function KeyspaceImpact({ impact }: KeyspaceImpactProps): ReactElement {
   return (
     <dl className={classes.facts}>
       <dt>Keys</dt>
-      <dd>{impact ? countOf(impact.keyCount, "key", "keys") : <Skeleton h={20} w={80} />}</dd>
+      <dd>{impact ? describeImpact(impact) : <Skeleton h={20} w={160} />}</dd>
       <dt>Last used</dt>
       <dd>
         {impact ? <LastUse at={impact.lastUsedAt} /> : <Skeleton h={20} w={200} />}

@@ -100,7 +100,7 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
           <p className={sectionClasses.words}>
             <strong>{verb} this keyspace</strong>
             {isDisabled
-              ? "Its keys become valid again, except for those that are disabled themselves."
+              ? "Its keys become valid again, except for those that are disabled, expired or out of credits themselves."
               : "None of its keys is valid until you enable it again. Nothing else changes."}
           </p>
           <Button
