@@ -232,6 +232,10 @@ test.each([
     /--refill: "10\/weekly" is not valid. Expected <amount>\/daily/,
   ],
   [["--credits", "5", "--refill", "10/monthly-32"], /--refill: .*Use at most 31/],
+  [
+    Array.from({ length: 101 }, (_, index) => ["--ip", `10.0.0.${index}`]).flat(),
+    /--ip: .*Include at most 100 items/,
+  ],
   [["--refill", "10/daily"], /--refill: .*Give --credits too/],
   [["--meta", "[1]"], /--meta: "\[1\]" is not valid. Expected a JSON object/],
   [["--meta", "plan"], /--meta: "plan" is not valid. Expected a JSON object/],

@@ -15,7 +15,7 @@ import {
 import type { Quotas } from "./domain/quotas.ts";
 import { printable } from "./fields.ts";
 import { newIssuedKeyFields } from "./issued-key-fields.ts";
-import { customIssue, toIssues } from "./issues.ts";
+import { customIssue, describeInput, toIssues } from "./issues.ts";
 
 const digestOfNothing = createHash("sha256").digest();
 
@@ -51,7 +51,7 @@ const importedKey = z.strictObject({ hash, start, ...newIssuedKeyFields } satisf
 function parseImportRow({ line, content }: KeyFileRow): ImportRow | RejectedRow {
   if ("problem" in content && typeof content.problem === "string" && Object.keys(content).length === 1)
     return { line, path: "", message: content.problem };
-  const { success, data, error } = importedKey.safeParse(content);
+  const { success, data, error } = importedKey.safeParse(content, { error: describeInput });
   if (success) {
     const { hash, start, ...request } = data;
     return { line, hash, start, request };

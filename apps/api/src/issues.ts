@@ -64,10 +64,25 @@ const boundCodes: Readonly<Record<string, { readonly below: IssueCode; readonly 
 export function describeInput(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === "invalid_value")
     return `must be one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+  if (issue.code === "too_small") return describeBound("at least", issue.minimum, issue.origin);
+  if (issue.code === "too_big") return describeBound("at most", issue.maximum, issue.origin);
   if (issue.code !== "invalid_type") return undefined;
   if (issue.input === undefined) return "is required";
   return `must be ${nouns[issue.expected] ?? `of type ${issue.expected}`}`;
 }
+
+/** The message for a value below or above a bound, which is a valid value. */
+function describeBound(relation: "at least" | "at most", bound: number | bigint, origin: string): string {
+  const counted = countedNouns[origin];
+  if (!counted) return `must be ${relation} ${bound}`;
+  return `must have ${relation} ${bound} ${Number(bound) === 1 ? counted.one : counted.many}`;
+}
+
+/** What the length of a value counts. */
+const countedNouns: Readonly<Record<string, { readonly one: string; readonly many: string }>> = {
+  string: { one: "character", many: "characters" },
+  array: { one: "item", many: "items" },
+};
 
 const nouns: Readonly<Record<string, string>> = {
   string: "a string",
@@ -76,6 +91,7 @@ const nouns: Readonly<Record<string, string>> = {
   boolean: "true or false",
   array: "an array",
   object: "an object",
+  record: "an object",
 };
 
 function isIssueCode(code: unknown): code is IssueCode {

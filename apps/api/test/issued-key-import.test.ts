@@ -133,15 +133,20 @@ test("rows that aren't valid are rejected with their line, and the others are im
     addRow({ start: "x".repeat(24) }),
     addRow({ secret: "acme_secret" }),
     addRow({ meta: "text" }),
+    // A CSV file has texts, if they aren't JSON.
+    addRow({ isDisabled: "yes" }),
+    addRow({ credits: "abc" }),
   ];
   const result = await importRows(team, keyspaceId, rows);
   expect(result).toMatchObject({ imported: 1, existing: 0 });
-  expect(result.rejected.map(({ line, path }) => [line, path])).toEqual([
-    [1, "expiresAt"],
-    [3, "hash"],
-    [4, "start"],
-    [5, "secret"],
-    [6, "meta"],
+  expect(result.rejected).toEqual([
+    { line: 1, path: "expiresAt", message: "Enter a future date." },
+    { line: 3, path: "hash", message: "Enter the SHA-256 of the key, in hexadecimal, base64 or base64url." },
+    { line: 4, path: "start", message: "Use at most 23 characters." },
+    { line: 5, path: "secret", message: "Unknown field" },
+    { line: 6, path: "meta", message: "must be an object" },
+    { line: 7, path: "isDisabled", message: "must be true or false" },
+    { line: 8, path: "credits", message: "must be an object" },
   ]);
   expect(JSON.stringify(result)).not.toContain("acme_secret");
 });

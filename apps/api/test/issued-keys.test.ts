@@ -346,7 +346,7 @@ describe("changes", () => {
     expect(await status()).toBe("disabled");
   });
 
-  test("an old version is rejected, and uses don't change the ETag", async () => {
+  test("an old version is rejected, and uses don't change the ETag unless they change the status", async () => {
     const space = await addSpace();
     const { id, uuid } = await addKey(space, { credits: { remaining: 5 } });
     const { etag } = await space.call(["GET", `/${id}`]);
@@ -361,6 +361,13 @@ describe("changes", () => {
       credits: { remaining: 2 },
     });
     expect(used.etag).toBe(etag);
+    const setCredits = async (credits: number) => {
+      await sql`update key_counters set credits = ${credits} where key_id = ${uuid}`.execute(app.owner);
+      return await space.call(["GET", `/${id}`]);
+    };
+    const spent = await setCredits(0);
+    expect([spent.body.status, spent.etag === etag]).toEqual(["out-of-credits", false]);
+    expect((await setCredits(2)).etag).toBe(etag);
     expect((await space.call(["PATCH", `/${id}`], { name: "x" }, { "If-Match": etag })).status).toBe(200);
     for (const [method, suffix, body] of [
       ["PATCH", "", { name: "y" }],
