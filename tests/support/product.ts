@@ -1,10 +1,10 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { chmod, mkdtemp } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { readProcessorMs } from "@latchkey/db/testing/processor-time";
 import { scratchDirectory } from "@latchkey/db/testing/scratch-directory";
 import { measureQueuedMs, readQueuedMs } from "./processor-queue.ts";
 
@@ -108,12 +108,6 @@ export async function startNode(variables: Variables, options: SpawnOptions = {}
       return await exited;
     },
   };
-}
-
-/** The processor time that a process has used, in user and kernel mode. The kernel counts in hundredths of a second. */
-function readProcessorMs(pid: number | undefined): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 /** The most processor time of a start on an existing database, which takes 2 s on an idle machine. */

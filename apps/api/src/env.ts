@@ -5,6 +5,7 @@ import { z } from "zod";
 import { defaultQuotas, type Quotas } from "./domain/quotas.ts";
 import { fileVariables, readFileVariables } from "./file-variables.ts";
 import { findUnknownVariables, type UnknownVariable } from "./unknown-variables.ts";
+import { explainInvalidDatabaseUrl, isIssuer, isSmtpUrl, isWebOrigin } from "./url-settings.ts";
 
 /** The configuration of a process, parsed from the environment. Names include units. */
 export interface Env {
@@ -110,7 +111,7 @@ const schema = z.object({
   ),
   DATABASE_URL: optional(
     z.string().superRefine((url, context) => {
-      const message = explainInvalidUrl(url);
+      const message = explainInvalidDatabaseUrl(url);
       if (message) context.addIssue({ code: "custom", message });
     }),
   ),
@@ -246,13 +247,6 @@ function readOpenid(data: z.output<typeof schema>): OpenidSettings | undefined {
   throw new EnvError(`${missing} must be set too, because other variables of OpenID Connect are set.`);
 }
 
-function isIssuer(text: string): boolean {
-  const url = URL.parse(text);
-  if (!url || url.username || url.password || url.search || url.hash) return false;
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
-  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback);
-}
-
 function describeUnknown({ name, suggestion }: UnknownVariable): string {
   return suggestion
     ? `The environment variable ${name} has no effect; did you mean ${suggestion}?`
@@ -276,35 +270,5 @@ function poolSize() {
     .transform(Number);
 }
 
-/** Says why a text isn't a valid database URL. Doesn't repeat the text, which may contain a password. */
-function explainInvalidUrl(text: string): string | undefined {
-  // The fragment of a URL begins at "#". A password that contains "#" would be cut off, and the host would be wrong.
-  if (text.includes("#")) return 'must not contain "#": write it as "%23", for example in a password';
-  if (!URL.canParse(text) || !/^postgres(ql)?:$/.test(new URL(text).protocol))
-    return "must be a URL such as postgres://user@host:5432/latchkey, with special characters in the password percent-encoded";
-  const url = new URL(text);
-  // They would replace Latchkey's own options, which enable the row-level security between tenants on each
-  // connection.
-  if (url.searchParams.has("options"))
-    return "must not have an `options` parameter. Set these options with `alter role` instead.";
-  try {
-    for (const part of [url.username, url.password, url.hostname, url.pathname]) decodeURIComponent(part);
-  } catch {
-    return 'must not contain "%" other than as percent-encoding: write it as "%25"';
-  }
-  return undefined;
-}
-
-function isWebOrigin(text: string): boolean {
-  if (!URL.canParse(text)) return false;
-  const address = new URL(text);
-  return /^https?:$/.test(address.protocol) && address.href === `${address.origin}/`;
-}
-
 /** The root directory of the repository. Relative paths are resolved against it. */
 export const projectRoot = resolve(import.meta.dirname, "../../..");
-
-function isSmtpUrl(text: string): boolean {
-  const url = URL.parse(text);
-  return (url?.protocol === "smtp:" || url?.protocol === "smtps:") && url.hostname !== "";
-}

@@ -1,5 +1,6 @@
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
 import type { Db } from "@latchkey/db/schema";
+import type { Deadlines } from "./deadlines.ts";
 
 /** The connection pools of the open API, or of the web app. */
 export interface Pools {
@@ -16,28 +17,30 @@ export interface Pools {
   readonly changeConnections: number;
 }
 
-export interface PoolSizes {
+export interface PoolSettings {
   readonly changeConnections: number;
   readonly readConnections: number;
+  readonly deadlines: Pick<Deadlines, "changes" | "reads">;
 }
-
-/** In milliseconds. Within the quotas, every read is faster. */
-const readTimeoutMs = 1_000;
 
 /** @param applicationName shown in `pg_stat_activity`, with " reads" appended for the second pool. */
 export function openPools(
   connection: DatabaseConnection,
   applicationName: string,
-  { changeConnections, readConnections }: PoolSizes,
+  { changeConnections, readConnections, deadlines }: PoolSettings,
 ): Pools {
   return {
     readConnections,
     changeConnections,
-    db: openDatabase(connection, { applicationName, maxConnections: changeConnections }),
+    db: openDatabase(connection, {
+      applicationName,
+      maxConnections: changeConnections,
+      ...deadlines.changes,
+    }),
     readDb: openDatabase(connection, {
       applicationName: `${applicationName} reads`,
       maxConnections: readConnections,
-      statementTimeoutMs: readTimeoutMs,
+      ...deadlines.reads,
       isReadOnly: true,
     }),
   };
@@ -48,12 +51,16 @@ export function openPools(
  * count of keys also reads keys that can't reach the workspace. The statement timeout of other reads therefore applies
  * here too.
  */
-export function openInspection(connection: DatabaseConnection, applicationName: string): Db {
+export function openInspection(
+  connection: DatabaseConnection,
+  applicationName: string,
+  deadlines: Pick<Deadlines, "reads">,
+): Db {
   return openDatabase(connection, {
     applicationName,
     role: "latchkey_admission",
     maxConnections: 1,
-    statementTimeoutMs: readTimeoutMs,
+    ...deadlines.reads,
     isReadOnly: true,
   });
 }

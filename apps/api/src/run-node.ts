@@ -14,7 +14,7 @@ async function runUntilStopped(): Promise<void> {
     // Loading everything else takes a second; an invalid environment is reported without it.
     const { startNode } = await import("./start-node.ts");
     const { formatReadyMessage } = await import("./ready-message.ts");
-    process.stdout.write(formatReadyMessage(await startNode(env, stack, stopping.signal)));
+    process.stdout.write(formatReadyMessage(await startNode(env, stack, { signal: stopping.signal })));
   } catch (error) {
     if (isAbort(error)) return await stack.disposeAsync();
     process.stderr.write(`Latchkey cannot start. ${explain(error)}\n`);

@@ -23,6 +23,7 @@ import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
 import { startBackgroundJobs } from "./background-jobs.ts";
 import { baseUrlOf } from "./base-url.ts";
 import { createLogger } from "./create-logger.ts";
+import { type Deadlines, defaultDeadlines } from "./deadlines.ts";
 import { createOpenidProvider } from "./domain/openid-provider.ts";
 import { describeInstance } from "./domain/services.ts";
 import { type Env, projectRoot } from "./env.ts";
@@ -52,12 +53,12 @@ const waitMs = 30_000;
 
 /**
  * Starts a node. The callbacks that it defers on the stack stop it, in reverse order.
- * @param signal ends the wait for a database.
+ * @param options.signal ends the wait for a database.
  */
 export async function startNode(
   env: Env,
   stack: AsyncDisposableStack,
-  signal: AbortSignal,
+  { signal, deadlines = defaultDeadlines }: { readonly signal: AbortSignal; readonly deadlines?: Deadlines },
 ): Promise<ReadyFacts> {
   const destination = new LogDestination({ isBatched: env.hasRequestLog });
   stack.defer(() => destination.close());
@@ -85,19 +86,22 @@ export async function startNode(
   const secret = await getAuthSecret(env);
 
   const baseUrl = baseUrlOf(env, server.address.port);
-  const webPools = openPools(prepared.connection, "latchkey", env);
-  const openApiPools = openPools(prepared.connection, "latchkey open", env);
+  const poolSettings = { ...env, deadlines };
+  const webPools = openPools(prepared.connection, "latchkey", poolSettings);
+  const openApiPools = openPools(prepared.connection, "latchkey open", poolSettings);
   for (const { db, readDb } of [webPools, openApiPools]) {
     stack.defer(() => closePool(db));
     stack.defer(() => closePool(readDb));
   }
   const admission = new Admission({
     connection: prepared.connection,
+    ...deadlines.admission,
     onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
   });
   stack.defer(() => admission.close());
   const verifier = new Verifier({
     connection: prepared.connection,
+    ...deadlines.verification,
     onFailure: (error) => events.reportFailure("verification", error, "keys could not be verified"),
   });
   stack.defer(() => verifier.close());
@@ -116,7 +120,7 @@ export async function startNode(
     onFailure: (error, rule) => events.reportFailure("purger", error, `${rule} could not be purged`),
   });
   stack.defer(() => purger.close());
-  const admissionDb = openInspection(prepared.connection, "latchkey inspection");
+  const admissionDb = openInspection(prepared.connection, "latchkey inspection", deadlines);
   stack.defer(() => closePool(admissionDb));
   const { db } = webPools;
   const services = {
@@ -135,6 +139,7 @@ export async function startNode(
       hasOpenid: env.openid !== undefined,
     }),
     quotas: env.quotas,
+    deadlines,
     sendsEmail: env.smtpUrl !== undefined,
     webhookSecrets: new SealedSecrets(secret, "webhook secrets"),
     allowsPlainWebhooks: env.webhookNetworks.length > 0,

@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
-import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { disableUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -20,13 +18,12 @@ const trial = defineEndpoint({
   description: "Fails as requested.",
   access: "key",
   request: {
-    body: z.strictObject({ fail: z.enum(["bug", "conflict", "hang", "no"]), note: z.string().optional() }),
+    body: z.strictObject({ fail: z.enum(["bug", "conflict", "no"]), note: z.string().optional() }),
   },
   response: { status: 201, description: "The result.", schema: z.object({ ok: z.boolean() }) },
   errors: ["CONFLICT"],
   handle: async ({ body }) => {
     if (body.fail === "bug") throw new TypeError("the password is swordfish");
-    if (body.fail === "hang") await new Promise(() => undefined);
     if (body.fail === "conflict") throw new AppError("CONFLICT");
     return { ok: true, leaked: "not declared" } as { ok: boolean };
   },
@@ -318,32 +315,6 @@ describe("with a valid key", () => {
     });
     const init = { method: "POST", body, headers: json, duplex: "half" } as RequestInit;
     expectError(await call("/open/trial", `Bearer ${validKey}`, init), [413, "PAYLOAD_TOO_LARGE"]);
-  });
-
-  test("a client that sends its body slowly doesn't get 503", async () => {
-    const pieces = ['{"fa', 'il":', '"no"', "}"];
-    const body = new ReadableStream({
-      async pull(controller) {
-        await delay(700);
-        const piece = pieces.shift();
-        if (piece === undefined) controller.close();
-        else controller.enqueue(new TextEncoder().encode(piece));
-      },
-    });
-    const init = { method: "POST", body, headers: json, duplex: "half" } as RequestInit;
-    expect((await call("/open/trial", `Bearer ${validKey}`, init)).response.status).toBe(201);
-  });
-
-  test("a handler that doesn't finish gets 503 within two seconds", async () => {
-    const stopMeasuring = measureSlowest(() => call("/healthz", undefined));
-    const startedAt = performance.now();
-    const init = { method: "POST", body: '{"fail":"hang"}', headers: json };
-    const answer = await call("/open/trial", `Bearer ${validKey}`, init);
-    const tookMs = performance.now() - startedAt;
-    const slowestMs = await stopMeasuring();
-    expectError(answer, [503, "SERVICE_UNAVAILABLE"]);
-    expect(answer.response.headers.get("retry-after")).toBe("1");
-    expect(tookMs).toBeLessThan(2_000 + slowestMs);
   });
 
   test("the size limit applies to the decompressed body", async () => {

@@ -1,10 +1,11 @@
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { defaultDeadlines } from "../src/deadlines.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp();
+  app = await startTestApp({ deadlines: defaultDeadlines });
 });
 afterAll(async () => {
   await app.close();

@@ -2,11 +2,16 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { defaultDeadlines } from "../src/deadlines.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
 beforeAll(async () => {
-  app = await startTestApp({ eventLog: { settleMs: 500, firstIntervalMs: 500, maxIntervalMs: 2_000 } });
+  app = await startTestApp({
+    eventLog: { settleMs: 500, firstIntervalMs: 500, maxIntervalMs: 2_000 },
+    // Requests are rejected while a table is locked.
+    deadlines: defaultDeadlines,
+  });
 });
 afterAll(async () => {
   await app.close();

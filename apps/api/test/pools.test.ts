@@ -1,6 +1,7 @@
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { defaultDeadlines } from "../src/deadlines.ts";
 import { openInspection, openPools } from "../src/pools.ts";
 
 let database: TestDatabase;
@@ -10,7 +11,11 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 test("pools open exactly the configured number of connections", async () => {
-  const pools = openPools(database.connection, "sized", { changeConnections: 2, readConnections: 3 });
+  const pools = openPools(database.connection, "sized", {
+    changeConnections: 2,
+    readConnections: 3,
+    deadlines: defaultDeadlines,
+  });
   const run = (db: typeof pools.db) =>
     Array.from({ length: 12 }, () => sql`select pg_sleep(0.1)`.execute(db));
   const work = Promise.all([...run(pools.db), ...run(pools.readDb)]);
@@ -35,13 +40,17 @@ test("pools open exactly the configured number of connections", async () => {
 test.each([
   [
     "the connection of operators",
-    () => ({ db: openInspection(database.connection, "inspected"), others: [], role: "latchkey_admission" }),
+    () => ({
+      db: openInspection(database.connection, "inspected", defaultDeadlines),
+      others: [],
+      role: "latchkey_admission",
+    }),
   ],
   [
     "a connection for reads",
     () => {
-      const sizes = { changeConnections: 1, readConnections: 1 };
-      const { db, readDb } = openPools(database.connection, "reading", sizes);
+      const settings = { changeConnections: 1, readConnections: 1, deadlines: defaultDeadlines };
+      const { db, readDb } = openPools(database.connection, "reading", settings);
       return { db: readDb, others: [db], role: "latchkey_tenant" };
     },
   ],

@@ -25,6 +25,7 @@ import { inject } from "vitest";
 import { createAccountLog } from "../src/account-log.ts";
 import { createApp } from "../src/app.ts";
 import { commandOrigin } from "../src/cli/command-origin.ts";
+import type { Deadlines } from "../src/deadlines.ts";
 import { createAccount, disableAccount } from "../src/domain/accounts.ts";
 import { createKey, deleteKey } from "../src/domain/api-key-edits.ts";
 import { defaultQuotas, type Quotas } from "../src/domain/quotas.ts";
@@ -35,6 +36,7 @@ import { reserveAddress } from "../src/http/server.ts";
 import { endpoints } from "../src/open/endpoints.ts";
 import { openInspection, openPools } from "../src/pools.ts";
 import { createResponseChecker } from "./openapi-response-checker.ts";
+import { patientDeadlines } from "./patient-deadlines.ts";
 
 /** The app on a loopback port, with its own Postgres database. */
 export interface TestApp {
@@ -75,6 +77,8 @@ export async function startTestApp(
     /** The public base URL, if it differs from the address that the app listens on. */
     readonly publicUrl?: string;
     readonly quotas?: Partial<Quotas>;
+    /** {@link patientDeadlines} by default. A test of deadlines states the product's. */
+    readonly deadlines?: Partial<Deadlines>;
     /** Whether links are emailed, by jobs that the test runs. */
     readonly sendsEmail?: boolean;
     /** Whether webhooks may have URLs without TLS. */
@@ -91,9 +95,11 @@ export async function startTestApp(
   const server = await reserveAddress("127.0.0.1", 0);
   const baseUrl = `http://127.0.0.1:${server.address.port}`;
   const publicUrl = options.publicUrl ?? baseUrl;
+  const deadlines = { ...patientDeadlines, ...options.deadlines };
   const pools = openPools(database.connection, "latchkey test", {
     changeConnections: 5,
     readConnections: 5,
+    deadlines,
   });
   const { db } = pools;
   const logChunks: string[] = [];
@@ -134,6 +140,7 @@ export async function startTestApp(
       hasOpenid: false,
     }),
     quotas: { ...defaultQuotas, ...options.quotas },
+    deadlines,
     sendsEmail: options.sendsEmail ?? false,
     webhookSecrets: new SealedSecrets(secret, "webhook secrets"),
     allowsPlainWebhooks: options.allowsPlainWebhooks ?? false,
@@ -141,10 +148,12 @@ export async function startTestApp(
   };
   const admission = new Admission({
     connection: database.connection,
+    ...deadlines.admission,
     onFailure: (error) => events.reportFailure("admission", error, "requests could not be admitted"),
   });
   const verifier = new Verifier({
     connection: database.connection,
+    ...deadlines.verification,
     onFailure: (error) => events.reportFailure("verification", error, "keys could not be verified"),
   });
   const recorder = new UsageRecorder({
@@ -154,7 +163,7 @@ export async function startTestApp(
     onFailure: (error) =>
       events.reportFailure("statistics", error, "the history of keys could not be written"),
   });
-  const admissionDb = openInspection(database.connection, "test inspection");
+  const admissionDb = openInspection(database.connection, "test inspection", deadlines);
   const app = await createApp({
     services,
     openPools: pools,

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { insertApiKey } from "./api-key-changes.ts";
@@ -7,7 +6,7 @@ import { getPolicy, previewPolicy, putPolicy } from "./api-key-policies.ts";
 import type { KeyId, UserId } from "./ids.ts";
 import { allowsMoreKeys, defaultPolicy } from "./key-policy.ts";
 import { defaultSettings, type KeySettings } from "./key-settings.ts";
-import type { Db } from "./schema.ts";
+import { readProcessorMs } from "./testing/processor-time.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
@@ -64,15 +63,6 @@ test("a preview examines at most the given number of keys, newest first, and rep
   expect(allowed).toEqual({ keys: [], total: 0, isComplete: false });
 });
 
-/** Reads the processor time that the connection's process has used, in milliseconds. Other processes don't add to it. */
-async function readProcessorMs(trx: Db): Promise<number> {
-  const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
-  const stat = await readFile(`/proc/${rows[0]?.pid}/stat`, "utf8");
-  // The fields after the name of the program, which is in parentheses. The kernel counts in hundredths of a second.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return 10 * (Number(fields[11]) + Number(fields[12]));
-}
-
 test("a preview of 10,000 keys takes a bounded time", async () => {
   const { userId, scope } = await addWorkspace();
   await sql`
@@ -97,9 +87,11 @@ test("a preview of 10,000 keys takes a bounded time", async () => {
   await sql`analyze api_keys, key_usage_hours`.execute(database.owner);
   const policy = { ...defaultPolicy, maxIdleDays: 10 };
   const { preview, processorMs } = await inWorkspace(database.db, scope, async (trx) => {
-    const before = await readProcessorMs(trx);
+    const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
+    const pid = rows[0]?.pid;
+    const before = readProcessorMs(pid);
     const found = await previewPolicy(trx, scope, { policy, limit: 20 });
-    return { preview: found, processorMs: (await readProcessorMs(trx)) - before };
+    return { preview: found, processorMs: readProcessorMs(pid) - before };
   });
   // A fifth of a second. The product cancels reads after one second.
   expect(processorMs).toBeLessThan(1_000);

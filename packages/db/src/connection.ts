@@ -21,7 +21,17 @@ export type DatabaseConnection =
  */
 export type DatabaseRole = "latchkey_tenant" | "latchkey_admission";
 
-export interface PoolOptions {
+export interface PoolTimeouts {
+  /** How long a statement may take, in milliseconds. */
+  readonly statementTimeoutMs: number;
+  /** How long to wait for a new connection, or for a free connection of the pool, in milliseconds. */
+  readonly connectTimeoutMs: number;
+}
+
+export const poolTimeouts: PoolTimeouts = { statementTimeoutMs: 5_000, connectTimeoutMs: 1_500 };
+
+/** The timeouts are those of {@link poolTimeouts} by default. */
+export interface PoolOptions extends Partial<PoolTimeouts> {
   /**
    * The role; `latchkey_tenant` by default. `login`, for migrations, backups and the check of tenant isolation, keeps the user
    * that signs in.
@@ -31,26 +41,23 @@ export interface PoolOptions {
   readonly applicationName: string;
   /** The most connections at the same time; 10 by default. */
   readonly maxConnections?: number;
-  /** How long a statement may take, in milliseconds; 5,000 by default. */
-  readonly statementTimeoutMs?: number;
   /** How long a statement may wait for a lock, in milliseconds; limited by `statementTimeoutMs` by default. */
   readonly lockTimeoutMs?: number;
   /** Whether Postgres rejects every write. Has no effect with `login`. */
   readonly isReadOnly?: boolean;
 }
 
-/** How long to wait for a new connection, or for a free connection of the pool, in milliseconds. */
-const connectTimeoutMs = 1_500;
-
 /** Creates a Kysely instance with its own pool. The first query connects, and `destroy()` closes the pool. */
 export function openDatabase(connection: DatabaseConnection, options: PoolOptions): Kysely<Database> {
-  const { role = "latchkey_tenant", statementTimeoutMs = 5_000 } = options;
+  const { role = "latchkey_tenant" } = options;
+  const { statementTimeoutMs, connectTimeoutMs } = { ...poolTimeouts, ...options };
   const settings = options.isReadOnly ? ["default_transaction_read_only=on"] : [];
   const pool = new pg.Pool({
     Client: createBackoffClient(new ReconnectBackoff()),
     ...clientConfig(connection, options.applicationName),
     ...(role === "login" ? {} : { options: startupOptions(role, settings) }),
     max: options.maxConnections ?? 10,
+    connectionTimeoutMillis: connectTimeoutMs,
     // Postgres cancels a slow statement. The client gives up 500 ms later, in case Postgres does not respond.
     statement_timeout: statementTimeoutMs,
     query_timeout: statementTimeoutMs + 500,
@@ -96,7 +103,7 @@ export function clientConfig(connection: DatabaseConnection, applicationName: st
     ...("connectionString" in connection ? { user: userInfo().username } : {}),
     ...connection,
     application_name: applicationName,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis: poolTimeouts.connectTimeoutMs,
     keepAlive: true,
     types: { getTypeParser },
   };

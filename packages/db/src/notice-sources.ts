@@ -5,8 +5,9 @@ import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import type { NoticeContent, NoticedKey, NoticeFactsByKind } from "./notice-kinds.ts";
 import { addNotices } from "./notices.ts";
 import type { Db, Trx } from "./schema.ts";
+import { tryLockMembers } from "./workspace-locks.ts";
 import { enterWorkspace } from "./workspace-scope.ts";
-import { findWorkspace, tryLockMembers } from "./workspaces.ts";
+import { findWorkspace } from "./workspaces.ts";
 
 /** The most notices per transaction. */
 const maxPerStep = 500;

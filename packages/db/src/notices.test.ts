@@ -11,8 +11,8 @@ import { addNotices, claimNotice, deleteServiceAccountNotices, releaseNotice } f
 import { Purger } from "./purger.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { lockWorkspace } from "./workspace-locks.ts";
 import { inWorkspace } from "./workspace-scope.ts";
-import { lockWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
 /** The pools of two nodes. */

@@ -18,6 +18,7 @@ import type { Role } from "@latchkey/db/role";
 import type { Trx } from "@latchkey/db/schema";
 import { lockLiveSession } from "@latchkey/db/sessions";
 import { findUser, type User } from "@latchkey/db/users";
+import { lockWorkspace } from "@latchkey/db/workspace-locks";
 import { enterAsUser, enterWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import {
   deleteWorkspace,
@@ -25,7 +26,6 @@ import {
   findWorkspace,
   listMemberIds,
   listOwnWorkspaceIds,
-  lockWorkspace,
   type Workspace,
 } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";

@@ -22,8 +22,8 @@ import {
   listUsers,
   type User,
 } from "@latchkey/db/users";
+import { lockWorkspace } from "@latchkey/db/workspace-locks";
 import { enterAsUser, enterWorkspace } from "@latchkey/db/workspace-scope";
-import { lockWorkspace } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 import { lockWithOperators, requireOtherOperator } from "./operators.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";

@@ -4,8 +4,9 @@ import type { Origin } from "@latchkey/db/audit-actions";
 import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/role";
 import type { Trx } from "@latchkey/db/schema";
+import { lockWorkspace } from "@latchkey/db/workspace-locks";
 import { enterWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
-import { findMembership, lockWorkspace } from "@latchkey/db/workspaces";
+import { findMembership } from "@latchkey/db/workspaces";
 import { AppError } from "@latchkey/errors";
 
 /** The workspace to change, and the origin of the change. */

@@ -4,8 +4,8 @@ import { listManagerIds } from "@latchkey/db/members";
 import { maxManagers } from "@latchkey/db/notice-sources";
 import type { Trx } from "@latchkey/db/schema";
 import { findKeyOwner } from "@latchkey/db/users";
+import { tryLockMembers } from "@latchkey/db/workspace-locks";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
-import { tryLockMembers } from "@latchkey/db/workspaces";
 import { addQuotaNotice, isNearlyReached, type Quotas } from "./quotas.ts";
 import { getWorkspace } from "./workspaces.ts";
 

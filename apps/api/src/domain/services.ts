@@ -5,6 +5,7 @@ import type { Sessions } from "@latchkey/auth/sessions";
 import type { SignInThrottle } from "@latchkey/auth/sign-in-throttle";
 import type { Db } from "@latchkey/db/schema";
 import { hasAnyUser } from "@latchkey/db/users";
+import type { Deadlines } from "../deadlines.ts";
 import type { OpenidProvider } from "./openid-provider.ts";
 import type { Quotas } from "./quotas.ts";
 import type { SignInEvent } from "./sign-in-event.ts";
@@ -32,6 +33,7 @@ export interface Services {
   /** Created once at the start, rather than for each response. */
   readonly configuration: PublicConfiguration;
   readonly quotas: Quotas;
+  readonly deadlines: Deadlines;
   /** Whether the instance emails links. Without an SMTP server, they are shown to the inviter or the operator. */
   readonly sendsEmail: boolean;
   /** Encrypts the secrets of webhooks. */

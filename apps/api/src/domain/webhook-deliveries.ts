@@ -16,8 +16,9 @@ import {
 } from "@latchkey/db/webhook-deliveries";
 import { recordOutcome, recordSlowAttempt } from "@latchkey/db/webhook-outcomes";
 import { findWebhook, readWebhookSecrets } from "@latchkey/db/webhooks";
+import { lockWorkspaceAgainstDeletion } from "@latchkey/db/workspace-locks";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
-import { findWorkspace, lockWorkspaceAgainstDeletion } from "@latchkey/db/workspaces";
+import { findWorkspace } from "@latchkey/db/workspaces";
 
 type Job = JobPayloads["deliver-to-webhook"];
 

@@ -17,7 +17,6 @@ import { writeReply } from "./reply.ts";
 import { requireSameOrigin } from "./same-site.ts";
 import { fileReply, openFile, type StreamedFile } from "./streamed-file.ts";
 import { toHeaders } from "./to-headers.ts";
-import { startWithinMs } from "./user-concurrency.ts";
 
 /** What an export reads with. */
 export interface ExportCall {
@@ -81,7 +80,9 @@ async function sendExport(
   const { hasSecondFactor } = session;
   const userId = session.user.id;
   const read: ExportCall["read"] = (work) =>
-    reads.run(userId, performance.now() + startWithinMs, () => services.readDb.connection().execute(work));
+    reads.run(userId, performance.now() + services.deadlines.queueMs, () =>
+      services.readDb.connection().execute(work),
+    );
   const caller = { userId, workspaceId: input.workspaceId, hasSecondFactor };
   const { scope } = await read((db) => requireWorkspaceAccess(db, caller, permission));
   const actor = {

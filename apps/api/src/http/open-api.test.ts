@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import Koa, { type Context } from "koa";
 import { expect, test } from "vitest";
+import { defaultDeadlines } from "../deadlines.ts";
 import { describeInstance, type Services } from "../domain/services.ts";
 import { getConfig } from "../open/global/get-config.ts";
 import { openApi } from "./open-api.ts";
@@ -14,7 +15,7 @@ const configuration = describeInstance({
   registration: "open",
   hasOpenid: false,
 });
-const services = { configuration } as Services; // The tests use only these fields.
+const services = { configuration, deadlines: defaultDeadlines } as Services; // The tests use only these fields.
 const serve = openApi({
   services,
   recorder: { record: () => undefined, recordUse: () => undefined, recordVerifications: () => undefined },

@@ -8,7 +8,7 @@ import type { Context } from "koa";
 import type { Services } from "../domain/services.ts";
 import { andThen } from "./and-then.ts";
 import { compressReply } from "./compress-reply.ts";
-import { minRemainingMs, responseDeadlineMs, rollBackAfter, withinDeadline } from "./deadline.ts";
+import { limitLockWaits, minRemainingMs, rollBackAfter, withinDeadline } from "./deadline.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, Endpoint } from "./endpoint.ts";
@@ -46,6 +46,7 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
   const changes = createChangeSemaphore(services.changeConnections);
   const reads = createReadSemaphore(services.readConnections);
   const serveVerification = verificationHandler(recorder);
+  const { responseMs } = services.deadlines;
   return (ctx, outcome) => {
     if (outcome.kind === "verified") return serveVerification(ctx, outcome);
     const { verdict, route, path, address, arrivedAt } = requireDecided(outcome);
@@ -55,7 +56,7 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
     const { principal, access } = requireAdmitted(verdict);
     // The handler gets the time that remains after admission. The time that the client takes to send its body isn't
     // counted.
-    const budgetMs = responseDeadlineMs - (performance.now() - arrivedAt);
+    const budgetMs = responseMs - (performance.now() - arrivedAt);
     requireOneHost(ctx.req);
     rejectLargeBody(ctx.req);
     const query = parseQuery(ctx.req.url ?? "");
@@ -66,7 +67,7 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
       const deadline = performance.now() + budgetMs;
       // A file is read in many turns, long after the response has begun.
       const findDeadline = (): number =>
-        endpoint.openFile ? Math.max(deadline, performance.now() + responseDeadlineMs) : deadline;
+        endpoint.openFile ? Math.max(deadline, performance.now() + responseMs) : deadline;
       const call = createCall(ctx, services, endpoint, {
         principal,
         access,
@@ -75,7 +76,7 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
           reads.run(principal.userId, findDeadline(), () => services.readDb.connection().execute(work)),
         transact: (work) =>
           changes.run(principal.userId, deadline - minRemainingMs, () =>
-            services.db.transaction().execute(work),
+            services.db.transaction().execute(limitLockWaits(deadline, work)),
           ),
       });
       if (endpoint.openFile) {

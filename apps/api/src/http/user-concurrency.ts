@@ -1,9 +1,6 @@
 import { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { UserId } from "@latchkey/db/ids";
 
-/** How long a read, a change or a page of an export may wait in the user's queue, in milliseconds. */
-export const startWithinMs = 5_000;
-
 /**
  * Limits how many changes of one user hold a connection. More of them would wait for each other's row locks and block
  * connections that other users need (docs/decisions/0014).

@@ -7,7 +7,6 @@ import { rotateKey } from "../domain/issued-key-rotation.ts";
 import { changeIssuedKey, createIssuedKey, deleteIssuedKey, getIssuedKey } from "../domain/issued-keys.ts";
 import { getKeyspace } from "../domain/keyspaces.ts";
 import { issuedKeyId, keyspaceId } from "../fields.ts";
-import { startWithinMs } from "../http/user-concurrency.ts";
 import { issuedKeyChanges, newIssuedKeyFields } from "../issued-key-fields.ts";
 import { issuedKeyFilter } from "../issued-key-filter.ts";
 import { overlapSeconds } from "../key-fields.ts";
@@ -120,10 +119,10 @@ export const issuedKeysRouter = createRouter({
   verify: workspaceProcedure("keys:verify")
     .input(workspaceInput({ keyspaceId, key, permissions, cost: cost.unwrap().default(0), clientIp }))
     .mutation(async ({ ctx, input: { workspaceId: _workspaceId, ...request } }) => {
-      const { user, reads, verify, access } = ctx;
+      const { user, reads, verify, access, services } = ctx;
       const { workspaceId } = access.scope;
       const verification = { ...toVerification({ ...request, limits: [], tags: [] }), workspaceId };
-      const outcome = await reads.run(user.id, performance.now() + startWithinMs, () =>
+      const outcome = await reads.run(user.id, performance.now() + services.deadlines.queueMs, () =>
         verify(user.id, verification),
       );
       // A request without names of limits has no other outcome.

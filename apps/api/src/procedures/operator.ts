@@ -20,7 +20,6 @@ import { grantOperator, revokeOperator } from "../domain/operators.ts";
 import { createResetLinkAsOperator } from "../domain/password-reset.ts";
 import { requestOriginOf } from "../domain/sign-in-attempts.ts";
 import { instant, searchText, userId, workspaceId } from "../fields.ts";
-import { startWithinMs } from "../http/user-concurrency.ts";
 import { listQuery, logOrder, pageSize, readPage, toPage } from "../lists.ts";
 import { instanceAction, presentInstanceEvent } from "../presenters/instance-event.ts";
 import { presentInstanceState } from "../presenters/instance-state.ts";
@@ -50,7 +49,7 @@ export const operatorProcedure = sessionProcedure.use(async ({ ctx, next }) => {
   const origin: Origin = { actor, ...requestOriginOf(ctx) };
   /** Counts rows of all tenants, within the user's limit of concurrent reads. */
   const inspect = <Result>(work: (db: Db) => Promise<Result>): Promise<Result> =>
-    ctx.reads.run(id, performance.now() + startWithinMs, () => work(ctx.inspectionDb));
+    ctx.reads.run(id, performance.now() + ctx.services.deadlines.queueMs, () => work(ctx.inspectionDb));
   return await next({ ctx: { ...ctx, origin, inspect } });
 });
 

@@ -15,7 +15,6 @@ import { translateFailure } from "../failure.ts";
 import { workspaceId } from "../fields.ts";
 import { findForbidden } from "../find-forbidden.ts";
 import type { ExplainRequest, Explanation, TriedRequest } from "../http/explain-request.ts";
-import { startWithinMs } from "../http/user-concurrency.ts";
 import { describeIssues, toIssues } from "../issues.ts";
 
 /** The context of every procedure. */
@@ -117,11 +116,13 @@ export const publicInputProcedure = publicProcedure.use(async ({ next, getRawInp
 
 /** Reads on one connection, within the user's limit of concurrent reads. Statements are canceled after one second. */
 export async function readAs<Result>(
-  { reads, services: { readDb } }: Context,
+  { reads, services: { readDb, deadlines } }: Context,
   userId: UserId,
   work: (db: Db) => Promise<Result>,
 ): Promise<Result> {
-  return await reads.run(userId, performance.now() + startWithinMs, () => readDb.connection().execute(work));
+  return await reads.run(userId, performance.now() + deadlines.queueMs, () =>
+    readDb.connection().execute(work),
+  );
 }
 
 /** Needs a session. @throws {AppError} UNAUTHORIZED without a live session. */
@@ -138,7 +139,7 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
   /** Runs a transaction within the user's limit of concurrent changes. */
   const transact = <Result>(work: (trx: Trx) => Promise<Result>): Promise<Result> => {
     const { changes, services } = ctx;
-    return changes.run(user.id, performance.now() + startWithinMs, () =>
+    return changes.run(user.id, performance.now() + services.deadlines.queueMs, () =>
       services.db.transaction().execute(work),
     );
   };
@@ -147,7 +148,9 @@ export const sessionProcedure = publicProcedure.use(async ({ ctx, next, getRawIn
     request: Omit<TriedRequest, "owner">,
     owner: TriedRequest["owner"] = ownOwner,
   ): Promise<Explanation> =>
-    ctx.reads.run(user.id, performance.now() + startWithinMs, () => ctx.explain({ ...request, owner }));
+    ctx.reads.run(user.id, performance.now() + ctx.services.deadlines.queueMs, () =>
+      ctx.explain({ ...request, owner }),
+    );
   // Procedures have no direct access to the pools, so that every read and change is subject to the limits above.
   const services: Omit<Services, "db" | "readDb"> = ctx.services;
   return await next({

@@ -2,9 +2,8 @@ import { clientConfig, type DatabaseConnection, startupOptions } from "@latchkey
 import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
 import pg from "pg";
 import { sessionSettings } from "./session-settings.ts";
+import { type AdmissionTimeouts, admissionTimeouts } from "./timeouts.ts";
 
-/** Timeout for opening a connection, in milliseconds; shorter than the deadline of a request. */
-const connectTimeoutMs = 1_000;
 /** Time for the server to end the connection on close, in milliseconds. */
 const closeTimeoutMs = 500;
 
@@ -16,7 +15,7 @@ const closeTimeoutMs = 500;
 export class AdmissionConnection {
   readonly #connection: DatabaseConnection;
   readonly #applicationName: string;
-  readonly #settings: readonly string[];
+  readonly #timeouts: AdmissionTimeouts;
   readonly #onOpen: () => void;
   readonly #backoff = new ReconnectBackoff();
   #client: pg.Client | undefined;
@@ -29,27 +28,24 @@ export class AdmissionConnection {
 
   /**
    * @param options.applicationName shown in `pg_stat_activity`.
-   * @param options.statementTimeoutMs when Postgres cancels a statement, in milliseconds.
+   * @param options.timeouts those of admission by default.
    * @param options.onOpen called each time a connection has been opened, before the first statement on it.
    */
   constructor(
     connection: DatabaseConnection,
     {
       applicationName,
-      statementTimeoutMs,
+      timeouts = admissionTimeouts,
       onOpen = () => undefined,
     }: {
       readonly applicationName: string;
-      readonly statementTimeoutMs?: number;
+      readonly timeouts?: AdmissionTimeouts;
       readonly onOpen?: () => void;
     },
   ) {
     this.#connection = connection;
     this.#applicationName = applicationName;
-    // Of two settings with one name, the last one applies.
-    this.#settings = statementTimeoutMs
-      ? [...sessionSettings, `statement_timeout=${statementTimeoutMs}`]
-      : sessionSettings;
+    this.#timeouts = timeouts;
     this.#onOpen = onOpen;
   }
 
@@ -100,11 +96,15 @@ export class AdmissionConnection {
   }
 
   async #open(): Promise<pg.Client> {
+    const { connectTimeoutMs, statementTimeoutMs } = this.#timeouts;
     const client = new pg.Client({
       ...clientConfig(this.#connection, this.#applicationName),
       connectionTimeoutMillis: connectTimeoutMs,
       pipeline: true,
-      options: startupOptions("latchkey_admission", this.#settings),
+      options: startupOptions("latchkey_admission", [
+        ...sessionSettings,
+        `statement_timeout=${statementTimeoutMs}`,
+      ]),
     });
     const forget = (): void => {
       if (this.#client === client) this.#client = undefined;

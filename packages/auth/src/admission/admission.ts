@@ -24,6 +24,7 @@ import type { LimitOutcome } from "./limit-window.ts";
 import type { AdmissionOptions } from "./options.ts";
 import { type Findings, type KeyLookup, resolveUses } from "./resolve-statement.ts";
 import { Scheduler } from "./scheduler.ts";
+import { admissionTimeouts } from "./timeouts.ts";
 import type { UsageIncrement } from "./usage-increment.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -51,11 +52,13 @@ export class Admission {
   readonly #isolatedKeys = new Set<KeyId>();
 
   constructor(options: AdmissionOptions) {
+    const timeouts = { ...admissionTimeouts, ...options };
     this.#cache = new FactsCache(options.maxCachedFacts ?? 200_000);
     // The database may have lost its latest changes: a standby was promoted, or a backup was restored. The next changes then
     // reuse the versions of the lost ones, and facts from before would seem current.
     this.#connection = new AdmissionConnection(options.connection, {
       applicationName: "latchkey admission",
+      timeouts,
       onOpen: () => {
         this.#cache.invalidate();
         this.#epoch += 1;
@@ -72,7 +75,7 @@ export class Admission {
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
       {
-        deadlineMs: options.deadlineMs ?? 1_500,
+        deadlineMs: timeouts.deadlineMs,
         maxPending: options.maxWaiting ?? 10_000,
         maxInFlight,
         maxBatch,

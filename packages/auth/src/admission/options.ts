@@ -1,9 +1,8 @@
 import type { DatabaseConnection } from "@latchkey/db/connection";
+import type { AdmissionTimeouts } from "./timeouts.ts";
 
-export interface AdmissionOptions {
+export interface AdmissionOptions extends Partial<AdmissionTimeouts> {
   readonly connection: DatabaseConnection;
-  /** Deadline of a request, in milliseconds from its arrival. */
-  readonly deadlineMs?: number;
   /** The most pending requests. Further requests are answered "unavailable" immediately. */
   readonly maxWaiting?: number;
   /** The most keys, plus roles of their users in workspaces, that a node remembers. */

@@ -4,6 +4,7 @@ import { AdmissionConnection } from "../admission/admission-connection.ts";
 import { createFailureReporter } from "../admission/failure-reporter.ts";
 import type { AdmissionOptions } from "../admission/options.ts";
 import { Scheduler } from "../admission/scheduler.ts";
+import { verificationTimeouts } from "../admission/timeouts.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { chooseBatch } from "./choose-batch.ts";
 import { KeyDirectory } from "./key-directory.ts";
@@ -25,8 +26,6 @@ const maxPending = 2_000;
  * 100 each, and for the requests of as many connections that were closed before their responses.
  */
 const maxPendingOfCaller = 60_000;
-/** Postgres cancels a statement after this time, in milliseconds, which leaves time to retry before the deadline. */
-const statementTimeoutMs = 700;
 
 /**
  * Admits requests that verify issued keys. The use of the caller's key and the costs of the verified keys are counted in one
@@ -44,12 +43,13 @@ export class Verifier {
   readonly #pendingOfCallers = new PendingOfCallers(maxPendingOfCaller);
 
   constructor({ maxNamedPerHour = verificationLimits.maxIdempotentPerHour, ...options }: VerifierOptions) {
+    const timeouts = { ...verificationTimeouts, ...options };
     this.#maxPending = options.maxWaiting ?? maxPending;
     this.#keys = new KeyDirectory(options.maxCachedFacts ?? 200_000);
     // A database that lost its latest changes reuses their versions, so that facts from before would seem current.
     this.#connection = new AdmissionConnection(options.connection, {
       applicationName: "latchkey verification",
-      statementTimeoutMs,
+      timeouts,
       onOpen: () => this.#keys.invalidate(),
     });
     this.#scheduler = new Scheduler<PendingVerification>(
@@ -63,7 +63,7 @@ export class Verifier {
         cancelIfSilentFor: (milliseconds) => this.#connection.dropIfSilentFor(milliseconds),
       },
       {
-        deadlineMs: options.deadlineMs ?? 1_500,
+        deadlineMs: timeouts.deadlineMs,
         maxPending: this.#maxPending,
         maxInFlight: 2,
         // Each batch is chosen from all pending requests.

@@ -1,0 +1,16 @@
+import type { Deadlines } from "../src/deadlines.ts";
+
+/** A time in milliseconds that no part of a request takes, even on a busy machine. */
+const patientMs = 60_000;
+const pool = { statementTimeoutMs: patientMs, connectTimeoutMs: patientMs };
+const verdict = { ...pool, deadlineMs: patientMs };
+
+/** For tests about something else than deadlines. */
+export const patientDeadlines: Deadlines = {
+  responseMs: patientMs,
+  queueMs: patientMs,
+  admission: verdict,
+  verification: verdict,
+  changes: pool,
+  reads: pool,
+};
