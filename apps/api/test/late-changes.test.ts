@@ -1,15 +1,12 @@
 // Changes of the open API that wait or run until the deadline of their request.
 import { setTimeout as delay } from "node:timers/promises";
-import { encodeId } from "@latchkey/db/ids";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { commandOrigin } from "../src/cli/command-origin.ts";
 import { defaultDeadlines } from "../src/deadlines.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
 import { defineEndpoint, type Endpoint } from "../src/http/endpoint.ts";
 import { createOpenClient } from "./open-client.ts";
-import { holdLocks } from "./table-locks.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 import { untilAnswered } from "./until-answered.ts";
 
@@ -28,10 +25,10 @@ interface Change {
 
 /** The changes of the current test, in the order of their arrival. */
 let changes: Change[] = [];
-/** While it is closed, a change that has started doesn't continue. */
+/** While it is closed, a change that has made its writes doesn't end. */
 let gate = Promise.withResolvers<void>();
 
-/** Waits for the gate in its transaction, without a lock that another change of the user waits for, and creates a workspace. */
+/** Creates a workspace, and waits for the gate before the transaction ends. */
 function createHeld(method: "POST" | "PUT"): Endpoint {
   return defineEndpoint({
     method,
@@ -49,8 +46,8 @@ function createHeld(method: "POST" | "PUT"): Endpoint {
       try {
         await transact(async (trx) => {
           change.isStarted = true;
-          await gate.promise;
           await createWorkspace(trx, { name, ownerId: userId, origin }, defaultQuotas);
+          await gate.promise;
         });
         change.outcome = "committed";
       } catch (error) {
@@ -162,31 +159,4 @@ test("nothing in a user's queue is committed after its 503 if the requests have 
   // Later changes are made.
   expect((await untilAnswered(() => change("POST", "Next"))).status).toBe(200);
   expect(new Set(await readCommitted())).toEqual(new Set(["Next"]));
-});
-
-test("a change that waits for a lock at its deadline is rolled back, and other changes of its user can start", async () => {
-  const { userId, secret } = await app.addKey();
-  const addWorkspace = () =>
-    app.services.db
-      .transaction()
-      .execute((trx) =>
-        createWorkspace(trx, { name: "Team", ownerId: userId, origin: commandOrigin }, defaultQuotas),
-      );
-  const [locked, free] = [await addWorkspace(), await addWorkspace()];
-  const rename = async ({ id }: typeof free) =>
-    (await send(secret, ["PATCH", `/workspaces/${encodeId("workspace", id)}`], { name: "Renamed" })).status;
-  const unlock = await holdLocks(app.database, "select from workspaces where id = $1 for update", [
-    locked.id,
-  ]);
-  const blocked = Array.from({ length: maxRunning }, () => rename(locked));
-  expect(await Promise.all(blocked)).toEqual(blocked.map(() => 503));
-  // The lock is still held, and no statement of this app is canceled within a minute for another reason.
-  await expect.poll(() => rename(free)).toBe(200);
-  await unlock();
-  const { name } = await app.owner
-    .selectFrom("workspaces")
-    .select("name")
-    .where("id", "=", locked.id)
-    .executeTakeFirstOrThrow();
-  expect(name).toBe("Team");
 });

@@ -1,5 +1,4 @@
 import { type RawBuilder, sql } from "kysely";
-import { setLockTimeout } from "./lock-timeout.ts";
 import type { Database, Db, Trx } from "./schema.ts";
 
 /**
@@ -9,7 +8,7 @@ import type { Database, Db, Trx } from "./schema.ts";
  */
 export async function writeHistory(db: Db, write: (trx: Trx) => Promise<void>): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    await setLockTimeout(trx, 500);
+    await sql`select set_config('lock_timeout', '500ms', true)`.execute(trx);
     await write(trx);
   });
 }

@@ -1,5 +1,3 @@
-import { setLockTimeout } from "@latchkey/db/lock-timeout";
-import type { Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
 
 /**
@@ -25,21 +23,6 @@ export async function withinDeadline<Result>(milliseconds: number, task: Promise
   } finally {
     clearTimeout(timer);
   }
-}
-
-/**
- * Returns work whose transaction rolls back if it waits for a lock until the deadline. It would otherwise hold a connection, and one of
- * the two places of its user, until Postgres cancels the statement. A lock that is requested later gets the same time again.
- * @param deadline in milliseconds, by `performance.now()`.
- */
-export function limitLockWaits<Result>(
-  deadline: number,
-  work: (trx: Trx) => Promise<Result>,
-): (trx: Trx) => Promise<Result> {
-  return async (trx) => {
-    await setLockTimeout(trx, Math.max(1, Math.ceil(deadline - performance.now())));
-    return await work(trx);
-  };
 }
 
 /**

@@ -8,7 +8,7 @@ import type { Context } from "koa";
 import type { Services } from "../domain/services.ts";
 import { andThen } from "./and-then.ts";
 import { compressReply } from "./compress-reply.ts";
-import { limitLockWaits, minRemainingMs, rollBackAfter, withinDeadline } from "./deadline.ts";
+import { minRemainingMs, rollBackAfter, withinDeadline } from "./deadline.ts";
 import { deprecationHeaders } from "./deprecation.ts";
 import { requireOneHost, unauthorized } from "./edge-rules.ts";
 import type { Answer, Endpoint } from "./endpoint.ts";
@@ -76,7 +76,7 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
           reads.run(principal.userId, findDeadline(), () => services.readDb.connection().execute(work)),
         transact: (work) =>
           changes.run(principal.userId, deadline - minRemainingMs, () =>
-            services.db.transaction().execute(limitLockWaits(deadline, work)),
+            services.db.transaction().execute(work),
           ),
       });
       if (endpoint.openFile) {
