@@ -18,7 +18,7 @@ export const createIssuedKeyTask = defineTask({
       expiresIn: duration.pipe(lifetimeSeconds).optional(),
       expiresAt: instant.optional(),
       permission: issuedPermissions.optional(),
-      ip: z.array(ipRange).pipe(newIssuedKeyFields.ipRanges.unwrap()).optional(),
+      ip: z.array(ipRange).pipe(newIssuedKeyFields.ipRanges.unwrap().unwrap()).optional(),
       limit: limits.optional(),
       credits: balance.optional(),
       refill: refill.optional(),
