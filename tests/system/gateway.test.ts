@@ -139,10 +139,11 @@ test("requests with a valid key reach the API with the consumer, and the others 
 test("a header with quotes adds no member to the request", async () => {
   await using stack = new AsyncDisposableStack();
   const url = await startGateway(stack);
-  const issued = await issueKey(keyspace, { credits: { remaining: 5 } });
+  const issued = await issueKey(keyspace, { credits: { remaining: 5 }, permissions: ["*"] });
   const connection = await connectionTo(instance.cluster);
   for (const key of [
-    `${issued.key}","cost":0,"x":"`,
+    // This would be a valid request without cost.
+    `${issued.key}","cost":0,"permissions":"read`,
     `","cost":0,"key":"${issued.key}`,
     `${issued.key}"}`,
     `${issued.key}\\`,
