@@ -32,9 +32,17 @@ export async function startReverseProxy(
   program: ProxyProgram,
   nodePorts: readonly [number, number],
 ): Promise<ReverseProxy> {
-  const directory = await createDirectory();
   const port = await findFreePort();
-  const configuration = await readDocumented(program, port, nodePorts);
+  return await startProxyProgram(program, port, await readDocumented(program, port, nodePorts));
+}
+
+/** Starts the installed program with a configuration that listens on a loopback port. */
+export async function startProxyProgram(
+  program: ProxyProgram,
+  port: number,
+  configuration: string,
+): Promise<ReverseProxy> {
+  const directory = await createDirectory();
   const path = join(directory, `${program}.conf`);
   await writeFile(path, frames[program](configuration, directory));
   const child = spawn(`/usr/sbin/${program}`, args[program](path, directory), {
@@ -115,7 +123,7 @@ const args = {
 } as const satisfies Record<ProxyProgram, (path: string, directory: string) => readonly string[]>;
 
 /** @throws an Error when the process has ended. */
-async function isListening(child: ChildProcess, port: number): Promise<boolean> {
+export async function isListening(child: ChildProcess, port: number): Promise<boolean> {
   if (child.exitCode !== null) throw new Error(`It ended with ${child.exitCode}.`);
   const socket = connect(port, "127.0.0.1");
   const answer = await Promise.race([

@@ -54,7 +54,10 @@ function parseImportRow({ line, content }: KeyFileRow): ImportRow | RejectedRow 
   const { success, data, error } = importedKey.safeParse(content, { error: describeInput });
   if (success) {
     const { hash, start, ...request } = data;
-    return { line, hash, start, request };
+    // `start` is stored and shown, and the whole key is a secret.
+    if (!createHash("sha256").update(start).digest().equals(hash)) return { line, hash, start, request };
+    const message = "This is the whole key. Enter only its first characters, or none.";
+    return { line, path: "start", message };
   }
   const [issue] = toIssues(error, content);
   return { line, path: issue?.path ?? "", message: issue?.message ?? "This row is not valid." };

@@ -204,9 +204,7 @@ const settings = {
     .meta({ example: "2027-03-01T09:30:00Z" })
     .nullable()
     .meta({ description: "When the key expires, in the future; null for never." }),
-  isDisabled: z
-    .boolean()
-    .meta({ description: "Whether the key is not valid until it is enabled.", example: false }),
+  isDisabled: z.boolean().meta({ description: "Whether the key is disabled.", example: false }),
   ipRanges: keySettings.ipRanges,
 } satisfies FieldSchemas;
 

@@ -60,7 +60,7 @@ export const verificationRequest = z.strictObject({
   key: z.string().max(maxPresentedLength).meta({
     pattern: "^[\\s\\S]*$",
     description:
-      "The whole key, as the consumer sent it. The result of a text that can't be a key, such as an empty one, is `NOT_FOUND`.",
+      "The whole key, as the consumer sent it. The result of a text that can't be a key, such as an empty one or one of more than 512 characters, is `NOT_FOUND`. Send an empty text instead of a longer one, because a request body can have at most 100 KiB.",
   }),
   keyspaceId: keyspaceId
     .meta({
@@ -86,7 +86,7 @@ export const verificationRequest = z.strictObject({
   cost: verificationCost
     .meta({
       description:
-        "What a valid key spends: from its credits, and from each limit that applies and has no cost of its own in `limits`. With 0, the key is checked and nothing is spent. If the key is valid, a retry of the request that issued its secret doesn't replace the secret, except for a retry of the creation of an API key.",
+        "What a valid key spends: from its credits, and from each limit that applies and has no cost of its own in `limits`. If this cost and those in `limits` are all 0, the key is only checked: nothing is spent, and no use is counted. If the key is valid, even then, a retry of the request that issued its secret doesn't replace the secret, except for a retry of the creation of an API key.",
     })
     .default(1),
   limits: requestedLimits.default([]),

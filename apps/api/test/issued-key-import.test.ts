@@ -151,6 +151,20 @@ test("rows that aren't valid are rejected with their line, and the others are im
   expect(JSON.stringify(result)).not.toContain("acme_secret");
 });
 
+test("a row whose start is the whole key is rejected, and the key isn't stored", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const key = "legacy-key-0123456789";
+  const message = "This is the whole key. Enter only its first characters, or none.";
+  expect(await importRows(team, keyspaceId, [{ hash: hashOf(key), start: key }])).toEqual({
+    imported: 0,
+    existing: 0,
+    rejected: [{ line: 1, path: "start", message }],
+  });
+  const rows = [{ hash: hashOf(key), start: key.slice(0, -1) }];
+  expect(await importRows(team, keyspaceId, rows)).toMatchObject({ imported: 1 });
+});
+
 test("a rejected row adds no consumer", async () => {
   const team = await addTeam(app);
   const keyspaceId = await addKeyspace(team);

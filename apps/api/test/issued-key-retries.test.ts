@@ -108,6 +108,22 @@ test.each([
   },
 );
 
+test("a creation has the ETag of the key, also when it is retried, whatever the secret is", async () => {
+  const space = await addSpace();
+  const create = () => space.call(["POST", ""], { name: "Acme" }, retry);
+  const first = await create();
+  expect(first.etag).toMatch(/^"1\./);
+  expect((await space.call(["GET", `/${first.body.id}`])).etag).toBe(first.etag);
+  const second = await create();
+  expect(second.body).toMatchObject({ secretStatus: "reissued" });
+  expect((await space.call(["GET", `/${first.body.id}`])).etag).toBe(second.etag);
+  await verify(space, String(second.body.key));
+  const third = await create();
+  expect(third).toMatchObject({ etag: second.etag, body: { secretStatus: "omitted" } });
+  const ifMatch = { "If-Match": second.etag };
+  expect((await space.call(["PATCH", `/${first.body.id}`], { name: "Renamed" }, ifMatch)).status).toBe(200);
+});
+
 test("a retried creation has the start of the secret that it issued", async () => {
   const space = await addSpace();
   const create = async () => (await space.call(["POST", ""], { name: "Acme" }, retry)).body;

@@ -172,6 +172,36 @@ test("a repeated verification is not a replay, and its example is consistent", (
   expect(exampleOf(batch?.responses["200"])).toMatchObject({ data: { length: 2 } });
 });
 
+test("429 describes the hourly quota of each operation that has one", () => {
+  const quotas = {
+    KeyChanges: [
+      ...["updateApiKey", "rotateApiKey", "createServiceAccountApiKey"],
+      ...["updateServiceAccountApiKey", "rotateServiceAccountApiKey"],
+    ],
+    IssuedSecrets: ["createIssuedKey", "rotateIssuedKey", "rotateIssuedKeys"],
+    Invitations: ["createInvitation", "resendInvitation"],
+    IdempotencyKeys: ["verifyKey", "verifyKeys"],
+  };
+  const operations = operationsOf(describe());
+  for (const [quota, expected] of Object.entries(quotas)) {
+    const described = operations.filter(({ responses }) =>
+      responses["429"]?.$ref?.endsWith(`/TooManyRequestsOr${quota}`),
+    );
+    expect(described.map(({ operationId }) => operationId).sort()).toEqual(expected.sort());
+  }
+});
+
+test("the 409 of a change to a balance has an example with the field", () => {
+  const { responses } = describe().components;
+  const examples =
+    responses.BalanceConflictOrRequestInProgress?.content?.["application/json"]?.examples ?? {};
+  expect(examples).toMatchObject({
+    BalanceConflict: {
+      value: { error: { code: "CONFLICT", issues: [{ path: "subtract", code: "too_large" }] } },
+    },
+  });
+});
+
 test("errors with the same status share a response, and a header is required only if all have it", () => {
   const document = describe([
     defineEndpoint({

@@ -21,9 +21,9 @@ export interface Consumer {
   readonly keyCount: number;
   /** The number of keys that are neither disabled, expired nor out of credits. */
   readonly activeKeyCount: number;
-  /** The exact number of valid verifications of these keys. */
+  /** The exact number of uses of these keys. */
   readonly usageCount: number;
-  /** When one of these keys was last valid in a verification; null for never. */
+  /** When one of these keys was last used; null for never. */
   readonly lastUsedAt: Date | null;
   readonly createdAt: Date;
   readonly version: number;

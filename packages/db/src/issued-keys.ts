@@ -31,7 +31,7 @@ export interface IssuedKey extends IssuedKeySettings {
   readonly formerSecrets: readonly FormerIssuedSecret[];
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
-  /** The exact number of verifications that were valid. */
+  /** The exact number of uses: valid verifications that spent something. */
   readonly usageCount: number;
   readonly version: number;
 }

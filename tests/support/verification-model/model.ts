@@ -173,7 +173,8 @@ function verify(verification: VerificationModel, { now, isKeyspaceUsable }: Stat
   const isOverLimit = charges.some((charge) => isExceeded(charge));
   const isExhausted = !rejection && credits !== null && credits.remaining < cost;
   const code = rejection ?? (isOverLimit ? "RATE_LIMITED" : isExhausted ? "USAGE_EXCEEDED" : "VALID");
-  if (code === "VALID") spend(key, { charges, credits, cost, isCurrent: isCurrent(key, secret), now });
+  const isUse = cost > 0 || (limit?.cost ?? 0) > 0;
+  if (code === "VALID") spend(key, { charges, credits, cost, isUse, isCurrent: isCurrent(key, secret), now });
   else if (!rejection) shorten(charges, now);
   return {
     code,
@@ -214,12 +215,14 @@ function spend(
     charges,
     credits,
     cost,
+    isUse,
     isCurrent,
     now,
   }: {
     readonly charges: readonly Charge[];
     readonly credits: CounterModel["credits"];
     readonly cost: number;
+    readonly isUse: boolean;
     readonly isCurrent: boolean;
     readonly now: number;
   },
@@ -233,11 +236,11 @@ function spend(
       spent: charge.spent + charge.cost,
     });
   }
-  if (cost > 0 || credits !== key.counter.credits || (isCurrent && key.hasUnusedSecret))
+  if (isUse || credits !== key.counter.credits || (isCurrent && key.hasUnusedSecret))
     isWritten.add(key.counter);
   key.counter.credits = credits && { ...credits, remaining: credits.remaining - cost };
   if (isCurrent) key.hasUnusedSecret = false;
-  if (cost > 0) key.uses += 1;
+  if (isUse) key.uses += 1;
   for (const counter of isWritten) removeEnded(counter, now);
 }
 

@@ -28,7 +28,7 @@ export type BulkSettings = Partial<
 };
 
 /** The most permissions that a change of several keys can write: one row each, within the time of a change. */
-const maxWrittenPermissions = 20_000;
+export const maxWrittenPermissions = 20_000;
 
 /** What to do with several keys. */
 export type BulkRequest =

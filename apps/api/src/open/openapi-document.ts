@@ -13,6 +13,7 @@ import {
 } from "zod-openapi";
 import type { PublicConfiguration } from "../domain/services.ts";
 import type { Endpoint } from "../http/endpoint.ts";
+import { maxBodyBytes } from "../http/json-body.ts";
 import { maxQueryBytes, maxQueryParameters } from "../http/query.ts";
 import { describeErrors } from "./openapi-errors.ts";
 import { addExamples } from "./openapi-examples.ts";
@@ -77,7 +78,7 @@ const introduction = `Call the API with an API key from the web app, in the head
 
 ## Requests and responses
 
-Requests and responses are JSON in UTF-8. Field names are in camelCase, IDs are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, and times are in ISO 8601 format, in UTC, ending in \`Z\`. A request with an unknown field or query parameter is rejected with 400. Every response has an \`X-Request-Id\`: yours, if you sent one of 1 to 128 letters, digits and \`-._~+/=\`, otherwise a generated one. \`HEAD\` works wherever \`GET\` does, and is counted as a use too.
+Requests and responses are JSON in UTF-8. Field names are in camelCase, IDs are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, and times are in ISO 8601 format, in UTC, ending in \`Z\`. A request with an unknown field or query parameter is rejected with 400, and one whose body is larger than ${maxBodyBytes / 1024} KiB with 413. Every response has an \`X-Request-Id\`: yours, if you sent one of 1 to 128 letters, digits and \`-._~+/=\`, otherwise a generated one. \`HEAD\` works wherever \`GET\` does, and is counted as a use too.
 
 ## Errors
 
@@ -91,7 +92,7 @@ Lists are paginated: \`{ "data", "nextCursor", "hasMore" }\`. Pass \`nextCursor\
 
 ## Retries
 
-Send an \`Idempotency-Key\` of your choice with a POST to make retries safe: the request is executed only once. A retry gets the response to the first request, with \`Idempotent-Replayed: true\`. Secrets aren't repeated: \`secretStatus\` says whether the response has a new secret instead. Use a random key, such as a UUID.
+Send an \`Idempotency-Key\` of your choice with a POST to make retries safe: the request is executed only once. A retry gets the response to the first request, with \`Idempotent-Replayed: true\`; only a retried verification gets the current result. Secrets aren't repeated: \`secretStatus\` says whether the response has a new secret instead. Use a random key, such as a UUID.
 
 ## Concurrent changes
 

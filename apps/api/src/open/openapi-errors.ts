@@ -40,7 +40,7 @@ const error = z
       documentationUrl: shownUrl.meta({ description: "The page that explains the code." }),
       issues: z.array(issue).max(maxIssues).optional().meta({
         description:
-          "With `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`, the invalid fields, one issue per field. With `FORBIDDEN`, the issue `workspace_disabled` if the workspace is disabled and nothing else is wrong; otherwise none.",
+          "With `BAD_REQUEST` and `UNPROCESSABLE_CONTENT`, the invalid fields, one issue per field. With `CONFLICT`, the field that the current state doesn't allow, if there is one. With `FORBIDDEN`, the issue `workspace_disabled` if the workspace is disabled and nothing else is wrong; otherwise none.",
       }),
       omittedIssues: z.int().min(1).optional().meta({
         description: "Number of further issues. Present only if some are omitted.",
@@ -175,6 +175,9 @@ const idempotencyKeysLimited: Pick<Failure, "name" | "description"> = {
 const limitedOperations: Readonly<Record<string, Pick<Failure, "name" | "description">>> = {
   updateApiKey: keyChangesLimited,
   rotateApiKey: keyChangesLimited,
+  createServiceAccountApiKey: keyChangesLimited,
+  updateServiceAccountApiKey: keyChangesLimited,
+  rotateServiceAccountApiKey: keyChangesLimited,
   createIssuedKey: issuedSecretsLimited,
   rotateIssuedKey: issuedSecretsLimited,
   rotateIssuedKeys: issuedSecretsLimited,
@@ -182,6 +185,15 @@ const limitedOperations: Readonly<Record<string, Pick<Failure, "name" | "descrip
   resendInvitation: invitationsLimited,
   verifyKey: idempotencyKeysLimited,
   verifyKeys: idempotencyKeysLimited,
+};
+
+/** The meaning of 409 for a change to a balance, the only one that names a field. */
+const balanceConflict: Omit<Failure, "code"> = {
+  name: "BalanceConflict",
+  description:
+    "The balance would become negative or too large, or the key has no credits to add to or subtract from. `issues` names the field, and `message` gives the reason.",
+  message: "The balance is 100 and can’t become negative.",
+  issues: [{ path: "subtract", code: "too_large", message: "The balance is 100 and can’t become negative." }],
 };
 
 const requestInProgress: Failure = {
@@ -236,7 +248,9 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
   const name = code.toLowerCase().replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
   const special = path.startsWith("/api-keys/") ? keyFailures[code] : undefined;
   const limited = code === "TOO_MANY_REQUESTS" ? limitedOperations[operationId] : undefined;
-  return { name, code, ...failures[code], ...special, ...limited };
+  const conflict =
+    code === "CONFLICT" && operationId === "changeIssuedKeyCredits" ? balanceConflict : undefined;
+  return { name, code, ...failures[code], ...special, ...limited, ...conflict };
 }
 
 /** The conditions of a code at any endpoint, in Markdown. */

@@ -21,11 +21,11 @@ export const consumer = z
     }),
     lastUsedAt: timestamp
       .nullable()
-      .meta({ description: "When one of these keys was last valid in a verification; null for never." }),
+      .meta({ description: "When one of its existing keys was last used; null for never." }),
     usageCount: z
       .int()
       .min(0)
-      .meta({ description: "The exact number of valid verifications of these keys.", example: 42 }),
+      .meta({ description: "The exact number of uses of its existing keys.", example: 42 }),
     createdAt: timestamp,
     version,
   })

@@ -41,9 +41,7 @@ export const issuedKey = z
       .nullable()
       .meta({ description: "How much the key can still be used; null for no credits." }),
     expiresAt: timestamp.nullable().meta({ description: "When the key expires; null for never." }),
-    isDisabled: z
-      .boolean()
-      .meta({ description: "Whether the key is not valid until it is enabled.", example: false }),
+    isDisabled: z.boolean().meta({ description: "Whether the key is disabled.", example: false }),
     ipRanges: z
       .array(shownText(maxLength.ipRange).meta({ example: "203.0.113.0/24" }))
       .meta({ maxItems: issuedKeyLimits.maxIpRanges })
@@ -55,13 +53,12 @@ export const issuedKey = z
       example: "active",
     }),
     createdAt: timestamp,
-    lastUsedAt: timestamp
-      .nullable()
-      .meta({ description: "When the key was last valid in a verification; null for never." }),
-    usageCount: z
-      .int()
-      .min(0)
-      .meta({ description: "The exact number of verifications that were valid.", example: 42 }),
+    lastUsedAt: timestamp.nullable().meta({ description: "When the key was last used; null for never." }),
+    usageCount: z.int().min(0).meta({
+      description:
+        "The exact number of uses: valid verifications that spent something. Checks, whose costs are all 0, and retries aren't uses.",
+      example: 42,
+    }),
     formerSecrets: z
       .array(
         z.object({

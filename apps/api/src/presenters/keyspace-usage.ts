@@ -12,7 +12,7 @@ import { shownId, shownIdentifier, shownText, timestamp } from "../schemas.ts";
 const outcomes: Readonly<Record<VerificationOutcome, string>> = {
   VALID: "The key was valid and was used.",
   CHECKED:
-    "The key was valid, and the cost was 0 or an earlier request with the same `Idempotency-Key` had used it.",
+    "The key was valid but not used: all costs were 0, or an earlier request with the same `Idempotency-Key` had used it.",
   DISABLED: "The key, its keyspace or its workspace was disabled.",
   EXPIRED: "The key had expired.",
   FORBIDDEN: "The IP address was in none of the key's IP ranges, or was missing.",

@@ -68,10 +68,11 @@ export const verificationResult = z
           name: shownText(maxLength.limitName).meta({ example: "requests" }),
           quota: z.int().min(1).meta({ example: 100 }),
           remaining: z.int().min(0).meta({ example: 99 }),
-          resetsInSeconds: z
-            .int()
-            .min(0)
-            .meta({ description: "When the window ends; 0 if none is open.", example: 60 }),
+          resetsInSeconds: z.int().min(0).meta({
+            description:
+              "When the window ends; 0 if none is open. A cost above `quota` is rejected in every window, so don't retry it.",
+            example: 60,
+          }),
           isExceeded: z.boolean().meta({ description: "Whether this limit rejected the verification." }),
         }),
       )

@@ -1,5 +1,11 @@
 import type { FoundKeys } from "./decide-request.ts";
-import { type Counter, type CounterId, type DecisionState, isInvalid } from "./decide-verification.ts";
+import {
+  type Counter,
+  type CounterId,
+  type DecisionState,
+  hasCost,
+  isInvalid,
+} from "./decide-verification.ts";
 import type { MeterState } from "./meters.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 
@@ -32,7 +38,7 @@ export function isUnmetered(
     const verification = verifications[index];
     if (!verification) return false;
     // A verification that isn't a use adds no row. Without these exceptions, every verification of such a key would lock its counter.
-    if (verification.cost === 0 && !facts.isUnusedSecret) return true;
+    if (!hasCost(verification) && !facts.isUnusedSecret) return true;
     return isInvalid(facts, verification, { hasPassed: (time) => time <= now });
   });
 }

@@ -158,6 +158,28 @@ describe("spending", () => {
     expect(verifyOne({ facts: { isUnusedSecret: true }, request: { cost: 0 } }).own.isSecretUsed).toBe(true);
   });
 
+  test("a named limit with a cost of its own makes a verification with cost 0 a use, which spends no credits", () => {
+    const facts = { limits: [limitOf("exports", 10, false)] };
+    const withLimit = (cost: number | undefined) => ({ cost: 0, limits: [{ name: "exports", cost }] });
+    const used = verifyOne({ facts, meters: balanceOf(0), request: withLimit(5) });
+    expect(resultOf(used.decision)).toMatchObject({
+      ...{ code: "VALID", isUse: true, remainingCredits: 0 },
+      limits: [{ name: "exports", remaining: 5 }],
+    });
+    expect(used.own.uses).toBe(1);
+    const rejected = verifyOne({ facts, request: withLimit(11) });
+    expect(resultOf(rejected.decision)).toMatchObject({
+      ...{ code: "RATE_LIMITED", isUse: false },
+      // Waiting doesn't help: the cost is above the quota.
+      limits: [{ isExceeded: true, remaining: 10, resetsInSeconds: 0 }],
+    });
+    for (const cost of [0, undefined]) {
+      const { decision, own } = verifyOne({ facts, request: withLimit(cost) });
+      expect(resultOf(decision)).toMatchObject({ code: "VALID", isUse: false, limits: [{ remaining: 10 }] });
+      expect(own.uses).toBe(0);
+    }
+  });
+
   test("the limit of an API key has the name key in requests and results, and only there", () => {
     const facts = { keyspaceId: null, limits: [limitOf(apiKeyLimitName, 10)] };
     const named = { cost: 1, limits: [{ name: "key", cost: 3 }] };

@@ -51,6 +51,14 @@ export function withoutCost(verification: Verification): Verification {
   return { ...verification, cost: 0, limits };
 }
 
+/**
+ * Whether a verification spends anything if the key is valid, and is therefore a use of the key: its cost, or the cost of a limit that
+ * it names, isn't 0 (docs/decisions/0083-costs-of-named-limits-are-uses.md).
+ */
+export function hasCost({ cost, limits }: Verification): boolean {
+  return cost > 0 || limits.some((limit) => limit.cost !== undefined && limit.cost > 0);
+}
+
 const nothingSpent: Spending = { outcome: "spent", states: [], limits: [], remainingCredits: null };
 
 const notFound = { code: "NOT_FOUND" } as const satisfies VerificationResult;
@@ -69,7 +77,6 @@ export function decideVerification(
   const rejection = checkKey(facts, verification, state);
   const consumerCounter = facts.consumer?.limits.length ? state.counters.get(facts.consumer.id) : undefined;
   const counters = consumerCounter ? [counter, consumerCounter] : [counter];
-  const { cost } = verification;
   // Most keys have neither limits nor credits, and need none of what follows.
   const isMetered =
     facts.limits.length > 0 || counter.meters.balance !== null || consumerCounter !== undefined;
@@ -81,13 +88,11 @@ export function decideVerification(
   const code = rejection ?? codes[spending.outcome];
   // A limit that is exceeded can change its window, although nothing is spent.
   if (!rejection) applySpending(counters, spending);
-  if (code === "VALID") {
-    // A cost of 0 is a check and not a use, but the consumer has the secret.
-    if (cost > 0) addUse(counter, facts);
-    else if (facts.isUnusedSecret) markSecretUsed(counter);
-  }
+  const isUse = code === "VALID" && hasCost(verification);
+  if (isUse) addUse(counter, facts);
+  // A check isn't a use, but the consumer has the secret.
+  else if (code === "VALID" && facts.isUnusedSecret) markSecretUsed(counter);
   const { limits, remainingCredits } = spending;
-  const isUse = code === "VALID" && cost > 0;
   return {
     code,
     key: describeKey(facts),

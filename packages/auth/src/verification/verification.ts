@@ -46,7 +46,7 @@ export type VerificationResult =
       readonly limits: readonly LimitResult[];
       /** Null for a key without credits. */
       readonly remainingCredits: number | null;
-      /** Whether the verification was counted as a use: the key is valid, and there was a cost to spend. */
+      /** Whether the verification was counted as a use: the key is valid, and a cost was spent. */
       readonly isUse: boolean;
       /** The use of an API key that was counted; undefined for an issued key, and if no use was counted. */
       readonly apiKeyUse: Presented | undefined;

@@ -78,7 +78,7 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
       "a limit to spend from, such as exports, or exports=5 for a cost other than --cost; repeatable",
       collect,
     )
-    .option("--cost <number>", "what is spent from limits and credits; 0 only checks", "0")
+    .option("--cost <number>", "what is spent from credits, and from limits without a cost of their own", "0")
     .action(createAction(async () => (await import("./verify-key.ts")).verifyKeyTask));
   program
     .command("import")

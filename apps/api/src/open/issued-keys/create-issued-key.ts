@@ -4,7 +4,11 @@ import { reissueIssuedSecret } from "../../domain/issued-key-rotation.ts";
 import { createIssuedKey as create } from "../../domain/issued-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { newIssuedKeyFields } from "../../issued-key-fields.ts";
-import { issuedKeyWithSecret, presentIssuedKeyWithSecret } from "../../presenters/issued-key.ts";
+import {
+  issuedKeyUses,
+  issuedKeyWithSecret,
+  presentIssuedKeyWithSecret,
+} from "../../presenters/issued-key.ts";
 import { keyspaceParams } from "../../schemas.ts";
 
 export const createIssuedKey = defineEndpoint({
@@ -25,6 +29,8 @@ export const createIssuedKey = defineEndpoint({
     status: 201,
     description: "The new key and its secret, which is returned only once.",
     schema: issuedKeyWithSecret,
+    hasEtag: true,
+    notInEtag: [...issuedKeyUses, "key", "secretStatus"],
   },
   secret: {
     member: "key",
