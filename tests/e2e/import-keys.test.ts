@@ -82,6 +82,37 @@ test("imports 998 of 1,000 rows, and names the line and the reason of the two ot
   expect({ code, externalId }).toEqual({ code: "VALID", externalId: "customer_0" });
 });
 
+test("one row that no request may contain, or that is too large for one, doesn't stop the others", async () => {
+  const toLine = (key: string, fields: string) => `{"hash":"${hashOf(key)}"${fields}}`;
+  const many = Array.from({ length: 1_001 }, (_, index) => `"f${index}":1`).join();
+  const text = [
+    toLine("nul", ',"name":"a\\u0000b"'),
+    toLine("surrogate", ',"meta":{"plan":"\\ud800"}'),
+    toLine("proto", ',"meta":{"__proto__":1}'),
+    toLine("many", `,"meta":{${many}}`),
+    toLine("large", `,"meta":{"text":"${"x".repeat(110_000)}"}`),
+    // More than the largest body, although each row is valid.
+    ...Array.from({ length: 40 }, (_, index) =>
+      toLine(`cjk ${index}`, `,"meta":{"text":"${"漢".repeat(1_000)}"}`),
+    ),
+  ].join("\n");
+  await page.getByRole("button", { name: "Import keys" }).click();
+  await chooseFile("keys.ndjson", text);
+  await dialog().getByRole("button", { name: "Import keys" }).click();
+  await dialog()
+    .getByText(/^40 keys imported in /)
+    .waitFor();
+  const rejected = dialog().getByRole("list", { name: "Rejected rows" }).getByRole("listitem");
+  expect(await rejected.allTextContents()).toEqual([
+    "Line 1name: Remove U+0000 and incomplete characters.",
+    "Line 2meta: Remove U+0000 and incomplete characters.",
+    "Line 3meta: Remove the field named __proto__.",
+    "Line 4meta: Use at most 1,000 fields in an object.",
+    expect.stringMatching(/^Line 5This row has 110,\d{3} bytes of JSON\. Use at most 100,000\.$/),
+  ]);
+  await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
+});
+
 test("importing the same file again changes nothing", async () => {
   await page.getByRole("button", { name: "Import keys" }).click();
   await chooseFile("keys.csv", file);
@@ -132,7 +163,7 @@ test("can be stopped, and continued with the same file", async () => {
     .getByText(/ keys were already in the keyspace\.$/)
     .waitFor();
   const { keyCount } = await proceduresOf(page).keyspaces.get.query({ workspaceId, keyspaceId });
-  expect(keyCount).toBe(998 + 1_200);
+  expect(keyCount).toBe(998 + 40 + 1_200);
   await page.unrouteAll();
   await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
 });
