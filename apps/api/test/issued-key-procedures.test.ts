@@ -127,3 +127,41 @@ test("verifies no key of another keyspace, and no API key", async () => {
   expect(await codeOf(team.owner.secret)).toBe("NOT_FOUND");
   expect(await codeOf("no key at all")).toBe("NOT_FOUND");
 });
+
+test("the database's clock decides when a key with a lifetime expires", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  const { issuedKeys } = team.owner.client;
+  /** How many seconds from now a key expires, by the database's clock. */
+  const readLifetime = async (id: string) => {
+    const { rows } = await sql<{ seconds: number }>`
+      select extract(epoch from expires_at - clock_timestamp())::double precision as seconds
+      from issued_keys where id = ${decodeId("issuedKey", id)}`.execute(app.owner);
+    return rows[0]?.seconds;
+  };
+  const fields = { expiresAt: { inSeconds: 86_400 } };
+  const { id, version } = await issuedKeys.create.mutate({ ...path, fields });
+  const lifetime = await readLifetime(id);
+  expect(lifetime).toBeLessThanOrEqual(86_400);
+  // More than an hour would be a time zone or another clock.
+  expect(lifetime).toBeGreaterThan(86_400 - 3_600);
+  const changes = { expiresAt: { inSeconds: 30 * 86_400 } };
+  await issuedKeys.update.mutate({ ...path, id, version, changes });
+  expect(await readLifetime(id)).toBeGreaterThan(29 * 86_400);
+  for (const expiresAt of [{ inSeconds: 0 }, { inSeconds: 1.5 }, { inSeconds: 60, from: "now" }])
+    await expect(issuedKeys.create.mutate({ ...path, fields: { expiresAt } })).rejects.toMatchObject({
+      data: { code: "BAD_REQUEST", issues: [{ path: expect.stringMatching(/^fields\.expiresAt/) }] },
+    });
+});
+
+test("rejects metadata that Postgres can't store", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  for (const [meta, place] of [
+    [{ plan: "\ud800" }, "fields.meta.plan"],
+    [{ "\udc00": 1 }, "fields.meta"],
+  ] as const) {
+    const issued = team.owner.client.issuedKeys.create.mutate({ ...path, fields: { meta } });
+    await expect(issued).rejects.toMatchObject({ data: { code: "BAD_REQUEST", issues: [{ path: place }] } });
+  }
+});

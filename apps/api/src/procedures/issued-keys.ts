@@ -10,7 +10,7 @@ import { issuedKeyId, keyspaceId } from "../fields.ts";
 import { startWithinMs } from "../http/user-concurrency.ts";
 import { issuedKeyChanges, newIssuedKeyFields } from "../issued-key-fields.ts";
 import { issuedKeyFilter } from "../issued-key-filter.ts";
-import { overlapSeconds } from "../key-fields.ts";
+import { overlapSeconds, requestedExpiry } from "../key-fields.ts";
 import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
 import { presentIssuedKey, presentIssuedKeyWithSecret } from "../presenters/issued-key.ts";
 import { presentIssuedKeyEvent } from "../presenters/issued-key-event.ts";
@@ -24,6 +24,7 @@ const { key, permissions, cost, clientIp } = verificationRequest.shape;
 const reading = workspaceProcedure("keys:read");
 const managing = workspaceProcedure("keys:manage");
 const path = { keyspaceId, id: issuedKeyId };
+const expiresAt = requestedExpiry.exactOptional();
 
 /** The keys of a keyspace. */
 export const issuedKeysRouter = createRouter({
@@ -78,7 +79,7 @@ export const issuedKeysRouter = createRouter({
 
   /** Returns the secret, which is shown once. */
   create: managing
-    .input(workspaceInput({ keyspaceId, fields: z.strictObject(newIssuedKeyFields) }))
+    .input(workspaceInput({ keyspaceId, fields: z.strictObject({ ...newIssuedKeyFields, expiresAt }) }))
     .mutation(async ({ ctx, input: { keyspaceId, fields } }) => {
       const key = { ...fields, keyspaceId };
       return presentIssuedKeyWithSecret(
@@ -88,7 +89,13 @@ export const issuedKeysRouter = createRouter({
 
   /** `version` is the version that the user edited. */
   update: managing
-    .input(workspaceInput({ ...path, version: z.int32().min(1), changes: z.strictObject(issuedKeyChanges) }))
+    .input(
+      workspaceInput({
+        ...path,
+        version: z.int32().min(1),
+        changes: z.strictObject({ ...issuedKeyChanges, expiresAt }),
+      }),
+    )
     .mutation(async ({ ctx, input: { keyspaceId, id, version, changes } }) => {
       const change = { ...changes, versions: [version] };
       return presentIssuedKey(

@@ -1,7 +1,8 @@
-/** Whether a text is a whole number in a range. */
+/** Whether a text is a whole number in a range. Spaces around it don't matter, and `Number` ignores them too. */
 export function isWholeNumber(
   text: string,
   { min, max }: { readonly min: number; readonly max: number },
 ): boolean {
-  return /^\d{1,15}$/.test(text) && Number(text) >= min && Number(text) <= max;
+  const digits = text.trim();
+  return /^\d{1,15}$/.test(digits) && Number(digits) >= min && Number(digits) <= max;
 }
