@@ -71,6 +71,30 @@ test("filters the keys of a keyspace, in pages", async () => {
   ]);
 });
 
+test("a search finds names, first characters, also with a former prefix, old secrets and imported keys", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  const { issuedKeyImport, issuedKeys, keyspaces } = team.owner.client;
+  const { id, start } = await issuedKeys.create.mutate({ ...path, fields: { name: "Acme" } });
+  const { start: newStart } = await issuedKeys.rotate.mutate({ ...path, id, overlapSeconds: 3_600 });
+  const hash = createHash("sha256").update(path.keyspaceId).digest("hex");
+  const content = { hash, start: "old_4fTq", name: "Imported" };
+  await issuedKeyImport.importRows.mutate({ ...path, rows: [{ line: 1, content }] });
+  await issuedKeys.create.mutate({ ...path, fields: { name: "old_4ftq of Globex" } });
+  const { keyspaceId, ...workspace } = path;
+  const change = { version: 1, changes: { prefix: "sk_prod" } };
+  await keyspaces.update.mutate({ ...workspace, keyspaceId, ...change });
+  const search = async (text: string) => {
+    const { items } = await issuedKeys.list.query({ ...path, search: text, sort: "name" });
+    return items.map(({ name }) => name);
+  };
+  expect(await search(start)).toEqual(["Acme"]);
+  expect(await search(newStart)).toEqual(["Acme"]);
+  expect(await search("old_4fTq")).toEqual(["Imported", "old_4ftq of Globex"]);
+  expect(await search("acm")).toEqual(["Acme"]);
+  expect(await search("nobody")).toEqual([]);
+});
+
 // The page sizes that are chosen unless the URL has another one (`listPageSize` of the web app).
 test("lists 50 keys and 50 consumers, unless another page size was chosen", async () => {
   const team = await addTeam(app);

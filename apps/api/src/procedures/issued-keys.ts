@@ -11,7 +11,7 @@ import { startWithinMs } from "../http/user-concurrency.ts";
 import { issuedKeyChanges, newIssuedKeyFields } from "../issued-key-fields.ts";
 import { issuedKeyFilter } from "../issued-key-filter.ts";
 import { overlapSeconds, requestedExpiry } from "../key-fields.ts";
-import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
+import { listQuery, pageSize, readPage, searchFilter, toPage } from "../lists.ts";
 import { presentIssuedKey, presentIssuedKeyWithSecret } from "../presenters/issued-key.ts";
 import { presentIssuedKeyEvent } from "../presenters/issued-key-event.ts";
 import { presentVerification } from "../presenters/verification.ts";
@@ -37,6 +37,8 @@ export const issuedKeysRouter = createRouter({
       workspaceInput({
         keyspaceId,
         ...issuedKeyFilter,
+        // The start of a name, or the first characters of a secret.
+        search: searchFilter,
         sort: order.sort,
         cursor: order.cursor,
         pageSize: pageSize.default(50),
@@ -44,9 +46,9 @@ export const issuedKeysRouter = createRouter({
     )
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
-      const { keyspaceId, name, externalId, status, start, permission } = input;
+      const { keyspaceId, name, search, externalId, status, start, permission } = input;
       const query = { ...input, limit: input.pageSize };
-      const filter = { name, externalId, status, start, permission };
+      const filter = { name, search, externalId, status, start, permission };
       const page = { ...readPage(query), keyspaceId, filter };
       const keys = await read((db) =>
         inWorkspace(db, scope, async (trx) => {

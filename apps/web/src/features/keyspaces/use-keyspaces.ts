@@ -63,15 +63,14 @@ export function useLatestOutcome(path: KeyspacePath) {
   });
 }
 
-/** The keys of a keyspace, in pages. @param prefix the prefix of its keys. */
+/** The keys of a keyspace, in pages. */
 export function useIssuedKeys(
   path: KeyspacePath,
-  prefix: string,
   { q, status, consumer, permission, sort, size }: IssuedKeysSearch,
 ) {
   const input = {
     ...path,
-    ...readKeySearch(q, prefix),
+    ...readKeySearch(q),
     ...(status && { status }),
     ...(consumer && { externalId: consumer }),
     ...(permission && { permission }),
