@@ -113,6 +113,24 @@ test("one row that no request may contain, or that is too large for one, doesn't
   await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
 });
 
+test("a key whose first characters are unknown is called an imported key", async () => {
+  // The newest key was not verified.
+  const newest = { workspaceId, keyspaceId, sort: "-createdAt", pageSize: 10 } as const;
+  const { items } = await proceduresOf(page).issuedKeys.list.query(newest);
+  expect(items[0]?.start).toBe("");
+  const id = items[0]?.id ?? "";
+  const keyspaceUrl = page.url().replace(/\?.*$/, "");
+  await page.goto(`${keyspaceUrl}/keys/${id}`);
+  await page.getByText("No verifications of this key yet.").waitFor();
+  await page.getByText(`-d '{"key":"IMPORTED_KEY"}'`).waitFor();
+  await proceduresOf(page).issuedKeys.rotate.mutate({ workspaceId, keyspaceId, id, overlapSeconds: 3_600 });
+  await page.reload();
+  const secrets = page.getByRole("region", { name: "Secrets" });
+  await secrets.getByText("Imported key", { exact: true }).waitFor();
+  expect(await page.getByText("…", { exact: true }).count()).toBe(0);
+  await page.goto(keyspaceUrl);
+});
+
 test("importing the same file again changes nothing", async () => {
   await page.getByRole("button", { name: "Import keys" }).click();
   await chooseFile("keys.csv", file);
