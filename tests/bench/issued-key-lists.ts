@@ -55,6 +55,19 @@ const requests: readonly (readonly [what: string, query: string])[] = [
   ["deletion preview", "deletion-preview"],
 ];
 
+/** Searches of the web app's list of keys: for names and secrets together. */
+const searches: readonly (readonly [what: string, input: object])[] = [
+  ["search, every name", { search: "key" }],
+  ["search, every name, by name", { search: "key", sort: "-name" }],
+  ["search, a few names", { search: "key 12345" }],
+  ["search, every secret", { search: "sk_live_" }],
+  ["search, one secret in 16, by name", { search: "sk_live_a", sort: "name" }],
+  ["search, one secret", { search: "sk_live_abcdef" }],
+  ["search, old secrets of one key in 16, by name", { search: "sk_old_a", sort: "name" }],
+  ["search, an old secret", { search: "sk_old_abcdef" }],
+  ["search, nothing", { search: "nobody" }],
+];
+
 /** Measures a request. The first one may plan the statements and is left out. */
 async function measure(url: string, secret: string): Promise<readonly number[]> {
   const times: number[] = [];
@@ -120,9 +133,14 @@ for (const count of keyCounts) {
     if (median(times) > maxListMs) slow.push(`${what}, ${count} keys`);
     table.push([what, median(times).toFixed(1), percentile95(times).toFixed(1)]);
   }
-  await seedUsage(client, keyspaceId);
   const ids = { workspaceId: encodeId("workspace", workspace.id) };
   const ofKeyspace = { ...ids, keyspaceId: encodeId("keyspace", keyspaceId) };
+  for (const [what, input] of searches) {
+    const times = await measureCall(account, "issuedKeys.list", { ...ofKeyspace, ...input });
+    if (median(times) > maxListMs) slow.push(`${what}, ${count} keys`);
+    table.push([what, median(times).toFixed(1), percentile95(times).toFixed(1)]);
+  }
+  await seedUsage(client, keyspaceId);
   for (const days of [1, 30, 90]) {
     const buckets = bucketsOf(days);
     for (const [path, input] of [

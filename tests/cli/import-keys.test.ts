@@ -129,6 +129,28 @@ test("imports NDJSON, continues an interrupted import, and rejects keys of anoth
   });
 });
 
+test("a row that no request may contain is rejected alone", async () => {
+  const nested = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+  const file = await writeKeyFile("hostile.ndjson", [
+    ...[
+      '"name":"a\\u0000b"',
+      '"meta":{"plan":"\\ud800"}',
+      '"meta":{"__proto__":"pro"}',
+      `"meta":{"plan":${nested}}`,
+    ].map((field) => `{"hash":"${hashOf(field)}",${field}}`),
+    `{"hash":"${hashOf("kept")}"}`,
+  ]);
+  const result = expectResult(await run(["import", "keys", file, "--keyspace", keyspace.id]));
+  const messages = [
+    "name: Remove U+0000 and incomplete characters.",
+    "meta: Remove U+0000 and incomplete characters.",
+    "meta: Remove the field named __proto__.",
+    "meta: Nest objects and lists at most 32 levels deep.",
+  ];
+  const rejected = messages.map((message, index) => ({ line: index + 1, path: "", message }));
+  expect(result).toEqual({ imported: 1, existing: 0, rejected });
+});
+
 test("a file that can't be read, and a wrong keyspace, fail with a reason", async () => {
   const file = await writeKeyFile("wrong.csv", ["hash,password", "1,2"]);
   const wrongColumn = await run(["import", "keys", file, "--keyspace", keyspace.id]);

@@ -187,6 +187,10 @@ test("disables, enables and deletes all keys of a consumer, after saying how man
   await dialog().getByRole("button", { name: "Delete 3 keys" }).click();
   await page.getByText("3 keys were deleted.").waitFor();
   await page.getByRole("heading", { name: "No keys", exact: true }).waitFor();
+  // The button that opened the dialog is disabled.
+  await page.locator("#content:focus").waitFor();
+  await dialog().waitFor({ state: "detached" });
+  await page.locator("#content:focus").waitFor();
   expect(await use(web)).toBe("NOT_FOUND");
   expect(await page.getByRole("button", { name: "Disable all keys" }).isDisabled()).toBe(true);
   await page.setViewportSize({ width: 375, height: 800 });

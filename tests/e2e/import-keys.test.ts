@@ -93,6 +93,55 @@ test("imports 998 of 1,000 rows, and names the line and the reason of the two ot
   expect({ code, externalId }).toEqual({ code: "VALID", externalId: "customer_0" });
 });
 
+test("one row that no request may contain, or that is too large for one, doesn't stop the others", async () => {
+  const toLine = (key: string, fields: string) => `{"hash":"${hashOf(key)}"${fields}}`;
+  const many = Array.from({ length: 1_001 }, (_, index) => `"f${index}":1`).join();
+  const text = [
+    toLine("nul", ',"name":"a\\u0000b"'),
+    toLine("surrogate", ',"meta":{"plan":"\\ud800"}'),
+    toLine("proto", ',"meta":{"__proto__":1}'),
+    toLine("many", `,"meta":{${many}}`),
+    toLine("large", `,"meta":{"text":"${"x".repeat(110_000)}"}`),
+    // More than the largest body, although each row is valid.
+    ...Array.from({ length: 40 }, (_, index) =>
+      toLine(`cjk ${index}`, `,"meta":{"text":"${"漢".repeat(1_000)}"}`),
+    ),
+  ].join("\n");
+  await page.getByRole("button", { name: "Import keys" }).click();
+  await chooseFile("keys.ndjson", text);
+  await dialog().getByRole("button", { name: "Import keys" }).click();
+  await dialog()
+    .getByText(/^40 keys imported in /)
+    .waitFor();
+  const rejected = dialog().getByRole("list", { name: "Rejected rows" }).getByRole("listitem");
+  expect(await rejected.allTextContents()).toEqual([
+    "Line 1name: Remove U+0000 and incomplete characters.",
+    "Line 2meta: Remove U+0000 and incomplete characters.",
+    "Line 3meta: Remove the field named __proto__.",
+    "Line 4meta: Use at most 1,000 fields in an object.",
+    expect.stringMatching(/^Line 5This row has 110,\d{3} bytes of JSON\. Use at most 100,000\.$/),
+  ]);
+  await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
+});
+
+test("a key whose first characters are unknown is called an imported key", async () => {
+  // The newest key was not verified.
+  const newest = { workspaceId, keyspaceId, sort: "-createdAt", pageSize: 10 } as const;
+  const { items } = await proceduresOf(page).issuedKeys.list.query(newest);
+  expect(items[0]?.start).toBe("");
+  const id = items[0]?.id ?? "";
+  const keyspaceUrl = page.url().replace(/\?.*$/, "");
+  await page.goto(`${keyspaceUrl}/keys/${id}`);
+  await page.getByText("No verifications of this key yet.").waitFor();
+  await page.getByText(`-d '{"key":"IMPORTED_KEY"}'`).waitFor();
+  await proceduresOf(page).issuedKeys.rotate.mutate({ workspaceId, keyspaceId, id, overlapSeconds: 3_600 });
+  await page.reload();
+  const secrets = page.getByRole("region", { name: "Secrets" });
+  await secrets.getByText("Imported key", { exact: true }).waitFor();
+  expect(await page.getByText("…", { exact: true }).count()).toBe(0);
+  await page.goto(keyspaceUrl);
+});
+
 test("importing the same file again changes nothing", async () => {
   await page.getByRole("button", { name: "Import keys" }).click();
   await chooseFile("keys.csv", file);
@@ -145,7 +194,7 @@ test("can be stopped, and continued with the same file", async () => {
     .getByText(/ keys were already in the keyspace\.$/)
     .waitFor();
   const { keyCount } = await proceduresOf(page).keyspaces.get.query({ workspaceId, keyspaceId });
-  expect(keyCount).toBe(998 + 1_200);
+  expect(keyCount).toBe(998 + 40 + 1_200);
   await page.unrouteAll();
   await dialog().getByRole("button", { name: "Close", exact: true }).last().click();
 });

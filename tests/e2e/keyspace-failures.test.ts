@@ -92,6 +92,31 @@ test("shows on the pages of keyspaces and issued keys what failed, and continues
   }
 });
 
+test("shows a search that couldn't be completed as a failure, not as a list without matches", async () => {
+  const { page, keyspace } = await addKeyspace("incomplete-search");
+  let isBroken = true;
+  await page.route(callsOf("issuedKeys.list"), async (route) => {
+    const { searchParams } = new URL(route.request().url());
+    const input = searchParams.get("input") ?? "";
+    if (!input.includes('"search"')) return await route.continue();
+    if (!input.includes('"cursor"'))
+      return await route.fulfill({ json: [{ result: { data: { items: [], nextCursor: "next" } } }] });
+    if (isBroken) return await route.abort();
+    // As the last examined page of the search.
+    const url = new URL(route.request().url());
+    url.searchParams.set("input", input.replace(',"cursor":"next"', "").replace('"cursor":"next",', ""));
+    await route.continue({ url: url.href });
+  });
+  await page.goto(`${environment.baseUrl}${keyspace}?q=globex`);
+  await page.getByText("Couldn’t load keys", { exact: true }).waitFor();
+  expect(await page.getByText("No key matches").count()).toBe(0);
+  isBroken = false;
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("link", { name: "Globex" }).waitFor();
+  await page.getByText("Couldn’t load keys", { exact: true }).waitFor({ state: "detached" });
+  await page.unrouteAll();
+});
+
 test("keeps the input of a keyspace and of an issued key if saving fails, and saves it afterwards", async () => {
   const { page, keyspaceList, keyspace, key } = await addKeyspace("keyspace-input");
   const dialog = dialogOf(page);

@@ -148,8 +148,10 @@ export const keyId = idOf("key", "must be the ID of an API key");
 /** The ID of a workspace. */
 export const workspaceId = idOf("workspace", "must be the ID of a workspace");
 
-/** The ID of a session. */
+/** The ID of a passkey. */
 export const passkeyId = idOf("passkey", "must be the ID of a passkey");
+
+/** The ID of a session. */
 export const sessionId = idOf("session", "must be the ID of a session");
 
 /** The ID of an invitation. */

@@ -6,14 +6,19 @@ test.each([
   ["a member", { name: "a\0b" }, "name"],
   ["an item of a member", { items: ["a", { deep: "\0" }] }, "items.1.deep"],
   ["the name of a member", { settings: { "\0": 1 } }, "settings"],
+  ["a string that ends in half of a pair", { meta: { plan: "\ud800" } }, "meta.plan"],
+  ["a name that is half of a pair", { meta: { "\udc00": 1 } }, "meta"],
   ["a member __proto__", JSON.parse('{"items":[{"__proto__":{}}]}'), "items.0"],
-])("finds U+0000 or __proto__ in %s", (_what, json, path) => {
+])("finds U+0000, a lone surrogate or __proto__ in %s", (_what, json, path) => {
   expect(findForbidden(json)).toBe(path);
 });
 
-test.each([undefined, null, 5, "a", { name: "a", items: [1, null, "b"] }])("finds neither in %j", (json) => {
-  expect(findForbidden(json)).toBeUndefined();
-});
+test.each([undefined, null, 5, "a", "🔑", { name: "a", items: [1, null, "b"] }])(
+  "finds neither in %j",
+  (json) => {
+    expect(findForbidden(json)).toBeUndefined();
+  },
+);
 
 test("walks a value that is nested 50,000 levels deep", () => {
   let json: unknown = "\0";

@@ -146,7 +146,7 @@ export const externalId = printable
   .refine(hasNoKey, containsKey)
   .meta({ pattern: noControlsPattern, example: "customer_42" });
 
-/** Data of the workspace's own. Postgres can't store U+0000 in JSON. Every body with incomplete characters is rejected. */
+/** Data of the workspace's own. Postgres stores neither U+0000 nor lone surrogates in JSON. */
 const meta = z
   .record(
     z
@@ -160,7 +160,7 @@ const meta = z
     (value) => isStorable(value, maxMetaDepth),
     customIssue(
       "invalid_value",
-      `Nest objects and lists at most ${maxMetaDepth} levels deep, and use no U+0000.`,
+      `Nest objects and lists at most ${maxMetaDepth} levels deep, and use no U+0000 and no incomplete characters.`,
     ),
   )
   .refine(
@@ -174,11 +174,11 @@ const meta = z
   });
 
 function isStorable(value: unknown, levels: number): boolean {
-  if (typeof value === "string") return !value.includes("\0");
+  if (typeof value === "string") return !value.includes("\0") && value.isWellFormed();
   if (typeof value !== "object" || value === null) return true;
   return (
     levels > 0 &&
-    Object.entries(value).every(([name, member]) => !name.includes("\0") && isStorable(member, levels - 1))
+    Object.entries(value).every(([name, member]) => isStorable(name, 0) && isStorable(member, levels - 1))
   );
 }
 

@@ -34,8 +34,8 @@ export const overlapSeconds = z
   .min(0, "Use at least 0.")
   .max(maxOverlapSeconds, `Use at most ${maxOverlapSeconds}, which is 30 days.`);
 
-/** When a key expires, at a time or after a duration; null for never. */
-const requestedExpiry = z
+/** When a key expires, at a time or after a duration; null for never. For the web app, because a browser's clock may be wrong. */
+export const requestedExpiry = z
   .union(
     [expiryTime, z.strictObject({ inSeconds: lifetimeSeconds })],
     "Enter a time in ISO 8601, in UTC, or a number of seconds from now.",
@@ -95,7 +95,7 @@ export const keySettings = {
     .exactOptional(),
 } satisfies Readonly<Record<SettingName, z.ZodType>>;
 
-/** Restrictions of a key in the web app. An expiry may be a duration too, because a browser's clock may be wrong. */
+/** Restrictions of a key in the web app. */
 export const requestedSettings = z.strictObject({
   ...keySettings,
   expiresAt: requestedExpiry.exactOptional(),

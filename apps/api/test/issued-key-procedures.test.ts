@@ -71,6 +71,30 @@ test("filters the keys of a keyspace, in pages", async () => {
   ]);
 });
 
+test("a search finds names, first characters, also with a former prefix, old secrets and imported keys", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  const { issuedKeyImport, issuedKeys, keyspaces } = team.owner.client;
+  const { id, start } = await issuedKeys.create.mutate({ ...path, fields: { name: "Acme" } });
+  const { start: newStart } = await issuedKeys.rotate.mutate({ ...path, id, overlapSeconds: 3_600 });
+  const hash = createHash("sha256").update(path.keyspaceId).digest("hex");
+  const content = { hash, start: "old_4fTq", name: "Imported" };
+  await issuedKeyImport.importRows.mutate({ ...path, rows: [{ line: 1, content }] });
+  await issuedKeys.create.mutate({ ...path, fields: { name: "old_4ftq of Globex" } });
+  const { keyspaceId, ...workspace } = path;
+  const change = { version: 1, changes: { prefix: "sk_prod" } };
+  await keyspaces.update.mutate({ ...workspace, keyspaceId, ...change });
+  const search = async (text: string) => {
+    const { items } = await issuedKeys.list.query({ ...path, search: text, sort: "name" });
+    return items.map(({ name }) => name);
+  };
+  expect(await search(start)).toEqual(["Acme"]);
+  expect(await search(newStart)).toEqual(["Acme"]);
+  expect(await search("old_4fTq")).toEqual(["Imported", "old_4ftq of Globex"]);
+  expect(await search("acm")).toEqual(["Acme"]);
+  expect(await search("nobody")).toEqual([]);
+});
+
 // The page sizes that are chosen unless the URL has another one (`listPageSize` of the web app).
 test("lists 50 keys and 50 consumers, unless another page size was chosen", async () => {
   const team = await addTeam(app);
@@ -126,4 +150,42 @@ test("verifies no key of another keyspace, and no API key", async () => {
   expect(await codeOf(key)).toBe("NOT_FOUND");
   expect(await codeOf(team.owner.secret)).toBe("NOT_FOUND");
   expect(await codeOf("no key at all")).toBe("NOT_FOUND");
+});
+
+test("the database's clock decides when a key with a lifetime expires", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  const { issuedKeys } = team.owner.client;
+  /** How many seconds from now a key expires, by the database's clock. */
+  const readLifetime = async (id: string) => {
+    const { rows } = await sql<{ seconds: number }>`
+      select extract(epoch from expires_at - clock_timestamp())::double precision as seconds
+      from issued_keys where id = ${decodeId("issuedKey", id)}`.execute(app.owner);
+    return rows[0]?.seconds;
+  };
+  const fields = { expiresAt: { inSeconds: 86_400 } };
+  const { id, version } = await issuedKeys.create.mutate({ ...path, fields });
+  const lifetime = await readLifetime(id);
+  expect(lifetime).toBeLessThanOrEqual(86_400);
+  // More than an hour would be a time zone or another clock.
+  expect(lifetime).toBeGreaterThan(86_400 - 3_600);
+  const changes = { expiresAt: { inSeconds: 30 * 86_400 } };
+  await issuedKeys.update.mutate({ ...path, id, version, changes });
+  expect(await readLifetime(id)).toBeGreaterThan(29 * 86_400);
+  for (const expiresAt of [{ inSeconds: 0 }, { inSeconds: 1.5 }, { inSeconds: 60, from: "now" }])
+    await expect(issuedKeys.create.mutate({ ...path, fields: { expiresAt } })).rejects.toMatchObject({
+      data: { code: "BAD_REQUEST", issues: [{ path: expect.stringMatching(/^fields\.expiresAt/) }] },
+    });
+});
+
+test("rejects metadata that Postgres can't store", async () => {
+  const team = await addTeam(app);
+  const path = await addKeyspace(team);
+  for (const [meta, place] of [
+    [{ plan: "\ud800" }, "fields.meta.plan"],
+    [{ "\udc00": 1 }, "fields.meta"],
+  ] as const) {
+    const issued = team.owner.client.issuedKeys.create.mutate({ ...path, fields: { meta } });
+    await expect(issued).rejects.toMatchObject({ data: { code: "BAD_REQUEST", issues: [{ path: place }] } });
+  }
 });

@@ -162,6 +162,67 @@ describe("former secrets", () => {
   });
 });
 
+describe("a search", () => {
+  const byName = { sort: "name" } as const;
+
+  test("finds keys by the start of a name or of a secret, each once, in every order", async () => {
+    await sql`update issued_keys set name = 'sk_live_b10001 (old)' where name = 'Early 3'`.execute(
+      database.owner,
+    );
+    // Both a name and a secret.
+    await sql`update issued_keys set name = 'SK_LIVE_B10001' where name = 'Late 10001'`.execute(
+      database.owner,
+    );
+    const found = ["sk_live_b10001 (old)", "SK_LIVE_B10001"];
+    expect(await readAll({ filter: { search: "sk_live_b10001" } })).toEqual(found);
+    expect(await readAll({ ...byName, filter: { search: "sk_live_b10001" } })).toEqual(found.toReversed());
+    await sql`update issued_keys set name = 'Early 3' where name = 'sk_live_b10001 (old)'`.execute(
+      database.owner,
+    );
+    await sql`update issued_keys set name = 'Late 10001' where name = 'SK_LIVE_B10001'`.execute(
+      database.owner,
+    );
+  });
+
+  test("finds a key by a former secret while it is valid, and keys with other names by name", async () => {
+    const retireAll = (start: string, goodUntil: string) =>
+      sql`
+      insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+      select sha256((${start}::text || name)::bytea), workspace_id, keyspace_id, id, ${start}, ${goodUntil}::timestamptz
+      from issued_keys where name in ('Early 5', 'Late 10005')`.execute(database.owner);
+    await retireAll("late_4f", "infinity");
+    await retireAll("late_gone", "2026-01-01");
+    expect(await readAll({ filter: { search: "late_4f" } })).toEqual(["Early 5", "Late 10005"]);
+    expect(await readAll({ filter: { search: "late_gone" } })).toEqual([]);
+    const lateNames = late.map((number) => `Late ${number}`);
+    // "LATE" starts no secret, because the letter case of secrets matters; "late" does.
+    expect(await readAll({ filter: { search: "LATE" } })).toEqual(lateNames);
+    expect(await readAll({ filter: { search: "late" } })).toEqual(["Early 5", ...lateNames]);
+    expect(await readAll({ ...byName, filter: { search: "late" } })).toEqual([
+      "Early 5",
+      ...lateNames.toSorted(),
+    ]);
+    const backwards = { ...byName, direction: "desc", filter: { search: "late" } } as const;
+    expect(await readAll(backwards)).toEqual(["Early 5", ...lateNames.toSorted()].toReversed());
+    const written = { filter: { search: "late", permission: "write" } } as const;
+    expect(await readAll({ ...byName, ...written })).toEqual(lateNames.toSorted());
+  });
+
+  test("by name reads no more keys than the page has, although most names match", async () => {
+    const page = await find({ ...byName, direction: "desc", filter: { search: "late" }, limit: 5 });
+    expect(page.found).toHaveLength(5);
+    expect(page.examinedTo).toBeUndefined();
+  });
+
+  test("finds every key if more secrets match than are looked up at once", async () => {
+    expect(await readAll({ filter: { search: "sk_live_b" } })).toEqual(
+      late.map((number) => `Late ${number}`),
+    );
+    expect(await readAll({ filter: { search: "sk_live_" } })).toHaveLength(keyCount);
+    expect(await readAll({ ...byName, filter: { search: "sk_live_b" } })).toHaveLength(late.length);
+  });
+});
+
 test("a page that examined the most keys says where to continue, and one that ended the list does not", async () => {
   const query = { filter: { start: "sk_live_", name: "late" } } as const;
   const first = await find(query);
@@ -251,6 +312,24 @@ describe("an index is used", () => {
       { filter: { start: "sk_many_" } },
       "retired_issued_secrets_key_id",
       /key_id = listed(?:_\d+)?\.id/,
+    ],
+    [
+      "a search, by secrets",
+      { filter: { search: "sk_live_b1000" } },
+      "issued_keys_by_start",
+      /start ~>=~ 'sk_live_b1000'/,
+    ],
+    [
+      "a search, by names",
+      { filter: { search: "late" } },
+      "issued_keys_by_name_search",
+      /name_search >= 'late'/,
+    ],
+    [
+      "a search, by name",
+      { sort: "name", filter: { search: "Early" }, after: { ...after, value: "early 5" } },
+      "issued_keys_by_name_search",
+      /ROW\(name_search, id\) > /,
     ],
     ["a consumer", { filter: { externalId: "acme" } }, "issued_keys_consumer_id", /consumer_id = /],
     [

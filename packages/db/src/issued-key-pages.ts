@@ -9,6 +9,8 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 export interface IssuedKeyFilter {
   /** The first part of a name, in any letter case. */
   readonly name?: string | undefined;
+  /** The first part of a name, in any letter case, or what `start` can be. */
+  readonly search?: string | undefined;
   readonly externalId?: string | undefined;
   readonly status?: IssuedKeyStatusFilter | undefined;
   /** The first characters of the secret, or of a former secret that is still valid. */
@@ -67,7 +69,12 @@ export async function findIssuedKeyPage(
   const isListed = sql`listed.keyspace_id = ${keyspaceId} and listed.workspace_id = ${workspaceId}`;
   const former =
     filter.start === undefined ? noFormerKeys : await findFormerKeys(trx, keyspaceId, filter.start);
-  const filters = listFilters(keyspaceId, filter, { isListed, former });
+  const filters = [
+    ...listFilters(keyspaceId, filter, { isListed, former }),
+    ...(filter.search === undefined
+      ? []
+      : [await filterBySearch(trx, { keyspaceId, isListed }, filter.search)]),
+  ];
   const ordered = filters.find((each) => each.ordered?.sort === sort);
   const all = (cut: RawBuilder<unknown>) =>
     sql`select ${columns} from issued_keys listed where ${isListed} ${cut}`;
@@ -131,6 +138,9 @@ const noFormerKeys: FormerKeys = { ids: [], isComplete: true };
 /** The most keys that are found by a former secret. More of them are examined one by one. */
 const maxFormerKeys = 1_000;
 
+/** The most keys that a search finds by their first characters before it sorts. */
+const maxStartedKeys = 1_000;
+
 async function findFormerKeys(trx: WorkspaceTrx, keyspaceId: KeyspaceId, start: string): Promise<FormerKeys> {
   const { rows } = await sql<{ id: string }>`
     select key_id as id from retired_issued_secrets where keyspace_id = ${keyspaceId} and start ^@ ${start}
@@ -154,6 +164,45 @@ function filterByStart(
     matching: (limit) => sql<{ id: string }>`
       select id from (${matching(isCurrent)(limit)}) found
       union all select unnest(${ids}::uuid[]) as id`,
+  };
+}
+
+/**
+ * Keys whose name or secret starts with a text. If few secrets do, their keys are looked up first, and the others are found by
+ * the index of names. If many do, they are so close together that examining the keys in the order of the page finds them.
+ */
+async function filterBySearch(
+  trx: WorkspaceTrx,
+  { keyspaceId, isListed }: { readonly keyspaceId: KeyspaceId; readonly isListed: RawBuilder<unknown> },
+  text: string,
+): Promise<Filter> {
+  const matching: Matching = (condition) => (limit) =>
+    sql<{ id: string }>`
+    select id from issued_keys listed where ${isListed} and ${condition} limit ${limit}`;
+  const byStart = filterByStart(text, { former: await findFormerKeys(trx, keyspaceId, text), matching });
+  const isNamed = sql`name_search ^@ lower(${text})`;
+  const started = await byStart.matching?.(maxStartedKeys + 1).execute(trx);
+  if (!started || started.rows.length > maxStartedKeys) {
+    const condition = sql`(${isNamed} or ${byStart.condition})`;
+    return { condition, ...(byStart.looksUpRows && { looksUpRows: byStart.looksUpRows }) };
+  }
+  const ids = started.rows.map(({ id }) => id);
+  const isStarted = sql`(listed.id = any(${ids}::uuid[]) and ${byStart.condition})`;
+  return {
+    condition: sql`(${isNamed} or ${isStarted})`,
+    matching: (limit) => sql<{ id: string }>`
+      select id from (${matching(isNamed)(limit)}) found
+      union all select unnest(${ids}::uuid[]) as id`,
+    ordered: {
+      sort: "name",
+      // Each part is cut by itself, so that the index of names is read only as far as necessary.
+      rows: (cut) => sql`
+        select * from (
+          (select ${columns} from issued_keys listed where ${isListed} and ${isNamed} ${cut})
+          union all
+          (select ${columns} from issued_keys listed where ${isListed} and ${isStarted} and not ${isNamed} ${cut})
+        ) listed where true ${cut}`,
+    },
   };
 }
 

@@ -145,3 +145,41 @@ test("an empty file has no rows", async () => {
   expect(await read("", "csv")).toEqual([]);
   expect(await read("\n\n", "ndjson")).toEqual([]);
 });
+
+test.each([
+  ["U+0000", { name: "a\0b" }, "name: Remove U+0000 and incomplete characters."],
+  ["U+0000 in a name", { meta: { "\0": 1 } }, "meta: Remove U+0000 and incomplete characters."],
+  ["a lone surrogate", { meta: { plan: ["\ud800"] } }, "meta: Remove U+0000 and incomplete characters."],
+  ["__proto__", { meta: JSON.parse('{"__proto__":1}') }, "meta: Remove the field named __proto__."],
+  ["__proto__ as a field", JSON.parse('{"__proto__":1}'), "Remove the field named __proto__."],
+  [
+    "too many fields",
+    { meta: Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`f${index}`, 1])) },
+    "meta: Use at most 1,000 fields in an object.",
+  ],
+  ["U+0000 in an unknown field", { unknown: "\0" }, "Remove U+0000 and incomplete characters."],
+])(
+  "reports a row with %s, which no request may contain, and reads the others",
+  async (_what, fields, problem) => {
+    const lines = [{ hash: "a", ...fields }, { hash: "b" }].map((row) => JSON.stringify(row));
+    expect(await read(lines.join("\n"), "ndjson")).toEqual([
+      { line: 1, content: { problem } },
+      { line: 2, content: { hash: "b" } },
+    ]);
+  },
+);
+
+test("reports a row that is nested too deeply, however deep it is", async () => {
+  const nested = (levels: number) => `{"hash":"a","meta":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+  const [first, ...others] = await read([31, 32, 100_000].map(nested).join("\n"), "ndjson");
+  expect(first?.content).toHaveProperty("hash", "a");
+  const problem = "meta: Nest objects and lists at most 32 levels deep.";
+  expect(others.map(({ content }) => content)).toEqual([{ problem }, { problem }]);
+});
+
+test("reports U+0000 in CSV", async () => {
+  expect(await read("hash,name\na,x\0y\nb,z", "csv")).toEqual([
+    { line: 2, content: { problem: "name: Remove U+0000 and incomplete characters." } },
+    { line: 3, content: { hash: "b", name: "z" } },
+  ]);
+});

@@ -1,4 +1,5 @@
 import { readCsvBlock } from "./csv.ts";
+import { findProblem } from "./find-problem.ts";
 import { KeyFileError } from "./key-file-error.ts";
 import { keyFileFields } from "./key-file-fields.ts";
 import type { KeyFileRow } from "./key-file-row.ts";
@@ -20,7 +21,8 @@ export function formatOfKeyFile(name: string): KeyFileFormat | undefined {
 }
 
 /**
- * Reads a file with keys: NDJSON, with one JSON object per line, or CSV with a header line. Empty lines are skipped.
+ * Reads a file with keys: NDJSON, with one JSON object per line, or CSV with a header line. Empty lines are skipped. A row with
+ * something that no request may contain has a problem instead of fields, so that it doesn't stop the import of the others.
  *
  * In CSV, a cell is a text, an empty cell is left out, `permissions` and `ipRanges` are separated by spaces, and `meta`, `limits`,
  * `credits` and `isDisabled` are JSON; credits can also be a number. A cell that isn't JSON stays a text.
@@ -32,6 +34,13 @@ export async function* readKeyFile(
   chunks: AsyncIterable<string>,
   format: KeyFileFormat,
 ): AsyncGenerator<KeyFileRow> {
+  for await (const row of readRows(chunks, format)) {
+    const problem = findProblem(row.content);
+    yield problem === undefined ? row : { line: row.line, content: { problem } };
+  }
+}
+
+async function* readRows(chunks: AsyncIterable<string>, format: KeyFileFormat): AsyncGenerator<KeyFileRow> {
   let columns: readonly string[] | undefined;
   for await (const block of splitIntoBlocks(chunks, { hasQuotedBreaks: format === "csv" })) {
     if (format === "ndjson") {

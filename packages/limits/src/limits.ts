@@ -46,6 +46,19 @@ export const maxLength = {
   url: 400,
 } as const;
 
+/** The limits of the JSON body of a request. A request beyond them is rejected as a whole. */
+export const requestLimits = {
+  /** The largest body, in bytes, both as sent and decompressed. */
+  maxBodyBytes: 102_400,
+  /**
+   * The most fields of an object, far more than any endpoint accepts. Without this limit, thousands of unknown fields would be
+   * checked one by one, which would block the event loop.
+   */
+  maxFields: 1_000,
+  /** How deeply objects and lists can be nested. No endpoint needs nearly as many levels. */
+  maxDepth: 32,
+} as const;
+
 /** The minimum and maximum length of a password, in UTF-16 code units. There are no rules about which characters it contains. */
 export const passwordLength = { min: 12, max: 128 } as const;
 

@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
 import { AppError } from "@latchkey/errors";
+import { requestLimits } from "@latchkey/limits";
 import { getRawBody } from "raw-body";
 import { andThen } from "./and-then.ts";
 import { toKoaRequest } from "./request-path.ts";
 import { requireUnambiguous } from "./unambiguous-json.ts";
 
-/** The maximum size of a body, in bytes, both as sent and decompressed. */
-export const maxBodyBytes = 100 * 1024;
+const { maxBodyBytes } = requestLimits;
 
 /** Whether the headers of a request announce a body. A chunked body can still be empty. */
 export function hasBody({ headers }: IncomingMessage): boolean {

@@ -4,6 +4,7 @@ import type { Verifier } from "@latchkey/auth/verifier";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
+import { requestLimits } from "@latchkey/limits";
 import { nodeHTTPRequestHandler } from "@trpc/server/adapters/node-http";
 import compression from "compression";
 import type { Middleware } from "koa";
@@ -30,7 +31,7 @@ const compressQueries = compression({
 }) as unknown as ConnectMiddleware; // The types of `compression` require Express, but the function doesn't.
 
 const mount = "/trpc/";
-const maxBodyBytes = 100 * 1024;
+const { maxBodyBytes } = requestLimits;
 
 /**
  * Cleared at sign-out: local and session storage, service workers and databases of this origin. "cache" is left out,

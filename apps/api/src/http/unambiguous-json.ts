@@ -1,9 +1,9 @@
 import { AppError, type Issue } from "@latchkey/errors";
+import { requestLimits } from "@latchkey/limits";
 import { type JSONPath, visit } from "jsonc-parser";
-import { maxFields, tooManyFields } from "../field-limit.ts";
+import { tooManyFields } from "../field-limit.ts";
 
-/** How deeply objects and arrays may be nested. No endpoint needs nearly as many levels. */
-const maxDepth = 32;
+const { maxDepth, maxFields } = requestLimits;
 const forbiddenName = "__proto__";
 
 /**

@@ -9,8 +9,8 @@ import { getKeyspace } from "../domain/keyspaces.ts";
 import { issuedKeyId, keyspaceId } from "../fields.ts";
 import { issuedKeyChanges, newIssuedKeyFields } from "../issued-key-fields.ts";
 import { issuedKeyFilter } from "../issued-key-filter.ts";
-import { overlapSeconds } from "../key-fields.ts";
-import { listQuery, pageSize, readPage, toPage } from "../lists.ts";
+import { overlapSeconds, requestedExpiry } from "../key-fields.ts";
+import { listQuery, pageSize, readPage, searchFilter, toPage } from "../lists.ts";
 import { presentIssuedKey, presentIssuedKeyWithSecret } from "../presenters/issued-key.ts";
 import { presentIssuedKeyEvent } from "../presenters/issued-key-event.ts";
 import { presentVerification } from "../presenters/verification.ts";
@@ -23,6 +23,7 @@ const { key, permissions, cost, clientIp } = verificationRequest.shape;
 const reading = workspaceProcedure("keys:read");
 const managing = workspaceProcedure("keys:manage");
 const path = { keyspaceId, id: issuedKeyId };
+const expiresAt = requestedExpiry.exactOptional();
 
 /** The keys of a keyspace. */
 export const issuedKeysRouter = createRouter({
@@ -35,6 +36,8 @@ export const issuedKeysRouter = createRouter({
       workspaceInput({
         keyspaceId,
         ...issuedKeyFilter,
+        // The start of a name, or the first characters of a secret.
+        search: searchFilter,
         sort: order.sort,
         cursor: order.cursor,
         pageSize: pageSize.default(50),
@@ -42,9 +45,9 @@ export const issuedKeysRouter = createRouter({
     )
     .query(async ({ ctx: { read, access }, input }) => {
       const { scope } = access;
-      const { keyspaceId, name, externalId, status, start, permission } = input;
+      const { keyspaceId, name, search, externalId, status, start, permission } = input;
       const query = { ...input, limit: input.pageSize };
-      const filter = { name, externalId, status, start, permission };
+      const filter = { name, search, externalId, status, start, permission };
       const page = { ...readPage(query), keyspaceId, filter };
       const keys = await read((db) =>
         inWorkspace(db, scope, async (trx) => {
@@ -77,7 +80,7 @@ export const issuedKeysRouter = createRouter({
 
   /** Returns the secret, which is shown once. */
   create: managing
-    .input(workspaceInput({ keyspaceId, fields: z.strictObject(newIssuedKeyFields) }))
+    .input(workspaceInput({ keyspaceId, fields: z.strictObject({ ...newIssuedKeyFields, expiresAt }) }))
     .mutation(async ({ ctx, input: { keyspaceId, fields } }) => {
       const key = { ...fields, keyspaceId };
       return presentIssuedKeyWithSecret(
@@ -87,7 +90,13 @@ export const issuedKeysRouter = createRouter({
 
   /** `version` is the version that the user edited. */
   update: managing
-    .input(workspaceInput({ ...path, version: z.int32().min(1), changes: z.strictObject(issuedKeyChanges) }))
+    .input(
+      workspaceInput({
+        ...path,
+        version: z.int32().min(1),
+        changes: z.strictObject({ ...issuedKeyChanges, expiresAt }),
+      }),
+    )
     .mutation(async ({ ctx, input: { keyspaceId, id, version, changes } }) => {
       const change = { ...changes, versions: [version] };
       return presentIssuedKey(

@@ -94,8 +94,8 @@ const translateFailures = trpc.middleware(async ({ next }) => {
 export const createRouter = trpc.router;
 
 /**
- * Rejects U+0000 anywhere in an input, because a statement that contains it fails, and members named `__proto__`, which
- * JavaScript can take for the prototype.
+ * Rejects U+0000 and lone surrogates anywhere in an input, because a statement that contains them in JSON fails, and members
+ * named `__proto__`, which JavaScript can take for the prototype.
  * @throws {AppError} BAD_REQUEST
  */
 function requireNothingForbidden(input: unknown): void {

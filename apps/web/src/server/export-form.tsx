@@ -2,6 +2,7 @@ import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
+import { BusyButton } from "../ui/busy-button.tsx";
 import { countOf } from "../ui/count.ts";
 import classes from "../ui/dialog.module.css";
 import { describeDuration } from "../ui/elapsed.ts";
@@ -63,9 +64,9 @@ export function ExportForm(props: ExportFormProps): ReactElement {
         <Button variant="default" onClick={onClose}>
           Cancel
         </Button>
-        <Button disabled={download.isPending} onClick={() => download.mutate()}>
+        <BusyButton loading={download.isPending} onClick={() => download.mutate()}>
           Export
-        </Button>
+        </BusyButton>
       </Group>
     </>
   );

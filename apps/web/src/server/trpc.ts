@@ -69,7 +69,7 @@ export type IssuedKeyFields = Pick<
   IssuedKey,
   Exclude<keyof Inputs["issuedKeys"]["create"]["fields"], "isDisabled" | "expiresAt">
 > &
-  Partial<Pick<IssuedKey, "expiresAt">>;
+  Pick<Inputs["issuedKeys"]["create"]["fields"], "expiresAt">;
 /** An edit of an issued key, as a call sends it. */
 export type IssuedKeyChanges = Inputs["issuedKeys"]["update"]["changes"];
 /** A rejected verification of an issued key. */

@@ -8,6 +8,7 @@ test.each([
   [{ ...custom, choice: "2592000" }, 2_592_000],
   [custom, 5_400],
   [{ ...custom, amount: "12", unit: "3600" }, 43_200],
+  [{ ...custom, amount: " 12 ", unit: "3600" }, 43_200],
   [{ ...custom, amount: "30", unit: "86400" }, 2_592_000],
 ] as const)("reads %j as %i seconds", (values, seconds) => {
   expect(overlapRules.amount(values.amount, values)).toBeNull();

@@ -1,5 +1,6 @@
 import { maxOverlapSeconds } from "@latchkey/limits";
 import { formatCount } from "./count.ts";
+import { isWholeNumber } from "./whole-number.ts";
 
 /** The overlaps to choose from, by length in seconds, and a custom overlap. */
 export const overlapChoices = [
@@ -27,7 +28,7 @@ export const overlapRules = {
   amount: (amount: string, { choice, unit }: OverlapValues): string | null => {
     if (choice !== "custom") return null;
     const max = maxOverlapSeconds / Number(unit);
-    if (/^\d+$/.test(amount) && Number(amount) <= max) return null;
+    if (isWholeNumber(amount, { min: 0, max })) return null;
     return `Enter a whole number of ${overlapUnits[unit]} from 0 to ${formatCount(max)}.`;
   },
 };

@@ -1,10 +1,8 @@
 import { TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
 import { IconSearch } from "@tabler/icons-react";
-import { type ReactElement, useEffect, useRef, useState } from "react";
+import type { ReactElement } from "react";
 import classes from "./toolbar.module.css";
-
-const debounceMilliseconds = 200;
+import { useDelayedText } from "./use-delayed-text.ts";
 
 interface SearchFieldProps {
   /** The accessible name, such as "Search API keys". */
@@ -16,23 +14,14 @@ interface SearchFieldProps {
   readonly onSearch: (text: string) => void;
 }
 
-/**
- * Updates the URL 200 ms after the last keystroke, and follows other changes of the URL, such as
- * "Back".
- */
+/** Searches 200 ms after the last keystroke, and follows the URL. */
 export function SearchField(props: SearchFieldProps): ReactElement {
   const { label, placeholder, maxLength, search, onSearch } = props;
-  const [text, setText] = useState(search);
-  const lastReported = useRef(search);
-  const reportSearch = useDebouncedCallback((next: string) => {
-    lastReported.current = next.trim() === "" ? "" : next;
-    onSearch(next);
-  }, debounceMilliseconds);
-  useEffect(() => {
-    if (search === lastReported.current) return;
-    lastReported.current = search;
-    setText(search);
-  }, [search]);
+  const [text, setText] = useDelayedText({
+    value: search,
+    read: (typed) => (typed.trim() === "" ? "" : typed),
+    onChange: onSearch,
+  });
   return (
     <TextInput
       className={classes.search}
@@ -44,10 +33,7 @@ export function SearchField(props: SearchFieldProps): ReactElement {
       spellCheck={false}
       leftSection={<IconSearch size={16} />}
       value={text}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        reportSearch(event.currentTarget.value);
-      }}
+      onChange={(event) => setText(event.currentTarget.value)}
     />
   );
 }

@@ -39,7 +39,7 @@ export function TableToolbar(props: TableToolbarProps): ReactElement {
               {...searchField}
               maxLength={maxLength.search}
               search={search.q ?? ""}
-              onSearch={(text) => navigation.change({ q: text.trim() === "" ? undefined : text })}
+              onSearch={(text) => navigation.change({ q: text === "" ? undefined : text })}
             />
           )}
           {filters}

@@ -9,7 +9,7 @@ export const issuedKeyView: View<ReturnType<typeof presentIssuedKey>> = [
   { label: "ID", text: ({ id }) => id },
   { label: "Status", text: ({ status }) => status },
   { label: "Keyspace ID", text: ({ keyspaceId }) => keyspaceId },
-  { label: "Secret", text: ({ start }) => `${start}…` },
+  { label: "Secret", text: ({ start }) => (start === "" ? "unknown (imported key)" : `${start}…`) },
   { label: "External ID", text: ({ externalId }) => externalId ?? "none" },
   { label: "Expires", text: ({ expiresAt }) => (expiresAt ? formatTime(expiresAt) : "never") },
   { label: "Last used", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },

@@ -59,6 +59,8 @@ export function ConsumerDangerSection({ workspaceId, consumer }: ConsumerDangerS
       onSuccess: async ({ changed }) => {
         await refreshKeys();
         dialog.close();
+        // Without keys, the button that opened the dialog is disabled and can't get the focus back.
+        if (action === "delete") document.getElementById("content")?.focus();
         const { done, none } = actions[action];
         const keys = countOf(changed.length, "key was", "keys were");
         notifications.show({ message: changed.length === 0 ? none : `${keys} ${done}.` });

@@ -13,8 +13,8 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import { isWholeNumber } from "../../ui/whole-number.ts";
 import classes from "./fields.module.css";
-import { isWholeNumber } from "./whole-number.ts";
 
 interface CreditsDialogProps {
   readonly workspaceId: string;
@@ -47,7 +47,7 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
     validate: {
       amount: (amount: string, { change }: { readonly change: Change }) => {
         const min = change === "set" ? 0 : 1;
-        return isWholeNumber(amount.trim(), { min, max: maxCredits })
+        return isWholeNumber(amount, { min, max: maxCredits })
           ? null
           : `Enter a whole number from ${min} to ${formatCount(maxCredits)}.`;
       },
@@ -73,7 +73,7 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
       className={dialogClasses.form}
       noValidate
       onSubmit={form.onSubmit(({ change, amount }) => {
-        if (!save.isPending) save.mutate({ ...path, change: { [change]: Number(amount.trim()) } });
+        if (!save.isPending) save.mutate({ ...path, change: { [change]: Number(amount) } });
       }, focusFirstError(form.getInputNode))}
     >
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}

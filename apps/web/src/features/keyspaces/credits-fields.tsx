@@ -21,6 +21,7 @@ export function CreditsFields<Values extends CreditsValues>({
   help,
 }: CreditsFieldsProps<Values>): ReactElement {
   const { credits, refill } = form.getValues();
+  const isLimited = credits.trim() !== "";
   return (
     <fieldset className={classes.group}>
       <legend className={classes.legend}>Credits</legend>
@@ -34,7 +35,7 @@ export function CreditsFields<Values extends CreditsValues>({
           inputMode="numeric"
           autoComplete="off"
         />
-        {credits !== "" && (
+        {isLimited && (
           <>
             <Select
               {...form.getInputProps("refill")}
@@ -64,7 +65,7 @@ export function CreditsFields<Values extends CreditsValues>({
           </>
         )}
       </div>
-      {credits !== "" && refill !== "never" && (
+      {isLimited && refill !== "never" && (
         <p className={classes.help} data-after>
           At midnight in UTC. A refill never lowers the balance.
         </p>

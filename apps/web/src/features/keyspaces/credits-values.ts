@@ -1,7 +1,7 @@
 import { issuedKeyLimits } from "@latchkey/limits";
 import type { IssuedKey } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
-import { isWholeNumber } from "./whole-number.ts";
+import { isWholeNumber } from "../../ui/whole-number.ts";
 
 type Credits = NonNullable<IssuedKey["credits"]>;
 
@@ -25,7 +25,7 @@ export function readCredits(credits: Credits | null): CreditsValues {
 }
 
 export function toCredits({ credits, refill, refillAmount, refillDay }: CreditsValues): Credits | null {
-  if (credits === "") return null;
+  if (credits.trim() === "") return null;
   return {
     remaining: Number(credits),
     refill:
@@ -44,20 +44,20 @@ const { maxCredits } = issuedKeyLimits;
 /** Validates each field. Returns the error to show, or null if the value is valid. */
 export const creditsRules = {
   credits: (credits: string): string | null =>
-    credits === "" || isWholeNumber(credits, { min: 0, max: maxCredits })
+    credits.trim() === "" || isWholeNumber(credits, { min: 0, max: maxCredits })
       ? null
       : `Enter a whole number from 0 to ${formatCount(maxCredits)}, or leave empty for no limit.`,
   refillAmount: (amount: string, { credits, refill }: CreditsValues): string | null =>
-    credits === "" || refill === "never" || isWholeNumber(amount, { min: 1, max: maxCredits })
+    credits.trim() === "" || refill === "never" || isWholeNumber(amount, { min: 1, max: maxCredits })
       ? null
       : `Enter a whole number from 1 to ${formatCount(maxCredits)}.`,
   refillDay: (day: string, { credits, refill }: CreditsValues): string | null =>
-    credits === "" || refill !== "monthly" || isWholeNumber(day, { min: 1, max: 31 })
+    credits.trim() === "" || refill !== "monthly" || isWholeNumber(day, { min: 1, max: 31 })
       ? null
       : "Enter a day from 1 to 31.",
 };
 
-/** Credits in words: "1,000", "1,000, refilled to 5,000 on day 1 of each month (UTC)". */
+/** Credits in words: "1,000", "1,000, refilled to 5,000 on day 1 of each month at midnight UTC". */
 export function describeCredits({ remaining, refill }: Credits): string {
   const balance = formatCount(remaining);
   if (!refill) return balance;

@@ -5,6 +5,7 @@ import { type IssuedKey, trpc } from "../../server/trpc.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { IssuedKeyForm } from "./issued-key-form.tsx";
 import { changesOfKey, fieldsOfKey, valuesOfKey } from "./issued-key-values.ts";
+import { refreshKeys } from "./refresh-keys.ts";
 import { useConflict } from "./use-conflict.tsx";
 
 interface EditIssuedKeyDialogProps {
@@ -36,7 +37,7 @@ function Form({ workspaceId, issuedKey, onClose }: EditIssuedKeyDialogProps): Re
   const update = useMutation(
     trpc.issuedKeys.update.mutationOptions({
       onSuccess: async () => {
-        await queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
+        await refreshKeys();
         onClose();
         notifications.show({ message: "Key saved." });
       },
@@ -54,7 +55,7 @@ function Form({ workspaceId, issuedKey, onClose }: EditIssuedKeyDialogProps): Re
       notice={notice}
       isBusy={update.isPending}
       onSubmit={(fields) => {
-        const changes = changesOfKey(fieldsOfKey(initialValues, new Date()), fields);
+        const changes = changesOfKey(fieldsOfKey(initialValues), fields);
         if (Object.keys(changes).length === 0) return onClose();
         clear();
         update.mutate({ ...path, version: base.version, changes });

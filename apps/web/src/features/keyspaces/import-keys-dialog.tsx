@@ -1,10 +1,9 @@
 import "@mantine/core/styles/Progress.css";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
 import { Button, FileInput, Group, Progress } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { type ReactElement, useEffect, useRef, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
@@ -14,6 +13,7 @@ import { secondsSince } from "../../ui/seconds-since.ts";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./import.module.css";
 import { ImportSummary, RejectedRows } from "./import-result.tsx";
+import { refreshKeys } from "./refresh-keys.ts";
 import { type ImportProgress, noProgress, sendKeyFile } from "./send-key-file.ts";
 
 interface ImportKeysDialogProps {
@@ -48,7 +48,6 @@ interface ImportProps {
 }
 
 function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): ReactElement {
-  const queryClient = useQueryClient();
   const [file, setFile] = useState<File | null>(null);
   const [problem, setProblem] = useState<string>();
   const [progress, setProgress] = useState(noProgress);
@@ -75,8 +74,7 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
     onSettled: () => {
       setSeconds(secondsSince(startedAt.current));
       onBusy(false);
-      void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
-      void queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
+      void refreshKeys();
     },
     retry: false,
   });

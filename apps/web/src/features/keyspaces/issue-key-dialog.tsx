@@ -1,4 +1,4 @@
-import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useIsMutating, useMutation } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { type Keyspace, trpc } from "../../server/trpc.ts";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
@@ -6,6 +6,7 @@ import { FirstVerificationStatus } from "./first-verification.tsx";
 import { IssuedKeyForm } from "./issued-key-form.tsx";
 import { valuesOfNewKey } from "./issued-key-values.ts";
 import { IssuedSecretDialog } from "./issued-secret-dialog.tsx";
+import { refreshKeys } from "./refresh-keys.ts";
 
 interface IssueKeyDialogProps {
   readonly workspaceId: string;
@@ -42,16 +43,13 @@ function Form({
   onCreated,
   onCancel,
 }: IssueKeyDialogProps & SecretFormProps): ReactElement {
-  const queryClient = useQueryClient();
   const create = useMutation(
     trpc.issuedKeys.create.mutationOptions({
       // The response contains the secret and must not stay in the mutation cache.
       gcTime: 0,
       onSuccess: ({ name, key }) => {
         onCreated({ name, secret: key });
-        void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
-        void queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
-        void queryClient.invalidateQueries({ queryKey: trpc.consumers.pathKey() });
+        void refreshKeys();
       },
     }),
   );

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
@@ -16,6 +16,7 @@ import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { describeSecret } from "./keyspace-status.ts";
 import { LastUse } from "./last-use.tsx";
+import { refreshKeys } from "./refresh-keys.ts";
 import { useIssuedKeyDisabling } from "./use-issued-key-change.ts";
 
 interface DangerSectionProps {
@@ -26,7 +27,6 @@ interface DangerSectionProps {
 /** The actions that disable, enable and delete a key. */
 export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionProps): ReactElement {
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
   const { id, keyspaceId, isDisabled } = issuedKey;
@@ -38,8 +38,7 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
       onSuccess: async () => {
         const params = { slug: workspace.slug, keyspaceId };
         await navigate({ to: "/w/$slug/keyspaces/$keyspaceId", params });
-        await queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
-        await queryClient.invalidateQueries({ queryKey: trpc.keyspaces.pathKey() });
+        await refreshKeys();
         notifications.show({ message: "Key deleted. It is no longer valid." });
       },
     }),

@@ -23,7 +23,7 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
     validate: issuedKeyRules,
   });
   return (
-    <SettingsForm {...frame} form={form} onSubmit={(values) => onSubmit(fieldsOfKey(values, new Date()))}>
+    <SettingsForm {...frame} form={form} onSubmit={(values) => onSubmit(fieldsOfKey(values))}>
       <IssuedKeyInputs form={form} expiresAt={expiresAt} defaultLifetimeDays={defaultLifetimeDays} />
     </SettingsForm>
   );

@@ -2,6 +2,7 @@ import { Select, Textarea, TextInput } from "@mantine/core";
 import type { UseFormReturnType } from "@mantine/form";
 import { Fragment, type ReactElement } from "react";
 import type { IssuedKeyFields } from "../../server/trpc.ts";
+import { countOf } from "../../ui/count.ts";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { lifetimes } from "../../ui/lifetimes.ts";
 import { describeTimeZone } from "../../ui/time-zone.tsx";
@@ -35,7 +36,7 @@ export function IssuedKeyInputs({
   const isEdit = expiresAt !== undefined;
   const firstExpiries = [
     ...(expiresAt ? [{ value: "keep", label: `Current: ${describeExactly(new Date(expiresAt))}` }] : []),
-    ...(defaultLifetimeDays ? [{ value: "default", label: `In ${defaultLifetimeDays} days (default)` }] : []),
+    ...(defaultLifetimeDays ? [{ value: "default", label: describeDefault(defaultLifetimeDays) }] : []),
   ];
   const inputs: Readonly<Record<keyof IssuedKeyFields, ReactElement>> = {
     name: (
@@ -147,4 +148,8 @@ export function IssuedKeyInputs({
       ))}
     </>
   );
+}
+
+function describeDefault(lifetimeDays: number): string {
+  return `In ${countOf(lifetimeDays, "day", "days")} (default)`;
 }

@@ -122,7 +122,7 @@ export function SecretsSection({ issuedKey }: Pick<SectionProps, "issuedKey">): 
             <dt>Old</dt>
             <dd>
               <span className={classes.lines}>
-                <code>{start}…</code>
+                <code>{describeSecret({ start })}</code>
                 <span>
                   Replaced <RelativeTime at={retiredAt} />, valid until {describeExactly(new Date(goodUntil))}
                 </span>

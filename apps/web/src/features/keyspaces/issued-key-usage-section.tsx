@@ -8,6 +8,7 @@ import sectionClasses from "../../ui/section.module.css";
 import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
 import { useNow } from "../../ui/use-now.ts";
+import { describeSecret } from "./keyspace-status.ts";
 import { type IssuedKeyPath, useIssuedKeyUsage } from "./use-issued-key-history.ts";
 import { verifyCommand } from "./verify-command.ts";
 
@@ -54,7 +55,8 @@ export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): R
 
 function NotUsedYet({ start }: { readonly start: string }): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
-  const placeholder = `${start}…`;
+  // In a command, a placeholder without spaces is easier to select.
+  const placeholder = start === "" ? "IMPORTED_KEY" : describeSecret({ start });
   return (
     <>
       <p className={sectionClasses.empty}>

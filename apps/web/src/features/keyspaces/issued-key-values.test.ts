@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { IssuedKey, Keyspace } from "../../server/trpc.ts";
-import { creditsRules, describeCredits } from "./credits-values.ts";
+import { creditsRules, describeCredits, toCredits } from "./credits-values.ts";
 import {
   changesOfKey,
   fieldsOfKey,
@@ -8,10 +8,8 @@ import {
   valuesOfKey,
   valuesOfNewKey,
 } from "./issued-key-values.ts";
-import { describeNamedLimit, emptyLimit, limitRules } from "./limit-values.ts";
+import { describeNamedLimit, emptyLimit, limitRules, toLimits } from "./limit-values.ts";
 import { describePermissionError } from "./permission-lines.ts";
-
-const now = new Date("2027-01-01T00:00:00Z");
 
 const key = {
   name: "Acme",
@@ -30,13 +28,13 @@ const key = {
 test("an unchanged form changes nothing", () => {
   const values = valuesOfKey(key);
   const { expiresAt: _expiresAt, ...fields } = key;
-  expect(fieldsOfKey(values, now)).toEqual(fields);
-  expect(changesOfKey(fieldsOfKey(values, now), fieldsOfKey(values, now))).toEqual({});
+  expect(fieldsOfKey(values)).toEqual(fields);
+  expect(changesOfKey(fieldsOfKey(values), fieldsOfKey(values))).toEqual({});
 });
 
 test("sends only the fields that were changed, and null for those that were cleared", () => {
   const values = valuesOfKey(key);
-  const before = fieldsOfKey(values, now);
+  const before = fieldsOfKey(values);
   const edited = {
     ...values,
     externalId: " ",
@@ -45,7 +43,7 @@ test("sends only the fields that were changed, and null for those that were clea
     expiry: "never",
     meta: "",
   } as const;
-  expect(changesOfKey(before, fieldsOfKey(edited, now))).toEqual({
+  expect(changesOfKey(before, fieldsOfKey(edited))).toEqual({
     externalId: null,
     ipRanges: null,
     credits: null,
@@ -56,15 +54,14 @@ test("sends only the fields that were changed, and null for those that were clea
 
 test("sends the balance only if it was changed, because uses change it too", () => {
   const values = valuesOfKey(key);
-  const changesOf = (edit: object) =>
-    changesOfKey(fieldsOfKey(values, now), fieldsOfKey({ ...values, ...edit }, now));
+  const changesOf = (edit: object) => changesOfKey(fieldsOfKey(values), fieldsOfKey({ ...values, ...edit }));
   const refill = { amount: 200, interval: "monthly", day: 31 };
   expect(changesOf({ refillAmount: "200" })).toEqual({ credits: { refill } });
   expect(changesOf({ credits: "13" })).toEqual({ credits: { remaining: 13 } });
   expect(changesOf({ credits: "13", refill: "never" })).toEqual({ credits: { remaining: 13, refill: null } });
   const unlimited = valuesOfKey({ ...key, credits: null });
   const added = { ...unlimited, credits: "5" };
-  expect(changesOfKey(fieldsOfKey(unlimited, now), fieldsOfKey(added, now))).toEqual({
+  expect(changesOfKey(fieldsOfKey(unlimited), fieldsOfKey(added))).toEqual({
     credits: { remaining: 5, refill: null },
   });
 });
@@ -76,7 +73,7 @@ test("a new key starts with the defaults of its keyspace, and leaves the lifetim
     defaultLimits: key.limits,
     defaultCredits: { remaining: 10, refill: null },
   } as unknown as Keyspace; // The other fields are not defaults.
-  const fields = fieldsOfKey(valuesOfNewKey(keyspace), now);
+  const fields = fieldsOfKey(valuesOfNewKey(keyspace));
   expect(fields).toEqual({
     name: "",
     externalId: null,
@@ -87,7 +84,17 @@ test("a new key starts with the defaults of its keyspace, and leaves the lifetim
     meta: {},
   });
   const weekly = { ...valuesOfNewKey(keyspace), expiry: "604800" } as const;
-  expect(fieldsOfKey(weekly, now).expiresAt).toBe("2027-01-08T00:00:00.000Z");
+  expect(fieldsOfKey(weekly).expiresAt).toEqual({ inSeconds: 604_800 });
+});
+
+test("sends a lifetime as a duration and a date as a time, because the clock of a browser can be wrong", () => {
+  const values = valuesOfKey(key);
+  const before = fieldsOfKey(values);
+  const monthly = fieldsOfKey({ ...values, expiry: "2592000" });
+  expect(changesOfKey(before, monthly)).toEqual({ expiresAt: { inSeconds: 2_592_000 } });
+  const dated = fieldsOfKey({ ...values, expiry: "date", expiryDate: "2027-07-01T12:00" });
+  // Noon in New York.
+  expect(changesOfKey(before, dated)).toEqual({ expiresAt: "2027-07-01T16:00:00.000Z" });
 });
 
 test("names what is wrong with permissions, metadata and an expiry", () => {
@@ -120,6 +127,25 @@ test("names what is wrong with limits and credits", () => {
   expect(creditsRules.refillAmount("", credits)).toContain("Enter a whole number from 1");
   expect(creditsRules.refillDay("32", credits)).toBe("Enter a day from 1 to 31.");
   expect(creditsRules.refillDay("32", { ...credits, credits: "" })).toBeNull();
+});
+
+test("numbers can have spaces around them", () => {
+  const padded = { credits: " 500 ", refill: "monthly", refillAmount: "1000 ", refillDay: " 31" } as const;
+  expect(creditsRules.credits(padded.credits)).toBeNull();
+  expect(creditsRules.refillAmount(padded.refillAmount, padded)).toBeNull();
+  expect(creditsRules.refillDay(padded.refillDay, padded)).toBeNull();
+  expect(toCredits(padded)).toEqual({
+    remaining: 500,
+    refill: { amount: 1_000, interval: "monthly", day: 31 },
+  });
+  expect(creditsRules.credits(" ")).toBeNull();
+  expect(toCredits({ ...padded, credits: " " })).toBeNull();
+  const limit = { ...emptyLimit("1", true), quota: " 5 ", window: "other", windowSeconds: "90 " } as const;
+  expect(limitRules.quota(limit.quota)).toBeNull();
+  expect(
+    limitRules.windowSeconds(limit.windowSeconds, { limits: [limit] }, "limits.0.windowSeconds"),
+  ).toBeNull();
+  expect(toLimits([limit])[0]).toMatchObject({ quota: 5, windowSeconds: 90 });
 });
 
 test("describes limits and credits in words", () => {

@@ -80,8 +80,8 @@ export const issuedKeyRules = {
   ...creditsRules,
 };
 
-/** Returns the fields as the API expects them, except for a default or unchanged expiry. @param now the current time. */
-export function fieldsOfKey(values: IssuedKeyValues, now: Date): IssuedKeyFields {
+/** Returns the fields as the API expects them, except for a default or unchanged expiry. */
+export function fieldsOfKey(values: IssuedKeyValues): IssuedKeyFields {
   const ranges = readRanges(values.ipRanges);
   const externalId = values.externalId.trim();
   const { expiry } = values;
@@ -89,7 +89,7 @@ export function fieldsOfKey(values: IssuedKeyValues, now: Date): IssuedKeyFields
     name: values.name.trim(),
     externalId: externalId === "" ? null : externalId,
     permissions: readPermissions(values.permissions),
-    ...(expiry !== "keep" && expiry !== "default" && { expiresAt: readExpiry(values, now) }),
+    ...(expiry !== "keep" && expiry !== "default" && { expiresAt: readExpiry(values) }),
     ipRanges: ranges.length > 0 ? ranges : null,
     limits: toLimits(values.limits),
     credits: toCredits(values),
@@ -105,10 +105,13 @@ export function changesOfKey(before: IssuedKeyFields, after: IssuedKeyFields): I
   return { ...changes, credits: changedFields(before.credits, credits) };
 }
 
-function readExpiry({ expiry, expiryDate }: IssuedKeyValues, now: Date): string | null {
+/** A lifetime is sent as a duration, so that the server's clock determines the expiry. */
+function readExpiry({
+  expiry,
+  expiryDate,
+}: IssuedKeyValues): NonNullable<IssuedKeyFields["expiresAt"]> | null {
   if (expiry === "never") return null;
-  const at = expiry === "date" ? new Date(expiryDate) : new Date(now.getTime() + Number(expiry) * 1_000);
-  return at.toISOString();
+  return expiry === "date" ? new Date(expiryDate).toISOString() : { inSeconds: Number(expiry) };
 }
 
 function readRanges(text: string): string[] {

@@ -45,7 +45,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
   const navigate = useNavigate();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
   const filters = { ...search, ...(owner && { consumer: owner.externalId }) };
-  const keys = useIssuedKeys(path, keyspace.prefix, filters);
+  const keys = useIssuedKeys(path, filters);
   const loaded = useExaminedList(useGrowingList(keys));
   const navigation = useTableNavigation<IssuedKeysSearch>({ navigate: onSearch, isSection: true });
   const table = {

@@ -13,13 +13,8 @@ export function cutSecret(text: string): string {
     : text;
 }
 
-/** How the API searches: by the first characters of a key if the text has its prefix or was cut, otherwise by the start of a name. */
-export function readKeySearch(q: string | undefined, prefix: string): { start?: string; name?: string } {
+/** How the API searches: for the start of a name, or for the first characters of a secret. */
+export function readKeySearch(q: string | undefined): { search?: string } {
   const text = cutSecret(q ?? "").trim();
-  if (text === "") return {};
-  if (text.startsWith(`${prefix}_`) && /^[0-9A-Za-z_]+$/.test(text))
-    return { start: text.slice(0, prefix.length + 7) };
-  // A long name in lower case, such as "acme-production-reports", is not a key, which has digits or upper case.
-  const isKey = text.length === maxLength.issuedKeyStart && !/\s/.test(text) && /[0-9A-Z]/.test(text);
-  return isKey ? { start: text } : { name: text };
+  return text === "" ? {} : { search: text };
 }

@@ -36,6 +36,10 @@ test("names what is wrong with a name, a prefix and a lifetime", () => {
   expect(keyspaceRules.prefix("lkx")).toBeNull();
   expect(keyspaceRules.prefix("a".repeat(17))).toContain("at most 16");
   expect(keyspaceRules.lifetimeDays("")).toBeNull();
+  expect(keyspaceRules.lifetimeDays(" 365 ")).toBeNull();
+  expect(fieldsOfKeyspace({ ...emptyKeyspace, lifetimeDays: " 365 " }).defaultLifetimeDays).toBe(365);
+  expect(keyspaceRules.lifetimeDays(" ")).toBeNull();
+  expect(fieldsOfKeyspace({ ...emptyKeyspace, lifetimeDays: " " }).defaultLifetimeDays).toBeNull();
   expect(keyspaceRules.lifetimeDays("3651")).toContain("3,650 (10 years)");
 });
 

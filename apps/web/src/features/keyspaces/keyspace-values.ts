@@ -2,10 +2,10 @@ import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import type { Keyspace, KeyspaceFields } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import { describeLengthError } from "../../ui/describe-length-error.ts";
+import { isWholeNumber } from "../../ui/whole-number.ts";
 import { type CreditsValues, creditsRules, readCredits, toCredits } from "./credits-values.ts";
 import { type LimitValues, limitRules, readLimits, toLimits } from "./limit-values.ts";
 import { describePermissionError, readPermissions } from "./permission-lines.ts";
-import { isWholeNumber } from "./whole-number.ts";
 
 /** The values of the form of a keyspace. */
 export interface KeyspaceValues extends CreditsValues {
@@ -57,7 +57,7 @@ export const keyspaceRules = {
   environment: (text: string): string | null =>
     describeLengthError(text.trim().length, maxLength.keyspaceEnvironment),
   lifetimeDays: (days: string): string | null =>
-    days === "" || isWholeNumber(days, { min: 1, max: maxLifetimeDays })
+    days.trim() === "" || isWholeNumber(days, { min: 1, max: maxLifetimeDays })
       ? null
       : `Enter a whole number from 1 to ${formatCount(maxLifetimeDays)} (10 years), or leave empty for never.`,
   permissions: describePermissionError,
@@ -72,7 +72,7 @@ export function fieldsOfKeyspace(values: KeyspaceValues): KeyspaceFields {
     name: name.trim(),
     prefix: prefix.trim(),
     environment: environment.trim(),
-    defaultLifetimeDays: lifetimeDays === "" ? null : Number(lifetimeDays),
+    defaultLifetimeDays: lifetimeDays.trim() === "" ? null : Number(lifetimeDays),
     defaultPermissions: readPermissions(permissions),
     defaultLimits: toLimits(limits),
     defaultCredits: toCredits(values),

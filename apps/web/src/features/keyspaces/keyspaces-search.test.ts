@@ -35,21 +35,11 @@ test("cuts a pasted key to its first characters, so that the URL has no secret",
   expect(cutSecret("Acme Corporation, production")).toBe("Acme Corporation, production");
 });
 
-test("searches first characters if the text has the prefix of the keyspace, and otherwise names", () => {
-  expect(readKeySearch("sk_live_meI", "sk_live")).toEqual({ start: "sk_live_meI" });
-  expect(readKeySearch("sk_live_meIlxWfDUo", "sk_live")).toEqual({ start: "sk_live_meIlxW" });
-  expect(readKeySearch(" Acme ", "sk_live")).toEqual({ name: "Acme" });
-  expect(readKeySearch("sk_live_ (old)", "sk_live")).toEqual({ name: "sk_live_ (old)" });
-  expect(readKeySearch(" ", "sk_live")).toEqual({});
-});
-
-test("searches first characters if the text was cut as a key that another system issued, but not long names", () => {
-  const start = "sk-proj-4fTq9Zx1mB7cVn2";
-  expect(readKeySearch(start, "sk_live")).toEqual({ start });
-  expect(readKeySearch(`${start}Ls8Wd0`, "sk_live")).toEqual({ start });
-  expect(readKeySearch(start.slice(0, 22), "sk_live")).toEqual({ name: start.slice(0, 22) });
-  expect(readKeySearch("acme-production-reports-europe", "sk_live")).toEqual({
-    name: "acme-production-reports",
-  });
-  expect(readKeySearch("Acme Production Reports", "sk_live")).toEqual({ name: "Acme Production Reports" });
+test("searches for the first characters of a pasted key, and for other texts as they are", () => {
+  expect(readKeySearch("sk_live_meI")).toEqual({ search: "sk_live_meI" });
+  expect(readKeySearch("sk_live_meIlxWfDUo")).toEqual({ search: "sk_live_meIlxW" });
+  expect(readKeySearch("sk-proj-4fTq9Zx1mB7cVn2Ls8Wd0")).toEqual({ search: "sk-proj-4fTq9Zx1mB7cVn2" });
+  expect(readKeySearch(" Acme ")).toEqual({ search: "Acme" });
+  expect(readKeySearch("Acme Corporation, production")).toEqual({ search: "Acme Corporation, production" });
+  expect(readKeySearch(" ")).toEqual({});
 });

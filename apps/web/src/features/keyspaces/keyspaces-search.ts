@@ -1,3 +1,4 @@
+import { maxLength } from "@latchkey/limits";
 import { parseListSearch, parseUnselectableSearch, type TableSearch } from "../../ui/table-search.ts";
 import { parseUsageRange, type UsageRangeSearch } from "../../ui/usage-ranges.ts";
 
@@ -71,8 +72,8 @@ export function parseConsumerSearch(search: Record<string, unknown>): ConsumerSe
 export function parseIssuedKeysSearch(search: Record<string, unknown>): IssuedKeysSearch {
   const { q, ...table } = parseListSearch(search, { orders: keyOrders, defaultSort: defaultKeySort });
   const { status } = search;
-  const consumer = readText(search.consumer);
-  const permission = readText(search.permission);
+  const consumer = readText(search.consumer, maxLength.externalId);
+  const permission = readText(search.permission, maxLength.issuedPermission);
   return {
     ...table,
     ...(q !== undefined && { q }),
@@ -82,12 +83,9 @@ export function parseIssuedKeysSearch(search: Record<string, unknown>): IssuedKe
   };
 }
 
-/** The longest external ID and permission. */
-const maxTextLength = 128;
-
-function readText(text: unknown): string | undefined {
+function readText(text: unknown, longest: number): string | undefined {
   if (typeof text !== "string") return undefined;
-  const trimmed = text.slice(0, maxTextLength).toWellFormed().trim();
+  const trimmed = text.slice(0, longest).toWellFormed().trim();
   return trimmed === "" ? undefined : trimmed;
 }
 

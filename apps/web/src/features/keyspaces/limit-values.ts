@@ -2,7 +2,7 @@ import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import type { IssuedKey } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import { describeLengthError } from "../../ui/describe-length-error.ts";
-import { isWholeNumber } from "./whole-number.ts";
+import { isWholeNumber } from "../../ui/whole-number.ts";
 
 type NamedLimit = IssuedKey["limits"][number];
 
@@ -88,7 +88,7 @@ export const limitRules = {
   },
 };
 
-/** A limit in words: "requests: 100 per minute", "exports: 5 per 90 seconds, when named". */
+/** A limit in words: "requests: 100 per minute", "exports: 5 per 90 seconds, only when named". */
 export function describeNamedLimit({ name, quota, windowSeconds, appliesAlways }: NamedLimit): string {
   const window = Object.hasOwn(namedWindows, String(windowSeconds))
     ? namedWindows[String(windowSeconds) as keyof typeof namedWindows] // Checked above.

@@ -1,7 +1,7 @@
 import { formatOfKeyFile, readKeyFile } from "@latchkey/key-file";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
-import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
 import { trpcClient } from "../../server/trpc.ts";
+import { groupRows } from "./group-rows.ts";
 
 /** What an import has done so far. */
 export interface ImportProgress {
@@ -18,11 +18,6 @@ export type RejectedRow = Awaited<
 >["rejected"][number];
 
 export const noProgress: ImportProgress = { imported: 0, existing: 0, rejected: [], share: 0 };
-
-/** The most rows of a call. */
-const maxRows = 500;
-/** The most text of a call, in UTF-16 code units, which leaves room below the largest body. */
-const maxLength = 40_000;
 
 /**
  * Imports the keys of a file, in as many calls as necessary.
@@ -42,7 +37,7 @@ export async function sendKeyFile(
   if (!format) throw new KeyFileError("Choose a file whose name ends in .csv, .ndjson or .jsonl.");
   let progress = noProgress;
   const position = { characters: 0 };
-  for await (const rows of inGroups(readKeyFile(readText(file, position), format))) {
+  for await (const rows of groupRows(readKeyFile(readText(file, position), format))) {
     signal.throwIfAborted();
     const result = await trpcClient.issuedKeyImport.importRows.mutate({ ...path, rows });
     progress = {
@@ -64,20 +59,4 @@ async function* readText(file: File, position: { characters: number }): AsyncGen
     position.characters += value.length;
     yield value;
   }
-}
-
-async function* inGroups(rows: AsyncIterable<KeyFileRow>): AsyncGenerator<KeyFileRow[]> {
-  let group: KeyFileRow[] = [];
-  let length = 0;
-  for await (const row of rows) {
-    const added = JSON.stringify(row).length;
-    if (group.length === maxRows || (group.length > 0 && length + added > maxLength)) {
-      yield group;
-      group = [];
-      length = 0;
-    }
-    group.push(row);
-    length += added;
-  }
-  if (group.length > 0) yield group;
 }

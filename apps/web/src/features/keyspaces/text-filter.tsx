@@ -1,9 +1,7 @@
 import { TextInput } from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
-import { type ReactElement, useEffect, useRef, useState } from "react";
+import type { ReactElement } from "react";
 import classes from "../../ui/toolbar.module.css";
-
-const debounceMilliseconds = 200;
+import { useDelayedText } from "../../ui/use-delayed-text.ts";
 
 interface TextFilterProps {
   /** The accessible name and the placeholder, such as "Permission". */
@@ -21,18 +19,11 @@ interface TextFilterProps {
 /** A filter by an exact text in the toolbar of a table. It applies 200 ms after the last keystroke, and follows the URL. */
 export function TextFilter(props: TextFilterProps): ReactElement {
   const { label, maxLength, isComplete, error, value = "", onChoose } = props;
-  const [text, setText] = useState(value);
-  const lastReported = useRef(value);
-  const report = useDebouncedCallback((next: string) => {
-    if (next !== "" && !isComplete(next)) return;
-    lastReported.current = next;
-    onChoose(next === "" ? undefined : next);
-  }, debounceMilliseconds);
-  useEffect(() => {
-    if (value === lastReported.current) return;
-    lastReported.current = value;
-    setText(value);
-  }, [value]);
+  const [text, setText] = useDelayedText({
+    value,
+    read: (typed) => (typed.trim() === "" || isComplete(typed.trim()) ? typed.trim() : undefined),
+    onChange: (next) => onChoose(next === "" ? undefined : next),
+  });
   return (
     <TextInput
       className={classes.filter}
@@ -44,10 +35,7 @@ export function TextFilter(props: TextFilterProps): ReactElement {
       spellCheck={false}
       value={text}
       error={text.trim() !== "" && !isComplete(text.trim()) && error}
-      onChange={(event) => {
-        setText(event.currentTarget.value);
-        report(event.currentTarget.value.trim());
-      }}
+      onChange={(event) => setText(event.currentTarget.value)}
     />
   );
 }

@@ -14,9 +14,9 @@ import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import { isWholeNumber } from "../../ui/whole-number.ts";
 import classes from "./fields.module.css";
 import { VerificationVerdict } from "./verification-verdict.tsx";
-import { isWholeNumber } from "./whole-number.ts";
 
 interface TryDialogProps {
   readonly workspace: SessionWorkspace;
@@ -73,7 +73,7 @@ function Form({ workspace, keyspace, onClose }: TryDialogProps): ReactElement {
         return text.trim().length > maxKeyLength ? `Use at most ${maxKeyLength} characters.` : null;
       },
       cost: (text) =>
-        isWholeNumber(text.trim(), { min: 0, max: maxCost })
+        isWholeNumber(text, { min: 0, max: maxCost })
           ? null
           : `Enter a whole number from 0 to ${formatCount(maxCost)}.`,
     },
@@ -97,7 +97,7 @@ function Form({ workspace, keyspace, onClose }: TryDialogProps): ReactElement {
           workspaceId: workspace.id,
           keyspaceId: keyspace.id,
           key: key.trim(),
-          cost: Number(cost.trim()),
+          cost: Number(cost),
           ...(permissions.trim() !== "" && { permissions: permissions.trim() }),
           ...(clientIp.trim() !== "" && { clientIp: clientIp.trim() }),
         };

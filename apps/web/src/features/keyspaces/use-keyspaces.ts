@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, type QueryKey, useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { refreshEvery } from "../../server/refresh-every.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import { readKeySearch } from "./key-search.ts";
@@ -16,6 +16,20 @@ import {
 /** How often the page of a key is read again, in milliseconds. */
 const refreshEveryMs = 3_000;
 
+/** A list that is read in pages. While a page of another list loads, the previous list stays. */
+function usePages<Page extends { readonly nextCursor: string | null }>(
+  queryKey: QueryKey,
+  loadPage: (after: { readonly cursor?: string }) => Promise<Page>,
+) {
+  return useInfiniteQuery({
+    queryKey,
+    queryFn: ({ pageParam: cursor }) => loadPage(cursor === null ? {} : { cursor }),
+    initialPageParam: null as string | null, // The first page has no cursor.
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+    placeholderData: keepPreviousData,
+  });
+}
+
 /** The keyspaces of a workspace, in pages. */
 export function useKeyspaces(workspaceId: string, { q, status, sort, size }: KeyspacesSearch) {
   const input = {
@@ -25,14 +39,9 @@ export function useKeyspaces(workspaceId: string, { q, status, sort, size }: Key
     ...(sort && { sort: sort as KeyspaceSort }), // parseTableSearch accepts no other.
     ...(size && { pageSize: size }),
   };
-  const query = infiniteQueryOptions({
-    queryKey: trpc.keyspaces.list.infiniteQueryKey(input),
-    queryFn: ({ pageParam: cursor }) =>
-      trpcClient.keyspaces.list.query({ ...input, ...(cursor !== null && { cursor }) }),
-    initialPageParam: null as string | null, // The first page has no cursor.
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-  return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
+  return usePages(trpc.keyspaces.list.infiniteQueryKey(input), (after) =>
+    trpcClient.keyspaces.list.query({ ...input, ...after }),
+  );
 }
 
 /** A keyspace. */
@@ -54,29 +63,23 @@ export function useLatestOutcome(path: KeyspacePath) {
   });
 }
 
-/** The keys of a keyspace, in pages. @param prefix the prefix of its keys. */
+/** The keys of a keyspace, in pages. */
 export function useIssuedKeys(
   path: KeyspacePath,
-  prefix: string,
   { q, status, consumer, permission, sort, size }: IssuedKeysSearch,
 ) {
   const input = {
     ...path,
-    ...readKeySearch(q, prefix),
+    ...readKeySearch(q),
     ...(status && { status }),
     ...(consumer && { externalId: consumer }),
     ...(permission && { permission }),
     sort: (sort as IssuedKeySort | undefined) ?? defaultKeySort, // parseTableSearch accepts no other.
     ...(size && { pageSize: size }),
   };
-  const query = infiniteQueryOptions({
-    queryKey: trpc.issuedKeys.list.infiniteQueryKey(input),
-    queryFn: ({ pageParam: cursor }) =>
-      trpcClient.issuedKeys.list.query({ ...input, ...(cursor !== null && { cursor }) }),
-    initialPageParam: null as string | null, // The first page has no cursor.
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-  return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
+  return usePages(trpc.issuedKeys.list.infiniteQueryKey(input), (after) =>
+    trpcClient.issuedKeys.list.query({ ...input, ...after }),
+  );
 }
 
 /** The consumers of a keyspace, in pages. */
@@ -87,14 +90,9 @@ export function useConsumers(path: KeyspacePath, { q, sort, size }: ConsumersSea
     sort: (sort as ConsumerSort | undefined) ?? defaultConsumerSort, // parseTableSearch accepts no other.
     ...(size && { pageSize: size }),
   };
-  const query = infiniteQueryOptions({
-    queryKey: trpc.consumers.list.infiniteQueryKey(input),
-    queryFn: ({ pageParam: cursor }) =>
-      trpcClient.consumers.list.query({ ...input, ...(cursor !== null && { cursor }) }),
-    initialPageParam: null as string | null, // The first page has no cursor.
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-  return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
+  return usePages(trpc.consumers.list.infiniteQueryKey(input), (after) =>
+    trpcClient.consumers.list.query({ ...input, ...after }),
+  );
 }
 
 /** A consumer of a keyspace. */

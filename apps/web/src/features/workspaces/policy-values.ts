@@ -1,6 +1,7 @@
 import { policyLimits } from "@latchkey/limits";
 import type { ApiKeyPolicy, PolicyChanges } from "../../server/trpc.ts";
 import { readerLocale } from "../../ui/elapsed.ts";
+import { isWholeNumber } from "../../ui/whole-number.ts";
 
 /** The values of the form for a policy. Days are empty for no limit. */
 export interface PolicyValues {
@@ -26,8 +27,7 @@ export const policyFormRules = {
 };
 
 function describeDaysError(text: string, max: number): string | null {
-  const days = text.trim();
-  if (days === "" || (/^\d{1,4}$/.test(days) && Number(days) >= 1 && Number(days) <= max)) return null;
+  if (text.trim() === "" || isWholeNumber(text, { min: 1, max })) return null;
   return `Enter a whole number of days from 1 to ${max.toLocaleString(readerLocale())}, or leave empty for no limit.`;
 }
 

@@ -11,6 +11,7 @@ import classes from "../../ui/dialog.module.css";
 import { describeExactly, readerLocale } from "../../ui/elapsed.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import { isWholeNumber } from "../../ui/whole-number.ts";
 
 interface RetentionDialogProps {
   readonly workspace: Workspace;
@@ -71,8 +72,7 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
   const [text, setText] = useState(workspace.auditRetentionDays?.toString() ?? "");
   const days = text.trim() === "" ? null : Number(text);
   useUnsavedInput(() => text !== (workspace.auditRetentionDays?.toString() ?? ""));
-  const isValid =
-    days === null || (/^\d{2,4}$/.test(text.trim()) && days >= limits.min && days <= limits.max);
+  const isValid = days === null || isWholeNumber(text, limits);
   const isChanged = days !== (workspace.auditRetentionDays ?? null);
   const isCounted = isValid && isChanged && days !== null;
   const preview = useQuery(

@@ -6,6 +6,7 @@ import {
   noRestrictions,
   restrictionRules,
   templates,
+  toSettings,
 } from "./restriction-values.ts";
 
 test("returns only the settings that changed", () => {
@@ -46,7 +47,11 @@ test("converts a quota and a window to a rate limit", () => {
 test("describes invalid values", () => {
   const limited = { ...noRestrictions, quota: "1" } as const;
   expect(restrictionRules.quota("0")).toMatch("whole number");
-  expect(restrictionRules.quota("")).toBeNull();
+  for (const quota of ["", " ", " 500 "]) expect(restrictionRules.quota(quota)).toBeNull();
+  const padded = { ...limited, quota: " 500 ", window: "other", windowSeconds: "90 " } as const;
+  expect(restrictionRules.windowSeconds(padded.windowSeconds, padded)).toBeNull();
+  expect(toSettings(padded).limit).toEqual({ quota: 500, windowSeconds: 90 });
+  expect(toSettings({ ...padded, quota: " " }).limit).toBeNull();
   expect(restrictionRules.windowSeconds("86401", { ...limited, window: "other" })).toMatch("86,400");
   expect(restrictionRules.windowSeconds("", limited)).toBeNull();
   expect(restrictionRules.permissions([])).toMatch("at least one");

@@ -3,6 +3,7 @@ import type { ApiKey, KeySettings, Permission } from "../../../server/trpc.ts";
 import { formatCount } from "../../../ui/count.ts";
 import { describeInvalidRanges } from "../../../ui/ip-range-lines.ts";
 import type { lifetimes } from "../../../ui/lifetimes.ts";
+import { isWholeNumber } from "../../../ui/whole-number.ts";
 
 /** The rate limit windows that have a name, by length in seconds. */
 export const namedWindows = { "1": "second", "60": "minute", "3600": "hour", "86400": "day" } as const;
@@ -131,18 +132,14 @@ export const restrictionRules = {
     ids?.length === 0 ? "Select at least one workspace, or all workspaces." : null,
   ipRanges: (text: string): string | null => describeInvalidRanges(text),
   quota: (quota: string): string | null =>
-    quota === "" || isWholeNumber(quota, maxQuota)
+    quota.trim() === "" || isWholeNumber(quota, { min: 1, max: maxQuota })
       ? null
       : `Enter a whole number from 1 to ${formatCount(maxQuota)}, or leave empty for no limit.`,
   windowSeconds: (seconds: string, { window, quota }: RestrictionValues): string | null =>
-    quota === "" || window !== "other" || isWholeNumber(seconds, maxWindowSeconds)
+    quota.trim() === "" || window !== "other" || isWholeNumber(seconds, { min: 1, max: maxWindowSeconds })
       ? null
       : `Enter a whole number of seconds from 1 to ${formatCount(maxWindowSeconds)} (1 day).`,
 };
-
-function isWholeNumber(text: string, max: number): boolean {
-  return /^\d+$/.test(text) && Number(text) >= 1 && Number(text) <= max;
-}
 
 /** Every restriction, except an expiry that stays as it is. */
 type AllSettings = Required<Omit<KeySettings, "isDisabled" | "expiresAt">> & Pick<KeySettings, "expiresAt">;
@@ -169,7 +166,7 @@ export function toSettings(values: RestrictionValues): AllSettings {
     permissions: values.permissions && [...values.permissions].sort(),
     workspaceIds: values.workspaceIds && [...values.workspaceIds].sort(),
     ipRanges: ipRanges.length > 0 ? ipRanges : null,
-    limit: values.quota === "" ? null : { quota: Number(values.quota), windowSeconds: seconds },
+    limit: values.quota.trim() === "" ? null : { quota: Number(values.quota), windowSeconds: seconds },
   };
 }
 
