@@ -118,10 +118,10 @@ export function answer(
     return "400 BAD_REQUEST";
   return verifications.map((verification, position) => {
     const { key, limit } = verification;
-    const wasSpent = spent?.[position] === key;
+    const wasSpent = spent?.[position] !== undefined;
     const free = { ...verification, cost: 0, limit: limit && { ...limit, cost: 0 } };
     const result = verify(wasSpent ? free : verification, state);
-    if (spent && result.code === "VALID") spent[position] = key;
+    if (spent && result.code === "VALID") spent[position] ??= key;
     return result;
   });
 }

@@ -100,8 +100,9 @@ function verifyAll(
   }
   const results = verifications.map((verification, index) => {
     const facts = targets[index];
-    // A repeated request checks the key as it is now, but spends only what the earlier one didn't.
-    const hasSpent = facts !== undefined && earlier?.kind === "known" && earlier.spent[index] === facts.keyId;
+    // A repeated request checks the key as it is now, but spends only what the earlier ones didn't, even if they spent from another
+    // key: if workspaces share a secret, the caller's access decides which of their keys is found.
+    const hasSpent = earlier?.kind === "known" && (earlier.spent[index] ?? null) !== null;
     return decideVerification(hasSpent ? withoutCost(verification) : verification, { facts, state });
   });
   return { kind: "verified", results };

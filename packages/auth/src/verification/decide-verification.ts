@@ -41,7 +41,7 @@ export type SpentKey = IssuedKeyId | KeyId | null;
 /** An earlier request with the same name. */
 export type EarlierRequest =
   | { readonly kind: "none" }
-  /** The keys that it spent from, by the position of the verification. */
+  /** The keys that it and those before it spent from, by the position of the verification. */
   | { readonly kind: "known"; readonly spent: readonly SpentKey[] }
   | { readonly kind: "name-reused" };
 
