@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { openDatabase } from "@latchkey/db/connection";
 import { decodeId } from "@latchkey/db/ids";
 import fc from "fast-check";
@@ -5,11 +8,12 @@ import { expect } from "vitest";
 import { expectResult } from "../../cli/expect-result.ts";
 import { createKey, signUp } from "../account.ts";
 import { type Connection, open } from "../inspection.ts";
-import { callApi } from "../keyspace.ts";
+import { callApi, pathOf, postUntilAnswered } from "../keyspace.ts";
 import { getMembership, openMembershipTable } from "../membership.ts";
 import { connectionTo } from "../postmaster.ts";
 import { installSteppedClock } from "../stepped-clock.ts";
 import { startTwoNodes } from "../two-nodes.ts";
+import { permissionsOf } from "./change-key.ts";
 import { type CodeCounts, runScenario, type Stage } from "./run-scenario.ts";
 import { scenarios } from "./steps.ts";
 
@@ -47,13 +51,17 @@ export async function checkScenarios({
   stack.defer(() => nodes.close());
   const { baseUrl } = nodes.left;
   const { key: ownerKey } = await createKey(baseUrl, nodes.account, "owner");
-  const { id: workspaceId } = await callApi<{ id: string }>(
-    { baseUrl, callerKey: ownerKey },
-    ["POST", "/workspaces"],
-    { name: "Scenarios" },
-  );
+  const createWorkspace = async (name: string) => {
+    const owner = { baseUrl, callerKey: ownerKey };
+    return (await postUntilAnswered<{ id: string }>(owner, "/workspaces", { name })).id;
+  };
+  const [workspaceId, otherWorkspaceId] = [
+    await createWorkspace("Scenarios"),
+    await createWorkspace("Other"),
+  ];
   const connection = await connectionTo(nodes.instance.cluster);
-  const { callerKey, callerId } = await addCaller(baseUrl, { workspaceId, connection });
+  const workspaceIds = [workspaceId, otherWorkspaceId];
+  const { callerKey, callerId } = await addCaller(baseUrl, { workspaceIds, connection });
   const clock = await installSteppedClock(nodes.instance.cluster);
   stack.defer(() => clock.close());
   const client = await open(connection);
@@ -66,9 +74,23 @@ export async function checkScenarios({
     callerKey,
     callerId,
     workspaceId,
+    otherWorkspaceId,
     client,
     db,
     clock,
+    async importSecret(keyspace, secret) {
+      const hash = createHash("sha256").update(secret).digest("hex");
+      const file = join(nodes.instance.directory, "scenario.ndjson");
+      await writeFile(file, JSON.stringify({ hash, permissions: permissionsOf.documents }));
+      expectResult(
+        await nodes.instance.command(["--json", "import", "keys", file, "--keyspace", keyspace.id]),
+      );
+      const { data } = await callApi<{ data: readonly { id: string }[] }>(keyspace, [
+        "GET",
+        `${pathOf(keyspace)}/keys`,
+      ]);
+      return data[0]?.id ?? "";
+    },
     async disableWorkspace(isDisabled) {
       expectResult(
         await nodes.instance.command(["--json", "workspace", isDisabled ? "disable" : "enable", workspaceId]),
@@ -95,16 +117,16 @@ export async function checkScenarios({
   expect(Object.keys(total).sort()).toEqual(codes);
 }
 
-/** Adds a member who verifies keys. */
+/** Adds a member of the workspaces who verifies keys. */
 async function addCaller(
   baseUrl: string,
-  { workspaceId, connection }: { readonly workspaceId: string; readonly connection: Connection },
+  { workspaceIds, connection }: { readonly workspaceIds: readonly string[]; readonly connection: Connection },
 ): Promise<Pick<Stage, "callerKey" | "callerId">> {
   const account = await signUp(baseUrl, "gateway@example.com");
   const { key } = await createKey(baseUrl, account, "gateway");
   const { userId } = await getMembership(baseUrl, account);
   const members = await openMembershipTable(connection);
-  await members.write({ userId, workspaceId }, "member");
+  for (const workspaceId of workspaceIds) await members.write({ userId, workspaceId }, "member");
   await members.close();
   const callerId = decodeId("user", userId);
   if (!callerId) throw new Error(`Not an ID of a user: ${userId}`);

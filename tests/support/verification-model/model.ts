@@ -1,8 +1,9 @@
-// What verifications of the keys of one keyspace must return, written independently of the product. Times are in milliseconds
-// since the epoch, by the database's clock.
+// What verifications of the keys of one keyspace, and of a key of another workspace, must return, written independently of the
+// product. Times are in milliseconds since the epoch, by the database's clock.
+
+import { latestRefill, type RefillModel } from "./latest-refill.ts";
 
 const hourMs = 3_600_000;
-const dayMs = 86_400_000;
 /** How much longer than a new window an open one can last. */
 const toleranceMs = 2_000;
 
@@ -12,11 +13,6 @@ export interface LimitModel {
   readonly quota: number;
   readonly appliesAlways: boolean;
 }
-
-export type RefillModel = { readonly amount: number } & (
-  | { readonly interval: "daily"; readonly day: null }
-  | { readonly interval: "monthly"; readonly day: number }
-);
 
 /** The permissions of a key: `documents.*`, `*`, only `documents.read`, or none. */
 export type PermissionsModel = "documents" | "all" | "read" | "none";
@@ -45,6 +41,8 @@ export interface ConsumerModel {
 export interface KeyModel {
   readonly counter: CounterModel;
   readonly consumer: ConsumerModel | undefined;
+  /** Whether it belongs to the other workspace, which is never disabled, like its keyspace. */
+  readonly isElsewhere: boolean;
   isDeleted: boolean;
   isDisabled: boolean;
   expiresAt: number | null;
@@ -62,9 +60,15 @@ export interface KeyModel {
 /** The IP address of the consumer: inside or outside of the IP range of keys; undefined for none. */
 export type AddressModel = "inside" | "outside" | undefined;
 
-export interface VerificationModel {
+/** A key that has or had a secret, and the index of the secret. */
+export interface CopyModel {
   readonly key: KeyModel;
   readonly secret: number;
+}
+
+export interface VerificationModel {
+  /** The keys that have or had the presented secret in the named workspace, or in any, oldest first. */
+  readonly copies: readonly CopyModel[];
   readonly cost: number;
   readonly query: QueryModel;
   readonly address: AddressModel;
@@ -96,7 +100,7 @@ export function createCounter(credits: number | null, now: number): CounterModel
 /** The status and the code of an error, or the result of each verification of a request. */
 export type AnswerModel = string | readonly ResultModel[];
 
-/** What all keys of the keyspace depend on. */
+/** What verifications depend on, apart from the keys: the time, and what all keys of the keyspace depend on. */
 export interface StateModel {
   readonly now: number;
   readonly isKeyspaceUsable: boolean;
@@ -117,25 +121,32 @@ export function answer(
   if (verifications.some((verification) => hasUnknownLimit(verification, state.now)))
     return "400 BAD_REQUEST";
   return verifications.map((verification, position) => {
-    const { key, limit } = verification;
-    const wasSpent = spent?.[position] === key;
+    const { limit } = verification;
+    const copy = findCopy(verification, state.now);
+    if (!copy) return notFound;
+    const wasSpent = spent?.[position] !== undefined;
     const free = { ...verification, cost: 0, limit: limit && { ...limit, cost: 0 } };
-    const result = verify(wasSpent ? free : verification, state);
-    if (spent && result.code === "VALID") spent[position] = key;
+    const result = verify(copy, wasSpent ? free : verification, state);
+    if (spent && result.code === "VALID") spent[position] ??= copy.key;
     return result;
   });
 }
 
-/** Whether a secret belongs to no key: the key was deleted, or the secret was replaced and its overlap has ended. */
-function isUnknown({ key, secret }: VerificationModel, now: number): boolean {
-  return key.isDeleted || (!isCurrent(key, secret) && (key.validUntil[secret] ?? 0) <= now);
+const notFound: ResultModel = { code: "NOT_FOUND", credits: null, limits: [] };
+
+/** The oldest copy whose key wasn't deleted, and whose secret wasn't replaced or is still in its overlap. */
+function findCopy({ copies }: VerificationModel, now: number): CopyModel | undefined {
+  return copies.find(
+    ({ key, secret }) => !key.isDeleted && (isCurrent(key, secret) || (key.validUntil[secret] ?? 0) > now),
+  );
 }
 
 const isCurrent = (key: KeyModel, secret: number): boolean => secret === key.validUntil.length - 1;
 
 function hasUnknownLimit(verification: VerificationModel, now: number): boolean {
-  const { key, limit } = verification;
-  if (!limit || isUnknown(verification, now)) return false;
+  const { limit } = verification;
+  const key = findCopy(verification, now)?.key;
+  if (!limit || !key) return false;
   return ![...key.limits, ...(key.consumer?.limits ?? [])].some(({ name }) => name === limit.name);
 }
 
@@ -148,9 +159,11 @@ interface Charge {
 }
 
 /** Verifies a key, and spends what it costs. */
-function verify(verification: VerificationModel, { now, isKeyspaceUsable }: StateModel): ResultModel {
-  const { key, secret, cost, query, address, limit } = verification;
-  if (isUnknown(verification, now)) return { code: "NOT_FOUND", credits: null, limits: [] };
+function verify(
+  { key, secret }: CopyModel,
+  { cost, query, address, limit }: VerificationModel,
+  { now, isKeyspaceUsable }: StateModel,
+): ResultModel {
   const rejection = findRejection(key, { now, isKeyspaceUsable, query, address });
   const chargeOf = (counter: CounterModel) => (one: LimitModel) => {
     const isNamed = limit?.name === one.name;
@@ -202,7 +215,7 @@ function findRejection(
   key: KeyModel,
   facts: Pick<StateModel, "now" | "isKeyspaceUsable"> & Pick<VerificationModel, "query" | "address">,
 ): string | undefined {
-  if (key.isDisabled || !facts.isKeyspaceUsable) return "DISABLED";
+  if (key.isDisabled || !(key.isElsewhere || facts.isKeyspaceUsable)) return "DISABLED";
   if (key.expiresAt !== null && key.expiresAt <= facts.now) return "EXPIRED";
   if (key.hasIpRange && facts.address !== "inside") return "FORBIDDEN";
   const isPermitted = permitted[key.permissions].some((query) => query === facts.query);
@@ -281,17 +294,4 @@ function refilled({ counter: { credits }, refill }: KeyModel, now: number): Coun
   const latest = latestRefill(refill, now);
   if (latest <= credits.refilledAt) return credits;
   return { remaining: Math.max(credits.remaining, refill.amount), refilledAt: latest };
-}
-
-/** Looks for the last midnight at which credits are refilled, day by day. */
-function latestRefill({ interval, day }: RefillModel, now: number): number {
-  let midnight = now - (now % dayMs);
-  const isDue = (): boolean => {
-    if (interval === "daily") return true;
-    const today = new Date(midnight).getUTCDate();
-    const isLastDay = new Date(midnight + dayMs).getUTCDate() === 1;
-    return today === day || (isLastDay && today < day);
-  };
-  while (!isDue()) midnight -= dayMs;
-  return midnight;
 }

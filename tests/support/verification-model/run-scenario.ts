@@ -29,15 +29,18 @@ import type { Step, VerificationStep } from "./steps.ts";
 /** The nodes under test, and their database. */
 export interface Stage {
   readonly baseUrls: readonly string[];
-  /** The API key of the owner, who changes keys. */
+  /** The API key of the owner of both workspaces, who changes keys. */
   readonly ownerKey: string;
   /** The API key of a member, who verifies keys and is sometimes disabled. */
   readonly callerKey: string;
   readonly callerId: UserId;
   readonly workspaceId: string;
+  readonly otherWorkspaceId: string;
   readonly client: pg.Client;
   readonly db: Db;
   readonly clock: SteppedClock;
+  /** Imports a key with the secret of another one, and returns its ID. */
+  readonly importSecret: (keyspace: Keyspace, secret: string) => Promise<string>;
   /** Disables or enables the workspace with the `latchkey` command. */
   readonly disableWorkspace: (isDisabled: boolean) => Promise<void>;
 }
@@ -64,6 +67,14 @@ const readingKinds: ReadonlySet<Step["kind"]> = new Set([
   "workspace",
 ]);
 const externalId = "customer";
+/** A verification of the current secret. */
+const presentation = {
+  secret: 0,
+  place: undefined,
+  query: "write",
+  address: "inside",
+  limit: undefined,
+} as const satisfies Partial<VerificationStep>;
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
@@ -83,7 +94,7 @@ export async function runScenario(stage: Stage, steps: readonly Step[]): Promise
     await scenario.open();
     for (const step of steps) await scenario.perform(step);
     await scenario.expectCounts();
-    await scenario.deleteKeyspace();
+    await scenario.deleteKeyspaces();
   } catch (error) {
     throw new Error(`${error}\n\nWhat happened:\n${scenario.history.join("\n")}`, { cause: error });
   } finally {
@@ -99,6 +110,8 @@ class Scenario {
   #keys: ScenarioKey[] = [];
   #consumer: ConsumerModel = { counter: createCounter(null, 0), limits: [] };
   #keyspace: Keyspace | undefined;
+  /** The keyspace of the other workspace. */
+  #other: Keyspace | undefined;
   #isKeyspaceDisabled = false;
   #isWorkspaceDisabled = false;
   #isCallerDisabled = false;
@@ -108,15 +121,14 @@ class Scenario {
     this.#stage = stage;
   }
 
-  /** Creates a keyspace with two keys of a consumer, and a third one. */
+  /**
+   * Creates a keyspace with two keys of a consumer, and a third one. A key with the secret of the third one is imported into a
+   * keyspace of the other workspace.
+   */
   async open(): Promise<void> {
-    const { baseUrls, ownerKey, workspaceId } = this.#stage;
-    const owner = { baseUrl: baseUrls[0] ?? "", callerKey: ownerKey };
-    const { id } = await callApi<{ id: string }>(owner, ["POST", `/workspaces/${workspaceId}/keyspaces`], {
-      name: `Scenario ${randomUUID()}`,
-      prefix: "acme",
-    });
-    this.#keyspace = { ...owner, workspaceId, id };
+    const { workspaceId, otherWorkspaceId, importSecret } = this.#stage;
+    this.#keyspace = await this.#createKeyspace(workspaceId);
+    this.#other = await this.#createKeyspace(otherWorkspaceId);
     this.#isKeyspaceDisabled = false;
     this.#keys = [];
     this.#consumer = { counter: createCounter(null, 0), limits: [] };
@@ -129,46 +141,56 @@ class Scenario {
       this.#keys.push({
         id: issued.id,
         secrets: [issued.key],
-        model: {
-          counter: createCounter(null, 0),
-          consumer: consumer === null ? undefined : this.#consumer,
-          isDeleted: false,
-          isDisabled: false,
-          expiresAt: null,
-          hasIpRange: false,
-          permissions: "documents",
-          limits: [],
-          refill: null,
-          validUntil: [Number.POSITIVE_INFINITY],
-          hasUnusedSecret: true,
-          uses: 0,
-        },
+        model: { ...newKey(), consumer: consumer === null ? undefined : this.#consumer },
       });
     }
+    const secret = this.#keys.at(-1)?.secrets[0] ?? "";
+    const id = await importSecret(this.#other, secret);
+    // A retry can't replace the secret of an imported key.
+    const model = { ...newKey(), consumer: undefined, isElsewhere: true, hasUnusedSecret: false };
+    this.#keys.push({ id, secrets: [secret], model });
+  }
+
+  async #createKeyspace(workspaceId: string): Promise<Keyspace> {
+    const { baseUrls, ownerKey } = this.#stage;
+    const owner = { baseUrl: baseUrls[0] ?? "", callerKey: ownerKey };
+    const { id } = await callApi<{ id: string }>(owner, ["POST", `/workspaces/${workspaceId}/keyspaces`], {
+      name: `Scenario ${randomUUID()}`,
+      prefix: "acme",
+    });
+    return { ...owner, workspaceId, id };
   }
 
   async close(): Promise<void> {
     await this.#switchCaller(false);
     await this.#switchWorkspace(false);
-    const keyspace = this.#keyspace;
+    const keyspaces = [this.#keyspace, this.#other];
     this.#keyspace = undefined;
-    if (keyspace) await callApi(keyspace, ["DELETE", pathOf(keyspace)]);
+    this.#other = undefined;
+    for (const keyspace of keyspaces) if (keyspace) await callApi(keyspace, ["DELETE", pathOf(keyspace)]);
   }
 
-  /** Deletes the keyspace on a node, and expects that no node finds its keys, the other one first. */
-  async deleteKeyspace(node = 0): Promise<void> {
+  /** Deletes both keyspaces on a node, and expects each time that no node finds their keys, the other one first. */
+  async deleteKeyspaces(node = 0): Promise<void> {
+    await this.#switchCaller(false);
+    await this.#switchWorkspace(false);
     const nodes = [this.#at(node + 1), this.#at(node)];
-    this.#keyspace = this.#at(node);
-    await this.close();
-    const notFound = { code: "NOT_FOUND", credits: null, limits: [] };
-    for (const node of nodes) {
-      const verifications = this.#keys.map(({ secrets }) => ({ key: secrets.at(-1) }));
-      const caller = { ...node, callerKey: this.#stage.callerKey };
-      expectSame(
-        await sendVerifications(caller, { verifications }),
-        verifications.map(() => notFound),
-      );
+    for (const keyspace of [this.#keyspace, this.#other]) {
+      const at = this.#at(node, keyspace);
+      await callApi(at, ["DELETE", pathOf(at)]);
+      for (const { model } of this.#keys)
+        if (model.isElsewhere === (keyspace === this.#other)) model.isDeleted = true;
+      const steps = this.#keys.map((_, key) => ({ ...presentation, key, cost: 0 }));
+      const request = { verifications: steps.map((step) => this.#toBody(step)) };
+      const now = (await this.#stage.clock.read()).getTime();
+      const models = steps.map((step) => this.#toModel(step));
+      for (const { baseUrl } of nodes) {
+        const caller = { ...at, baseUrl, callerKey: this.#stage.callerKey };
+        expectSame(await sendVerifications(caller, request), answer(models, this.#state(now)));
+      }
     }
+    this.#keyspace = undefined;
+    this.#other = undefined;
   }
 
   async perform(step: Step): Promise<void> {
@@ -186,7 +208,7 @@ class Scenario {
         return await this.#switchWorkspace(step.isDisabled);
       case "deleteKeyspace":
         await this.expectCounts();
-        await this.deleteKeyspace(step.node);
+        await this.deleteKeyspaces(step.node);
         return await this.open();
       case "keyspace":
         await callApi(this.#at(step.node), ["PATCH", pathOf(this.#at(step.node))], {
@@ -206,7 +228,8 @@ class Scenario {
         return await this.#burst(step, now);
       default: {
         const key = this.#key(step.key);
-        if (!key.model.isDeleted) await changeKey(key, step, { node: this.#at(step.node), now });
+        const node = this.#at(step.node, key.model.isElsewhere ? this.#other : this.#keyspace);
+        if (!key.model.isDeleted) await changeKey(key, step, { node, now });
       }
     }
   }
@@ -226,7 +249,7 @@ class Scenario {
   async #verify({ node, verifications, isNamed }: StepOf<"verify">, now: number): Promise<void> {
     const models = verifications.map((one) => this.#toModel(one));
     const request = {
-      verifications: verifications.map((one, index) => this.#toBody(one, models[index])),
+      verifications: verifications.map((one) => this.#toBody(one)),
       idempotencyKey: isNamed ? randomUUID() : undefined,
     };
     const spent: (KeyModel | undefined)[] = [];
@@ -244,10 +267,10 @@ class Scenario {
 
   /** The same requests have the same results in any order. */
   async #burst({ key, cost, count }: StepOf<"burst">, now: number): Promise<void> {
-    const step = { key, secret: 0, cost, query: "write", address: "inside", limit: undefined } as const;
+    const step = { ...presentation, key, cost };
     const model = this.#toModel(step);
     const expected = Array.from({ length: count }, () => answer([model], this.#state(now)));
-    const request = { verifications: [this.#toBody(step, model)] };
+    const request = { verifications: [this.#toBody(step)] };
     const found = await Promise.all(Array.from({ length: count }, (_, node) => this.#send(node, request)));
     const sorted = (all: readonly AnswerModel[]) => all.map((one) => JSON.stringify(one)).sort();
     expectSame(sorted(found), sorted(expected));
@@ -262,15 +285,26 @@ class Scenario {
     };
   }
 
-  #toModel({ key, secret, ...step }: VerificationStep): VerificationModel {
-    const { model, secrets } = this.#key(key);
-    return { ...step, key: model, secret: Math.max(0, secrets.length - 1 - secret) };
+  #toModel({ place, cost, query, address, limit, ...presented }: VerificationStep): VerificationModel {
+    const secret = this.#secretOf(presented);
+    const copies = this.#keys.flatMap(({ model, secrets }) => {
+      const isInPlace = place === undefined || model.isElsewhere === (place === "other");
+      return isInPlace && secrets.includes(secret) ? [{ key: model, secret: secrets.indexOf(secret) }] : [];
+    });
+    return { copies, cost, query, address, limit };
   }
 
-  #toBody(step: VerificationStep, model: VerificationModel | undefined): object {
-    const { key, cost, query, address, limit } = step;
+  #secretOf({ key, secret }: Pick<VerificationStep, "key" | "secret">): string {
+    const { secrets } = this.#key(key);
+    return secrets[Math.max(0, secrets.length - 1 - secret)] ?? "";
+  }
+
+  #toBody(step: VerificationStep): object {
+    const { place, cost, query, address, limit } = step;
+    const { workspaceId, otherWorkspaceId } = this.#stage;
     return {
-      key: this.#key(key).secrets[model?.secret ?? 0],
+      key: this.#secretOf(step),
+      ...(place ? { workspaceId: place === "own" ? workspaceId : otherWorkspaceId } : {}),
       cost,
       permissions: queries[query],
       ...(address ? { clientIp: addresses[address] } : {}),
@@ -291,8 +325,9 @@ class Scenario {
 
   async #changeSeveral({ node, action, keys: chosen }: StepOf<"bulk">): Promise<void> {
     const keys = chosen
-      ? [...new Set(chosen.map((key) => this.#key(key)))]
+      ? [...new Set(chosen.map((key) => this.#key(key)))].filter(({ model }) => !model.isElsewhere)
       : this.#keys.filter(({ model }) => model.consumer && !model.isDeleted);
+    if (keys.length === 0 && chosen) return;
     const result = await callApi<Record<"changed" | "unchanged" | "notFound", string[]>>(
       this.#at(node),
       ["POST", `${pathOf(this.#at(node))}/keys/bulk`],
@@ -342,13 +377,31 @@ class Scenario {
   }
 
   #key(number: number): ScenarioKey {
-    return this.#keys[number % this.#keys.length] as ScenarioKey; // There are three.
+    return this.#keys[number % this.#keys.length] as ScenarioKey; // There are four.
   }
 
-  /** The keyspace on one of the nodes, for the owner. */
-  #at(node: number): Keyspace {
+  /** A keyspace on one of the nodes, for the owner. */
+  #at(node: number, keyspace = this.#keyspace): Keyspace {
     const { baseUrls } = this.#stage;
-    if (!this.#keyspace) throw new Error("The scenario has no keyspace.");
-    return { ...this.#keyspace, baseUrl: baseUrls[node % baseUrls.length] ?? "" };
+    if (!keyspace) throw new Error("The scenario has no keyspace.");
+    return { ...keyspace, baseUrl: baseUrls[node % baseUrls.length] ?? "" };
   }
+}
+
+/** A new key without a consumer in the keyspace. */
+function newKey() {
+  return {
+    counter: createCounter(null, 0),
+    isElsewhere: false,
+    isDeleted: false,
+    isDisabled: false,
+    expiresAt: null,
+    hasIpRange: false,
+    permissions: "documents",
+    limits: [],
+    refill: null,
+    validUntil: [Number.POSITIVE_INFINITY],
+    hasUnusedSecret: true,
+    uses: 0,
+  } satisfies Omit<KeyModel, "consumer">;
 }

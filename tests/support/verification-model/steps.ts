@@ -1,15 +1,23 @@
 import fc from "fast-check";
-import type { AddressModel, PermissionsModel, QueryModel, RefillModel } from "./model.ts";
+import type { RefillModel } from "./latest-refill.ts";
+import type { AddressModel, PermissionsModel, QueryModel } from "./model.ts";
 
-/** One verification. Keys are numbers modulo their count, and secrets count from the current one. */
+/**
+ * One verification. Keys are numbers modulo their count, and secrets count from the current one. The last key belongs to another
+ * workspace, and was imported with the secret of the one before it.
+ */
 export interface VerificationStep {
   readonly key: number;
   readonly secret: number;
+  /** The workspace that the request names; undefined for none. */
+  readonly place: PlaceModel;
   readonly cost: number;
   readonly query: QueryModel;
   readonly address: AddressModel;
   readonly limit: { readonly name: string; readonly cost: number | undefined } | undefined;
 }
+
+export type PlaceModel = "own" | "other" | undefined;
 
 /** A change to one key, which needs a key that isn't deleted. */
 export type KeyStep = { readonly key: number; readonly node: number } & (
@@ -61,7 +69,7 @@ export type Step =
   /** To a few minutes after a midnight, or by some minutes. */
   | { readonly kind: "clock"; readonly minutes: "midnight" | number };
 
-const key = fc.nat({ max: 2 });
+const key = fc.constantFrom(0, 1, 2, 2, 3);
 const node = fc.nat({ max: 1 });
 const kind = <Kind extends string>(name: Kind) => fc.constant(name);
 const quota = fc.option(fc.integer({ min: 1, max: 8 }), { nil: undefined });
@@ -77,6 +85,7 @@ const refill = fc.constantFrom<(RefillModel | null)[]>(
 const verification: fc.Arbitrary<VerificationStep> = fc.record({
   key,
   secret: fc.constantFrom(0, 0, 0, 1, 2),
+  place: fc.constantFrom<PlaceModel[]>(undefined, undefined, undefined, undefined, "own", "other"),
   cost: fc.constantFrom(0, 1, 1, 1, 2, 3),
   query: fc.constantFrom<QueryModel[]>("write", "write", "write", "write", "either", "admin"),
   address: fc.constantFrom<AddressModel[]>("inside", "inside", "inside", "outside", undefined),

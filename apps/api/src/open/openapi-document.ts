@@ -5,6 +5,7 @@ import {
   roleHasPermission,
   roles,
 } from "@latchkey/auth/permissions";
+import { requestLimits } from "@latchkey/limits";
 import {
   type CreateDocumentOptions,
   createDocument,
@@ -13,7 +14,6 @@ import {
 } from "zod-openapi";
 import type { PublicConfiguration } from "../domain/services.ts";
 import type { Endpoint } from "../http/endpoint.ts";
-import { maxBodyBytes } from "../http/json-body.ts";
 import { maxQueryBytes, maxQueryParameters } from "../http/query.ts";
 import { describeErrors } from "./openapi-errors.ts";
 import { addExamples } from "./openapi-examples.ts";
@@ -78,7 +78,7 @@ const introduction = `Call the API with an API key from the web app, in the head
 
 ## Requests and responses
 
-Requests and responses are JSON in UTF-8. Field names are in camelCase, IDs are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, and times are in ISO 8601 format, in UTC, ending in \`Z\`. A request with an unknown field or query parameter is rejected with 400, and one whose body is larger than ${maxBodyBytes / 1024} KiB with 413. Every response has an \`X-Request-Id\`: yours, if you sent one of 1 to 128 letters, digits and \`-._~+/=\`, otherwise a generated one. \`HEAD\` works wherever \`GET\` does, and is counted as a use too.
+Requests and responses are JSON in UTF-8. Field names are in camelCase, IDs are TypeIDs such as \`ws_01h455vb4pex5vsknk084sn02q\`, and times are in ISO 8601 format, in UTC, ending in \`Z\`. A request with an unknown field or query parameter is rejected with 400, and one whose body is larger than ${requestLimits.maxBodyBytes / 1024} KiB with 413. Every response has an \`X-Request-Id\`: yours, if you sent one of 1 to 128 letters, digits and \`-._~+/=\`, otherwise a generated one. \`HEAD\` works wherever \`GET\` does, and is counted as a use too.
 
 ## Errors
 

@@ -37,8 +37,6 @@ describe("a request is unmetered", () => {
     expect(isUnmetered({ ...request, verifications, targets: [unused] }, now)).toBe(true);
     expect(isUnmetered({ ...request, targets: [{ ...unused, expiresAt: now }] }, now)).toBe(true);
     expect(isUnmetered({ ...request, targets: [{ ...unused, expiresAt: now + 1 }] }, now)).toBe(false);
-    expect(isUnmetered({ ...request, targets: [{ ...unused, overlapEndsAt: now }] }, now)).toBe(true);
-    expect(isUnmetered({ ...request, targets: [{ ...unused, overlapEndsAt: now + 1 }] }, now)).toBe(false);
   });
 
   test("with an unused secret of an invalid key, but not with a check of a valid one", () => {

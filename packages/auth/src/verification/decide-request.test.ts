@@ -79,12 +79,13 @@ describe("the verifications of a request", () => {
     );
     const unspent = verifyOne({ meters: balanceOf(5), earlier: { kind: "known", spent: [null] } });
     expect(unspent.own.meters.balance?.remaining).toBe(4);
-    // Another key with the same secret has spent nothing.
+    // The earlier request spent from another key with the same secret.
     const other = verifyOne({
       meters: balanceOf(5),
       earlier: { kind: "known", spent: ["other" as IssuedKeyId] },
     });
-    expect(other.own.meters.balance?.remaining).toBe(4);
+    expect(resultOf(other.decision).code).toBe("VALID");
+    expect(other.own).toMatchObject({ uses: 0, isChanged: false });
   });
 
   test("nothing is verified if the name was used for another request", () => {

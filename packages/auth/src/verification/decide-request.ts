@@ -9,7 +9,6 @@ import {
   type DecisionState,
   decideVerification,
   type EarlierRequest,
-  hasOverlapEnded,
   publicNameOf,
   withoutCost,
 } from "./decide-verification.ts";
@@ -56,18 +55,12 @@ export type RequestDecision =
  * arrival. Pure apart from the counters that it changes.
  */
 export function decideRequest(request: KnownRequest, state: DecisionState): RequestDecision {
-  const { caller } = request;
-  const hasEnded = (facts: VerifiableKey | undefined): boolean =>
-    facts !== undefined && hasOverlapEnded(facts, state);
-  const targets = request.targets.some(hasEnded)
-    ? request.targets.map((facts) => (hasEnded(facts) ? undefined : facts))
-    : request.targets;
-  // All facts are checked before anything is spent, because an outdated request is decided again. Those of an old secret too: once its
-  // key is deleted, another key can be imported with the secret.
-  const areCurrent = () => request.targets.every((facts) => !facts || isCurrent(facts, { caller, state }));
+  const { caller, targets } = request;
+  // All facts are checked before anything is spent, because an outdated request is decided again.
+  const areCurrent = () => targets.every((facts) => !facts || isCurrent(facts, { caller, state }));
   if (!caller) {
     return areCurrent()
-      ? { kind: "admitted", limit: undefined, outcome: verifyAll({ ...request, targets }, undefined, state) }
+      ? { kind: "admitted", limit: undefined, outcome: verifyAll(request, undefined, state) }
       : outdated;
   }
   const counter = currentCounter(state, caller.keyId, caller.version);
@@ -81,7 +74,7 @@ export function decideRequest(request: KnownRequest, state: DecisionState): Requ
   const limit = caller.limit ? spendCallerLimit(counter, caller.limit, state.now) : undefined;
   if (limit?.isExceeded) return { kind: "limited", limit };
   addUse(counter, caller);
-  return { kind: "admitted", limit, outcome: verifyAll({ ...request, targets }, counter, state) };
+  return { kind: "admitted", limit, outcome: verifyAll(request, counter, state) };
 }
 
 /** Decides the verifications of an admitted request in their order. */
@@ -100,8 +93,9 @@ function verifyAll(
   }
   const results = verifications.map((verification, index) => {
     const facts = targets[index];
-    // A repeated request checks the key as it is now, but spends only what the earlier one didn't.
-    const hasSpent = facts !== undefined && earlier?.kind === "known" && earlier.spent[index] === facts.keyId;
+    // A repeated request checks the key as it is now, but spends only what the earlier ones didn't, even if they spent from another
+    // key: if workspaces share a secret, the caller's access decides which of their keys is found.
+    const hasSpent = earlier?.kind === "known" && (earlier.spent[index] ?? null) !== null;
     return decideVerification(hasSpent ? withoutCost(verification) : verification, { facts, state });
   });
   return { kind: "verified", results };
@@ -135,11 +129,16 @@ function currentCounter(state: DecisionState, id: CounterId, version: number): C
   return counter?.version === version ? counter : undefined;
 }
 
-/** Whether the facts of a key are current, and the caller's membership has not become idle. */
+/**
+ * Whether the facts of a key are current, and the caller's membership has not become idle. An old secret whose overlap has ended belongs
+ * to no key any more: the next lookup leaves it out, and may find another copy.
+ */
 function isCurrent(
-  { keyId, version, workspaceId, workspaceVersion, owner, hasCredits, idleAt, consumer }: VerifiableKey,
+  facts: VerifiableKey,
   { caller, state }: { readonly caller: KeyFacts | undefined; readonly state: DecisionState },
 ): boolean {
+  const { keyId, version, workspaceId, workspaceVersion, owner, consumer } = facts;
+  const { hasCredits, idleAt, overlapEndsAt } = facts;
   const membership = caller?.memberships.get(workspaceId);
   const counter = currentCounter(state, keyId, version);
   return (
@@ -149,6 +148,7 @@ function isCurrent(
     state.isOwnerCurrent(owner.id, owner.version) &&
     (workspaceVersion === null || state.isOwnerCurrent(workspaceId, workspaceVersion)) &&
     (consumer === null || isConsumerCurrent(consumer, state)) &&
+    (overlapEndsAt === null || !state.hasPassed(overlapEndsAt)) &&
     (idleAt === null || !state.hasPassed(idleAt)) &&
     (!membership?.idleAt || !state.hasPassed(Date.parse(membership.idleAt)))
   );

@@ -41,7 +41,7 @@ export type SpentKey = IssuedKeyId | KeyId | null;
 /** An earlier request with the same name. */
 export type EarlierRequest =
   | { readonly kind: "none" }
-  /** The keys that it spent from, by the position of the verification. */
+  /** The keys that it and those before it spent from, by the position of the verification. */
   | { readonly kind: "known"; readonly spent: readonly SpentKey[] }
   | { readonly kind: "name-reused" };
 
@@ -115,21 +115,13 @@ function describeUse({ keyId, keyspaceId, owner, overlapEndsAt }: VerifiableKey,
 
 const codes = { spent: "VALID", "rate-limited": "RATE_LIMITED", "usage-exceeded": "USAGE_EXCEEDED" } as const;
 
-/** Whether a verification changes nothing in the key's counter, whatever its meters allow, because the key or the secret is invalid. */
+/** Whether a verification changes nothing in the key's counter, whatever its meters allow, because the key is invalid. */
 export function isInvalid(
   facts: VerifiableKey,
   verification: Verification,
   state: Pick<DecisionState, "hasPassed">,
 ): boolean {
-  return hasOverlapEnded(facts, state) || checkKey(facts, verification, state) !== undefined;
-}
-
-/** Whether the presented secret is an old one whose overlap has ended. It belongs to no key any more. */
-export function hasOverlapEnded(
-  { overlapEndsAt }: VerifiableKey,
-  { hasPassed }: Pick<DecisionState, "hasPassed">,
-): boolean {
-  return overlapEndsAt !== null && hasPassed(overlapEndsAt);
+  return checkKey(facts, verification, state) !== undefined;
 }
 
 /** Why a key is invalid, whatever its meters allow; undefined if it is valid. */

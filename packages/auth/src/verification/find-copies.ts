@@ -25,9 +25,12 @@ export interface CopyLookup {
 
 /** The copies that a lookup found. */
 export interface FoundCopies {
-  /** Oldest first, only those in the named place. If the caller reaches many, those that it may verify are among them. */
+  /**
+   * Oldest first, only those in the named place. If the caller reaches many, those that it may verify are among them. A key is found by
+   * an old secret only during its overlap.
+   */
   readonly keys: readonly VerifiableKey[];
-  /** Whether this is the only copy in all workspaces of the instance. */
+  /** Whether this is the only copy in all workspaces of the instance. An old secret whose overlap has ended counts as another copy. */
   readonly isOnly: boolean;
   /**
    * The caller's memberships in the workspaces of the copies, with the versions of its key when they were read; undefined if the
@@ -36,15 +39,23 @@ export interface FoundCopies {
   readonly caller: (KeyVersions & Pick<KeyFacts, "memberships">) | undefined;
 }
 
-/** SQL for the keys with a secret in a workspace. It needs the `lookup` and the `place`. */
+/**
+ * SQL for the keys with a secret in a workspace. It needs the `lookup` and the `place`. An old secret whose overlap has ended is left
+ * out before any copy is chosen, so that it hides no other one (docs/decisions/0082). The clock is that of the decisions.
+ */
 const copiesInPlace = `
   select key.id, key.keyspace_id, null::timestamptz as good_until
   from issued_keys key where key.hash = lookup.hash and key.workspace_id = place.workspace_id
   union all
   select former.key_id, former.keyspace_id, former.good_until
-  from retired_issued_secrets former where former.hash = lookup.hash and former.workspace_id = place.workspace_id`;
+  from retired_issued_secrets former
+  where former.hash = lookup.hash and former.workspace_id = place.workspace_id
+    and former.good_until > clock_timestamp()`;
 
-/** SQL for whether only one row in all workspaces of the instance has the secret. It needs the `lookup`. */
+/**
+ * SQL for whether only one row in all workspaces of the instance has the secret. It needs the `lookup`. Old secrets whose overlap has
+ * ended count: they are copies again if the clock is set back, and callers share only a copy that no other one can precede.
+ */
 const isOnlyCopy = `(
   select count(*) = 1 from (
     select from issued_keys where hash = lookup.hash
@@ -89,8 +100,7 @@ const factsOfCopy = `json_build_object(
         .join(", ")},
       'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
       'isInUse', coalesce((select true from issued_key_uses where key_id = key.id), false),
-      'overlapEndsAt', case when key.good_until = '-infinity' then 0
-        else extract(epoch from key.good_until) * 1000 end,
+      'overlapEndsAt', extract(epoch from key.good_until) * 1000,
       'hasCredits', counter.credits is not null,
       'consumer', case when consumer.id is not null then json_build_object(
         'id', consumer.id,

@@ -121,15 +121,6 @@ describe("a key that was never used is rejected without its counter being locked
     await bumpKey(key.id);
   };
   const expire = set(sql`expires_at = now() - interval '1 minute'`);
-  /** As if the secret was replaced, and is still known. */
-  const replace = async (key: TestIssuedKey) => {
-    await execute(sql`
-      insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
-      select hash, workspace_id, keyspace_id, id, start, now() - interval '1 minute'
-      from issued_keys where id = ${key.id}`);
-    await execute(sql`update issued_keys set hash = sha256(hash) where id = ${key.id}`);
-    await bumpKey(key.id);
-  };
 
   test.each<[string, (key: TestIssuedKey) => Promise<void>, Partial<Verification>, string]>([
     ["it is disabled", disable, {}, "DISABLED"],
@@ -137,7 +128,6 @@ describe("a key that was never used is rejected without its counter being locked
     ["it has expired, and the cost is 0", expire, { cost: 0 }, "EXPIRED"],
     ["the IP address is forbidden", set(sql`ip_ranges = '{192.0.2.0/24}'`), {}, "FORBIDDEN"],
     ["it lacks permissions", async () => undefined, insufficient, "INSUFFICIENT_PERMISSIONS"],
-    ["its secret was replaced", replace, {}, "NOT_FOUND"],
   ])("if %s", async (_what, change, verification, code) => {
     const { space, key, node } = await prepare();
     await execute(sql`update key_counters set has_unused_secret = true where key_id = ${key.id}`);

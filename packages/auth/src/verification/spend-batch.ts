@@ -270,11 +270,11 @@ function compare({ requestHash, spent }: NamedRequest & StoredSpending, later: N
   return requestHash.equals(later.requestHash) ? { kind: "known", spent } : { kind: "name-reused" };
 }
 
-/** What a request has spent, with what earlier ones with the same name have spent; undefined if it verified nothing. */
+/** What a request and the earlier ones with the same name have spent; undefined if it verified nothing. */
 function listSpent({ earlier }: KnownRequest, decision: RequestDecision): readonly SpentKey[] | undefined {
   if (decision.kind !== "admitted" || decision.outcome.kind !== "verified") return undefined;
   const before = earlier?.kind === "known" ? earlier.spent : [];
-  return decision.outcome.results.map((result, index) =>
-    result.code === "VALID" ? result.key.keyId : (before[index] ?? null),
+  return decision.outcome.results.map(
+    (result, index) => before[index] ?? (result.code === "VALID" ? result.key.keyId : null),
   );
 }

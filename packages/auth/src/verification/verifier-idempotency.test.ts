@@ -12,7 +12,7 @@ import {
 } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
 
-const { addKeyspace, bumpKey, execute, issueKey, openNode, readCounter } = setUpVerifierTests();
+const { addKeyspace, bumpKey, bumpOwner, execute, issueKey, openNode, readCounter } = setUpVerifierTests();
 
 describe("a request with a name", () => {
   const named = (key: string, body = "body") => ({
@@ -128,6 +128,38 @@ describe("a request with a name", () => {
       update key_counters set windows = jsonb_build_object('idempotency-keys', jsonb_build_array(1, 3))
       where key_id = ${space.caller.id}`);
     expect(codesOf(await send("third", 1))).toEqual(["VALID"]);
+  });
+
+  test("spends from one of two keys with the same secret, even if the caller loses and regains access to it", async () => {
+    const nodes = [openNode(patient), openNode(patient)];
+    const [older, space] = [await addKeyspace(), await addKeyspace()];
+    const first = await issueKey(older, { credits: 9 });
+    const second = await issueKey(space, { secret: first.secret, credits: 9 });
+    const { userId } = space.caller;
+    const setRole = async (role: string) => {
+      await execute(sql`
+        insert into members (workspace_id, user_id, role) values (${older.workspaceId}, ${userId}, ${role})
+        on conflict (workspace_id, user_id) do update set role = excluded.role`);
+      await bumpOwner(userId);
+    };
+    const send = async (node: Verifier) => {
+      const request = { address: undefined, name: named("two keys"), verifications: [verificationOf(first)] };
+      const { outcome } = await node.verify(space.caller.secret, request);
+      const [result] = outcome?.kind === "verified" ? outcome.results : [];
+      return result?.code === "VALID" ? result.key.keyId : result?.code;
+    };
+    for (const [role, key] of [
+      ["member", first],
+      ["viewer", second],
+      ["member", first],
+    ] as const) {
+      await setRole(role);
+      for (const node of nodes) expect(await send(node)).toBe(key.id);
+      const { rows } = await execute(sql`select answer from idempotency_records where user_id = ${userId}`);
+      expect(rows).toEqual([{ answer: { spent: [first.id] } }]);
+    }
+    expect(await readCounter(first.id)).toMatchObject({ uses: 1, credits: 8 });
+    expect(await readCounter(second.id)).toMatchObject({ uses: 0, credits: 9 });
   });
 
   test("is not known after an hour", async () => {
