@@ -46,6 +46,7 @@ import * as disabledWorkspaces from "./migrations/0052-disabled-workspaces.ts";
 import * as differencesOfPermissions from "./migrations/0054-differences-of-permissions.ts";
 import * as usesOfIssuedKeys from "./migrations/0055-uses-of-issued-keys.ts";
 import * as listedPermissions from "./migrations/0056-listed-permissions.ts";
+import * as recordsOfDeletedUsers from "./migrations/0057-records-of-deleted-users.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -108,4 +109,5 @@ export const migrations: Migrations = {
   "0054-differences-of-permissions": differencesOfPermissions,
   "0055-uses-of-issued-keys": usesOfIssuedKeys,
   "0056-listed-permissions": listedPermissions,
+  "0057-records-of-deleted-users": recordsOfDeletedUsers,
 };

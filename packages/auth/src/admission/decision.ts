@@ -35,6 +35,10 @@ export interface KeyFacts {
   readonly isUnusedSecret: boolean;
   /** When the key expires or the old secret's overlap ends, by the database's clock; null for never. */
   readonly validUntil: string | null;
+  /** When the key expires, by the database's clock; null for never. */
+  readonly expiresAt: string | null;
+  /** When the overlap of the presented old secret ends, by the database's clock; null for the current secret. */
+  readonly overlapEndsAt: string | null;
   readonly limit: Limit | null;
   /** The restrictions that the node enforces; undefined for none. */
   readonly restrictions: Restrictions | undefined;

@@ -17,6 +17,8 @@ export const validFacts: KeyFacts = {
   hasOverlapEnded: false,
   isUnusedSecret: false,
   validUntil: null,
+  expiresAt: null,
+  overlapEndsAt: null,
   limit: null,
   restrictions: undefined,
   isRestricted: false,

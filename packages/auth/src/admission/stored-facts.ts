@@ -40,6 +40,8 @@ export const factsAsJson = `
     'hasOverlapEnded', coalesce(key.good_until <= clock_timestamp(), false),
     'isUnusedSecret', key.good_until is null and counter.has_unused_secret is true,
     'validUntil', least(key.expires_at, key.good_until),
+    'expiresAt', key.expires_at,
+    'overlapEndsAt', key.good_until,
     ${settingsAsJson("key")},
     'membership', (
       select ${membershipAsJson("key")}
@@ -85,6 +87,9 @@ export interface StoredFacts extends StoredSettings {
   readonly isUnusedSecret: boolean;
   /** ISO 8601, to the microsecond. */
   readonly validUntil: string | null;
+  readonly expiresAt: string | null;
+  /** `-infinity` for a revoked secret. */
+  readonly overlapEndsAt: string | null;
   readonly membership: Membership | null;
 }
 
@@ -92,7 +97,7 @@ export interface StoredFacts extends StoredSettings {
 export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefined): KeyFacts {
   const { keyId, userId, version, ownerVersion, isDeleted, isUserDisabled, isDisabled, isExpired } = found;
   const { isFormerSecret, hasOverlapEnded, isUnusedSecret, validUntil, limit, membership } = found;
-  const { isServiceWorkspaceDisabled } = found;
+  const { isServiceWorkspaceDisabled, expiresAt, overlapEndsAt } = found;
   return {
     keyId,
     userId,
@@ -107,6 +112,8 @@ export function toKeyFacts(found: StoredFacts, workspaceId: WorkspaceId | undefi
     hasOverlapEnded,
     isUnusedSecret,
     validUntil,
+    expiresAt,
+    overlapEndsAt,
     limit,
     restrictions: compileRestrictions(found),
     isRestricted: isRestricted(found),

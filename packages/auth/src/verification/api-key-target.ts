@@ -12,11 +12,10 @@ export const apiKeyLimitName = "";
  * workspace, or the presented secret is no longer one of its secrets.
  */
 export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): VerifiableKey | undefined {
-  const { restrictions, limit, userId, ownerVersion, isFormerSecret } = facts;
+  const { restrictions, limit, userId, ownerVersion } = facts;
   const membership = facts.memberships.get(workspaceId);
   if (facts.isDeleted || facts.hasOverlapEnded || !membership || !allowsWorkspace(restrictions, workspaceId))
     return undefined;
-  const validUntil = toTime(facts.validUntil);
   const permissions = listPermissions(membership.role).filter((name) => allowsPermission(restrictions, name));
   return {
     keyId: facts.keyId,
@@ -33,8 +32,8 @@ export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): Verif
       membership.isWorkspaceDisabled,
     isUnusedSecret: facts.isUnusedSecret,
     isInUse: true,
-    expiresAt: validUntil,
-    overlapEndsAt: isFormerSecret ? validUntil : null,
+    expiresAt: toTime(facts.expiresAt),
+    overlapEndsAt: toTime(facts.overlapEndsAt),
     name: null,
     meta: null,
     permissions,

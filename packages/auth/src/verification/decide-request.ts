@@ -171,7 +171,7 @@ function spendNames(counter: Counter, cost: number, { maxNamedPerHour, now }: De
 }
 
 function spendLimit(counter: Counter, limit: Charge["limits"][number], now: number): LimitResult {
-  const charge = { state: counter.meters, limits: [limit], credits: undefined };
+  const charge = { state: counter.meters, limits: [limit], configured: undefined, credits: undefined };
   const spending = spend([charge], now);
   applySpending([counter], spending);
   return spending.limits[0] as LimitResult; // There is one limit.

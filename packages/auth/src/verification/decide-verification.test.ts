@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { createIpMatcher } from "../ip-ranges.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
 import { balanceOf, issued, limitOf, now, resultOf, verifyOne } from "./decision.test-kit.ts";
+import type { MeterState } from "./meters.ts";
 import { type PermissionQuery, parsePermissionQuery } from "./permission-query.ts";
 import { caller, keyspaceId, workspaceId } from "./verifiable-key.test-kit.ts";
 
@@ -88,6 +89,45 @@ describe("spending", () => {
       ["always", 2],
       ["named", 5],
     ]);
+  });
+
+  test("a key and a consumer whose limits are renamed 1,000 times keep only the windows of their current limits", () => {
+    let [windows, sharedWindows] = [new Map(), new Map()] as readonly [
+      MeterState["windows"],
+      MeterState["windows"],
+    ];
+    for (let round = 0; round < 1_000; round += 1) {
+      const limits = Array.from({ length: 10 }, (_, index) => limitOf(`limit-${round}-${index}`, 5));
+      const consumer = {
+        id: "consumer" as ConsumerId,
+        externalId: "acme",
+        version: 0,
+        limits: limits.map((limit) => ({ ...limit, name: `shared-${limit.name}` })),
+      };
+      const { decision, own, shared } = verifyOne({
+        facts: { limits, consumer },
+        meters: { windows },
+        sharedMeters: { windows: sharedWindows },
+      });
+      expect(resultOf(decision).code).toBe("VALID");
+      ({ windows } = own.meters);
+      ({ windows: sharedWindows } = shared.meters);
+    }
+    expect([windows.size, sharedWindows.size]).toEqual([10, 10]);
+    expect([...sharedWindows.keys()][0]).toBe("shared-limit-999-0");
+  });
+
+  test("an API key keeps the window of its Idempotency-Keys", () => {
+    const windows = new Map([["idempotency-keys", { endsAt: now + 60_000, spent: 3 }]]);
+    const facts = { keyspaceId: null, limits: [limitOf(apiKeyLimitName, 10)], hasCredits: false };
+    const { own } = verifyOne({ facts, meters: { windows } });
+    expect([...own.meters.windows].map(([name, { spent }]) => [name, spent])).toEqual([
+      ["idempotency-keys", 3],
+      [apiKeyLimitName, 1],
+    ]);
+    const callerFacts = { ...caller, limit: { quota: 5, windowSeconds: 60 } };
+    const { callerCounter } = verifyOne({ callerFacts, earlier: { kind: "none" } });
+    expect([...callerCounter.meters.windows.keys()]).toEqual([apiKeyLimitName, "idempotency-keys"]);
   });
 
   test("a consumer's limit is charged with the key's own meters, or neither", () => {

@@ -149,9 +149,15 @@ function listCharges(
       const named = limits.find(({ name }) => name === publicNameOf(limit));
       return limit.appliesAlways || named ? [{ limit, cost: named?.cost ?? cost }] : [];
     });
-  const ofKey = { state: own.meters, limits: chosen(facts.limits), credits: { cost, refill: facts.refill } };
+  const ofKey = {
+    state: own.meters,
+    limits: chosen(facts.limits),
+    configured: facts.keyspaceId === null ? undefined : facts.limits,
+    credits: { cost, refill: facts.refill },
+  };
   if (!shared || !facts.consumer) return [ofKey];
-  return [ofKey, { state: shared.meters, limits: chosen(facts.consumer.limits), credits: undefined }];
+  const { limits: configured } = facts.consumer;
+  return [ofKey, { state: shared.meters, limits: chosen(configured), configured, credits: undefined }];
 }
 
 /** Counts a use of a key. */

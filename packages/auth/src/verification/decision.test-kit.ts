@@ -68,19 +68,22 @@ export function verifyOne({
   facts = {},
   request = {},
   meters = {},
+  sharedMeters = {},
   callerFacts = caller,
   earlier,
 }: {
   readonly facts?: Partial<VerifiableKey>;
   readonly request?: Partial<Verification>;
   readonly meters?: Partial<MeterState>;
+  /** Of the consumer. */
+  readonly sharedMeters?: Partial<MeterState>;
   readonly callerFacts?: KeyFacts;
   readonly earlier?: EarlierRequest;
 }) {
   const key = { ...issued, ...facts };
   const own = counterOf(key.keyId, meters);
   const callerCounter = counterOf(callerFacts.keyId);
-  const shared = counterOf("consumer" as ConsumerId);
+  const shared = counterOf("consumer" as ConsumerId, sharedMeters);
   const decision = decideRequest(
     {
       address: "192.0.2.1",

@@ -1,3 +1,4 @@
+import type { WorkspaceId } from "@latchkey/db/ids";
 import type { KeyFacts } from "../admission/decision.ts";
 import { toApiKeyTarget } from "./api-key-target.ts";
 import { type FoundKeys, findTarget } from "./decide-request.ts";
@@ -21,8 +22,8 @@ export interface FoundRequest<Request> extends FoundKeys {
 
 /** The facts about keys that are remembered or were read. */
 export interface KnownKeys {
-  /** The key that a digest belongs to. */
-  readonly findApiKey: (digest: string) => KeyFacts | undefined;
+  /** The API key that a digest belongs to, with the membership in this workspace if its user is a member. */
+  readonly findApiKey: (digest: string, workspaceId: WorkspaceId) => KeyFacts | undefined;
   /** The copies that a lookup of the caller finds. */
   readonly findCopies: (
     lookup: CopyLookup,
@@ -50,7 +51,7 @@ export function findTargets<Request extends RequestedKeys>(
     const { digest } = verification;
     if (digest === undefined) return undefined;
     const candidates = verification.isApiKey
-      ? listApiKeys(verification, known.findApiKey(digest))
+      ? listApiKeys(verification, digest, known)
       : (known.findCopies(toLookup(verification, digest, callerDigest), caller) ?? []);
     return findTarget(verification, { caller, address, candidates });
   });
@@ -58,8 +59,13 @@ export function findTargets<Request extends RequestedKeys>(
 }
 
 /** An API key is verified only in a workspace that the request names. */
-function listApiKeys({ workspaceId }: Verification, facts: KeyFacts | undefined): readonly VerifiableKey[] {
-  const target = facts && workspaceId && toApiKeyTarget(facts, workspaceId);
+function listApiKeys(
+  { workspaceId }: Verification,
+  digest: string,
+  { findApiKey }: KnownKeys,
+): readonly VerifiableKey[] {
+  const facts = workspaceId && findApiKey(digest, workspaceId);
+  const target = facts && toApiKeyTarget(facts, workspaceId);
   return target ? [target] : [];
 }
 

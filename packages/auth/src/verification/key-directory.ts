@@ -34,7 +34,10 @@ export class KeyDirectory<Request extends RequestedKeys> {
     this.#apiKeys = new FactsCache(capacity);
     this.#copies = new CopiesCache(maxIssuedBytes);
     this.#remembered = {
-      findApiKey: (digest) => this.#apiKeys.get(digest),
+      findApiKey: (digest, workspaceId) => {
+        const facts = this.#apiKeys.get(digest);
+        return facts && !isIdle(facts, workspaceId) ? facts : undefined;
+      },
       findCopies: (lookup, caller) => this.#copies.get(lookup, caller),
     };
   }
@@ -54,11 +57,16 @@ export class KeyDirectory<Request extends RequestedKeys> {
     for (const verification of verifications) {
       if (verification.digest === undefined) continue;
       const isRemembered = verification.isApiKey
-        ? this.#apiKeys.has(verification.digest)
+        ? this.#isApiKeyRemembered(verification.digest, verification.workspaceId)
         : this.#copies.has(toLookup(verification, verification.digest, digest), caller);
       if (!isRemembered) count += 1;
     }
     return count;
+  }
+
+  #isApiKeyRemembered(digest: string, workspaceId: WorkspaceId | undefined): boolean {
+    const facts = this.#apiKeys.peek(digest);
+    return facts !== undefined && !(workspaceId && isIdle(facts, workspaceId));
   }
 
   /** The owner of an API key that was allowed once; undefined if it isn't remembered. */
@@ -234,6 +242,14 @@ export class KeyDirectory<Request extends RequestedKeys> {
     const remembered = this.#apiKeys.get(digest);
     if (remembered && haveSameVersions(remembered, facts)) this.#apiKeys.set(digest, facts);
   }
+}
+
+/**
+ * Whether a key was idle in a workspace when its facts were read. Such facts are read again for each verification: another node may
+ * write a use from before that time up to a second later, and a use doesn't change the version of the key.
+ */
+function isIdle({ memberships }: KeyFacts, workspaceId: WorkspaceId): boolean {
+  return memberships.get(workspaceId)?.violation === "idle";
 }
 
 /** The most memory for the facts about issued keys, in bytes: about 65,000 keys without data of their own. */

@@ -17,12 +17,14 @@ const perMinute = (quota: number, name = "requests"): NamedLimit => ({
 const limited = (state: MeterState, limit: NamedLimit, cost = 1): Charge => ({
   state,
   limits: [{ limit, cost }],
+  configured: [limit],
   credits: undefined,
 });
 
 const withCredits = (remaining: number, cost = 1): Charge => ({
   state: { windows: new Map(), balance: { remaining, refilledAt: 0 } },
   limits: [],
+  configured: [],
   credits: { cost, refill: null },
 });
 
@@ -72,7 +74,7 @@ describe("rate limits", () => {
       { limit: perMinute(5, "charged"), cost: 1 },
       { limit: perMinute(5, "checked"), cost: 0 },
     ];
-    const { states } = spend([{ state: unused, limits, credits: undefined }], now);
+    const { states } = spend([{ state: unused, limits, configured: undefined, credits: undefined }], now);
     expect(states[0]?.windows).toEqual(new Map([["charged", { endsAt: now + 60_000, spent: 1 }]]));
   });
 
@@ -96,6 +98,28 @@ describe("rate limits", () => {
     expect(spend([limited(state, perMinute(4))], now + 62_000).outcome).toBe("spent");
   });
 
+  test("a charge removes the windows of limits that no longer exist, and keeps those of limits that it isn't charged to", () => {
+    const window = { endsAt: now + 5_000, spent: 1 };
+    const state = {
+      windows: new Map(["removed", "kept", "requests"].map((name) => [name, window])),
+      balance: null,
+    };
+    const [limit, kept] = [perMinute(5), perMinute(5, "kept")];
+    const charge: Charge = {
+      state,
+      limits: [{ limit, cost: 1 }],
+      configured: [limit, kept],
+      credits: undefined,
+    };
+    const namesAfter = (change: Partial<Charge>) => [
+      ...(spend([{ ...charge, ...change }], now).states[0]?.windows.keys() ?? []),
+    ];
+    expect(namesAfter({})).toEqual(["kept", "requests"]);
+    expect(namesAfter({ configured: undefined })).toEqual(["removed", "kept", "requests"]);
+    expect(spend([{ ...charge, limits: [{ limit, cost: 0 }] }], now).states[0]).toBe(state);
+    expect(state.windows.size).toBe(3);
+  });
+
   test("a lowered quota has nothing left", () => {
     const used = { windows: new Map([["requests", { endsAt: now + 1_000, spent: 9 }]]), balance: null };
     expect(spend([limited(used, perMinute(4))], now)).toMatchObject({
@@ -113,6 +137,7 @@ describe("a verification without a cost", () => {
     const charge: Charge = {
       state,
       limits: [{ limit: perMinute(5), cost: 0 }],
+      configured: [],
       credits: { cost: 0, refill: null },
     };
     const { outcome, states, remainingCredits } = spend([charge], now);
@@ -122,7 +147,12 @@ describe("a verification without a cost", () => {
 
   test("stores a refill that is due", () => {
     const refill = { amount: 100, interval: "daily", day: null } as const;
-    const charge = { state: { windows: new Map(), balance }, limits: [], credits: { cost: 0, refill } };
+    const charge = {
+      state: { windows: new Map(), balance },
+      limits: [],
+      configured: [],
+      credits: { cost: 0, refill },
+    };
     expect(spend([charge], now)).toMatchObject({
       remainingCredits: 100,
       states: [{ balance: { remaining: 100, refilledAt: Date.UTC(2026, 4, 15) } }],
@@ -139,6 +169,7 @@ describe("all or nothing", () => {
         limit,
         cost: 1,
       })),
+      configured: undefined,
       credits: undefined,
     };
     const { outcome, states, limits } = spend([charge], now);
@@ -203,7 +234,12 @@ describe("all or nothing", () => {
           const model = { windowEnd: 0, spent: 0, credits };
           for (const { afterMs, cost } of sequence) {
             time += afterMs;
-            const charge = { state, limits: [{ limit, cost }], credits: { cost, refill: null } };
+            const charge = {
+              state,
+              limits: [{ limit, cost }],
+              configured: [limit],
+              credits: { cost, refill: null },
+            };
             const result = spend([charge], time);
             if (time >= model.windowEnd) model.spent = 0;
             const fits = cost === 0 || (model.spent + cost <= quota && cost <= model.credits);
@@ -248,7 +284,7 @@ describe("refills", () => {
 
   test("a refill that is due is spent in the same verification, and returned even if it is rejected", () => {
     const state: MeterState = { windows: new Map(), balance: { remaining: 0, refilledAt: 0 } };
-    const charge = { state, limits: [], credits: { cost: 1, refill: daily } };
+    const charge = { state, limits: [], configured: [], credits: { cost: 1, refill: daily } };
     expect(spend([charge], now)).toMatchObject({
       outcome: "spent",
       remainingCredits: 99,

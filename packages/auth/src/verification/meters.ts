@@ -29,6 +29,11 @@ type AppliedLimit = Omit<NamedLimit, "appliesAlways">;
 export interface Charge {
   readonly state: MeterState;
   readonly limits: readonly { readonly limit: AppliedLimit; readonly cost: number }[];
+  /**
+   * All limits that the key or consumer has. A charge removes the windows of others, so that a counter whose limits are renamed often
+   * doesn't grow. Undefined to keep all windows, because an API key also has one for its `Idempotency-Key`s.
+   */
+  readonly configured: readonly Pick<NamedLimit, "name">[] | undefined;
   readonly credits: { readonly cost: number; readonly refill: Refill | null } | undefined;
 }
 
@@ -89,11 +94,12 @@ interface OpenLimit {
 interface OpenCharge {
   readonly state: MeterState;
   readonly limits: readonly OpenLimit[];
+  readonly configured: Charge["configured"];
   readonly balance: Balance | null;
   readonly cost: number;
 }
 
-function openCharge({ state, limits, credits }: Charge, now: number): OpenCharge {
+function openCharge({ state, limits, configured, credits }: Charge, now: number): OpenCharge {
   return {
     state,
     limits: limits.map(({ limit, cost }) => ({
@@ -101,6 +107,7 @@ function openCharge({ state, limits, credits }: Charge, now: number): OpenCharge
       cost,
       window: openWindow(limit, { window: state.windows.get(limit.name), now }),
     })),
+    configured,
     balance: credits && state.balance ? refillBalance(state.balance, credits.refill, now) : state.balance,
     cost: credits?.cost ?? 0,
   };
@@ -124,10 +131,13 @@ function isExceeded({ limit, cost, window }: OpenLimit): boolean {
   return cost > 0 && window.spent + cost > limit.quota;
 }
 
-function charged({ state, limits, balance, cost }: OpenCharge): MeterState {
+function charged({ state, limits, configured, balance, cost }: OpenCharge): MeterState {
   const isUnchanged = cost === 0 && balance === state.balance && limits.every(({ cost }) => cost === 0);
   if (isUnchanged) return state;
   const windows = new Map(state.windows);
+  if (configured)
+    for (const name of state.windows.keys())
+      if (!configured.some((limit) => limit.name === name)) windows.delete(name);
   for (const { limit, window, cost: limitCost } of limits) {
     // A cost of 0 must not start a window.
     if (limitCost > 0) windows.set(limit.name, { ...window, spent: window.spent + limitCost });

@@ -12,7 +12,7 @@ import {
 } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
 
-const { addConsumer, addKeyspace, bumpKey, execute, hold, issueKey, openNode, readCounter } =
+const { addConsumer, addKeyspace, bumpKey, bumpOwner, execute, hold, issueKey, openNode, readCounter } =
   setUpVerifierTests();
 
 describe("exact", () => {
@@ -36,6 +36,35 @@ describe("exact", () => {
       update key_counters set windows = ${JSON.stringify({ removed: [1_000, 5] })} where key_id = ${key.id}`);
     expect(await verify(node, space, key)).toBe("VALID");
     expect(Object.keys((await readCounter(key.id))?.windows ?? {})).toEqual(["requests"]);
+  });
+
+  test("windows of limits that no longer exist are not stored, and requests of one batch keep the windows of each other", async () => {
+    const node = openNode(patient);
+    const space = await addKeyspace();
+    const consumerId = await addConsumer(space, []);
+    const key = await issueKey(space, { consumerId });
+    for (let round = 0; round < 20; round += 1) {
+      const names = Array.from({ length: 5 }, (_, index) => `limit-${round}-${index}`);
+      const shared = names.map((name) => `shared-${name}`);
+      const limitsOf = (all: readonly string[]) => JSON.stringify(all.map((name) => hourly(9, name, false)));
+      await execute(sql`update issued_keys set limits = ${limitsOf(names)} where id = ${key.id}`);
+      await bumpKey(key.id);
+      await execute(sql`update consumers set limits = ${limitsOf(shared)} where id = ${consumerId}`);
+      await bumpOwner(consumerId);
+      const codes = await Promise.all(
+        names.map((name) =>
+          verify(node, space, key, {
+            limits: [name, `shared-${name}`].map((named) => ({ name: named, cost: undefined })),
+          }),
+        ),
+      );
+      expect(count(codes, "VALID")).toBe(5);
+      for (const [id, expected] of [
+        [key.id, names],
+        [consumerId, shared],
+      ] as const)
+        expect(Object.keys((await readCounter(id))?.windows ?? {}).toSorted()).toEqual(expected);
+    }
   });
 
   test("a consumer's limit is shared by 20 keys, on two nodes", async () => {
