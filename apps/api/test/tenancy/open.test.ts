@@ -707,6 +707,7 @@ const plans: Readonly<Record<string, Plan>> = {
         issued_keys: [{ id: tenant.issuedKeyId }],
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 1 }],
         consumers: [{ external_id: tenant.externalId, unused_since: null }],
+        retired_issued_secrets: [{ key_id: tenant.issuedKeyId }],
       },
       added: {
         consumers: [{ external_id: tenant.externalId, unused_since: expect.any(String) }],

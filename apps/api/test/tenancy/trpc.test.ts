@@ -1250,6 +1250,7 @@ const plans: Readonly<Record<string, Plan>> = {
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 1 }],
         // The consumer has no key any more.
         consumers: [{ external_id: tenant.externalId }],
+        retired_issued_secrets: [{ key_id: tenant.issuedKeyId }],
       },
       added: {
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 0 }],
