@@ -76,7 +76,7 @@ export function RevokeOldSecretsDialog(props: RevokeOldSecretsDialogProps): Reac
         </dd>
       </dl>
       <p className={classes.words}>
-        Latchkey doesn’t record which secret of a key was used. The consumer may still use an old one.
+        Latchkey doesn’t record which secret of a key was used, so an old one may still be in use.
       </p>
     </ConfirmDialog>
   );
