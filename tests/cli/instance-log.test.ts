@@ -303,6 +303,11 @@ const steps: readonly Step[] = [
     actions: ["issued-key.rotated"],
   },
   {
+    command: "issued-key revoke-old-secrets",
+    args: () => [idOf("issuedKey")],
+    actions: ["issued-key.former-secrets-revoked"],
+  },
+  {
     command: "issued-key disable",
     args: () => [idOf("issuedKey")],
     actions: ["issued-key.disabled"],

@@ -82,12 +82,25 @@ test("issues, rotates, disables, enables and deletes a key, which applies to the
   expect(await verify(String(rotated.key))).toMatchObject({ code: "VALID", keyId: id });
   expect(expectResult(await run(["issued-key", "delete", id]))).toEqual({ id });
   expect(await verify(String(rotated.key))).toMatchObject({ code: "NOT_FOUND" });
-  for (const command of ["rotate", "disable", "enable", "delete"])
+  for (const command of ["rotate", "revoke-old-secrets", "disable", "enable", "delete"])
     expectFailure(await run(["issued-key", command, id]), {
       status: 1,
       code: "NOT_FOUND",
       message: "There is no such issued key.",
     });
+});
+
+test("revokes the old secrets of a key before their overlap ends", async () => {
+  const { id, key } = expectResult(await run(["issued-key", "create", "--keyspace", keyspaceId]));
+  const secrets = [key];
+  for (let count = 0; count < 2; count += 1)
+    secrets.push(expectResult(await run(["issued-key", "rotate", String(id), "--overlap", "30d"])).key);
+  expect(await codesOf(secrets)).toEqual(["VALID", "VALID", "VALID"]);
+  const revoke = ["issued-key", "revoke-old-secrets", String(id)];
+  expect(expectResult(await run(revoke))).toMatchObject({ id, formerSecrets: [], version: 4 });
+  expect(await codesOf(secrets)).toEqual(["NOT_FOUND", "NOT_FOUND", "VALID"]);
+  expect(expectText(await instance.command(revoke))).toMatch(/^Old secrets +none$/m);
+  expect(await codesOf(secrets)).toEqual(["NOT_FOUND", "NOT_FOUND", "VALID"]);
 });
 
 /** Issues two keys of one consumer. */

@@ -22,6 +22,8 @@ prepareEnvironment(async ({ browser, baseUrl }) => {
     ...{ workspaceId, keyspaceId },
     fields: { name: "Acme", externalId: "acme", credits: { remaining: 5 } },
   });
+  const rotation = { workspaceId, keyspaceId, id, overlapSeconds: 3_600 };
+  await proceduresOf(page).issuedKeys.rotate.mutate(rotation);
   keyspaces = `${baseUrl}/w/${slug}/keyspaces`;
   keyspace = `${keyspaces}/${keyspaceId}`;
   key = `${keyspace}/keys/${id}`;
@@ -38,7 +40,11 @@ test.each([
     () => keyspace,
     ["Try a key", "Edit", "Import keys", "Issue key", "Disable keyspace", "Delete keyspace"],
   ],
-  ["a key", () => key, ["Try a key", "Edit", "Rotate", "Change balance", "Disable key", "Delete key"]],
+  [
+    "a key",
+    () => key,
+    ["Try a key", "Edit", "Rotate", "Change balance", "Revoke old secret", "Disable key", "Delete key"],
+  ],
   ["a consumer", () => consumer, ["Issue key", "Edit limits"]],
 ] as const)(
   "Enter opens each dialog of %s with the focus in it, and Escape returns the focus",

@@ -259,6 +259,44 @@ test("disables, enables and rotates a key", async () => {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });
 
+test("revokes the old secrets of a key before their overlap ends", async () => {
+  const { issuedKeys } = proceduresOf(page);
+  const { keyspaceId, keyId: id } = readPath();
+  const path = { workspaceId: workspace.id, keyspaceId, id };
+  const secrets = page.getByRole("region", { name: "Secrets" });
+  await secrets.getByRole("button", { name: "Revoke old secret", exact: true }).waitFor();
+  const former = (await issuedKeys.get.query(path)).start;
+  const { key: current } = await issuedKeys.rotate.mutate({ ...path, overlapSeconds: 2_592_000 });
+  await page.reload();
+  await secrets.getByRole("button", { name: "Revoke old secrets", exact: true }).press("Enter");
+  await dialog().getByRole("heading", { name: "Revoke the 2 old secrets?" }).waitFor();
+  for (const start of [secret.slice(0, 14), former])
+    await dialog().getByText(`${start}…`, { exact: true }).waitFor();
+  expect(
+    await dialog()
+      .getByText(/^Valid until .*\d{4}/)
+      .count(),
+  ).toBe(2);
+  await dialog().getByText("customer_42", { exact: true }).waitFor();
+  // Verified a moment ago, with an old secret.
+  await dialog()
+    .getByText(/^(just now|\d+ (s|min) ago) \(.*\d{4}.*\)$/)
+    .waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Revoke old secrets" }).click();
+  await page.getByText("The 2 old secrets were revoked.").waitFor();
+  await secrets.getByText(`${secret.slice(0, 14)}…`).waitFor({ state: "detached" });
+  await page.locator("#content:focus").waitFor();
+  expect(await secrets.getByRole("button").count()).toBe(0);
+  expect(await page.getByText("Rotating", { exact: true }).count()).toBe(0);
+  await page
+    .getByRole("region", { name: "Changes to this key" })
+    .getByText("revoked the old secrets")
+    .waitFor();
+  expect([await codeOf(secret), await codeOf(current)]).toEqual(["NOT_FOUND", "VALID"]);
+  secret = current;
+});
+
 test("changes the balance of a key, and rejects what would make it negative", async () => {
   await page.getByRole("button", { name: "Change balance" }).click();
   await dialog().getByText("The balance is 98.").waitFor();
@@ -362,7 +400,8 @@ test("a viewer sees keyspaces and keys, and no action that the role doesn’t al
     fields: { name: "Staging", prefix: "sk_test" },
   });
   const path = { workspaceId: workspace.id, keyspaceId };
-  await issuedKeys.create.mutate({ ...path, fields: { name: "Globex" } });
+  const { id } = await issuedKeys.create.mutate({ ...path, fields: { name: "Globex" } });
+  await issuedKeys.rotate.mutate({ ...path, id, overlapSeconds: 3_600 });
   const { page: linus } = await environment.browser.open();
   await enter(linus, environment.baseUrl, "linus@example.com");
   await environment.command([
@@ -379,7 +418,8 @@ test("a viewer sees keyspaces and keys, and no action that the role doesn’t al
   await linus.getByRole("link", { name: "Staging" }).click();
   await linus.getByRole("link", { name: "Globex" }).click();
   await linus.getByRole("heading", { name: "Globex", level: 1 }).waitFor();
-  for (const name of ["Edit", "Rotate", "Try a key", "Delete key"])
+  await linus.getByRole("region", { name: "Secrets" }).getByText("valid until").waitFor();
+  for (const name of ["Edit", "Rotate", "Revoke old secret", "Try a key", "Delete key"])
     expect(await linus.getByRole("button", { name, exact: true }).count()).toBe(0);
   await linus.goBack();
   await linus.getByRole("heading", { name: "Staging", level: 1 }).waitFor();

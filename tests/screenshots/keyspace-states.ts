@@ -46,6 +46,7 @@ export async function takeKeyspaceStates(page: Page, visit: Visit): Promise<void
     ["issue-key", keyspace, "Issue key", "Name"],
     ["edit-issued-key", key, "Edit", "Name"],
     ["rotate-issued-key", key, "Rotate", "24 hours"],
+    ["revoke-old-secrets", key, "Revoke old secret", "Valid until"],
     ["change-balance", key, "Change balance", "Credits"],
     ["disable-issued-key", key, "Disable key", "DISABLED"],
     ["enable-issued-key", `${keyspace}/keys/${disabledIssuedKeyId}`, "Enable key", "Cancel"],

@@ -144,6 +144,7 @@ export const auditActions = {
   "issued-key.enabled": "issued-key",
   "issued-key.rotated": "issued-key",
   "issued-key.secret-reissued": "issued-key",
+  "issued-key.former-secrets-revoked": "issued-key",
   "issued-key.credits-changed": "issued-key",
   "issued-key.deleted": "issued-key",
   "consumer.changed": "consumer",

@@ -64,6 +64,30 @@ export async function rotateIssuedKeys(
     where key.id = secret.id and workspace_id = ${workspaceId}`.execute(trx);
 }
 
+/**
+ * Revokes all old secrets of a key, including those whose overlap has ended, which the clock could otherwise make valid again. Lock
+ * the key first, and call `bumpKeyVersions` last in the transaction.
+ * @returns whether one of them was still valid. The version of the key then changes.
+ */
+export async function revokeOldIssuedSecrets(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  id: IssuedKeyId,
+): Promise<boolean> {
+  const { rows } = await sql`
+    with valid as materialized (
+      select from retired_issued_secrets where key_id = ${id} and good_until > clock_timestamp()
+    ),
+    revoked as (
+      update retired_issued_secrets set good_until = ${alwaysExpired}
+      where key_id = ${id} and workspace_id = ${workspaceId} and good_until <> ${alwaysExpired}
+    )
+    update issued_keys set version = version + 1, updated_at = clock_timestamp()
+    where id = ${id} and workspace_id = ${workspaceId} and exists (select from valid)
+    returning id`.execute(trx);
+  return rows.length > 0;
+}
+
 /** Deletes the oldest revoked secrets of keys beyond `maxStoredFormerSecrets` per key. Never deletes a valid one. */
 async function deleteOldestRevoked(trx: WorkspaceTrx, ids: readonly IssuedKeyId[]): Promise<void> {
   await sql`

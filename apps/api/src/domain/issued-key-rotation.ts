@@ -1,14 +1,15 @@
 import { createIssuedKey as createSecret, type NewKey } from "@latchkey/auth/key-format";
-import { appendAuditEvents } from "@latchkey/db/audit-events";
+import { appendAudit, appendAuditEvents } from "@latchkey/db/audit-events";
 import type { IssuedKeyId, KeyspaceId } from "@latchkey/db/ids";
 import { type ChosenKeys, type LockedKey, lockIssuedKeys } from "@latchkey/db/issued-key-bulk";
 import {
   findUnusedIssuedSecrets,
   type IssuedSecretHash,
   replaceUnusedIssuedSecrets,
+  revokeOldIssuedSecrets,
   rotateIssuedKeys,
 } from "@latchkey/db/issued-key-secrets";
-import type { IssuedKeyPath } from "@latchkey/db/issued-keys";
+import type { IssuedKey, IssuedKeyPath } from "@latchkey/db/issued-keys";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { type Keyspace, lockKeyspaceAgainstDeletion } from "@latchkey/db/keyspaces";
 import { withSavepoint } from "@latchkey/db/savepoint";
@@ -116,6 +117,28 @@ async function replaceSecrets(
       ({ action, targetId, after: { name, start, overlapSeconds } }) as const,
   );
   await appendAuditEvents(trx, scope, origin, events);
+}
+
+/**
+ * Revokes all old secrets of a key. Its current secret stays valid. Once this is committed, no node accepts the old ones.
+ * @throws {AppError} NOT_FOUND, PRECONDITION_FAILED, FORBIDDEN
+ */
+export async function revokeOldSecrets(
+  trx: Trx,
+  edit: Edit,
+  path: IssuedKeyPath,
+  versions: Versions,
+): Promise<IssuedKey> {
+  const { scope, origin } = edit;
+  const { workspaceTrx } = await enterKeyspace(trx, edit, path.keyspaceId);
+  const { name, start } = await lockIssuedKeyAtVersion(workspaceTrx, scope, { ...path, versions });
+  if (await revokeOldIssuedSecrets(workspaceTrx, scope, path.id)) {
+    const action = "issued-key.former-secrets-revoked";
+    await appendAudit(workspaceTrx, scope, origin, { action, targetId: path.id, after: { name, start } });
+  }
+  const issuedKey = await getIssuedKey(workspaceTrx, scope, path);
+  await bumpKeyVersions(workspaceTrx, { keyIds: [path.id] });
+  return issuedKey;
 }
 
 /** The secrets that a creation or rotation issued, and the keyspace of their keys. */

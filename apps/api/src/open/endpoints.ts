@@ -27,6 +27,7 @@ import { deleteIssuedKey } from "./issued-keys/delete-issued-key.ts";
 import { getIssuedKey } from "./issued-keys/get-issued-key.ts";
 import { listIssuedKeyRejections } from "./issued-keys/list-issued-key-rejections.ts";
 import { listIssuedKeys } from "./issued-keys/list-issued-keys.ts";
+import { revokeOldIssuedKeySecrets } from "./issued-keys/revoke-old-issued-key-secrets.ts";
 import { rotateIssuedKey } from "./issued-keys/rotate-issued-key.ts";
 import { rotateIssuedKeys } from "./issued-keys/rotate-issued-keys.ts";
 import { updateIssuedKey } from "./issued-keys/update-issued-key.ts";
@@ -138,6 +139,7 @@ export const endpoints: readonly Endpoint[] = [
   updateIssuedKey,
   deleteIssuedKey,
   rotateIssuedKey,
+  revokeOldIssuedKeySecrets,
   changeIssuedKeyCredits,
   changeIssuedKeys,
   rotateIssuedKeys,

@@ -3,7 +3,7 @@ import { inWorkspace } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
 import { z } from "zod";
 import { listIssuedKeyHistory } from "../domain/issued-key-history.ts";
-import { rotateKey } from "../domain/issued-key-rotation.ts";
+import { revokeOldSecrets, rotateKey } from "../domain/issued-key-rotation.ts";
 import { changeIssuedKey, createIssuedKey, deleteIssuedKey, getIssuedKey } from "../domain/issued-keys.ts";
 import { getKeyspace } from "../domain/keyspaces.ts";
 import { issuedKeyId, keyspaceId } from "../fields.ts";
@@ -115,6 +115,15 @@ export const issuedKeysRouter = createRouter({
         await ctx.transact((trx) => rotateKey(trx, ctx.edit, { keyspaceId, id }, rotation)),
       );
     }),
+
+  /** Revokes all old secrets of a key. */
+  revokeOldSecrets: managing
+    .input(workspaceInput(path))
+    .mutation(async ({ ctx, input: { keyspaceId, id } }) =>
+      presentIssuedKey(
+        await ctx.transact((trx) => revokeOldSecrets(trx, ctx.edit, { keyspaceId, id }, undefined)),
+      ),
+    ),
 
   delete: managing.input(workspaceInput(path)).mutation(async ({ ctx, input: { keyspaceId, id } }) => {
     await ctx.transact((trx) => deleteIssuedKey(trx, ctx.edit, { keyspaceId, id }, undefined));

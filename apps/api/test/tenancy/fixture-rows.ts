@@ -96,7 +96,7 @@ export async function addKeyspace(trx: Trx, { scope }: Edit, name: string): Prom
   return { keyspaceId, id: encodeId("keyspace", keyspaceId), name };
 }
 
-/** Adds a key with a consumer, without an audit event. */
+/** Adds a key with a consumer and a valid old secret, without an audit event. */
 export async function addIssuedKey(
   trx: Trx,
   { scope }: Edit,
@@ -119,6 +119,10 @@ export async function addIssuedKey(
   };
   const key = { keyspaceId, consumerId, start, hash, settings, remainingCredits: null };
   const issuedKeyId = await insertIssuedKey(workspaceTrx, scope, key);
+  await sql`
+    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+    values (${createSecret("sk_live").hash}, ${scope.workspaceId}, ${keyspaceId}, ${issuedKeyId}, 'sk_live_',
+      now() + interval '30 days')`.execute(workspaceTrx);
   return { issuedKeyId, id: encodeId("issuedKey", issuedKeyId), name, externalId, secret };
 }
 

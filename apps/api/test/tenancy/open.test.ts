@@ -123,6 +123,9 @@ const table = readTable(`
   rotateIssuedKey                         401     403       403      403     403     200    200
   rotateIssuedKey, of another workspace   401     403       403      403     403     404    404
   rotateIssuedKey, of another keyspace    401     403       403      403     403     404    404
+  revokeOldIssuedKeySecrets               401     403       403      403     403     200    200
+  revokeOldIssuedKeySecrets, foreign      401     403       403      403     403     404    404
+  revokeOldIssuedKeySecrets, of another   401     403       403      403     403     404    404
   changeIssuedKeyCredits                  401     403       403      403     403     200    200
   changeIssuedKeyCredits, foreign         401     403       403      403     403     404    404
   changeIssuedKeyCredits, of another      401     403       403      403     403     404    404
@@ -704,6 +707,7 @@ const plans: Readonly<Record<string, Plan>> = {
         issued_keys: [{ id: tenant.issuedKeyId }],
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 1 }],
         consumers: [{ external_id: tenant.externalId, unused_since: null }],
+        retired_issued_secrets: [{ key_id: tenant.issuedKeyId }],
       },
       added: {
         consumers: [{ external_id: tenant.externalId, unused_since: expect.any(String) }],
@@ -724,6 +728,9 @@ const plans: Readonly<Record<string, Plan>> = {
     body: { overlapSeconds: 60 },
   },
   "rotateIssuedKey, of another keyspace": { issuedKeyOf: "otherTenant", body: { overlapSeconds: 60 } },
+  revokeOldIssuedKeySecrets: { effect: revokeOldSecrets, shows: () => ['"formerSecrets":[]'] },
+  "revokeOldIssuedKeySecrets, foreign": { keyspaceOf: "otherTenant", issuedKeyOf: "otherTenant" },
+  "revokeOldIssuedKeySecrets, of another": { issuedKeyOf: "otherTenant" },
   changeIssuedKeyCredits: {
     body: { set: 5 },
     effect: ({ tenant: { workspaceId }, issuedKeys: { tenant } }, actor) => ({
@@ -1039,6 +1046,15 @@ function rotateIssuedKey(fixture: TenantFixture, actor: Person): Effect {
   const effect = changeIssuedKey(fixture, actor, "issued-key.rotated");
   const { issuedKeyId } = fixture.issuedKeys.tenant;
   return { ...effect, added: { ...effect.added, retired_issued_secrets: [{ key_id: issuedKeyId }] } };
+}
+
+function revokeOldSecrets(fixture: TenantFixture, actor: Person): Effect {
+  const effect = changeIssuedKey(fixture, actor, "issued-key.former-secrets-revoked");
+  const secret = { key_id: fixture.issuedKeys.tenant.issuedKeyId };
+  return {
+    removed: { ...effect.removed, retired_issued_secrets: [secret] },
+    added: { ...effect.added, retired_issued_secrets: [{ ...secret, good_until: "-infinity" }] },
+  };
 }
 
 /** Limits that are sent again as they are change the version. */

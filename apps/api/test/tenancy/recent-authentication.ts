@@ -155,6 +155,7 @@ export const neverRequired = [
   "keyspaces.create",
   "keyspaces.update",
   "issuedKeys.update",
+  "issuedKeys.revokeOldSecrets",
   "issuedKeys.delete",
   "issuedKeys.verify",
   "issuedKeyBulk.change",

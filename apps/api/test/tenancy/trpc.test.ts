@@ -241,6 +241,9 @@ const table = readTable(`
   issuedKeys.rotate                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   issuedKeys.rotate, a foreign one        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   issuedKeys.rotate, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.revokeOldSecrets             UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
+  issuedKeys.revokeOldSecrets, a foreign one  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
+  issuedKeys.revokeOldSecrets, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   issuedKeys.delete                       UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  ok         ok
   issuedKeys.delete, a foreign one        UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
   issuedKeys.delete, of another keyspace  UNAUTHORIZED  FORBIDDEN  FORBIDDEN  FORBIDDEN  FORBIDDEN  NOT_FOUND  NOT_FOUND
@@ -1239,6 +1242,10 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: rotateIssuedKey,
     shows: () => ['"key":"sk_live_'],
   }),
+  ...issuedKeyPlans("revokeOldSecrets", {
+    effect: revokeOldSecrets,
+    shows: () => ['"formerSecrets":[]'],
+  }),
   ...issuedKeyPlans("delete", {
     effect: ({ tenant: { workspaceId }, keyspaces, issuedKeys: { tenant } }, actor) => ({
       removed: {
@@ -1246,6 +1253,7 @@ const plans: Readonly<Record<string, Plan>> = {
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 1 }],
         // The consumer has no key any more.
         consumers: [{ external_id: tenant.externalId }],
+        retired_issued_secrets: [{ key_id: tenant.issuedKeyId }],
       },
       added: {
         issued_key_counts: [{ keyspace_id: keyspaces.tenant.keyspaceId, key_count: 0 }],
@@ -1426,6 +1434,15 @@ function rotateIssuedKey(fixture: TenantFixture, actor: Actor): Effect {
   const effect = changeIssuedKey(fixture, actor, "issued-key.rotated");
   const { issuedKeyId } = fixture.issuedKeys.tenant;
   return { ...effect, added: { ...effect.added, retired_issued_secrets: [{ key_id: issuedKeyId }] } };
+}
+
+function revokeOldSecrets(fixture: TenantFixture, actor: Actor): Effect {
+  const effect = changeIssuedKey(fixture, actor, "issued-key.former-secrets-revoked");
+  const secret = { key_id: fixture.issuedKeys.tenant.issuedKeyId };
+  return {
+    removed: { ...effect.removed, retired_issued_secrets: [secret] },
+    added: { ...effect.added, retired_issued_secrets: [{ ...secret, good_until: "-infinity" }] },
+  };
 }
 
 function changeIssuedKey(

@@ -59,6 +59,7 @@ export const actionTitles = {
   "issued-key.enabled": "Issued key enabled",
   "issued-key.rotated": "Issued key rotated",
   "issued-key.secret-reissued": "Unused secret of an issued key replaced",
+  "issued-key.former-secrets-revoked": "Old secrets of an issued key revoked",
   "issued-key.credits-changed": "Credits of an issued key changed",
   "issued-key.deleted": "Issued key deleted",
   "consumer.changed": "Limits of a consumer changed",

@@ -116,6 +116,9 @@ test("describes changes to issued keys by name, or by their first characters", (
   expect(sentence({ ...event, action: "issued-key.secret-reissued" })).toBe(
     "replaced the unused secret of the issued key “Acme”",
   );
+  expect(sentence({ ...event, action: "issued-key.former-secrets-revoked" })).toBe(
+    "revoked the old secrets of the issued key “Acme”",
+  );
   const balance = {
     ...event,
     action: "issued-key.credits-changed",

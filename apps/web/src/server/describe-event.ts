@@ -108,6 +108,8 @@ export function describeEvent(event: AuditEvent): readonly Piece[] {
       return ["rotated the issued key ", issuedKey(after), describeOverlap(after?.overlapSeconds)];
     case "issued-key.secret-reissued":
       return ["replaced the unused secret of the issued key ", issuedKey(after)];
+    case "issued-key.former-secrets-revoked":
+      return ["revoked the old secrets of the issued key ", issuedKey(after)];
     case "issued-key.credits-changed":
       return ["changed the credits of the issued key ", issuedKey(after), ...describeBalance(before, after)];
     case "issued-key.deleted":

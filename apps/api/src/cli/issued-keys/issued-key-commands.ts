@@ -51,6 +51,12 @@ export function addIssuedKeyCommands(program: Command, createAction: CreateActio
       "24h",
     )
     .action(createAction(async () => (await import("./rotate-issued-keys.ts")).rotateIssuedKeysTask));
+  issuedKey
+    .command("revoke-old-secrets <id>")
+    .description(
+      "revoke all old secrets of an issued key before their overlap ends; the current one stays valid",
+    )
+    .action(createAction(async () => (await import("./revoke-old-secrets.ts")).revokeOldSecretsTask));
   withChoice(
     issuedKey
       .command("disable [ids...]")

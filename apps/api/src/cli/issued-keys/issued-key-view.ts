@@ -2,6 +2,7 @@ import { encodeId } from "@latchkey/db/ids";
 import type { IssuedKeyWithSecret } from "../../domain/issued-keys.ts";
 import type { presentIssuedKey } from "../../presenters/issued-key.ts";
 import { formatTime } from "../format.ts";
+import { formatFormerSecrets } from "../keys/key-view.ts";
 import { secretResult } from "../keys/secret-result.ts";
 import type { ItemResult, View } from "../result.ts";
 
@@ -10,6 +11,7 @@ export const issuedKeyView: View<ReturnType<typeof presentIssuedKey>> = [
   { label: "Status", text: ({ status }) => status },
   { label: "Keyspace ID", text: ({ keyspaceId }) => keyspaceId },
   { label: "Secret", text: ({ start }) => (start === "" ? "unknown (imported key)" : `${start}…`) },
+  { label: "Old secrets", text: formatFormerSecrets },
   { label: "External ID", text: ({ externalId }) => externalId ?? "none" },
   { label: "Expires", text: ({ expiresAt }) => (expiresAt ? formatTime(expiresAt) : "never") },
   { label: "Last used", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },

@@ -24,7 +24,11 @@ function statusOf({ isDisabled, expiresAt }: PresentedKey): string {
 
 const formatExpiry = ({ expiresAt }: PresentedKey): string => (expiresAt ? formatTime(expiresAt) : "never");
 
-function formatFormerSecrets({ formerSecrets }: PresentedKey): string {
+export function formatFormerSecrets({
+  formerSecrets,
+}: {
+  readonly formerSecrets: readonly { readonly start: string; readonly goodUntil: string }[];
+}): string {
   const lines = formerSecrets.map(({ start, goodUntil }) => `${start}… until ${formatTime(goodUntil)}`);
   return lines.join("\n") || "none";
 }

@@ -10,7 +10,7 @@ export const rotateIssuedKey = defineEndpoint({
   operationId: "rotateIssuedKey",
   summary: "Rotate an issued key",
   description:
-    "Replaces the secret of the key and keeps everything else. The new secret has the current prefix of the keyspace. The old secret stays valid for the overlap, so that the consumer can replace it without an outage. If the response is lost, send the request again with the same `Idempotency-Key`. If the new secret was never used, you get another new secret.",
+    "Replaces the secret of the key and keeps everything else. The new secret has the current prefix of the keyspace. The old secret stays valid for the overlap, so that the consumer can replace it without an outage. At most five old secrets are valid at a time; a sixth revokes the oldest. If the response is lost, send the request again with the same `Idempotency-Key`. If the new secret was never used, you get another new secret.",
   access: { workspace: "keys:manage" },
   request: { params: issuedKeyParams, ifMatch: true, body: rotation },
   response: {

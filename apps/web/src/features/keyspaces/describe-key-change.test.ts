@@ -66,6 +66,7 @@ test.each<[Values, string]>([
     { action: "issued-key.rotated", after: { overlapSeconds: 0 } },
     "rotated the key; the old secret was revoked",
   ],
+  [{ action: "issued-key.former-secrets-revoked", after: { name: "Acme" } }, "revoked the old secrets"],
 ])("describes %j", (values, sentence) => {
   expect(describe(values)).toBe(sentence);
 });

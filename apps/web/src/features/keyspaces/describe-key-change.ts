@@ -25,6 +25,8 @@ export function describeKeyChange({ action, before, after }: IssuedKeyChange): r
       return ["rotated the key", describeOverlap(after?.overlapSeconds)];
     case "issued-key.secret-reissued":
       return ["replaced the unused secret"];
+    case "issued-key.former-secrets-revoked":
+      return ["revoked the old secrets"];
     case "issued-key.credits-changed":
       return describeBalance(before?.credits, after);
     default:

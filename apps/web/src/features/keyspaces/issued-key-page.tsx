@@ -12,7 +12,8 @@ import { DisabledBanner } from "./disabled-banner.tsx";
 import { IssuedKeyChangesSection } from "./issued-key-changes-section.tsx";
 import { IssuedKeyDangerSection } from "./issued-key-danger-section.tsx";
 import { IssuedKeyRejectionsSection } from "./issued-key-rejections-section.tsx";
-import { DetailsSection, SecretsSection, SettingsSection } from "./issued-key-sections.tsx";
+import { SecretsSection } from "./issued-key-secrets-section.tsx";
+import { DetailsSection, SettingsSection } from "./issued-key-sections.tsx";
 import { IssuedKeyStatus } from "./issued-key-status.tsx";
 import { IssuedKeyUsageSection } from "./issued-key-usage-section.tsx";
 import { ItemFrame, KeyspaceFrame } from "./keyspace-frame.tsx";
@@ -131,7 +132,7 @@ function Loaded(props: LoadedProps): ReactElement {
         canManage={canManage}
         onChangeCredits={credits.open}
       />
-      <SecretsSection issuedKey={issuedKey} />
+      <SecretsSection workspaceId={workspace.id} issuedKey={issuedKey} canManage={canManage} />
       <IssuedKeyUsageSection path={path} issuedKey={issuedKey} />
       <IssuedKeyRejectionsSection path={path} />
       <IssuedKeyChangesSection path={path} slug={workspace.slug} canReadLog={canReadLog} />

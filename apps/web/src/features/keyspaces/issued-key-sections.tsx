@@ -8,10 +8,8 @@ import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
-import { useNow } from "../../ui/use-now.ts";
 import { ConsumerLink } from "./consumer-link.tsx";
 import { describeCredits } from "./credits-values.ts";
-import { describeSecret } from "./keyspace-status.ts";
 import classes from "./keyspaces.module.css";
 import { describeNamedLimit } from "./limit-values.ts";
 
@@ -103,35 +101,6 @@ function Lines({
     <span className={classes.lines}>
       {items.map((item) => (isCode ? <code key={item}>{item}</code> : <span key={item}>{item}</span>))}
     </span>
-  );
-}
-
-/** The secrets of a key that are valid: the current one, and old ones until their overlap ends. */
-export function SecretsSection({ issuedKey }: Pick<SectionProps, "issuedKey">): ReactElement {
-  const now = useNow();
-  const formerSecrets = issuedKey.formerSecrets.filter(({ goodUntil }) => new Date(goodUntil) > now);
-  return (
-    <Section title="Secrets">
-      <dl className={sectionClasses.facts}>
-        <dt>Current</dt>
-        <dd>
-          <code>{describeSecret(issuedKey)}</code>
-        </dd>
-        {formerSecrets.map(({ start, retiredAt, goodUntil }) => (
-          <Fragment key={start + retiredAt}>
-            <dt>Old</dt>
-            <dd>
-              <span className={classes.lines}>
-                <code>{describeSecret({ start })}</code>
-                <span>
-                  Replaced <RelativeTime at={retiredAt} />, valid until {describeExactly(new Date(goodUntil))}
-                </span>
-              </span>
-            </dd>
-          </Fragment>
-        ))}
-      </dl>
-    </Section>
   );
 }
 
