@@ -2,23 +2,27 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey, signUp } from "../support/account.ts";
 import { callOpen } from "../support/open-call.ts";
-import { type Product, startProduct } from "../support/prepared-instance.ts";
+import { createPreparedInstance } from "../support/prepared-instance.ts";
+import type { TestInstance } from "../support/test-instance.ts";
 
-let product: Product;
+let instance: TestInstance;
+let baseUrl: string;
 let key: string;
 
 beforeAll(async () => {
   // Each sign-in comes from its own network, so that none is throttled before its password is checked.
-  product = await startProduct({ TRUSTED_PROXIES: "127.0.0.0/8" });
-  key = (await createKey(product.baseUrl, await signUp(product.baseUrl), "key")).key;
+  instance = await createPreparedInstance({ TRUSTED_PROXIES: "127.0.0.0/8" });
+  // A process of its own, which has the deadlines of the product.
+  ({ baseUrl } = await instance.start());
+  key = (await createKey(baseUrl, await signUp(baseUrl), "key")).key;
 });
 afterAll(async () => {
-  await product?.stop();
+  await instance?.close();
 });
 
 /** Signs in from a network of its own. @returns the status. */
 async function signInFrom(network: number): Promise<number> {
-  const response = await fetch(`${product.baseUrl}/trpc/session.signIn`, {
+  const response = await fetch(`${baseUrl}/trpc/session.signIn`, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Forwarded-For": `198.51.100.${network}` },
     // An email address without an account takes the same time.
@@ -37,7 +41,7 @@ test("requests to the open API succeed during 200 parallel sign-ins", async () =
   );
   const statuses: number[] = [];
   const callUntilDone = async () => {
-    do statuses.push((await callOpen(product.baseUrl, key, "/open/me")).status);
+    do statuses.push((await callOpen(baseUrl, key, "/open/me")).status);
     while (!areSignInsDone);
   };
   // A request that isn't answered within two seconds gets 503.

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { defaultDeadlines } from "./deadlines.ts";
 
 // The expected values are literals, because other tests replace the deadlines or read them from here.
-test("a node has the deadlines that the documentation states", () => {
+test("every deadline of a node is the intended one", () => {
   expect(defaultDeadlines).toEqual({
     responseMs: 1_800,
     queueMs: 5_000,

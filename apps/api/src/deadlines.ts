@@ -13,7 +13,7 @@ export interface Deadlines {
   readonly reads: PoolTimeouts;
 }
 
-/** Every node has these. Only tests about something else replace them. */
+/** Every node has these. Only tests that aren't about deadlines replace them. */
 export const defaultDeadlines: Deadlines = {
   // Callers get a response within two seconds, even if the database is down.
   responseMs: 1_800,

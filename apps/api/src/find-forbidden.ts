@@ -12,12 +12,12 @@ export function findForbidden(json: unknown): string | undefined {
   const pending: { readonly path: string; readonly value: unknown }[] = [{ path: "", value: json }];
   for (let next = pending.pop(); next; next = pending.pop()) {
     const { path, value } = next;
-    if (typeof value === "string" && !isStorable(value)) return path;
+    if (typeof value === "string" && !isStorableText(value)) return path;
     if (typeof value !== "object" || value === null) continue;
     const members = Object.entries(value);
     if (members.length > maxFields && !Array.isArray(value)) throw tooManyFields();
     for (const [name, member] of members) {
-      if (!isStorable(name) || name === "__proto__") return path;
+      if (!isStorableText(name) || name === "__proto__") return path;
       pending.push({ path: path === "" ? name : `${path}.${name}`, value: member });
     }
   }
@@ -25,6 +25,6 @@ export function findForbidden(json: unknown): string | undefined {
 }
 
 /** Postgres stores neither U+0000 nor half of a surrogate pair in JSON. */
-function isStorable(text: string): boolean {
+export function isStorableText(text: string): boolean {
   return !text.includes("\0") && text.isWellFormed();
 }

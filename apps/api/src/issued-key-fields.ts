@@ -11,6 +11,7 @@ import {
   noControlsPattern,
   printable,
 } from "./fields.ts";
+import { isStorableText } from "./find-forbidden.ts";
 import { customIssue } from "./issues.ts";
 import { keySettings } from "./key-fields.ts";
 
@@ -174,11 +175,11 @@ const meta = z
   });
 
 function isStorable(value: unknown, levels: number): boolean {
-  if (typeof value === "string") return !value.includes("\0") && value.isWellFormed();
+  if (typeof value === "string") return isStorableText(value);
   if (typeof value !== "object" || value === null) return true;
   return (
     levels > 0 &&
-    Object.entries(value).every(([name, member]) => isStorable(name, 0) && isStorable(member, levels - 1))
+    Object.entries(value).every(([name, member]) => isStorableText(name) && isStorable(member, levels - 1))
   );
 }
 

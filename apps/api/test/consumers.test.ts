@@ -129,6 +129,30 @@ test("all keys of a consumer share its limits, which apply to the next verificat
   expect(await codes()).toEqual(["VALID", "VALID", "VALID"]);
 });
 
+test("a change of limits removes what was spent from former ones, and keeps it for limits that keep their name", async () => {
+  const space = await addSpace();
+  const key = await addKey(space, { externalId: "acme" });
+  const readWindows = async () => {
+    const { rows } = await sql<{ windows: object | null }>`
+      select windows from key_counters join consumers on id = key_id
+      where keyspace_id = ${decodeId("keyspace", space.id)}`.execute(app.owner);
+    return Object.keys(rows[0]?.windows ?? {}).toSorted();
+  };
+  await change(space, "acme", { limits: [limit, { ...limit, name: "exports" }] });
+  expect((await verify(space, key.secret)).code).toBe("VALID");
+  expect(await readWindows()).toEqual(["exports", "requests"]);
+  await change(space, "acme", {
+    limits: [
+      { ...limit, quota: 1 },
+      { ...limit, name: "imports" },
+    ],
+  });
+  expect(await readWindows()).toEqual(["requests"]);
+  expect((await verify(space, key.secret)).code).toBe("RATE_LIMITED");
+  await change(space, "acme", { limits: [] });
+  expect(await readWindows()).toEqual([]);
+});
+
 test("every change of limits is in the audit log, and an old version is rejected", async () => {
   const space = await addSpace();
   await addKey(space, { externalId: "acme" });

@@ -140,7 +140,7 @@ test("rows that aren't valid are rejected with their line, and the others are im
   const result = await importRows(team, keyspaceId, rows);
   expect(result).toMatchObject({ imported: 1, existing: 0 });
   expect(result.rejected).toEqual([
-    { line: 1, path: "expiresAt", message: "Enter a future date." },
+    { line: 1, path: "expiresAt", message: "The key has expired." },
     { line: 3, path: "hash", message: "Enter the SHA-256 of the key, in hexadecimal, base64 or base64url." },
     { line: 4, path: "start", message: "Use at most 23 characters." },
     { line: 5, path: "secret", message: "Unknown field" },

@@ -19,7 +19,7 @@ const { addSpace, addKey, listEvents, verify } = createIssuedKeyClient(() => app
 
 const limited = (minutes: number) => ({
   code: "TOO_MANY_REQUESTS",
-  message: `This request exceeds your limit of 4 secrets of issued keys per hour. Try again in ${minutes} minutes. You can still change, disable and delete keys.`,
+  message: `This request exceeds your limit of 4 secrets of issued keys per hour. Try again in ${minutes} minutes. You can still change, disable and delete keys, and revoke old secrets.`,
 });
 
 /** A space with two keys, whose owner can create two more secrets. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Each attempt ends within two seconds, and then waits for this time, in milliseconds. */
+/** The pause after each attempt, in milliseconds. An attempt at a node in a process of its own ends within two seconds. */
 const pauseMs = 100;
 const maxAttempts = 60;
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { countActiveKeys } from "./active-issued-keys.ts";
 import { explainAll } from "./explain.test-kit.ts";
 import { createId, type KeyspaceId } from "./ids.ts";
-import { maxExaminedForLastUse } from "./keyspace-last-use.ts";
+import { maxExaminedKeys } from "./keyspace-last-use.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace } from "./workspace-scope.ts";
@@ -66,7 +66,7 @@ test("counts no key that is disabled, expired or out of credits, and none of ano
 
 test("counts the newest 10,000 keys, with indexes for them and their counters", async () => {
   const keyspaceId = createId("keyspace");
-  await addKeys(keyspaceId, { count: maxExaminedForLastUse, disabledAt: "2026-01-02" });
+  await addKeys(keyspaceId, { count: maxExaminedKeys, disabledAt: "2026-01-02" });
   await addKeys(keyspaceId, { count: 3, createdAt: "2026-01-02" });
   await addKeys(keyspaceId, { count: 4, createdAt: "2025-01-01" });
   expect(await count(keyspaceId)).toBe(3);

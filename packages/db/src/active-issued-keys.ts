@@ -1,12 +1,12 @@
 import { sql } from "kysely";
 import type { KeyspaceId } from "./ids.ts";
 import { statusOf } from "./issued-key-status.ts";
-import { maxExaminedForLastUse } from "./keyspace-last-use.ts";
+import { maxExaminedKeys } from "./keyspace-last-use.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
  * Counts the keys of a keyspace that are neither disabled, expired nor out of credits, among the newest
- * {@link maxExaminedForLastUse}. Whether the keyspace is disabled makes no difference.
+ * {@link maxExaminedKeys}. Whether the keyspace is disabled makes no difference.
  */
 export async function countActiveKeys(
   trx: WorkspaceTrx,
@@ -19,7 +19,7 @@ export async function countActiveKeys(
     from (
       select id, disabled_at, expires_at, refill from issued_keys
       where keyspace_id = ${id} and workspace_id = ${workspaceId}
-      order by created_at desc, id desc limit ${maxExaminedForLastUse}
+      order by created_at desc, id desc limit ${maxExaminedKeys}
     ) as key
     cross join lateral (
       select credits, credits_refilled_at from key_counters where key_id = key.id offset 0

@@ -217,8 +217,8 @@ export async function lockConsumer(
 }
 
 /**
- * Changes the limits of a consumer. Returns false if it doesn't exist or is at none of `versions`. Call `bumpOwnerVersions` last
- * in the transaction.
+ * Changes the limits of a consumer, and removes the windows of its former ones, so that its counter doesn't grow. Returns false if it
+ * doesn't exist or is at none of `versions`. Call `bumpOwnerVersions` last in the transaction.
  */
 export async function updateConsumer(
   trx: WorkspaceTrx,
@@ -239,5 +239,13 @@ export async function updateConsumer(
     .where("id", "=", id)
     .where(isAtVersion(versions))
     .executeTakeFirst();
-  return numUpdatedRows > 0n;
+  if (numUpdatedRows === 0n) return false;
+  const names = limits.map(({ name }) => name);
+  await sql`
+    update key_counters set windows = (
+      select jsonb_object_agg(name, stored) from jsonb_each(windows) as entry (name, stored)
+      where name = any(${names}::text[])
+    )
+    where key_id = ${id} and windows is not null`.execute(trx);
+  return true;
 }

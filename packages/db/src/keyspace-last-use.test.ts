@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { explainAll } from "./explain.test-kit.ts";
 import { createId, type KeyspaceId } from "./ids.ts";
-import { findLastUse, maxExaminedForLastUse } from "./keyspace-last-use.ts";
+import { findLastUse, maxExaminedKeys } from "./keyspace-last-use.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { inWorkspace } from "./workspace-scope.ts";
@@ -80,7 +80,7 @@ test("is exact for up to 10,000 keys, and no use of a deleted key counts", async
 });
 
 test("the use of an old key among many is found by the history", async () => {
-  const ids = await addKeys(maxExaminedForLastUse + 2);
+  const ids = await addKeys(maxExaminedKeys + 2);
   const [oldest, second] = ids;
   const keyCount = ids.length;
   await use(ids.at(-1), "2026-03-01T00:00:00Z");

@@ -4,10 +4,10 @@ import { useOutcome } from "./keyspace-usage.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
- * Of how many keys {@link findLastUse} reads the uses, the newest keys first. With 1,000,000 keys, of which 900,000 have a row of
+ * How many keys of a keyspace, the newest first, {@link findLastUse} and `countActiveKeys` read. With 1,000,000 keys, of which 900,000 have a row of
  * `issued_key_uses`, in random order, it reads 10,600 pages, and the request that previews a deletion takes 24 ms (docs/benchmarks.md).
  */
-export const maxExaminedForLastUse = 10_000;
+export const maxExaminedKeys = 10_000;
 
 /** How many of the keys that were busy on the day of the last use it reads in addition. */
 const maxBusyKeys = 1_000;
@@ -21,7 +21,7 @@ export interface LastUse {
 }
 
 /**
- * Finds when a key of a keyspace was last used, in bounded time. Up to {@link maxExaminedForLastUse} keys, it is the exact time.
+ * Finds when a key of a keyspace was last used, in bounded time. Up to {@link maxExaminedKeys} keys, it is the exact time.
  * With more keys, the history of the keyspace has the hour of its last use, and the uses of the keys that were busy on that day,
  * and those of the newest keys, have a time that is at least as exact. The keyspace's history includes keys that were deleted.
  * @param keyCount the number of keys of the keyspace.
@@ -31,7 +31,7 @@ export async function findLastUse(
   { workspaceId }: WorkspaceScope,
   { id, keyCount }: { readonly id: KeyspaceId; readonly keyCount: number },
 ): Promise<LastUse> {
-  const hasMore = keyCount > maxExaminedForLastUse;
+  const hasMore = keyCount > maxExaminedKeys;
   // The primary key orders the hours, so that the last one is found at the end of an index.
   const lastHour = hasMore
     ? sql`
@@ -50,7 +50,7 @@ export async function findLastUse(
       ) || array(
         select id from issued_keys
         where keyspace_id = ${id} and workspace_id = ${workspaceId}
-        order by created_at desc, id desc limit ${maxExaminedForLastUse}
+        order by created_at desc, id desc limit ${maxExaminedKeys}
       ) as ids
     )
     select (select hour from last_hour) as hour, greatest(

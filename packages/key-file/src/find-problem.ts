@@ -9,9 +9,9 @@ const forbiddenName = "Remove the field named __proto__.";
 const forbiddenText = "Remove U+0000 and incomplete characters.";
 
 /**
- * Finds what no request may contain, and for which the API would reject all rows of a call: U+0000, a lone surrogate, a field
- * named `__proto__`, an object with too many fields, or a value that is nested too deeply. Returns what is wrong with the row;
- * undefined if nothing is. Doesn't recurse, so that no nesting is too deep.
+ * Finds what would stop the import of other rows too: what the API rejects in any request (U+0000, a lone surrogate, a field named
+ * `__proto__`, an object with too many fields), and values nested so deeply that they can't be written as JSON. Returns what is wrong
+ * with the row; undefined if nothing is. Doesn't recurse, so that no nesting is too deep.
  */
 export function findProblem(content: KeyFileRow["content"]): string | undefined {
   const pending = [{ field: "", value: content as unknown, depth: 0 }];

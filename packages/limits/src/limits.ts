@@ -55,7 +55,7 @@ export const requestLimits = {
    * checked one by one, which would block the event loop.
    */
   maxFields: 1_000,
-  /** How deeply objects and lists can be nested. No endpoint needs nearly as many levels. */
+  /** How deeply objects and lists can be nested under `/open` and in rows of imports. No endpoint needs nearly as many levels. */
   maxDepth: 32,
 } as const;
 

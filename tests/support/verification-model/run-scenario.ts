@@ -20,6 +20,7 @@ import {
   type ConsumerModel,
   createCounter,
   type KeyModel,
+  removeFormer,
   type StateModel,
   type VerificationModel,
 } from "./model.ts";
@@ -352,6 +353,7 @@ class Scenario {
 
   async #changeConsumer({ node, quota }: StepOf<"consumer">): Promise<void> {
     this.#consumer.limits = quota ? [{ name: "shared", quota, appliesAlways: true }] : [];
+    removeFormer(this.#consumer.counter, this.#consumer.limits);
     await callApi(this.#at(node), ["PATCH", `${pathOf(this.#at(node))}/consumers/${externalId}`], {
       limits: this.#consumer.limits.map((limit) => ({ ...limit, windowSeconds: 3_600 })),
     });

@@ -29,7 +29,7 @@ export async function consumeIssuedSecretQuota(
     message: [
       "This request exceeds your limit of ",
       { count: issuedSecretsPerHour },
-      ` secrets of issued keys per hour. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still change, disable and delete keys.`,
+      ` secrets of issued keys per hour. Try again in ${minutes} ${minutes === 1 ? "minute" : "minutes"}. You can still change, disable and delete keys, and revoke old secrets.`,
     ],
     retryAfterSeconds,
   });

@@ -2,7 +2,7 @@ import { countActiveKeys } from "@latchkey/db/active-issued-keys";
 import type { Details } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import { createId, type KeyspaceId } from "@latchkey/db/ids";
-import { findLastUse, maxExaminedForLastUse } from "@latchkey/db/keyspace-last-use";
+import { findLastUse, maxExaminedKeys } from "@latchkey/db/keyspace-last-use";
 import {
   countKeyspaces,
   deleteKeyspace as deleteRow,
@@ -162,7 +162,7 @@ export async function getKeyspaceImpact(
 ): Promise<KeyspaceImpact> {
   const { keyCount } = await getKeyspace(trx, scope, id);
   const activeKeyCount = await countActiveKeys(trx, scope, id);
-  const isActiveKeyCountPartial = keyCount > maxExaminedForLastUse;
+  const isActiveKeyCountPartial = keyCount > maxExaminedKeys;
   const { at: lastUsedAt, isPartial } = await findLastUse(trx, scope, { id, keyCount });
   return { keyCount, activeKeyCount, isActiveKeyCountPartial, lastUsedAt, isPartial };
 }

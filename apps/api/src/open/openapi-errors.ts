@@ -158,7 +158,7 @@ const keyChangesLimited: Pick<Failure, "name" | "description"> = {
 
 const issuedSecretsLimited: Pick<Failure, "name" | "description"> = {
   name: "TooManyRequestsOrIssuedSecrets",
-  description: `${rateLimited} Or its owner has created too many secrets of issued keys within an hour; \`message\` says so, and keys can still be changed, disabled and deleted.`,
+  description: `${rateLimited} Or its owner has created too many secrets of issued keys within an hour; \`message\` says so, and keys can still be changed, disabled and deleted, and old secrets revoked.`,
 };
 
 const invitationsLimited: Pick<Failure, "name" | "description"> = {

@@ -1,5 +1,5 @@
 import { encodeId } from "@latchkey/db/ids";
-import { maxExaminedForLastUse } from "@latchkey/db/keyspace-last-use";
+import { maxExaminedKeys } from "@latchkey/db/keyspace-last-use";
 import type { Keyspace } from "@latchkey/db/keyspaces";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
@@ -60,7 +60,7 @@ export function presentKeyspace(shown: Keyspace): z.input<typeof keyspace> {
   };
 }
 
-const examined = maxExaminedForLastUse.toLocaleString("en");
+const examined = maxExaminedKeys.toLocaleString("en");
 
 /** What the deletion of a keyspace affects. */
 export const keyspaceDeletionPreview = z

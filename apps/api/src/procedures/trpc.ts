@@ -101,7 +101,7 @@ export const createRouter = trpc.router;
 function requireNothingForbidden(input: unknown): void {
   const path = findForbidden(input);
   if (path === undefined) return;
-  const message = "Remove the invisible characters, and fields named __proto__.";
+  const message = "Remove the invisible and incomplete characters, and fields named __proto__.";
   throw new AppError("BAD_REQUEST", { issues: [{ path, code: "invalid_characters", message }] });
 }
 

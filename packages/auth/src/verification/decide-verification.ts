@@ -156,8 +156,14 @@ function listCharges(
     credits: { cost, refill: facts.refill },
   };
   if (!shared || !facts.consumer) return [ofKey];
-  const { limits: configured } = facts.consumer;
-  return [ofKey, { state: shared.meters, limits: chosen(configured), configured, credits: undefined }];
+  const ofConsumer = {
+    state: shared.meters,
+    limits: chosen(facts.consumer.limits),
+    // Its limits were confirmed before its counter was locked, so another node can already have charged a limit that was added since.
+    configured: undefined,
+    credits: undefined,
+  };
+  return [ofKey, ofConsumer];
 }
 
 /** Counts a use of a key. */

@@ -1,20 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { createId } from "@latchkey/db/ids";
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import { beforeAll, expect, test } from "vitest";
 import { installStoppableClock, type StopClock } from "../stoppable-clock.test-kit.ts";
 import type { Verification } from "./verification.ts";
-import {
-  setUpVerifierTests,
-  type TestIssuedKey,
-  type TestKeyspace,
-  verificationOf,
-} from "./verifier.test-kit.ts";
+import { setUpVerifierTests, type TestKeyspace, verificationOf } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
 
 // An old secret whose overlap has ended is no copy: it hides no other copy of the secret.
 
-const { addKeyspace, addKeyspaceTo, bumpKey, bumpOwner, database, execute, issueKey, openNode } =
+const { addKeyspace, addKeyspaceTo, bumpOwner, database, execute, issueKey, openNode, retire } =
   setUpVerifierTests();
 
 let stopClock: StopClock;
@@ -48,15 +43,6 @@ async function join({ caller }: TestKeyspace, { workspaceId }: TestKeyspace): Pr
 }
 
 const inOneHour = sql`pg_catalog.clock_timestamp() + interval '1 hour'`;
-
-/** Replaces the secret of a key. */
-async function retire({ id }: TestIssuedKey, goodUntil: RawBuilder<unknown>): Promise<void> {
-  await execute(sql`
-    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
-    select hash, workspace_id, keyspace_id, id, start, ${goodUntil} from issued_keys where id = ${id}`);
-  await execute(sql`update issued_keys set hash = sha256(hash) where id = ${id}`);
-  await bumpKey(id);
-}
 
 /** Two workspaces with a key that has the same secret. The second one's caller reaches both. */
 async function prepare() {

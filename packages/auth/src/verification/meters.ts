@@ -30,8 +30,9 @@ export interface Charge {
   readonly state: MeterState;
   readonly limits: readonly { readonly limit: AppliedLimit; readonly cost: number }[];
   /**
-   * All limits that the key or consumer has. A charge removes the windows of others, so that a counter whose limits are renamed often
-   * doesn't grow. Undefined to keep all windows, because an API key also has one for its `Idempotency-Key`s.
+   * All limits that the key has. A charge removes the windows of others, so that the counter of a key whose limits are renamed often
+   * doesn't grow. Undefined to keep all windows: an API key also has one for its `Idempotency-Key`s, and those of a consumer are removed
+   * when its limits change.
    */
   readonly configured: readonly Pick<NamedLimit, "name">[] | undefined;
   readonly credits: { readonly cost: number; readonly refill: Refill | null } | undefined;

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { installStoppableClock, type StopClock } from "../stoppable-clock.test-kit.ts";
 import { interceptStatements } from "./intercept-statements.test-kit.ts";
@@ -13,7 +13,7 @@ import type { Verifier } from "./verifier.ts";
 // An old secret whose overlap has ended is a secret of no key: like every unknown secret, it is looked up at each use, because no row
 // would confirm that it is still unknown.
 
-const { addKeyspace, bumpKey, database, execute, hold, issueKey, openNode, readCounter } =
+const { addKeyspace, bumpKey, database, execute, hold, issueKey, openNode, readCounter, retire } =
   setUpVerifierTests();
 
 const lookup = "verify-find-issued-keys";
@@ -47,15 +47,6 @@ async function prepare() {
   const node = openNode();
   await verify(node, space, warm);
   return { space, warm, key, node, use: () => verify(node, space, key) };
-}
-
-/** Replaces the secret of a key. */
-async function retire({ id }: TestIssuedKey, goodUntil: RawBuilder<unknown>): Promise<void> {
-  await execute(sql`
-    insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
-    select hash, workspace_id, keyspace_id, id, start, ${goodUntil} from issued_keys where id = ${id}`);
-  await execute(sql`update issued_keys set hash = sha256(hash) where id = ${id}`);
-  await bumpKey(id);
 }
 
 const inOneHour = sql`pg_catalog.clock_timestamp() + interval '1 hour'`;

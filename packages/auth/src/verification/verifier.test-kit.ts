@@ -134,6 +134,14 @@ export function verifierKit(database: () => TestDatabase) {
     async bumpKey(id: KeyId | IssuedKeyId): Promise<void> {
       await execute(sql`update key_counters set version = version + 1 where key_id = ${id}`);
     },
+    /** Replaces the secret of a key, as a rotation does. @param goodUntil when the overlap of the old secret ends. */
+    async retire({ id }: Pick<TestIssuedKey, "id">, goodUntil: RawBuilder<unknown>): Promise<void> {
+      await execute(sql`
+        insert into retired_issued_secrets (hash, workspace_id, keyspace_id, key_id, start, good_until)
+        select hash, workspace_id, keyspace_id, id, start, ${goodUntil} from issued_keys where id = ${id}`);
+      await execute(sql`update issued_keys set hash = sha256(hash) where id = ${id}`);
+      await execute(sql`update key_counters set version = version + 1 where key_id = ${id}`);
+    },
     /** Increments the version of an owner of keys, as every change to the owner does. */
     async bumpOwner(id: KeyspaceId | ConsumerId | UserId): Promise<void> {
       await execute(sql`

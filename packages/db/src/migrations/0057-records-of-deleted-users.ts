@@ -19,8 +19,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       delete from ${records} where user_id = old.id;
       return null;
     end $body$`.execute(db);
-  // Postgres runs triggers in the order of their names, so this one runs after those of foreign keys ("RI_…"), which delete the
-  // counters of the user's API keys. By then, no verification by these keys can add a record.
+  // Deletions of users lock the counters of their API keys in an earlier statement (lockCountersOf), so when this runs, no verification
+  // by these keys can add a record.
   await sql`
     create trigger delete_records_of_user after delete on users for each row
       execute function delete_records_of_user()`.execute(db);

@@ -2,7 +2,7 @@ import { encodeId } from "@latchkey/db/ids";
 import type { IssuedKeyWithSecret } from "../../domain/issued-keys.ts";
 import type { presentIssuedKey } from "../../presenters/issued-key.ts";
 import { formatTime } from "../format.ts";
-import { formatFormerSecrets } from "../keys/key-view.ts";
+import { formatFormerSecrets, formatStart } from "../keys/key-view.ts";
 import { secretResult } from "../keys/secret-result.ts";
 import type { ItemResult, View } from "../result.ts";
 
@@ -10,7 +10,7 @@ export const issuedKeyView: View<ReturnType<typeof presentIssuedKey>> = [
   { label: "ID", text: ({ id }) => id },
   { label: "Status", text: ({ status }) => status },
   { label: "Keyspace ID", text: ({ keyspaceId }) => keyspaceId },
-  { label: "Secret", text: ({ start }) => (start === "" ? "unknown (imported key)" : `${start}…`) },
+  { label: "Secret", text: ({ start }) => formatStart(start) },
   { label: "Old secrets", text: formatFormerSecrets },
   { label: "External ID", text: ({ externalId }) => externalId ?? "none" },
   { label: "Expires", text: ({ expiresAt }) => (expiresAt ? formatTime(expiresAt) : "never") },

@@ -24,12 +24,17 @@ function statusOf({ isDisabled, expiresAt }: PresentedKey): string {
 
 const formatExpiry = ({ expiresAt }: PresentedKey): string => (expiresAt ? formatTime(expiresAt) : "never");
 
+/** The first characters of a secret, which are empty for some imported keys. */
+export const formatStart = (start: string): string => (start === "" ? "unknown (imported key)" : `${start}…`);
+
 export function formatFormerSecrets({
   formerSecrets,
 }: {
   readonly formerSecrets: readonly { readonly start: string; readonly goodUntil: string }[];
 }): string {
-  const lines = formerSecrets.map(({ start, goodUntil }) => `${start}… until ${formatTime(goodUntil)}`);
+  const lines = formerSecrets.map(
+    ({ start, goodUntil }) => `${formatStart(start)} until ${formatTime(goodUntil)}`,
+  );
   return lines.join("\n") || "none";
 }
 
@@ -37,7 +42,7 @@ export const keyView: View<PresentedKey> = [
   { label: "ID", text: ({ id }) => id },
   { label: "Status", text: statusOf },
   { label: "Owner", text: ({ userId }) => userId },
-  { label: "Secret", text: ({ start }) => `${start}…` },
+  { label: "Secret", text: ({ start }) => formatStart(start) },
   { label: "Created", text: ({ createdAt }) => formatTime(createdAt), isDetail: true },
   { label: "Expires", text: formatExpiry },
   { label: "Last used", text: ({ lastUsedAt }) => (lastUsedAt ? formatTime(lastUsedAt) : "never") },

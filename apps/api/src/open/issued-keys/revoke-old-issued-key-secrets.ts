@@ -9,7 +9,7 @@ export const revokeOldIssuedKeySecrets = defineEndpoint({
   operationId: "revokeOldIssuedKeySecrets",
   summary: "Revoke the old secrets of an issued key",
   description:
-    "Revokes all old secrets of the key. They are not valid on the next request, even if their overlap has not ended. The current secret stays valid. Use this operation if an old secret has leaked: rotating the key again doesn't revoke it. If the key has no old secrets, nothing changes. With `If-Match`, the request is rejected if the key has changed since you read it.",
+    "Revokes all old secrets of the key. From the next request, they are no longer valid, even if their overlap has not ended. The current secret stays valid. Use this operation if an old secret has leaked: rotating the key again doesn't revoke it. If the key has no old secrets, nothing changes. With `If-Match`, the request is rejected if the key has changed since you read it.",
   access: { workspace: "keys:manage" },
   request: { params: issuedKeyParams, ifMatch: true },
   response: {

@@ -106,7 +106,7 @@ export function SessionsSection(): ReactElement {
                 placeholder="Search by device or IP address"
                 maxLength={maxLength.search}
                 search={q}
-                onSearch={(text) => table.change({ q: text.trim() === "" ? undefined : text })}
+                onSearch={(text) => table.change({ q: text === "" ? undefined : text })}
               />
             </div>
           )}
