@@ -217,8 +217,8 @@ export async function lockConsumer(
 }
 
 /**
- * Changes the limits of a consumer, and removes the windows of its former ones, so that its counter doesn't grow. Returns false if it
- * doesn't exist or is at none of `versions`. Call `bumpOwnerVersions` last in the transaction.
+ * Changes the limits of a consumer. Returns false if it doesn't exist or is at none of `versions`. Call {@link removeFormerWindows}
+ * and then `bumpOwnerVersions` last in the transaction.
  */
 export async function updateConsumer(
   trx: WorkspaceTrx,
@@ -239,7 +239,17 @@ export async function updateConsumer(
     .where("id", "=", id)
     .where(isAtVersion(versions))
     .executeTakeFirst();
-  if (numUpdatedRows === 0n) return false;
+  return numUpdatedRows > 0n;
+}
+
+/**
+ * Removes the windows of limits that a consumer no longer has, so that its counter doesn't grow. It locks the counter, for which
+ * verifications wait, so call it late in the transaction.
+ */
+export async function removeFormerWindows(
+  trx: WorkspaceTrx,
+  { id, limits }: Pick<Consumer, "id" | "limits">,
+): Promise<void> {
   const names = limits.map(({ name }) => name);
   await sql`
     update key_counters set windows = (
@@ -247,5 +257,4 @@ export async function updateConsumer(
       where name = any(${names}::text[])
     )
     where key_id = ${id} and windows is not null`.execute(trx);
-  return true;
 }

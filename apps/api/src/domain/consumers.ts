@@ -4,6 +4,7 @@ import {
   type ConsumerPath,
   findConsumer,
   lockConsumer,
+  removeFormerWindows,
   updateConsumer,
 } from "@latchkey/db/consumers";
 import type { NamedLimit } from "@latchkey/db/issued-key-settings";
@@ -55,6 +56,7 @@ export async function changeConsumer(
       after: { externalId, limits: listLimits(after.limits) },
     });
   }
+  await removeFormerWindows(workspaceTrx, after);
   await bumpOwnerVersions(workspaceTrx, [before.id]);
   return after;
 }
