@@ -32,9 +32,7 @@ async function exportKeys() {
   const connection = await connectionTo(instance.cluster);
   const client = await open(connection);
   await client.query("create database better_auth").finally(() => client.end());
-  // Times must be exported in UTC, whatever the time zone of the database is.
-  const options = "-c timezone=Asia/Tokyo";
-  const database = new pg.Pool({ ...connection, database: "better_auth", options });
+  const database = new pg.Pool({ ...connection, database: "better_auth", options: "-c timezone=Asia/Tokyo" });
   const auth = betterAuth({
     ...{ database, baseURL: "http://127.0.0.1", secret: "a secret for a test, which is no secret at all" },
     ...{ logger: { disabled: true }, telemetry: { enabled: false }, emailAndPassword: { enabled: true } },
@@ -57,12 +55,30 @@ async function exportKeys() {
     await auth.api.updateApiKey({ body: { keyId: keys.disabled.id, userId: user.id, enabled: false } });
     const past = `update apikey set "expiresAt" = now() - interval '1 day' where id = $1`;
     await database.query(past, [keys.expired.id]);
-    const page = await readFile(join(projectRoot, "docs/keyspaces.md"), "utf8");
-    const query = /^psql "\$BETTER_AUTH.*<<'SQL'\n(.*?)^SQL$/ms.exec(page)?.[1] ?? "";
-    const { rows } = await database.query<{ json_build_object: object }>(query);
-    return { userId: user.id, keys, rows: rows.map(({ json_build_object: row }) => JSON.stringify(row)) };
+    const rows = await exportRows({ ...connection, database: "better_auth" });
+    // Older versions store times without a time zone.
+    const column = `alter column "expiresAt" type timestamp using "expiresAt" at time zone 'UTC'`;
+    await database.query(`alter table apikey ${column}`);
+    expect(await exportRows({ ...connection, database: "better_auth" })).toEqual(rows);
+    return { userId: user.id, keys, rows };
   } finally {
     await database.end();
+  }
+}
+
+/** Runs the command of the documentation, in the time zone that it sets. */
+async function exportRows(connection: pg.PoolConfig): Promise<string[]> {
+  const page = await readFile(join(projectRoot, "docs/keyspaces.md"), "utf8");
+  const [, timezone = "Asia/Tokyo", query] =
+    /^(?:PGTZ=(\S+) )?psql "\$BETTER_AUTH.*<<'SQL'\n(.*?)^SQL$/ms.exec(page) ?? [];
+  if (query === undefined) throw new Error("docs/keyspaces.md has no query.");
+  const client = new pg.Client({ ...connection, options: `-c timezone=${timezone}` });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ json_build_object: object }>(query);
+    return rows.map(({ json_build_object: row }) => JSON.stringify(row));
+  } finally {
+    await client.end();
   }
 }
 

@@ -6,7 +6,7 @@ declare const minted: unique symbol;
 
 /**
  * Proof that a user may act in a workspace. Every query on tenant data takes one, so that code without a check does not
- * compile. docs/tenants.md lists the eight functions that create one. It does not prove a particular permission: the
+ * compile. docs/tenants.md lists the functions that create one. It does not prove a particular permission: the
  * code that made the check decides what may be done in the workspace.
  */
 export interface WorkspaceScope {
