@@ -38,9 +38,12 @@ test("the deletion of a user deletes the records of their requests, and leaves t
           select path, n from unnest(${verifications}::text[]) as path, generate_series(1, ${count}) as n
         ) as request`.execute(trx);
     }
-    const read = () => sql<{ table: number; index: number }>`
+    const read = () =>
+      sql<{ table: number; index: number }>`
       select pg_stat_get_xact_tuples_returned('idempotency_records'::regclass)::integer as table,
-        pg_stat_get_xact_tuples_returned('idempotency_records_pkey'::regclass)::integer as index`.execute(trx);
+        pg_stat_get_xact_tuples_returned('idempotency_records_pkey'::regclass)::integer as index`.execute(
+        trx,
+      );
     const before = await read();
     await sql`delete from users where id = ${ids.deleted}`.execute(trx);
     const after = await read();
