@@ -149,8 +149,9 @@ test("every statement of verifications finds its rows by an index, without any k
   expect(plan("verify-find-issued-keys")).toMatch(/Index Scan using issued_keys_hash on issued_keys/);
   expect(plan("verify-find-issued-keys")).toMatch(/Index Scan using consumers_pkey on consumers/);
   expect(plan("verify-find-api-keys")).toMatch(/Index Scan using api_keys_hash\w* on api_keys/);
-  expect(plan("verify-find-records")).toMatch(
-    /Index Scan using idempotency_records_pkey on idempotency_records/,
-  );
+  // By no other index, such as the one by which the purge finds expired records.
+  for (const [name, plan] of [...small, ...empty, ...one, ...large])
+    if (name === "verify-find-records")
+      expect(plan).toContain("Index Scan using idempotency_records_pkey on idempotency_records");
   expect(plan("verify-record")).toContain("Conflict Arbiter Indexes: idempotency_records_pkey");
 });
