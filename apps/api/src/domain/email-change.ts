@@ -72,7 +72,7 @@ export async function prepareEmailChange(
   db: Db,
   { userId, email }: JobPayloads["send-email-change"],
   baseUrl: string,
-): Promise<{ readonly name: string; readonly url: string } | undefined> {
+): Promise<string | undefined> {
   const user = await findUser(db, userId);
   if (!user || user.isDisabled || (await findUserByEmail(db, email))) return undefined;
   const token = createLinkToken();
@@ -81,7 +81,7 @@ export async function prepareEmailChange(
     await deleteVerifications(trx, { purpose, subject: userId });
     await insertVerification(trx, nameOf(token), { subject: `${userId} ${email}`, lifetimeSeconds });
   });
-  return { name: user.name, url: `${baseUrl}/confirm-email#${token}` };
+  return `${baseUrl}/confirm-email#${token}`;
 }
 
 /** The new email address of a link for this user. @throws {AppError} NOT_FOUND */

@@ -58,7 +58,7 @@ export async function prepareVerificationEmail(
   db: Db,
   userId: UserId,
   baseUrl: string,
-): Promise<{ readonly name: string; readonly email: string; readonly url: string } | undefined> {
+): Promise<{ readonly email: string; readonly url: string } | undefined> {
   return await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
     const user = await findUser(trx, userId);
@@ -67,7 +67,7 @@ export async function prepareVerificationEmail(
     await deleteVerifications(trx, { purpose, subject: userId });
     const name = { purpose, digest: digestLinkToken(token) } as const;
     await insertVerification(trx, name, { subject: `${userId} ${user.email}`, lifetimeSeconds });
-    return { name: user.name, email: user.email, url: `${baseUrl}/verify-email#${token}` };
+    return { email: user.email, url: `${baseUrl}/verify-email#${token}` };
   });
 }
 

@@ -40,10 +40,8 @@ export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): Pick
       if (account) await mailer.send(verificationMail(account, { url: account.url, baseUrl }));
     },
     async "send-email-change"(payload) {
-      const account = await prepareEmailChange(db, payload, baseUrl);
-      if (!account) return;
-      const { name, url } = account;
-      await mailer.send(emailChangeMail({ email: payload.email, name }, { url, baseUrl }));
+      const url = await prepareEmailChange(db, payload, baseUrl);
+      if (url !== undefined) await mailer.send(emailChangeMail(payload, { url, baseUrl }));
     },
     async "send-notices"({ userId }) {
       await sendNotices({ db, mailer, baseUrl }, userId);

@@ -32,16 +32,19 @@ export function invitationMail(
   };
 }
 
-/** The email with a link that verifies the email address of an account. */
+/**
+ * The email with a link that verifies the email address of an account. It doesn't have the name of the account, as no email to an
+ * address that nobody has verified has: anybody can sign up with any email address, and with a name that lures its owner.
+ */
 export function verificationMail(
-  account: { readonly email: string; readonly name: string },
+  account: { readonly email: string },
   link: { readonly url: string; readonly baseUrl: string },
 ): Mail {
   return {
     to: account.email,
     subject: "Verify your email address",
     text: [
-      `Hello ${account.name},`,
+      "Hello,",
       `This email address is used by an account on Latchkey (${link.baseUrl}). To verify it, sign in, and open this link within 24 hours. It works once:\n${link.url}`,
       "If you didn't create this account, ignore this email, and don't open the link.",
     ],
@@ -53,7 +56,7 @@ export function resetMail(
   account: {
     readonly email: string;
     readonly name: string;
-    /** Whether choosing a new password deletes what gives access to the account. */
+    /** Whether choosing a new password deletes what gives access to the account, because its email address is unverified. */
     readonly removesAccess: boolean;
   },
   link: { readonly url: string; readonly baseUrl: string },
@@ -62,7 +65,7 @@ export function resetMail(
     to: account.email,
     subject: "Choose a new password",
     text: [
-      `Hello ${account.name},`,
+      account.removesAccess ? "Hello," : `Hello ${account.name},`,
       `Someone requested a new password for your account on Latchkey (${link.baseUrl}). To choose one, open this link within an hour. It works once:\n${link.url}`,
       ...(account.removesAccess
         ? [
@@ -76,14 +79,14 @@ export function resetMail(
 
 /** The email with a link that confirms a new email address. */
 export function emailChangeMail(
-  account: { readonly email: string; readonly name: string },
+  account: { readonly email: string },
   link: { readonly url: string; readonly baseUrl: string },
 ): Mail {
   return {
     to: account.email,
     subject: "Confirm your new email address",
     text: [
-      `Hello ${account.name},`,
+      "Hello,",
       `To use this email address for your account on Latchkey (${link.baseUrl}), sign in to the account, and open this link within an hour. It works once:\n${link.url}`,
       "If you didn't request this, ignore this email. Nothing changes.",
     ],
