@@ -1,4 +1,3 @@
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { watchDeadlocks } from "../support/deadlocks.ts";
 import {
@@ -10,6 +9,7 @@ import {
   pathOf,
 } from "../support/keyspace.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 
 // Two nodes rotate the same issued keys together and one by one, while some of them are deleted and all of them are verified.
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKeyspace, issueKey, type Keyspace, pathOf } from "../support/keyspace.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 
 // Two nodes verify an issued key that was rotated twice, and one of them revokes its old secrets.
 

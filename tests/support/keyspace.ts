@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { decodeId } from "@latchkey/db/ids";
 import { type Account, createKey } from "./account.ts";
 import { type Connection, open } from "./inspection.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 /** A workspace with a keyspace, and the API key of its owner. */
 export interface Keyspace {
@@ -47,8 +47,8 @@ export async function callApi<Data>(caller: Caller, request: ApiRequest, body?: 
 }
 
 /**
- * Sends a `POST` like {@link callApi}, and again while the server responds with 503, as on a busy machine. An attempt that got 503
- * may have had its effect.
+ * Sends a `POST` like {@link callApi}, and again while the server responds with 503, as a node in a process of its own does on a
+ * busy machine. An attempt that got 503 may have had its effect.
  */
 export async function postUntilAnswered<Data>(caller: Caller, path: string, body: object): Promise<Data> {
   const request = ["POST", path] as const;
