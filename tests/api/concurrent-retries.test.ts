@@ -1,4 +1,3 @@
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import type pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { effort } from "../support/effort.ts";
@@ -6,6 +5,7 @@ import { holdLocks, open } from "../support/inspection.ts";
 import { callApi, createKeyspace, issueKey, type Keyspace, pathOf } from "../support/keyspace.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 
 // The response to a request that issues secrets was lost, and two workers send it again at the same time, each to another node.
 

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createKeyspace, issueKey, type Keyspace, pathOf } from "../support/keyspace.ts";
+import { createKeyspace, issueKey, type Keyspace, pathOf, sendIdempotently } from "../support/keyspace.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
 // Two nodes verify an issued key that was rotated twice, and one of them revokes its old secrets.
@@ -23,32 +22,12 @@ interface Shown {
   readonly formerSecrets: readonly { readonly start: string }[];
 }
 
-/** Calls the open API of a node until it responds. The same `Idempotency-Key` keeps a change from being made twice. */
-async function call(
+/** Calls the open API of a node. */
+const call = (
   baseUrl: string,
-  [method, path]: readonly [method: string, path: string],
-  { body, idempotencyKey = randomUUID() }: { readonly body?: object; readonly idempotencyKey?: string } = {},
-) {
-  const headers = {
-    Authorization: `Bearer ${keyspace.callerKey}`,
-    ...(method === "POST" ? { "Idempotency-Key": idempotencyKey } : {}),
-    ...(body ? { "Content-Type": "application/json" } : {}),
-  };
-  return await untilAnswered(
-    async () => {
-      const request = { method, headers, ...(body ? { body: JSON.stringify(body) } : {}) };
-      const response = await fetch(`${baseUrl}/open${path}`, request);
-      return {
-        status: response.status,
-        etag: response.headers.get("etag"),
-        replayed: response.headers.get("idempotent-replayed"),
-        body: (await response.json()) as Shown, // As the callers expect.
-      };
-    },
-    // 409: the first attempt, which got 503, is still in progress.
-    ({ status }) => status === 503 || status === 409,
-  );
-}
+  request: readonly [method: string, path: string],
+  options: { readonly body?: object; readonly idempotencyKey?: string } = {},
+) => sendIdempotently<Shown>({ ...keyspace, baseUrl }, request, options);
 
 test("after old secrets are revoked, no node allows them, and the current secret stays valid", async () => {
   const { left, right } = nodes;
@@ -82,8 +61,8 @@ test("after old secrets are revoked, no node allows them, and the current secret
   expect([after.etag, after.body.formerSecrets]).toEqual([revoked.etag, []]);
 
   const retried = await call(left.baseUrl, revocation, { idempotencyKey });
-  expect(retried).toMatchObject({ status: 200, replayed: "true", body: revoked.body });
+  expect(retried).toMatchObject({ status: 200, isReplayed: true, body: revoked.body });
   const repeated = await call(left.baseUrl, revocation);
-  expect(repeated).toMatchObject({ status: 200, replayed: null, etag: revoked.etag });
+  expect(repeated).toMatchObject({ status: 200, isReplayed: false, etag: revoked.etag });
   expect(await codes()).toEqual(["NOT_FOUND", "NOT_FOUND", "VALID", "NOT_FOUND", "NOT_FOUND", "VALID"]);
 });

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { untilChanged } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKeyspace, type IssuedKey, issueKey, type Keyspace, pathOf } from "../support/keyspace.ts";
 import { type Outcome, startLoad } from "../support/load.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { untilChanged } from "../support/until-answered.ts";
 
 // Two nodes verify an issued key under load, and one of them changes or deletes the key, its keyspace, its consumer or its
 // workspace.

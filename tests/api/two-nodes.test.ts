@@ -1,4 +1,3 @@
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { TOTP } from "otpauth";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import {
@@ -15,6 +14,7 @@ import { busyMs, measureStall } from "../support/machine-stall.ts";
 import { callOpen } from "../support/open-call.ts";
 import { countStatuses } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 
 // Two nodes on one database. They communicate only through Postgres.
 

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { access, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, createKey, deleteKey, readUsageCount, signIn, signUp } from "../support/account.ts";
 import { runCommandInProcess } from "../support/command.ts";
@@ -20,6 +19,7 @@ import { connectionTo, eventually, findPostmaster } from "../support/postmaster.
 import { createPreparedInstance } from "../support/prepared-instance.ts";
 import { type ProductNode, runCommand, spawnCommand } from "../support/product.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 import { expectFailure, expectResult, expectText } from "./expect-result.ts";
 
 // Backs up an instance whose server runs under load, and restores the backup elsewhere.

@@ -1,6 +1,6 @@
 // A change of permissions applies to the next request: for keys and sessions, on every node, on kept-alive
 // connections.
-import { untilAnswered, untilChanged } from "@latchkey/api/testing/until-answered";
+
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, callProcedure, createKey, signUp } from "../support/account.ts";
 import { type KeepAliveConnection, openKeepAliveConnection } from "../support/keep-alive-connection.ts";
@@ -12,6 +12,7 @@ import {
 } from "../support/membership.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { untilAnswered, untilChanged } from "../support/until-answered.ts";
 
 let nodes: TwoNodes;
 let memberships: MembershipTable;

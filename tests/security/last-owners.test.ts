@@ -1,13 +1,13 @@
 // A workspace keeps an owner, whatever its last two owners do at the same time on two nodes: exactly one of them is
 // rejected.
 import { setTimeout as delay } from "node:timers/promises";
-import { type ChangeStatuses, untilChanged } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Account, callProcedure, createKey, signUp } from "../support/account.ts";
 import { effort } from "../support/effort.ts";
 import { getMembership, type MembershipTable, openMembershipTable } from "../support/membership.ts";
 import { connectionTo } from "../support/postmaster.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { type ChangeStatuses, untilChanged } from "../support/until-answered.ts";
 
 interface Owner extends Account {
   readonly key: string;

@@ -1,7 +1,6 @@
 // Concurrent changes on two nodes that need the same rows: each succeeds or fails as documented, and none fails
 // because of a deadlock.
 import { randomUUID } from "node:crypto";
-import { type ChangeStatuses, untilChanged } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { expectFailure, expectResult } from "../cli/expect-result.ts";
 import { type Account, createKey, signUp } from "../support/account.ts";
@@ -11,6 +10,7 @@ import { getMembership, type MembershipTable, openMembershipTable } from "../sup
 import { connectionTo } from "../support/postmaster.ts";
 import type { ProcessResult } from "../support/product.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
+import { type ChangeStatuses, untilChanged } from "../support/until-answered.ts";
 
 interface Person extends Account {
   readonly key: string;

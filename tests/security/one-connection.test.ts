@@ -67,28 +67,22 @@ test("sequentially, thousands of times", { timeout }, async () => {
   const connection = openKeepAliveConnection(product.baseUrl);
   let misroutedResponses = 0;
   let ownAnswers = 0;
-  let unavailable = 0; // At a deadline, on a busy machine.
   for (let turn = 0; turn < requests; turn += 1) {
     const [own, other] = turn % 2 === 0 ? tenants : tenants.toReversed();
     const path = pathOf(turn);
     const answer = await connection.ask(path, { headers: { Authorization: `Bearer ${own?.key}` } });
     if (answer.isReused !== turn > 0) throw new Error("The connection was not kept.");
     if (answer.status === 200 && own && answer.body.includes(own.marks[path])) ownAnswers += 1;
-    if (answer.status === 503) unavailable += 1;
     if (other && Object.values(other.marks).some((mark) => answer.body.includes(mark)))
       misroutedResponses += 1;
   }
   connection.close();
-  const expected = { ownAnswers: requests - unavailable, misroutedResponses: 0 };
-  expect({ ownAnswers, misroutedResponses }).toEqual(expected);
-  expect(ownAnswers).toBeGreaterThan(requests / 2);
+  expect({ ownAnswers, misroutedResponses }).toEqual({ ownAnswers: requests, misroutedResponses: 0 });
 });
 
 test("thirty in flight, thousands in total, each answered in order", { timeout }, async () => {
   const socket = connect(Number(new URL(product.baseUrl).port), "127.0.0.1");
   const answers = readAnswers(socket);
-  let own = 0;
-  let unavailable = 0; // At a deadline, on a busy machine.
   for (let turn = 0; turn < requests; turn += 30) {
     const batch = Array.from({ length: Math.min(30, requests - turn) }, (_, index) => turn + index);
     // Two of three consecutive requests are of one tenant, so that tenants and paths don't alternate in step.
@@ -105,18 +99,16 @@ test("thirty in flight, thousands in total, each answered in order", { timeout }
       const { value: answer = "" } = await answers.next();
       const [tenant, other] = index % 3 === 2 ? tenants.toReversed() : tenants;
       const isInPlace =
-        /^HTTP\/1\.1 (200|503) /.test(answer) &&
+        answer.startsWith("HTTP/1.1 200 ") &&
         answer.includes(`X-Request-Id: ${index}\r\n`) &&
+        tenant !== undefined &&
+        answer.includes(tenant.marks[pathOf(index)]) &&
         Object.values(other?.marks ?? {}).every((mark) => !answer.includes(mark));
       // One matcher per request would take longer than the requests.
       if (!isInPlace) expect.fail(`Request ${index} of ${tenant?.marks["/open/me"]} got ${answer}`);
-      if (answer.startsWith("HTTP/1.1 503 ")) unavailable += 1;
-      else if (tenant && answer.includes(tenant.marks[pathOf(index)])) own += 1;
     }
   }
   socket.destroy();
-  expect(own).toBe(requests - unavailable);
-  expect(own).toBeGreaterThan(requests / 2);
 });
 
 /** A verification by a tenant of its own key, or of the other tenant's key, which it doesn't find. */
@@ -125,37 +117,33 @@ function verificationOf(turn: number) {
   if (!tenant || !other) throw new Error("There are two tenants.");
   const isOwn = turn % 5 !== 4;
   const { issuedKey } = (isOwn ? tenant : other).verification;
-  /** Returns whether this is a result of the verification, which is `unavailable` at a deadline, on a busy machine. */
-  const check = (status: number, body: string): "expected" | "unavailable" | "wrong" => {
+  /** Returns whether this is the result of the verification, without data of the other tenant. */
+  const isExpected = (status: number, body: string): boolean => {
     const { issuedKeyId, externalId } = other.verification;
-    if ([issuedKeyId, externalId].some((mark) => body.includes(mark))) return "wrong";
-    if (status === 503) return "unavailable";
+    if ([issuedKeyId, externalId].some((mark) => body.includes(mark))) return false;
     const { code, keyId = null } = JSON.parse(body) as { readonly code?: string; readonly keyId?: string };
     const expected = isOwn ? ["VALID", tenant.verification.issuedKeyId] : ["NOT_FOUND", null];
-    return status === 200 && code === expected[0] && keyId === expected[1] ? "expected" : "wrong";
+    return status === 200 && code === expected[0] && keyId === expected[1];
   };
-  return { callerKey: tenant.verification.callerKey, body: { key: issuedKey }, check };
+  return { callerKey: tenant.verification.callerKey, body: { key: issuedKey }, isExpected };
 }
 
 test("verifications, sequentially", { timeout }, async () => {
   const connection = openKeepAliveConnection(product.baseUrl);
-  const counts = { expected: 0, unavailable: 0, wrong: 0 };
   for (let turn = 0; turn < requests / 4; turn += 1) {
-    const { callerKey, body, check } = verificationOf(turn);
+    const { callerKey, body, isExpected } = verificationOf(turn);
     const headers = { Authorization: `Bearer ${callerKey}` };
     const answer = await connection.ask("/open/keys/verify", { method: "POST", headers, body });
     if (answer.isReused !== turn > 0) throw new Error("The connection was not kept.");
-    counts[check(answer.status, answer.body)] += 1;
+    // One matcher per request would take longer than the requests.
+    if (!isExpected(answer.status, answer.body)) expect.fail(`Verification ${turn} got ${answer.body}`);
   }
   connection.close();
-  expect(counts.wrong).toBe(0);
-  expect(counts.expected).toBeGreaterThan(requests / 8);
 });
 
 test("verifications, thirty in flight, each answered in order", { timeout }, async () => {
   const socket = connect(Number(new URL(product.baseUrl).port), "127.0.0.1");
   const answers = readAnswers(socket);
-  const counts = { expected: 0, unavailable: 0, wrong: 0 };
   for (let turn = 0; turn < requests; turn += 30) {
     const batch = Array.from({ length: 30 }, (_, index) => ({
       id: turn + index,
@@ -170,18 +158,16 @@ test("verifications, thirty in flight, each answered in order", { timeout }, asy
         })
         .join(""),
     );
-    for (const { id, check } of batch) {
+    for (const { id, isExpected } of batch) {
       const { value: answer = "" } = await answers.next();
       const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
       const body = answer.slice(answer.indexOf("\r\n\r\n") + 4);
       // One matcher per request would take longer than the requests.
-      if (!answer.includes(`X-Request-Id: ${id}\r\n`)) expect.fail(`Request ${id} got ${answer}`);
-      counts[check(status, body)] += 1;
+      const isInPlace = answer.includes(`X-Request-Id: ${id}\r\n`) && isExpected(status, body);
+      if (!isInPlace) expect.fail(`Request ${id} got ${answer}`);
     }
   }
   socket.destroy();
-  expect(counts.wrong).toBe(0);
-  expect(counts.expected).toBeGreaterThan(requests / 2);
 });
 
 /** The responses on a connection, each with its headers, in order. */

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { readdir, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, onTestFailed, test } from "vitest";
 import {
   type Account,
@@ -18,6 +17,7 @@ import { eventually, findPostmaster, getPostmaster, isAlive } from "../support/p
 import { maxStartMs, maxStartProcessorMs, type ProductNode, spawnNode } from "../support/product.ts";
 import { deadlineMs } from "../support/request-counts.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 
 // One data directory from its first start, in steps: each test continues where the previous one ended.
 

@@ -1,4 +1,4 @@
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
+import { untilAnswered } from "./until-answered.ts";
 
 /** Performs actions of a web app user without a browser, by the calls that the web app makes. */
 
@@ -63,7 +63,7 @@ interface Envelope {
 export async function signUp(baseUrl: string, email = "ada@example.com"): Promise<Account> {
   const password = "a horse that counts to ten";
   const input = { name: "Ada Lovelace", email, password };
-  // On a busy machine, hashing the password can take longer than the server lets a request wait.
+  // On a busy machine, a password can wait longer to be hashed than any node allows, also one in the test's process.
   const { cookie, code } = await untilAnswered(() =>
     callProcedure(baseUrl, { path: "session.signUp", kind: "mutation", input }),
   );

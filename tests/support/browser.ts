@@ -63,8 +63,6 @@ async function openPage(browser: Browser, options: BrowserContextOptions = {}): 
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(`exception: ${error.message}`));
   page.on("console", (message) => {
-    // On a busy machine, the server responds so at the deadline of a request, and the app requests the data again.
-    if (message.text().includes("503 (Service Unavailable)")) return;
     if (message.type() === "error" || message.type() === "warning") {
       complaints.push(`${message.type()}: ${message.text()} (${message.location().url})`);
     }

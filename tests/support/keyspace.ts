@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { decodeId } from "@latchkey/db/ids";
 import { type Account, createKey } from "./account.ts";
 import { type Connection, open } from "./inspection.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 /** A workspace with a keyspace, and the API key of its owner. */
 export interface Keyspace {
@@ -21,21 +21,28 @@ export interface IssuedKey {
 type ApiRequest = readonly [method: string, path: string];
 type Caller = Pick<Keyspace, "baseUrl" | "callerKey">;
 
-async function send({ baseUrl, callerKey }: Caller, [method, path]: ApiRequest, body?: object) {
+async function send(
+  { baseUrl, callerKey }: Caller,
+  [method, path]: ApiRequest,
+  body?: object,
+  headers: Readonly<Record<string, string>> = {},
+) {
   const response = await fetch(`${baseUrl}/open${path}`, {
     method,
     headers: {
+      ...headers,
       Authorization: `Bearer ${callerKey}`,
       ...(body ? { "Content-Type": "application/json" } : {}),
     },
     ...(body ? { body: JSON.stringify(body) } : {}),
   });
-  return { status: response.status, ok: response.ok, text: await response.text() };
+  const { status, ok, headers: received } = response;
+  return { status, ok, headers: received, text: await response.text() };
 }
 
 function read<Data>(
   [method, path]: ApiRequest,
-  { status, ok, text }: Awaited<ReturnType<typeof send>>,
+  { status, ok, text }: Pick<Awaited<ReturnType<typeof send>>, "status" | "ok" | "text">,
 ): Data {
   if (!ok) throw new Error(`${method} ${path} returned ${status}: ${text}`);
   return (text ? JSON.parse(text) : undefined) as Data; // As the caller expects.
@@ -47,12 +54,48 @@ export async function callApi<Data>(caller: Caller, request: ApiRequest, body?: 
 }
 
 /**
- * Sends a `POST` like {@link callApi}, and again while the server responds with 503, as on a busy machine. An attempt that got 503
- * may have had its effect.
+ * Sends a `POST` like {@link callApi}, and again while the server responds with 503, as a node in a process of its own does on a
+ * busy machine. An attempt that got 503 may have had its effect.
  */
 export async function postUntilAnswered<Data>(caller: Caller, path: string, body: object): Promise<Data> {
   const request = ["POST", path] as const;
   return read(request, await untilAnswered(() => send(caller, request, body)));
+}
+
+/** A response to {@link sendIdempotently}. */
+interface IdempotentReply<Body> {
+  readonly status: number;
+  readonly etag: string | null;
+  /** Whether the response to an earlier request was sent again. */
+  readonly isReplayed: boolean;
+  readonly body: Body;
+}
+
+/**
+ * Sends a request to a node in a process of its own until it responds. A `POST` has the same `Idempotency-Key` each time, so that it is
+ * carried out once.
+ * @param options.idempotencyKey a new one by default.
+ */
+export async function sendIdempotently<Body>(
+  caller: Caller,
+  request: ApiRequest,
+  {
+    body,
+    idempotencyKey = randomUUID(),
+  }: { readonly body?: object | undefined; readonly idempotencyKey?: string } = {},
+): Promise<IdempotentReply<Body>> {
+  const names = request[0] === "POST" ? { "Idempotency-Key": idempotencyKey } : {};
+  const { status, headers, text } = await untilAnswered(
+    () => send(caller, request, body, names),
+    // 409: the first attempt, which got 503, is still in progress.
+    (reply) => reply.status === 503 || reply.status === 409,
+  );
+  return {
+    status,
+    etag: headers.get("etag"),
+    isReplayed: headers.get("idempotent-replayed") === "true",
+    body: (text ? JSON.parse(text) : {}) as Body, // As the caller expects.
+  };
 }
 
 /** Creates a keyspace in a new workspace of an account, and the API key of the account that calls it. */

@@ -1,7 +1,7 @@
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { decodeId } from "@latchkey/db/ids";
 import { type Account, callProcedure } from "./account.ts";
 import { type Connection, open } from "./inspection.ts";
+import { untilAnswered } from "./until-answered.ts";
 
 /** A user and their workspaces, as the web app shows them. */
 export interface Membership {

@@ -4,12 +4,12 @@ import { access, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { untilAnswered } from "@latchkey/api/testing/until-answered";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signUp } from "../support/account.ts";
 import { runCommandInProcess } from "../support/command.ts";
 import { callApi, createKeyspace, type IssuedKey, issueKey, pathOf } from "../support/keyspace.ts";
 import { createDirectory, type ProductNode, spawnNode, startNode } from "../support/product.ts";
+import { untilAnswered } from "../support/until-answered.ts";
 import { type DebianPostgres, startDebianPostgres } from "./debian-postgres.ts";
 
 const AUTH_SECRET = "a secret for tests, of 32 letters or more";

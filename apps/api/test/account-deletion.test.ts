@@ -279,28 +279,7 @@ test("concurrent deletions of one account: one succeeds, and none fails with an 
     }
 });
 
-/**
- * Performs a change. On a busy machine, the pool can have no free connection in time; in that case, nothing was
- * changed, and the change is tried again.
- */
-async function whenFree<Result>(change: () => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await change();
-    } catch (error) {
-      const { message, data } = error as {
-        readonly message?: string;
-        readonly data?: { readonly code: string };
-      }; // All errors here.
-      const isPoolBusy =
-        message === "timeout exceeded when trying to connect" || data?.code === "SERVICE_UNAVAILABLE";
-      if (!isPoolBusy || attempt === 20) throw error;
-    }
-  }
-}
-
-const transactWhenFree = <Result>(work: (trx: Trx) => Promise<Result>) =>
-  whenFree(() => app.services.db.transaction().execute(work));
+const transact = <Result>(work: (trx: Trx) => Promise<Result>) => app.services.db.transaction().execute(work);
 
 test("concurrent account deletions, role changes, key edits, uses and sign-ins don't deadlock", async () => {
   const owner = await addPerson();
@@ -323,19 +302,17 @@ test("concurrent account deletions, role changes, key edits, uses and sign-ins d
   const before = await deadlocks();
   const statuses: number[] = [];
   const outcomes = await Promise.allSettled([
-    ...people.map((person) => whenFree(() => remove(person))),
+    ...people.map((person) => remove(person)),
     ...people.map(({ userId }) =>
-      transactWhenFree((trx) =>
-        changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, quotas),
-      ),
+      transact((trx) => changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, quotas)),
     ),
     ...people
       .slice(3)
       .map(({ userId }) =>
-        transactWhenFree((trx) => removeMember(trx, { ...edit, scope: second.scope }, { userId })),
+        transact((trx) => removeMember(trx, { ...edit, scope: second.scope }, { userId })),
       ),
     ...keys.map(({ userId, id }) =>
-      transactWhenFree((trx) =>
+      transact((trx) =>
         updateKey(
           trx,
           { userId, id, origin: commandOrigin },
@@ -344,9 +321,7 @@ test("concurrent account deletions, role changes, key edits, uses and sign-ins d
         ),
       ),
     ),
-    ...people.map(({ email }) =>
-      whenFree(() => openClient(app.baseUrl).client.session.signIn.mutate({ email, password })),
-    ),
+    ...people.map(({ email }) => openClient(app.baseUrl).client.session.signIn.mutate({ email, password })),
     ...[...keys, ...keys.toReversed()].map(async ({ secret }) => statuses.push(await call(secret))),
   ]);
   for (const outcome of outcomes)
@@ -355,8 +330,7 @@ test("concurrent account deletions, role changes, key edits, uses and sign-ins d
       expect(allowed, String(outcome.reason)).toContain(code);
     }
   expect(outcomes.slice(0, people.length).map(({ status }) => status)).toEqual(people.map(() => "fulfilled"));
-  // On a busy machine, a request waits longer than its deadline for the locks of these transactions, and gets 503.
-  expect(statuses.filter((status) => ![200, 403, 503].includes(status))).toEqual([]);
+  expect(statuses.filter((status) => ![200, 403].includes(status))).toEqual([]);
   for (const { secret } of keys) expect(await call(secret)).toBe(403);
   expect(await deadlocks()).toBe(before);
   expect((await owner.client.members.list.query({ workspaceId: team.id })).total).toBe(1);

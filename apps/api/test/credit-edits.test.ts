@@ -2,7 +2,7 @@
 import { passEndOf } from "@latchkey/db/testing/pass-end-of";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { createIssuedKeyClient, type Space, sendIdempotently } from "./issued-key-client.ts";
+import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -19,7 +19,7 @@ const daily = { amount: 50, interval: "daily", day: null };
 const monthly = { amount: 80, interval: "monthly", day: 1 };
 
 const editCredits = async ({ call }: Space, id: string, credits: object) => {
-  const reply = await sendIdempotently((headers) => call(["PATCH", `/${id}`], { credits }, headers));
+  const reply = await call(["PATCH", `/${id}`], { credits });
   return reply.body.credits;
 };
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { reissueIssuedSecrets, rotateKeys } from "../src/domain/issued-key-rotation.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
-import { createIssuedKeyClient, type Space, sendIdempotently } from "./issued-key-client.ts";
+import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -307,7 +307,7 @@ test("one call rotates 1,000 keys, a retry reissues all secrets, and no two secr
   const space = await addSpace();
   const keyIds = (await fillSpace(space, 1_000)).map((id) => encodeId("issuedKey", id));
   const headers = { "Idempotency-Key": "thousand" };
-  const send = () => sendIdempotently(() => rotate(space, { keyIds }, headers));
+  const send = () => rotate(space, { keyIds }, headers);
   const replies = [await send(), await send()];
   const secrets = new Set<string>();
   for (const { status, body } of replies) {

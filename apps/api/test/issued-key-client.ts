@@ -1,11 +1,9 @@
-import { randomUUID } from "node:crypto";
 import { decodeId, type IssuedKeyId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { expect } from "vitest";
 import { createOpenClient, type OpenReply } from "./open-client.ts";
 import { addTeam, type Team } from "./team.ts";
 import type { TestApp } from "./test-app.ts";
-import { untilAnswered } from "./until-answered.ts";
 
 /** A keyspace of a team. */
 export interface Space {
@@ -22,24 +20,6 @@ type OpenCall = (
   body?: object,
   headers?: Readonly<Record<string, string>>,
 ) => Promise<OpenReply>;
-
-/**
- * Sends a request with an `Idempotency-Key`, and again with the same one while the server has too much to do, which is after a
- * deadline, or is still processing it.
- */
-export async function sendIdempotently(
-  send: (headers: Readonly<Record<string, string>>) => Promise<OpenReply>,
-): Promise<OpenReply> {
-  const headers = { "Idempotency-Key": randomUUID() };
-  return await untilAnswered(
-    () => send(headers),
-    ({ status, body }) => {
-      const { issues } = (body.error ?? {}) as { readonly issues?: unknown };
-      const isInProgress = status === 409 && issues === undefined;
-      return status === 503 || isInProgress;
-    },
-  );
-}
 
 /** Creates keyspaces and keys through the open API. `getApp` is called for each request, because tests start the app later. */
 export function createIssuedKeyClient(getApp: () => TestApp) {
@@ -62,7 +42,7 @@ export function createIssuedKeyClient(getApp: () => TestApp) {
       { call }: Space,
       fields: object = {},
     ): Promise<{ id: string; secret: string; uuid: IssuedKeyId }> {
-      const { status, body } = await sendIdempotently((headers) => call(["POST", ""], fields, headers));
+      const { status, body } = await call(["POST", ""], fields);
       expect([status, body.error]).toEqual([201, undefined]);
       const id = String(body.id);
       return { id, secret: String(body.key), uuid: decodeId("issuedKey", id) as IssuedKeyId }; // The API has just created it.
@@ -91,11 +71,8 @@ export function createIssuedKeyClient(getApp: () => TestApp) {
       secret: string,
       fields: object = {},
     ): Promise<Readonly<Record<string, unknown>>> {
-      const path = ["POST", "/keys/verify"] as const;
-      const reply = await sendIdempotently((headers) =>
-        send(team.owner.secret, path, { ...fields, key: secret }, headers),
-      );
-      return reply.body;
+      const { body } = await send(team.owner.secret, ["POST", "/keys/verify"], { ...fields, key: secret });
+      return body;
     },
   };
 }

@@ -8,7 +8,6 @@ import { createWorkspace } from "../src/domain/workspaces.ts";
 import { defineEndpoint, type Endpoint } from "../src/http/endpoint.ts";
 import { createOpenClient } from "./open-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
-import { untilAnswered } from "./until-answered.ts";
 
 /** How many changes of one user run at the same time. */
 const maxRunning = 2;
@@ -129,11 +128,7 @@ test.each([
   await expect.poll(outcomes).toEqual(["committed"]);
   await expect.poll(readCommitted).toEqual(["Late"]);
   if (method === "PUT") return;
-  const retried = await untilAnswered(
-    () => change(method, "Late", headers),
-    ({ status }) => status === 503 || status === 409,
-  );
-  expect(retried).toMatchObject({ status: 200, replayed: "true" });
+  await expect.poll(() => change(method, "Late", headers)).toMatchObject({ status: 200, replayed: "true" });
   expect(await readCommitted()).toEqual(["Late"]);
 });
 
@@ -157,6 +152,6 @@ test("nothing in a user's queue is committed after its 503 if the requests have 
   expect(startedNames().length).toBeLessThanOrEqual(maxRunning);
   expect(await readCommitted()).toEqual([]);
   // Later changes are made.
-  expect((await untilAnswered(() => change("POST", "Next"))).status).toBe(200);
+  await expect.poll(async () => (await change("POST", "Next")).status).toBe(200);
   expect(new Set(await readCommitted())).toEqual(new Set(["Next"]));
 });

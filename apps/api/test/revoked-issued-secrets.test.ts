@@ -1,7 +1,7 @@
 // The revocation of the old secrets of an issued key.
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createIssuedKeyClient, type Space, sendIdempotently } from "./issued-key-client.ts";
+import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -15,14 +15,12 @@ const { addSpace, addKey, readCounter, listEvents, verify } = createIssuedKeyCli
 /** Rotates a key with an overlap. Returns the new secret. */
 async function rotate({ call }: Space, id: string): Promise<string> {
   const body = { overlapSeconds: 3_600 };
-  const reply = await sendIdempotently((headers) => call(["POST", `/${id}/rotate`], body, headers));
+  const reply = await call(["POST", `/${id}/rotate`], body);
   return String(reply.body.key);
 }
 
 const revoke = ({ call }: Space, id: string, headers: Readonly<Record<string, string>> = {}) =>
-  sendIdempotently((others) =>
-    call(["POST", `/${id}/revoke-old-secrets`], undefined, { ...others, ...headers }),
-  );
+  call(["POST", `/${id}/revoke-old-secrets`], undefined, headers);
 
 async function codesOf(space: Space, secrets: readonly string[]): Promise<unknown[]> {
   const codes: unknown[] = [];

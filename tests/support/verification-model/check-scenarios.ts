@@ -14,7 +14,8 @@ import { connectionTo } from "../postmaster.ts";
 import { installSteppedClock } from "../stepped-clock.ts";
 import { startTwoNodes } from "../two-nodes.ts";
 import { permissionsOf } from "./change-key.ts";
-import { type CodeCounts, runScenario, type Stage } from "./run-scenario.ts";
+import { type CodeCounts, runScenario } from "./run-scenario.ts";
+import type { Stage } from "./scenario-keyspaces.ts";
 import { scenarios } from "./steps.ts";
 
 /** Every code that a verification can have, 400 for an unknown limit, and 403 for a disabled caller. */

@@ -38,7 +38,8 @@ const maxBatch = 1_024;
  *
  * Group commit: the scheduler collects requests into batches. Admission decides what each request of a batch needs, counts
  * the batch in one statement, and looks up the keys that it could not count in a second one. A request is answered after
- * the transaction of its statement has committed, so there is no cache to invalidate and no buffered count to lose.
+ * the transaction of its statement has committed, so that no count is lost. Remembered facts never admit a request alone: the
+ * statement counts a use only if their versions are the current ones.
  */
 export class Admission {
   readonly #connection: AdmissionConnection;
@@ -48,7 +49,10 @@ export class Admission {
   readonly #reportFailure: (error: unknown) => void;
   /** How many connections were opened. */
   #epoch = 0;
-  /** Keys that the last statement did not count, because their version had changed or another transaction locked their row. */
+  /**
+   * Keys that were not counted, because their version had changed or another transaction locked their row. Only the second statement
+   * counts them, which waits for no lock, until it finds their row unlocked.
+   */
   readonly #isolatedKeys = new Set<KeyId>();
 
   constructor(options: AdmissionOptions) {

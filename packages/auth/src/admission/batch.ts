@@ -104,7 +104,7 @@ export function listIncrements(usageGroups: Batch["usageGroups"]): UsageIncremen
   const increments: UsageIncrement[] = [];
   for (const { facts, requests } of usageGroups.values()) {
     const { keyId, version, userId, ownerVersion, limit } = facts;
-    const validUntil = findDeadline(facts.validUntil, requests);
+    const validUntil = findValidUntil(facts.validUntil, requests);
     increments.push({
       keyId,
       uses: requests.length,
@@ -119,17 +119,17 @@ export function listIncrements(usageGroups: Batch["usageGroups"]): UsageIncremen
 }
 
 /**
- * The time before which all of a group's requests are allowed: when the key expires, or becomes idle in one of the
- * workspaces. A group that isn't counted because it is past is looked up: the history may have later uses.
+ * The time before which all of a group's requests are allowed: when the key expires, the overlap of the old secret ends, or the
+ * key becomes idle in one of the workspaces. A group that isn't counted because it is past is looked up: the history may have later uses.
  */
-function findDeadline(validUntil: string | null, requests: readonly PendingRequest[]): string | null {
-  let deadline = validUntil;
+function findValidUntil(ofKey: string | null, requests: readonly PendingRequest[]): string | null {
+  let validUntil = ofKey;
   for (const request of requests) {
     const idleAt = membershipOf(request)?.idleAt ?? null;
-    if (idleAt === null || idleAt === deadline) continue;
-    if (deadline === null || Date.parse(idleAt) < Date.parse(deadline)) deadline = idleAt;
+    if (idleAt === null || idleAt === validUntil) continue;
+    if (validUntil === null || Date.parse(idleAt) < Date.parse(validUntil)) validUntil = idleAt;
   }
-  return deadline;
+  return validUntil;
 }
 
 /** The keys for which a statement counts the first use of a new secret. */

@@ -22,11 +22,11 @@ export const countOneWithLimitText = `
 update key_counters counter
 set ${countWithinLimit}
 from (
-  select $1::uuid as key_id, $2::integer as uses, $3::integer as version, $4::timestamptz as good_until,
+  select $1::uuid as key_id, $2::integer as uses, $3::integer as version, $4::timestamptz as valid_until,
     $7::integer as quota, $8::integer * interval '1 second' as length, clock_timestamp() as now
 ) input
 where counter.key_id = input.key_id and counter.version = input.version
-  and (input.good_until is null or input.good_until > input.now) and ${isOwnerCurrent}
+  and (input.valid_until is null or input.valid_until > input.now) and ${isOwnerCurrent}
 returning ${windowState}`;
 
 /** Counts a batch that consists of one key, as a single busy key produces. @throws what the driver throws. */

@@ -30,7 +30,7 @@ export const countText = composeCount(incrementsWithoutExpiry);
 /** The same for a batch in which a key may expire: an expired key is not counted. */
 export const countWithExpiryText = composeCount(
   incrementsWithExpiry,
-  "and (input.good_until is null or input.good_until > clock_timestamp())",
+  "and (input.valid_until is null or input.valid_until > clock_timestamp())",
 );
 
 function composeCount(increments: string, condition = ""): string {

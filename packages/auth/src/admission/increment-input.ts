@@ -34,7 +34,7 @@ input as materialized (
 export const incrementsWithExpiry = `${changedOwners},
 input as materialized (
   select * from unnest($1::uuid[], $2::integer[], $3::integer[], $4::integer[], $7::timestamptz[])
-    as input (key_id, uses, version, owner, good_until)
+    as input (key_id, uses, version, owner, valid_until)
   order by key_id
 )`;
 
@@ -44,16 +44,16 @@ input as materialized (
 export const allIncrements = `
 clock as materialized (select clock_timestamp() as now), ${changedOwners},
 input as materialized (
-  select key_id, uses, version, owner, good_until, quota, window_seconds, position, ${incrementTimes}
+  select key_id, uses, version, owner, valid_until, quota, window_seconds, position, ${incrementTimes}
   from unnest(
       $1::uuid[], $2::integer[], $3::integer[], $4::integer[], $7::timestamptz[], $8::integer[], $9::integer[]
-    ) with ordinality as input (key_id, uses, version, owner, good_until, quota, window_seconds, position), clock
+    ) with ordinality as input (key_id, uses, version, owner, valid_until, quota, window_seconds, position), clock
   order by key_id
 )`;
 
 /** Whether an increment can be counted: both versions are current, and the key has not expired. */
 export const isCurrent = `counter.version = input.version and ${isOwnerCurrent}
-    and (input.good_until is null or input.good_until > input.now)`;
+    and (input.valid_until is null or input.valid_until > input.now)`;
 
 /**
  * The parameters of {@link incrementsWithoutExpiry}, as array literals for Postgres. The driver would escape each element, and none of

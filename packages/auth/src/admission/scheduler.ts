@@ -6,7 +6,7 @@ const sweepEveryMs = 100;
 export interface PendingState {
   /** By `performance.now()`. */
   readonly arrivedAt: number;
-  /** Whether it may occupy any place in the queue. All requests that may not occupy at most half of the queue together. */
+  /** Whether it may fill the queue. Those that may not occupy at most half of it together. */
   readonly mayFillQueue: boolean;
   /** Whether it was postponed, even if it is queued again. */
   wasPostponed: boolean;

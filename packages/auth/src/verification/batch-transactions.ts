@@ -8,7 +8,14 @@ import type { CounterId } from "./decide-verification.ts";
 import { type Isolation, listWorkspaceIds } from "./isolation.ts";
 import type { KeyDirectory } from "./key-directory.ts";
 import type { FoundVerification, PendingVerification } from "./pending-verification.ts";
-import { countBatch, type DecidedBatch, RolledBack, rollBack, spendBatch } from "./spend-batch.ts";
+import {
+  countBatch,
+  type DecidedBatch,
+  type LockPolicy,
+  RolledBack,
+  rollBack,
+  spendBatch,
+} from "./spend-batch.ts";
 import { TaskQueue } from "./task-queue.ts";
 import { recognized, toAnswer, type VerifierAnswer, withoutOutcome } from "./verifier-answer.ts";
 
@@ -21,15 +28,6 @@ interface BatchTransactionsOptions {
   /** Where keys are added whose requests failed alone or whose counters were locked. */
   readonly isolation: Isolation;
   readonly maxNamedPerHour: number;
-}
-
-interface DecideOptions {
-  /** Whether to skip counters that another transaction has locked, instead of waiting for them. */
-  readonly skipsLocked: boolean;
-  /** How long to wait for each lock, in milliseconds; as long as the session allows by default. */
-  readonly lockTimeoutMs?: number | undefined;
-  /** Whether to isolate keys with locked counters: they were locked for some time. */
-  readonly isolatesLocked?: boolean;
 }
 
 /**
@@ -90,27 +88,23 @@ export class BatchTransactions {
   }
 
   /**
-   * Decides requests, and answers them after the commit. Those whose facts have changed are queued again or postponed.
+   * Decides requests, and answers them after the commit. Those whose facts have changed are queued again or postponed. A batch that
+   * waits as long as the session allows first counts its requests without meters (see {@link countBatch}).
    * @throws {RolledBack} if a transaction had no effect. Requests without meters can have been answered before.
    */
-  async decide(
-    client: pg.Client,
-    requests: readonly FoundVerification[],
-    options: DecideOptions,
-  ): Promise<void> {
-    const { lockTimeoutMs, isolatesLocked = false } = options;
-    let { skipsLocked } = options;
+  async decide(client: pg.Client, requests: readonly FoundVerification[], policy: LockPolicy): Promise<void> {
+    let locks = policy;
     let wasNotCounted = false;
     const listPending = () => requests.filter((request) => !request.pending.isAnswered);
     let pending = listPending();
     if (pending.length === 0) return;
     try {
-      if (!skipsLocked && lockTimeoutMs === undefined) {
+      if (locks.kind === "wait") {
         const { tookMs, isOutdated } = await this.#count(client, listPending);
         pending = listPending();
         if (pending.length === 0) return;
         // Its deadline allows a batch to wait for locks once.
-        skipsLocked = tookMs > maxCountMs;
+        if (tookMs > maxCountMs) locks = { kind: "skip", isolatesKeys: false };
         wasNotCounted = isOutdated;
       }
       const batch = await this.#sending.run(async () => {
@@ -118,22 +112,20 @@ export class BatchTransactions {
         pending = listPending();
         if (pending.length === 0) return undefined;
         return await spendBatch(client, pending, {
-          skipsLocked,
-          lockTimeoutMs,
+          locks,
           maxNamedPerHour: this.#maxNamedPerHour,
           wasNotCounted,
         });
       });
       if (!batch) return;
-      const { decided, counters, now } = batch;
-      if (counters.size > 0) this.#clock.set(now);
-      for (const { request, decision } of decided)
+      if (batch.counters.size > 0) this.#clock.set(batch.now);
+      for (const { request, decision } of batch.decided)
         if (decision.kind === "admitted") this.#keys.rememberFirstUses(request, batch);
-      this.#answer(decided, { isLocked: (id) => skipsLocked && !counters.has(id), isolatesLocked });
+      this.#answer(batch, locks);
     } catch (error) {
       // The request failed alone, unless it only waited too long for a lock: the transaction with the lock caused that.
-      const isLocked = error instanceof RolledBack && isDefiniteAbort(error.cause);
-      if (pending.length === 1 && !(isLocked && !skipsLocked)) this.#isolate(pending.flatMap(listCounterIds));
+      const hasWaited = locks.kind !== "skip" && error instanceof RolledBack && isDefiniteAbort(error.cause);
+      if (pending.length === 1 && !hasWaited) this.#isolate(pending.flatMap(listCounterIds));
       throw error;
     }
   }
@@ -163,7 +155,7 @@ export class BatchTransactions {
       const batch = await sent;
       if (batch) {
         this.#clock.set(batch.now);
-        this.#answer(batch.decided, { isLocked: () => false, isolatesLocked: false });
+        this.#answer(batch, { kind: "wait" });
       }
       return { tookMs: performance.now() - startedAt, isOutdated: batch === undefined };
     } finally {
@@ -171,13 +163,9 @@ export class BatchTransactions {
     }
   }
 
-  #answer(
-    decided: DecidedBatch<FoundVerification>["decided"],
-    {
-      isLocked,
-      isolatesLocked,
-    }: { readonly isLocked: (id: CounterId) => boolean; readonly isolatesLocked: boolean },
-  ): void {
+  #answer({ decided, counters }: DecidedBatch<FoundVerification>, locks: LockPolicy): void {
+    // A counter that is missing while locked ones are skipped may also have been deleted.
+    const isLocked = (id: CounterId): boolean => locks.kind === "skip" && !counters.has(id);
     const outdated: PendingVerification[] = [];
     const postponed: PendingVerification[] = [];
     for (const { request, decision } of decided) {
@@ -186,10 +174,9 @@ export class BatchTransactions {
         this.#settle(pending, toAnswer(request.caller, pending.digest, decision));
       else {
         this.#keys.forget(pending);
-        // A counter that is missing while locked ones are skipped may also have been deleted.
         const locked = listCounterIds(request).filter(isLocked);
         // A change of many keys can lock one after the other, so the whole workspace is isolated.
-        if (isolatesLocked && locked.length > 0)
+        if (locked.length > 0 && locks.kind === "skip" && locks.isolatesKeys)
           this.#isolate([...locked, ...listWorkspaceIds(request, isLocked)]);
         // Facts that are outdated twice change often, and must not keep the database busy.
         if (locked.length > 0 || pending.wasOutdated) postponed.push(pending);

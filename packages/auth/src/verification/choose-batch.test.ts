@@ -3,15 +3,15 @@ import { chooseBatch } from "./choose-batch.ts";
 import { verificationOf } from "./verifier.test-kit.ts";
 
 /** A request of a user with this many verifications. */
-const requestOf = (caller: string, count: number, lookupCount = 0) => ({
-  caller,
+const requestOf = (callerId: string, count: number, lookupCount = 0) => ({
+  callerId,
   lookupCount,
   verifications: Array.from({ length: count }, () => verificationOf({ secret: "key" })),
 });
 
 /** The users and sizes of chosen requests. */
 const describeChosen = (requests: readonly ReturnType<typeof requestOf>[]) =>
-  chooseBatch(requests).chosen.map(({ caller, verifications }) => `${caller} ${verifications.length}`);
+  chooseBatch(requests).chosen.map(({ callerId, verifications }) => `${callerId} ${verifications.length}`);
 
 test("a batch of one user has at most 500 verifications, in the order of the requests", () => {
   const requests = [200, 200, 200, 1].map((count) => requestOf("ada", count));
@@ -40,8 +40,8 @@ test("the requests of a user, however many and large they are, don't displace th
 });
 
 test("large requests of many users leave room for the small one that arrived last", () => {
-  const floods = ["mallory", "trudy", "oscar", "eve", "sybil", "craig"].flatMap((caller) =>
-    Array.from({ length: 5 }, () => requestOf(caller, 100)),
+  const floods = ["mallory", "trudy", "oscar", "eve", "sybil", "craig"].flatMap((callerId) =>
+    Array.from({ length: 5 }, () => requestOf(callerId, 100)),
   );
   expect(describeChosen([...floods, requestOf("ada", 1)])).toEqual([
     "mallory 100",
@@ -53,9 +53,9 @@ test("large requests of many users leave room for the small one that arrived las
 });
 
 test("two users with as many requests get as many turns", () => {
-  const ofUser = (caller: string) => Array.from({ length: 600 }, () => requestOf(caller, 1));
+  const ofUser = (callerId: string) => Array.from({ length: 600 }, () => requestOf(callerId, 1));
   const { chosen } = chooseBatch([...ofUser("ada"), ...ofUser("grace")]);
-  const counts = Map.groupBy(chosen, ({ caller }) => caller);
+  const counts = Map.groupBy(chosen, ({ callerId }) => callerId);
   expect([counts.get("ada")?.length, counts.get("grace")?.length]).toEqual([250, 250]);
 });
 
@@ -64,7 +64,7 @@ test("the oldest request is chosen, even if small ones of others fill the batch"
     Array.from({ length: 10 }, () => requestOf(`user ${user}`, 1)),
   ).flat();
   const { chosen } = chooseBatch([requestOf("ada", 100), ...small]);
-  expect(chosen[0]).toMatchObject({ caller: "ada" });
+  expect(chosen[0]).toMatchObject({ callerId: "ada" });
   expect(chosen).toHaveLength(401);
 });
 

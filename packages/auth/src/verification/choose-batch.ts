@@ -11,7 +11,7 @@ const perTurn = 10;
 /** What a batch is chosen by. */
 interface Choosable extends Pick<VerificationRequest, "verifications"> {
   /** The user whose API key the request was made with; another name while that isn't known. */
-  readonly caller: string;
+  readonly callerId: string;
   /** How many keys, with the caller's, were not remembered when the request arrived. */
   readonly lookupCount: number;
 }
@@ -35,7 +35,7 @@ export function chooseBatch<Request extends Choosable>(
 ): { readonly chosen: readonly Request[]; readonly deferred: readonly Request[] } {
   const [oldest] = requests;
   if (!oldest || countAll(requests) <= maxBatchVerifications) return { chosen: requests, deferred: [] };
-  const users = Map.groupBy(requests, ({ caller }) => caller);
+  const users = Map.groupBy(requests, ({ callerId }) => callerId);
   const waiting = new Set(
     [...users.values()].map((ofUser): Waiting<Request> => ({ requests: ofUser, next: 0, chosen: 0 })),
   );

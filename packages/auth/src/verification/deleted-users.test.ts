@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { deleteUser, lockUserForDeletion } from "@latchkey/db/account-deletion";
 import { clientConfig } from "@latchkey/db/connection";
 import type { UserId } from "@latchkey/db/ids";
@@ -9,6 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
   codesOf,
+  nameRequest,
   patient,
   setUpVerifierTests,
   type TestIssuedKey,
@@ -24,13 +24,11 @@ import type { Verifier } from "./verifier.ts";
 const { addKeyspace, database, execute, issueKey, openNode, readCounter } = setUpVerifierTests();
 
 async function verifyNamed(node: Verifier, { caller }: TestKeyspace, key: TestIssuedKey): Promise<string> {
-  const name = {
-    method: "POST",
-    path: "/open/keys/verify",
-    key: key.id,
-    requestHash: createHash("sha256").update("body").digest(),
+  const request = {
+    address: undefined,
+    name: nameRequest(key.id),
+    verifications: [verificationOf(key)],
   };
-  const request = { address: undefined, name, verifications: [verificationOf(key)] };
   return codesOf(await node.verify(caller.secret, request))[0] ?? "none";
 }
 
@@ -82,9 +80,11 @@ test("a verification with an Idempotency-Key is decided before its user is delet
   expect(await verify(node, space, key)).toBe("VALID");
   const { id: callerId, userId } = space.caller;
   const decided = Promise.withResolvers<void>();
-  const stop = interceptStatements((statement) =>
-    statement === "verify-lock" ? decided.promise : undefined,
-  );
+  const stop = interceptStatements((statement, client) => {
+    // On a busy machine, the transaction stays idle for longer than a session of the product may.
+    if (statement === "begin") void client.query("set local idle_in_transaction_session_timeout = 0");
+    return statement === "verify-lock" ? decided.promise : undefined;
+  });
   const pending = verifyNamed(node, space, key);
   const readFree = async () =>
     (await execute(sql`select from key_counters where key_id = ${callerId} for update skip locked`)).rows

@@ -2,6 +2,7 @@ import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { checkKey, haveSameVersions, type KeyFacts, type Membership } from "../admission/decision.ts";
 import { FactsCache } from "../admission/facts-cache.ts";
+import type { KeyLookup } from "../admission/resolve-statement.ts";
 import { CopiesCache, nameOf } from "./copies-cache.ts";
 import { type CopyLookup, type FoundCopies, findCopies } from "./find-copies.ts";
 import {
@@ -13,7 +14,7 @@ import {
   toLookup,
 } from "./find-targets.ts";
 import type { DecidedBatch } from "./spend-batch.ts";
-import { type ApiKeyLookup, findApiKeys } from "./statements.ts";
+import { findApiKeys } from "./statements.ts";
 import type { Verification } from "./verification.ts";
 
 /**
@@ -154,7 +155,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
   /** Finds the callers' keys. Those that are remembered are not read: whether they have changed is checked when they are locked. */
   async #findCallers(client: pg.Client, requests: readonly Request[]): Promise<Map<string, KeyFacts>> {
     const callers = new Map<string, KeyFacts>();
-    const lookups: ApiKeyLookup[] = [];
+    const lookups: KeyLookup[] = [];
     for (const { digest } of requests) {
       if (digest === undefined || callers.has(digest)) continue;
       const remembered = this.#apiKeys.get(digest);
@@ -172,7 +173,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
     callers: Map<string, KeyFacts>,
   ): Promise<KnownKeys> {
     const copyLookups = new Map<string, CopyLookup>();
-    const apiKeyLookups: ApiKeyLookup[] = [];
+    const apiKeyLookups: KeyLookup[] = [];
     for (const { verification, lookup } of missing) {
       const { digest, callerDigest, workspaceId } = lookup;
       if (!verification.isApiKey) copyLookups.set(nameOf(lookup), lookup);
@@ -209,7 +210,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
 
   async #readApiKeys(
     client: pg.Client,
-    requested: readonly ApiKeyLookup[],
+    requested: readonly KeyLookup[],
   ): Promise<ReadonlyMap<string, KeyFacts>> {
     if (requested.length === 0) return new Map();
     const lookups = [
@@ -257,7 +258,7 @@ const defaultIssuedBytes = 100 * 1024 * 1024;
 
 /** Adds up the memberships of each API key. */
 function mergeFacts(
-  lookups: readonly ApiKeyLookup[],
+  lookups: readonly KeyLookup[],
   found: readonly (KeyFacts | undefined)[],
 ): ReadonlyMap<string, KeyFacts> {
   const merged = new Map<string, KeyFacts & { readonly memberships: Map<WorkspaceId, Membership> }>();

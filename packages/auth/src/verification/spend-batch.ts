@@ -27,7 +27,7 @@ export interface PreparedRequest extends FoundKeys {
 
 export interface DecidedBatch<Request> {
   readonly decided: readonly { readonly request: Request; readonly decision: RequestDecision }[];
-  /** The counters that were locked. With `skipsLocked`, those that another transaction had locked are missing. */
+  /** The counters that were locked. Those that were skipped because another transaction had locked them are missing. */
   readonly counters: ReadonlyMap<CounterId, Counter>;
   /**
    * The issued keys without meters that were used, and have a row of `issued_key_uses` after the commit. Keys whose facts have
@@ -38,12 +38,18 @@ export interface DecidedBatch<Request> {
   readonly now: number;
 }
 
+/** What a transaction does about counters that another transaction has locked. */
+export type LockPolicy =
+  /** Waits for each lock as long as the session allows. */
+  | { readonly kind: "wait" }
+  /** Waits for each lock at most this long, in milliseconds. */
+  | { readonly kind: "wait-briefly"; readonly timeoutMs: number }
+  /** Leaves them out. If they were locked for some time already, `isolatesKeys` is true, and their keys are isolated. */
+  | { readonly kind: "skip"; readonly isolatesKeys: boolean };
+
 interface SpendOptions {
   readonly maxNamedPerHour: number;
-  /** Whether to skip counters that another transaction has locked, instead of waiting for them. */
-  readonly skipsLocked: boolean;
-  /** How long to wait for each lock, in milliseconds; as long as the session allows by default. */
-  readonly lockTimeoutMs?: number | undefined;
+  readonly locks: LockPolicy;
   /**
    * Whether {@link countBatch} counted nothing of these requests. If none of them is outdated, the reason can be that a key has no row
    * of `issued_key_uses` although the facts say that there is one, so each missing row is added. Otherwise, `countBatch` would fail
@@ -165,13 +171,13 @@ function decideByAssumption<Request extends PreparedRequest>(requests: readonly 
 export async function spendBatch<Request extends PreparedRequest>(
   client: pg.Client,
   requests: readonly Request[],
-  { skipsLocked, lockTimeoutMs, maxNamedPerHour, wasNotCounted }: SpendOptions,
+  { locks, maxNamedPerHour, wasNotCounted }: SpendOptions,
 ): Promise<DecidedBatch<Request>> {
   const ids = [...new Set(requests.flatMap(listCounterIds))];
   const names = requests.map(toNamedRequest);
   const named = names.filter((name) => name !== undefined);
   const owners = listOwners(requests);
-  const limit = lockTimeoutMs === undefined ? "" : `; set local lock_timeout = ${lockTimeoutMs}`;
+  const limit = locks.kind === "wait-briefly" ? `; set local lock_timeout = ${locks.timeoutMs}` : "";
   let written: readonly Counter[];
   let recorded: readonly (NamedRequest & StoredSpending)[];
   let batch: DecidedBatch<Request>;
@@ -179,7 +185,7 @@ export async function spendBatch<Request extends PreparedRequest>(
     const [, locked, earlier] = await sendTogether(client, () =>
       Promise.all([
         client.query(`begin${limit}`),
-        lockCounters(client, ids, { owners, skipsLocked }),
+        lockCounters(client, ids, { owners, skipsLocked: locks.kind === "skip" }),
         named.length > 0 ? findEarlier(client, named) : [],
       ]),
     );

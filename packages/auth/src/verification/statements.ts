@@ -1,7 +1,7 @@
 import { verificationLifetimeHours } from "@latchkey/db/idempotency-records";
-import type { WorkspaceId } from "@latchkey/db/ids";
 import type pg from "pg";
 import type { KeyFacts } from "../admission/decision.ts";
+import type { KeyLookup } from "../admission/resolve-statement.ts";
 import { factsAsJson, keyOfSecret, type StoredFacts, toKeyFacts } from "../admission/stored-facts.ts";
 import { apiKeyLimitName } from "./api-key-target.ts";
 import { toArray, toIntegerArray, toUuidArray } from "./array-parameter.ts";
@@ -10,16 +10,10 @@ import type { MeterState, Window } from "./meters.ts";
 import type { OwnerVersion } from "./verifiable-key.ts";
 import type { NamedRequest } from "./verification.ts";
 
-/** An API key to look up, and the workspace in which its user's role is needed. */
-export interface ApiKeyLookup {
-  readonly digest: string;
-  readonly workspaceId: WorkspaceId | undefined;
-}
-
 /** Finds API keys; undefined for a digest that no key has. */
 export async function findApiKeys(
   client: pg.Client,
-  lookups: readonly ApiKeyLookup[],
+  lookups: readonly KeyLookup[],
 ): Promise<readonly (KeyFacts | undefined)[]> {
   const found: (KeyFacts | undefined)[] = lookups.map(() => undefined);
   const { rows } = await client.query<[number, StoredFacts]>({

@@ -6,15 +6,15 @@ import { BatchTransactions } from "./batch-transactions.ts";
 import { Isolation, listIsolationNames } from "./isolation.ts";
 import type { KeyDirectory } from "./key-directory.ts";
 import type { FoundVerification, PendingVerification } from "./pending-verification.ts";
-import { RolledBack } from "./spend-batch.ts";
+import { type LockPolicy, RolledBack } from "./spend-batch.ts";
 import { splitOnFailure } from "./split-on-failure.ts";
 
 /** The most transactions per batch: enough to find three requests that make a batch fail. */
 const maxRuns = 64;
 /** The most additional transactions per batch for requests of isolated keys, which delay all others. */
 const maxIsolatedRuns = 32;
-/** How long requests of isolated keys wait for a lock, in milliseconds, and how often they wait at all. */
-const isolatedWaitMs = 25;
+/** How requests of isolated keys wait for locks, and how often they wait at all, in milliseconds. */
+const waitBriefly = { kind: "wait-briefly", timeoutMs: 25 } as const satisfies LockPolicy;
 const isolatedWaitEveryMs = 100;
 
 interface VerificationExecutorOptions {
@@ -78,18 +78,17 @@ export class VerificationExecutor {
     requests: readonly PendingVerification[],
     isolated: Set<PendingVerification>,
   ): Promise<readonly PendingVerification[]> {
-    // Waiting for locks once is enough.
-    let skipsLocked = false;
+    // The deadline allows a batch to wait for locks once.
+    let waitsForLocks = true;
     return splitOnFailure(requests, {
       run: async (part) => {
         const all = await this.#transactions.find(client, part);
         const isIsolated = this.#createIsolationCheck();
         for (const request of all) if (isIsolated(request)) isolated.add(request.pending);
         const found = all.filter(({ pending }) => !isolated.has(pending));
-        if (skipsLocked || !(await this.#decideWaiting(client, found))) {
-          skipsLocked = true;
-          await this.#transactions.decide(client, found, { skipsLocked, isolatesLocked: true });
-        }
+        if (waitsForLocks && (await this.#decideWaiting(client, found, { kind: "wait" }))) return;
+        waitsForLocks = false;
+        await this.#transactions.decide(client, found, { kind: "skip", isolatesKeys: true });
       },
       isPending: (request) => !request.isAnswered && !isolated.has(request),
       hadNoEffect: (error) => error instanceof RolledBack,
@@ -112,14 +111,14 @@ export class VerificationExecutor {
         const found = await this.#transactions.find(client, part);
         const waits = performance.now() - this.#waitedForIsolatedAt >= isolatedWaitEveryMs;
         if (waits) {
-          const isDecided = await this.#decideWaiting(client, found, isolatedWaitMs);
+          const isDecided = await this.#decideWaiting(client, found, waitBriefly);
           this.#waitedForIsolatedAt = performance.now();
           if (isDecided) {
             for (const request of found) this.#isolation.delete(listIsolationNames(request));
             return;
           }
         }
-        await this.#transactions.decide(client, found, { skipsLocked: true, isolatesLocked: waits });
+        await this.#transactions.decide(client, found, { kind: "skip", isolatesKeys: waits });
       },
       isPending: ({ isAnswered }) => !isAnswered,
       hadNoEffect: (error) => error instanceof RolledBack,
@@ -135,10 +134,10 @@ export class VerificationExecutor {
   async #decideWaiting(
     client: pg.Client,
     requests: readonly FoundVerification[],
-    lockTimeoutMs?: number,
+    locks: Exclude<LockPolicy, { kind: "skip" }>,
   ): Promise<boolean> {
     try {
-      await this.#transactions.decide(client, requests, { skipsLocked: false, lockTimeoutMs });
+      await this.#transactions.decide(client, requests, locks);
       return true;
     } catch (error) {
       if (error instanceof RolledBack && (isDefiniteAbort(error.cause) || isQueryCanceled(error.cause)))

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
   codesOf,
   patient,
@@ -21,10 +22,19 @@ describe("faults", () => {
     const [locked, free] = [await issueKey(space), await issueKey(space)];
     expect(await verify(node, space, locked)).toBe("VALID");
     const release = await hold(locked);
+    const sent: string[] = [];
+    onTestFinished(
+      interceptStatements((statement) => {
+        sent.push(statement);
+        return undefined;
+      }),
+    );
     const pending = verify(node, space, locked);
     const other = await addKeyspace();
     expect(await verify(node, other, await issueKey(other))).toBe("VALID");
     expect(await verify(node, space, free)).toBe("VALID");
+    // Later attempts wait for the lock too, so that another node that uses the key can't keep this one from it, but only briefly.
+    await expect.poll(() => sent).toContain("begin; set local lock_timeout = 25");
     await release();
     expect(await pending).toBe("VALID");
     expect(await readCounter(locked.id)).toMatchObject({ uses: 2 });

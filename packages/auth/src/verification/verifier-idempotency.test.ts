@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import {
   codesOf,
   count,
+  nameRequest,
   patient,
   setUpVerifierTests,
   type TestIssuedKey,
@@ -15,18 +15,11 @@ import type { Verifier } from "./verifier.ts";
 const { addKeyspace, bumpKey, bumpOwner, execute, issueKey, openNode, readCounter } = setUpVerifierTests();
 
 describe("a request with a name", () => {
-  const named = (key: string, body = "body") => ({
-    method: "POST",
-    path: "/open/keys/verify",
-    key,
-    requestHash: createHash("sha256").update(body).digest(),
-  });
-
   test("spends once, however often it is sent, and has the current result", async () => {
     const nodes = [openNode(patient), openNode(patient)];
     const space = await addKeyspace();
     const key = await issueKey(space, { credits: 1 });
-    const send = async (node: Verifier, name = named("retry")) =>
+    const send = async (node: Verifier, name = nameRequest("retry")) =>
       codesOf(
         await node.verify(space.caller.secret, {
           address: undefined,
@@ -36,8 +29,8 @@ describe("a request with a name", () => {
       )[0];
     for (const node of nodes) expect(await send(node)).toBe("VALID");
     expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 0 });
-    expect(await send(nodes[0] as Verifier, named("another"))).toBe("USAGE_EXCEEDED");
-    expect(await send(nodes[0] as Verifier, named("retry", "another body"))).toBe("name-reused");
+    expect(await send(nodes[0] as Verifier, nameRequest("another"))).toBe("USAGE_EXCEEDED");
+    expect(await send(nodes[0] as Verifier, nameRequest("retry", "another body"))).toBe("name-reused");
     await execute(sql`update issued_keys set disabled_at = now() where id = ${key.id}`);
     await bumpKey(key.id);
     for (const node of nodes) expect(await send(node)).toBe("DISABLED");
@@ -45,8 +38,8 @@ describe("a request with a name", () => {
     await execute(sql`update issued_keys set disabled_at = null where id = ${key.id}`);
     await execute(sql`update key_counters set version = version + 1, credits = 1 where key_id = ${key.id}`);
     expect([
-      await send(nodes[1] as Verifier, named("another")),
-      await send(nodes[1] as Verifier, named("another")),
+      await send(nodes[1] as Verifier, nameRequest("another")),
+      await send(nodes[1] as Verifier, nameRequest("another")),
     ]).toEqual(["VALID", "VALID"]);
     expect(await readCounter(key.id)).toMatchObject({ uses: 2, credits: 0 });
   });
@@ -55,7 +48,11 @@ describe("a request with a name", () => {
     const nodes = [openNode(patient), openNode(patient)];
     const space = await addKeyspace();
     const key = await issueKey(space, { credits: 100 });
-    const request = { address: undefined, name: named("concurrent"), verifications: [verificationOf(key)] };
+    const request = {
+      address: undefined,
+      name: nameRequest("concurrent"),
+      verifications: [verificationOf(key)],
+    };
     const codes = await Promise.all(
       Array.from(
         { length: 50 },
@@ -75,7 +72,7 @@ describe("a request with a name", () => {
       await issueKey(space, { credits: 100 }),
       await issueKey(other, { credits: 100 }),
     ];
-    const send = async (caller: string, verified: TestIssuedKey, name?: ReturnType<typeof named>) =>
+    const send = async (caller: string, verified: TestIssuedKey, name?: ReturnType<typeof nameRequest>) =>
       codesOf(
         await node.verify(caller, { address: undefined, name, verifications: [verificationOf(verified)] }),
       )[0] as string;
@@ -83,7 +80,7 @@ describe("a request with a name", () => {
     const queries = vi.spyOn(pg.Client.prototype, "query");
     const reused = Array.from({ length: 30 }, (_, index) =>
       ["body", "another body", "body"].map((body) =>
-        send(space.caller.secret, key, named(`shared ${index}`, body)),
+        send(space.caller.secret, key, nameRequest(`shared ${index}`, body)),
       ),
     );
     const others = Array.from({ length: 20 }, () => send(other.caller.secret, otherKey));
@@ -109,7 +106,7 @@ describe("a request with a name", () => {
     const send = async (name: string | undefined, count: number, node = nodes[0] as Verifier) =>
       await node.verify(space.caller.secret, {
         address: undefined,
-        name: name === undefined ? undefined : named(name),
+        name: name === undefined ? undefined : nameRequest(name),
         verifications: Array.from({ length: count }, () => verificationOf(key)),
       });
     expect(codesOf(await send("first", 2))).toEqual(["VALID", "VALID"]);
@@ -143,7 +140,11 @@ describe("a request with a name", () => {
       await bumpOwner(userId);
     };
     const send = async (node: Verifier) => {
-      const request = { address: undefined, name: named("two keys"), verifications: [verificationOf(first)] };
+      const request = {
+        address: undefined,
+        name: nameRequest("two keys"),
+        verifications: [verificationOf(first)],
+      };
       const { outcome } = await node.verify(space.caller.secret, request);
       const [result] = outcome?.kind === "verified" ? outcome.results : [];
       return result?.code === "VALID" ? result.key.keyId : result?.code;
@@ -170,7 +171,7 @@ describe("a request with a name", () => {
       codesOf(
         await node.verify(space.caller.secret, {
           address: undefined,
-          name: named("old", body),
+          name: nameRequest("old", body),
           verifications: [verificationOf(key)],
         }),
       )[0];
@@ -190,7 +191,7 @@ describe("a request with a name", () => {
     for (let index = 0; index < 2; index += 1) {
       const space = await addKeyspace();
       const key = await issueKey(space, { credits: 5 });
-      const request = { address: undefined, name: named("same"), verifications: [verificationOf(key)] };
+      const request = { address: undefined, name: nameRequest("same"), verifications: [verificationOf(key)] };
       await node.verify(space.caller.secret, request);
       expect(await readCounter(key.id)).toMatchObject({ credits: 4 });
     }

@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
 import {
   type ConsumerId,
   createId,
@@ -15,7 +15,7 @@ import { afterAll, beforeAll, inject, onTestFinished } from "vitest";
 import { admissionKit, patientMs, type TestKey } from "../admission/admission.test-kit.ts";
 import { digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { verification } from "./decision.test-kit.ts";
-import type { Verification } from "./verification.ts";
+import type { Verification, VerificationRequest } from "./verification.ts";
 import { Verifier, type VerifierOptions } from "./verifier.ts";
 import type { VerifierAnswer } from "./verifier-answer.ts";
 
@@ -53,6 +53,12 @@ interface StoredCounter {
 
 /** Options for tests of exact counts: no request reaches its deadline, even on a busy machine. */
 export const patient = { deadlineMs: patientMs, maxWaiting: 10_000 };
+
+/** The name of a request with an `Idempotency-Key`. */
+export function nameRequest(key: string, body = "body"): NonNullable<VerificationRequest["name"]> {
+  const requestHash = createHash("sha256").update(body).digest();
+  return { method: "POST", path: "/open/keys/verify", key, requestHash };
+}
 
 /** A limit per hour. */
 export const hourly = (quota: number, name = "requests", appliesAlways = true): NamedLimit => ({

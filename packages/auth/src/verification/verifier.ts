@@ -84,7 +84,8 @@ export class Verifier {
    */
   recognizes(token: string): boolean | Promise<boolean> {
     const digest = this.#digestPossibleKey(token);
-    if (digest === undefined || this.#keys.hasApiKey(digest)) return digest !== undefined;
+    if (digest === undefined) return false;
+    if (this.#keys.hasApiKey(digest)) return true;
     const lookup = { address: undefined, verifications: [], name: undefined };
     return this.#enqueue({ ...lookup, ...this.#identify(digest), isLookupOnly: true }).then(
       (answer) => answer === recognized,
@@ -104,20 +105,20 @@ export class Verifier {
   /**
    * Verifies a key for a caller without an API key, in one workspace. Call it only for the operator, or after a check that was
    * made when the request had arrived: the member may verify keys in the workspace.
-   * @param caller the ID of the member, or another name.
+   * @param callerId the ID of the member, or another name.
    * @returns undefined if the database is unavailable, or too many verifications are pending.
    */
   async verifyWithoutKey(
-    caller: string,
+    callerId: string,
     verification: Verification & { readonly workspaceId: WorkspaceId },
   ): Promise<VerificationOutcome | undefined> {
     const request = { address: undefined, verifications: [verification], name: undefined };
-    const { outcome } = await this.#enqueue({ ...request, digest: undefined, caller, isLookupOnly: false });
+    const { outcome } = await this.#enqueue({ ...request, digest: undefined, callerId, isLookupOnly: false });
     return outcome;
   }
 
-  #identify(digest: string): Pick<PendingVerification, "digest" | "caller"> {
-    return { digest, caller: this.#keys.ownerOf(digest) ?? digest };
+  #identify(digest: string): Pick<PendingVerification, "digest" | "callerId"> {
+    return { digest, callerId: this.#keys.ownerOf(digest) ?? digest };
   }
 
   /** The digest of a token that can be a key. Only well-formed keys are remembered. */
@@ -128,9 +129,9 @@ export class Verifier {
   }
 
   #enqueue(
-    request: VerificationRequest & Pick<PendingVerification, "digest" | "caller" | "isLookupOnly">,
+    request: VerificationRequest & Pick<PendingVerification, "digest" | "callerId" | "isLookupOnly">,
   ): Promise<VerifierAnswer> {
-    const { caller } = request;
+    const { callerId } = request;
     // Requests with an unknown key, the caller's or one to verify, occupy at most half of the queue, so that forged keys can't
     // crowd out known ones.
     const lookupCount = this.#keys.countLookups(request);
@@ -139,7 +140,7 @@ export class Verifier {
     const maxRequests = this.#maxPending / (isKnown ? 2 : 4);
     const verifications = request.verifications.length;
     const remove = this.#scheduler.hasRoom(isKnown)
-      ? this.#pendingOfCallers.add(caller, { verifications, maxRequests })
+      ? this.#pendingOfCallers.add(callerId, { verifications, maxRequests })
       : undefined;
     if (!remove) return Promise.resolve(withoutOutcome.unavailable);
     return new Promise((answer) => {

@@ -3,10 +3,10 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
+import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
-import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { DisableDialog } from "./disable-dialog.tsx";
 import { EnableDialog } from "./enable-dialog.tsx";
@@ -27,32 +27,34 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>{apiKey.isDisabled ? "Enable this key" : "Disable this key"}</strong>
-            {apiKey.isDisabled
-              ? "The key is disabled, and its requests are rejected. Once enabled, it works again with its current secret."
-              : "Its requests are rejected until you enable it again. Its settings don’t change."}
-          </p>
-          {apiKey.isDisabled ? (
-            <Button variant="default" flex="none" onClick={enabling.open}>
-              Enable key
+        <DangerRow
+          title={apiKey.isDisabled ? "Enable this key" : "Disable this key"}
+          action={
+            apiKey.isDisabled ? (
+              <Button variant="default" flex="none" onClick={enabling.open}>
+                Enable key
+              </Button>
+            ) : (
+              <Button variant="default" flex="none" onClick={disabling.open}>
+                Disable key
+              </Button>
+            )
+          }
+        >
+          {apiKey.isDisabled
+            ? "The key is disabled, and its requests are rejected. Once enabled, it works again with its current secret."
+            : "Its requests are rejected until you enable it again. Its settings don’t change."}
+        </DangerRow>
+        <DangerRow
+          title="Delete this key"
+          action={
+            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
+              Delete key
             </Button>
-          ) : (
-            <Button variant="default" flex="none" onClick={disabling.open}>
-              Disable key
-            </Button>
-          )}
-        </div>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>Delete this key</strong>
-            Requests with it are rejected immediately. This can’t be undone.
-          </p>
-          <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-            Delete key
-          </Button>
-        </div>
+          }
+        >
+          Requests with it are rejected immediately. This can’t be undone.
+        </DangerRow>
       </div>
       <DisableDialog apiKey={apiKey} isOpen={isDisableOpen} onClose={disabling.close} />
       <LazyDialog

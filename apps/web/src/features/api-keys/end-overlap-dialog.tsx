@@ -1,11 +1,10 @@
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import classes from "../../ui/dialog.module.css";
 import { RelativeTime } from "../../ui/relative-time.tsx";
+import { RevokeSecretsDialog, reportRevocation } from "../../ui/revoke-secrets-dialog.tsx";
 
 interface EndOverlapDialogProps {
   readonly apiKey: ApiKey;
@@ -25,22 +24,17 @@ export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
       onSuccess: (key) => {
         queryClient.setQueryData(trpc.apiKeys.get.queryKey({ id: key.id }), key);
         onClose();
-        // The button that opened the dialog is removed with the last old secret, so the focus
-        // moves to the page.
-        document.getElementById("content")?.focus();
-        const message =
-          count > 1
-            ? `The ${count} old secrets were revoked. Requests with them are rejected.`
-            : "The old secret was revoked. Requests with it are rejected.";
-        notifications.show({ message });
+        reportRevocation(count, {
+          ofOne: "Requests with it are rejected.",
+          ofSeveral: "Requests with them are rejected.",
+        });
       },
     }),
   );
   return (
-    <ConfirmDialog
+    <RevokeSecretsDialog
+      count={count}
       isOpen={isOpen}
-      title={count > 1 ? `Revoke the ${count} old secrets?` : "Revoke the old secret?"}
-      action={count > 1 ? "Revoke old secrets" : "Revoke old secret"}
       failure={endOverlap.error ? describeFailure(endOverlap.error) : undefined}
       isBusy={endOverlap.isPending}
       onCancel={onClose}
@@ -66,6 +60,6 @@ export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
           </dd>,
         ])}
       </dl>
-    </ConfirmDialog>
+    </RevokeSecretsDialog>
   );
 }

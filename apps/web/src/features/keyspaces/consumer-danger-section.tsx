@@ -7,11 +7,11 @@ import { describeFailure } from "../../server/failure.ts";
 import { type Consumer, trpc } from "../../server/trpc.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { countOf } from "../../ui/count.ts";
+import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
-import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { describeKeys } from "./describe-keys.ts";
 import { LastUse } from "./last-use.tsx";
@@ -54,77 +54,49 @@ export function ConsumerDangerSection({ workspaceId, consumer }: ConsumerDangerS
   // What the dialog does, which stays the same while it closes after the change.
   const [action, setAction] = useState<Action>("disable");
   const { keyspaceId, externalId, keyCount } = consumer;
-  const change = useMutation(
-    trpc.issuedKeyBulk.change.mutationOptions({
-      onSuccess: async ({ changed }) => {
-        await refreshKeys();
-        dialog.close();
-        // Without keys, the button that opened the dialog is disabled and can't get the focus back.
-        if (action === "delete") document.getElementById("content")?.focus();
-        const { done, none } = actions[action];
-        const keys = countOf(changed.length, "key was", "keys were");
-        notifications.show({ message: changed.length === 0 ? none : `${keys} ${done}.` });
-      },
-    }),
-  );
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>Rotate all keys</strong>
-            Each of the consumer’s keys gets a new secret. The old secrets stay valid for the time that you
-            choose.
-          </p>
-          <Button variant="default" flex="none" disabled={keyCount === 0} onClick={rotation.open}>
-            Rotate all keys
-          </Button>
-        </div>
-        {(["disable", "enable", "delete"] as const).map((name) => (
-          <div key={name} className={sectionClasses.danger}>
-            <p className={sectionClasses.words}>
-              <strong>{actions[name].verb} all keys</strong>
-              {actions[name].explanation}
-            </p>
-            <Button
-              {...(name === "delete" ? { className: dialogClasses.danger } : { variant: "default" })}
-              flex="none"
-              disabled={keyCount === 0}
-              onClick={() => {
-                setAction(name);
-                dialog.open();
-              }}
-            >
-              {actions[name].verb} all keys
+        <DangerRow
+          title="Rotate all keys"
+          action={
+            <Button variant="default" flex="none" disabled={keyCount === 0} onClick={rotation.open}>
+              Rotate all keys
             </Button>
-          </div>
+          }
+        >
+          Each of the consumer’s keys gets a new secret. The old secrets stay valid for the time that you
+          choose.
+        </DangerRow>
+        {(["disable", "enable", "delete"] as const).map((name) => (
+          <DangerRow
+            key={name}
+            title={`${actions[name].verb} all keys`}
+            action={
+              <Button
+                {...(name === "delete" ? { className: dialogClasses.danger } : { variant: "default" })}
+                flex="none"
+                disabled={keyCount === 0}
+                onClick={() => {
+                  setAction(name);
+                  dialog.open();
+                }}
+              >
+                {actions[name].verb} all keys
+              </Button>
+            }
+          >
+            {actions[name].explanation}
+          </DangerRow>
         ))}
       </div>
-      <ConfirmDialog
+      <ChangeKeysDialog
+        workspaceId={workspaceId}
+        consumer={consumer}
+        action={action}
         isOpen={isOpen}
-        title={
-          <>
-            {actions[action].verb} all keys of <Quoted>{externalId}</Quoted>?
-          </>
-        }
-        action={`${actions[action].verb} ${countOf(keyCount, "key", "keys")}`}
-        isDangerous={action !== "enable"}
-        failure={change.error ? describeFailure(change.error) : undefined}
-        isBusy={change.isPending}
-        onCancel={dialog.close}
-        onClosed={change.reset}
-        onConfirm={() => change.mutate({ workspaceId, keyspaceId, change: { action, externalId } })}
-      >
-        <p className={dialogClasses.words}>{describeEffect(action, consumer)}</p>
-        <dl className={dialogClasses.facts}>
-          <dt>Keys</dt>
-          <dd>{describeKeys(consumer)}</dd>
-          <dt>Last used</dt>
-          <dd>
-            <LastUse at={consumer.lastUsedAt} />
-          </dd>
-        </dl>
-      </ConfirmDialog>
+        onClose={dialog.close}
+      />
       <LazyDialog
         source={rotateKeysDialog}
         props={{
@@ -141,6 +113,63 @@ export function ConsumerDangerSection({ workspaceId, consumer }: ConsumerDangerS
         }}
       />
     </Section>
+  );
+}
+
+interface ChangeKeysDialogProps extends ConsumerDangerSectionProps {
+  readonly action: Action;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+/** Asks for confirmation before all keys of a consumer are disabled, enabled or deleted. */
+function ChangeKeysDialog({
+  workspaceId,
+  consumer,
+  action,
+  isOpen,
+  onClose,
+}: ChangeKeysDialogProps): ReactElement {
+  const { keyspaceId, externalId, keyCount, lastUsedAt } = consumer;
+  const change = useMutation(
+    trpc.issuedKeyBulk.change.mutationOptions({
+      onSuccess: async ({ changed }) => {
+        await refreshKeys();
+        onClose();
+        // Without keys, the button that opened the dialog is disabled and can't get the focus back.
+        if (action === "delete") document.getElementById("content")?.focus();
+        const { done, none } = actions[action];
+        const keys = countOf(changed.length, "key was", "keys were");
+        notifications.show({ message: changed.length === 0 ? none : `${keys} ${done}.` });
+      },
+    }),
+  );
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      title={
+        <>
+          {actions[action].verb} all keys of <Quoted>{externalId}</Quoted>?
+        </>
+      }
+      action={`${actions[action].verb} ${countOf(keyCount, "key", "keys")}`}
+      isDangerous={action !== "enable"}
+      failure={change.error ? describeFailure(change.error) : undefined}
+      isBusy={change.isPending}
+      onCancel={onClose}
+      onClosed={change.reset}
+      onConfirm={() => change.mutate({ workspaceId, keyspaceId, change: { action, externalId } })}
+    >
+      <p className={dialogClasses.words}>{describeEffect(action, consumer)}</p>
+      <dl className={dialogClasses.facts}>
+        <dt>Keys</dt>
+        <dd>{describeKeys(consumer)}</dd>
+        <dt>Last used</dt>
+        <dd>
+          <LastUse at={lastUsedAt} />
+        </dd>
+      </dl>
+    </ConfirmDialog>
   );
 }
 

@@ -1,20 +1,18 @@
 import "@mantine/core/styles/Progress.css";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
 import { Button, FileInput, Group, Progress } from "@mantine/core";
-import { useMutation } from "@tanstack/react-query";
-import { type ReactElement, useEffect, useRef, useState } from "react";
+import { type ReactElement, type Ref, useEffect, useRef, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { secondsSince } from "../../ui/seconds-since.ts";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import classes from "./import.module.css";
 import { ImportSummary, RejectedRows } from "./import-result.tsx";
-import { refreshKeys } from "./refresh-keys.ts";
-import { type ImportProgress, noProgress, sendKeyFile } from "./send-key-file.ts";
+import type { ImportProgress } from "./send-key-file.ts";
+import { type KeyImport, useImport } from "./use-import.ts";
 
 interface ImportKeysDialogProps {
   readonly workspaceId: string;
@@ -50,40 +48,9 @@ interface ImportProps {
 function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): ReactElement {
   const [file, setFile] = useState<File | null>(null);
   const [problem, setProblem] = useState<string>();
-  const [progress, setProgress] = useState(noProgress);
-  const [seconds, setSeconds] = useState(0);
-  const [isStopRequested, setIsStopRequested] = useState(false);
-  const startedAt = useRef(0);
-  const stopping = useRef<AbortController>(undefined);
-  useEffect(() => () => stopping.current?.abort(), []);
-  const sending = useMutation({
-    mutationFn: async (chosen: File) => {
-      const controller = new AbortController();
-      stopping.current = controller;
-      startedAt.current = performance.now();
-      setProgress(noProgress);
-      setIsStopRequested(false);
-      onBusy(true);
-      return await sendKeyFile(
-        chosen,
-        { workspaceId, keyspaceId },
-        { signal: controller.signal, onProgress: setProgress },
-      );
-    },
-    onSuccess: setProgress,
-    onSettled: () => {
-      setSeconds(secondsSince(startedAt.current));
-      onBusy(false);
-      void refreshKeys();
-    },
-    retry: false,
-  });
-  const { isPending, isSuccess: isOver, error } = sending;
+  const keyImport = useImport({ workspaceId, keyspaceId }, onBusy);
+  const { progress, seconds, isPending, isStopping, isStopped, isOver, failure } = keyImport;
   useUnsavedInput(() => isPending);
-  // The call in flight is completed. If it was the last one, or if it fails, the import isn't stopped.
-  const isStopped = error !== null && error === stopping.current?.signal.reason;
-  const isStopping = isPending && isStopRequested;
-  const failure = isStopped ? null : error;
   const hasResult = isOver || isStopped || (failure !== null && hasRows(progress));
   const hasIntroduction = !isPending && !hasResult;
   const status = useRef<HTMLDivElement>(null);
@@ -93,12 +60,6 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
     if (isPending) status.current?.focus();
     else if (isOver || isStopped) leaveButton.current?.focus();
   }, [isPending, isOver, isStopped]);
-  const stop = () => {
-    if (isStopping) return;
-    setIsStopRequested(true);
-    stopping.current?.abort();
-  };
-  const leaveLabel = isOver || isStopped ? "Close" : "Cancel";
   return (
     <form
       className={dialogClasses.form}
@@ -106,7 +67,7 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
       onSubmit={(event) => {
         event.preventDefault();
         if (isPending) return;
-        if (file) sending.mutate(file);
+        if (file) keyImport.start(file);
         else setProblem("Choose a file.");
       }}
     >
@@ -130,8 +91,7 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
         onChange={(chosen) => {
           setFile(chosen);
           setProblem(undefined);
-          setProgress(noProgress);
-          sending.reset();
+          keyImport.reset();
         }}
       />
       {hasIntroduction && (
@@ -152,24 +112,39 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
         {hasResult && <ImportSummary result={progress} seconds={seconds} isStopped={isStopped} />}
       </div>
       {hasResult && <RejectedRows rows={progress.rejected} />}
-      <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
-        {/* Stays the same element, which keeps the focus: a disabled button would lose it. */}
-        <Button
-          ref={leaveButton}
-          variant="default"
-          aria-disabled={isStopping}
-          {...(isStopping && { "data-disabled": true })}
-          onClick={isPending ? stop : onClose}
-        >
-          {isStopping ? "Stopping…" : isPending ? "Stop" : leaveLabel}
-        </Button>
-        {!isOver && (
-          <BusyButton type="submit" loading={isPending}>
-            Import keys
-          </BusyButton>
-        )}
-      </Group>
+      <ImportActions keyImport={keyImport} leaveButton={leaveButton} onClose={onClose} />
     </form>
+  );
+}
+
+interface ImportActionsProps {
+  readonly keyImport: KeyImport;
+  readonly leaveButton: Ref<HTMLButtonElement>;
+  readonly onClose: () => void;
+}
+
+/** The buttons that start, stop and leave the import. */
+function ImportActions({ keyImport, leaveButton, onClose }: ImportActionsProps): ReactElement {
+  const { isPending, isStopping, isStopped, isOver, stop } = keyImport;
+  const leaveLabel = isOver || isStopped ? "Close" : "Cancel";
+  return (
+    <Group justify="flex-end" gap={8} className={dialogClasses.foot}>
+      {/* Stays the same element, which keeps the focus: a disabled button would lose it. */}
+      <Button
+        ref={leaveButton}
+        variant="default"
+        aria-disabled={isStopping}
+        {...(isStopping && { "data-disabled": true })}
+        onClick={isPending ? stop : onClose}
+      >
+        {isStopping ? "Stopping…" : isPending ? "Stop" : leaveLabel}
+      </Button>
+      {!isOver && (
+        <BusyButton type="submit" loading={isPending}>
+          Import keys
+        </BusyButton>
+      )}
+    </Group>
   );
 }
 

@@ -8,11 +8,11 @@ import { describeFailure } from "../../server/failure.ts";
 import { type IssuedKey, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { formatCount } from "../../ui/count.ts";
+import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { Quoted } from "../../ui/quoted.tsx";
-import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { describeSecret } from "./keyspace-status.ts";
 import { LastUse } from "./last-use.tsx";
@@ -26,13 +26,103 @@ interface DangerSectionProps {
 
 /** The actions that disable, enable and delete a key. */
 export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionProps): ReactElement {
-  const navigate = useNavigate();
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
-  const { id, keyspaceId, isDisabled } = issuedKey;
+  const { isDisabled } = issuedKey;
   // What the dialog does, which stays the same while it closes after the change.
   const [isEnabling, setIsEnabling] = useState(isDisabled);
-  const change = useIssuedKeyDisabling(workspace.id, issuedKey, disabling.close);
+  return (
+    <Section title="Danger zone">
+      <div className={rowClasses.list}>
+        <DangerRow
+          title={isDisabled ? "Enable this key" : "Disable this key"}
+          action={
+            <Button
+              variant="default"
+              flex="none"
+              onClick={() => {
+                setIsEnabling(isDisabled);
+                disabling.open();
+              }}
+            >
+              {isDisabled ? "Enable key" : "Disable key"}
+            </Button>
+          }
+        >
+          {isDisabled
+            ? "The key becomes valid again, with its current secret and settings."
+            : "The key is not valid until you enable it again. Its settings don’t change."}
+        </DangerRow>
+        <DangerRow
+          title="Delete this key"
+          action={
+            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
+              Delete key
+            </Button>
+          }
+        >
+          The key stops working immediately. This can’t be undone.
+        </DangerRow>
+      </div>
+      <DisableDialog
+        workspace={workspace}
+        issuedKey={issuedKey}
+        isEnabling={isEnabling}
+        isOpen={isDisableOpen}
+        onClose={disabling.close}
+      />
+      <DeleteDialog
+        workspace={workspace}
+        issuedKey={issuedKey}
+        isOpen={isDeleteOpen}
+        onClose={deletion.close}
+      />
+    </Section>
+  );
+}
+
+interface DialogProps extends DangerSectionProps {
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+function DisableDialog({
+  workspace,
+  issuedKey,
+  isEnabling,
+  isOpen,
+  onClose,
+}: DialogProps & { readonly isEnabling: boolean }): ReactElement {
+  const change = useIssuedKeyDisabling(workspace.id, issuedKey, onClose);
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      title={
+        <>
+          {isEnabling ? "Enable" : "Disable"} <Quoted>{titleOfKey(issuedKey)}</Quoted>?
+        </>
+      }
+      action={isEnabling ? "Enable key" : "Disable key"}
+      isDangerous={!isEnabling}
+      failure={change.failure}
+      isBusy={change.isSaving}
+      onCancel={onClose}
+      onClosed={change.reset}
+      onConfirm={() => change.setDisabled(!isEnabling)}
+    >
+      <p className={dialogClasses.words}>
+        {isEnabling
+          ? "The key becomes valid again on the next request, unless it has expired or is out of credits."
+          : "Verifications of this key fail with DISABLED from the next request, until you enable it again."}
+      </p>
+      <KeyFacts issuedKey={issuedKey} />
+    </ConfirmDialog>
+  );
+}
+
+function DeleteDialog({ workspace, issuedKey, isOpen, onClose }: DialogProps): ReactElement {
+  const navigate = useNavigate();
+  const { id, keyspaceId } = issuedKey;
   const remove = useMutation(
     trpc.issuedKeys.delete.mutationOptions({
       onSuccess: async () => {
@@ -44,79 +134,26 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
     }),
   );
   return (
-    <Section title="Danger zone">
-      <div className={rowClasses.list}>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>{isDisabled ? "Enable this key" : "Disable this key"}</strong>
-            {isDisabled
-              ? "The key becomes valid again, with its current secret and settings."
-              : "The key is not valid until you enable it again. Its settings don’t change."}
-          </p>
-          <Button
-            variant="default"
-            flex="none"
-            onClick={() => {
-              setIsEnabling(isDisabled);
-              disabling.open();
-            }}
-          >
-            {isDisabled ? "Enable key" : "Disable key"}
-          </Button>
-        </div>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>Delete this key</strong>
-            The key stops working immediately. This can’t be undone.
-          </p>
-          <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-            Delete key
-          </Button>
-        </div>
-      </div>
-      <ConfirmDialog
-        isOpen={isDisableOpen}
-        title={
-          <>
-            {isEnabling ? "Enable" : "Disable"} <Quoted>{titleOfKey(issuedKey)}</Quoted>?
-          </>
-        }
-        action={isEnabling ? "Enable key" : "Disable key"}
-        isDangerous={!isEnabling}
-        failure={change.failure}
-        isBusy={change.isSaving}
-        onCancel={disabling.close}
-        onClosed={change.reset}
-        onConfirm={() => change.setDisabled(!isEnabling)}
-      >
-        <p className={dialogClasses.words}>
-          {isEnabling
-            ? "The key becomes valid again on the next request, unless it has expired or is out of credits."
-            : "Verifications of this key fail with DISABLED from the next request, until you enable it again."}
-        </p>
-        <KeyFacts issuedKey={issuedKey} />
-      </ConfirmDialog>
-      <ConfirmDialog
-        isOpen={isDeleteOpen}
-        title={
-          <>
-            Delete <Quoted>{titleOfKey(issuedKey)}</Quoted>?
-          </>
-        }
-        action="Delete key"
-        failure={remove.error ? describeFailure(remove.error) : undefined}
-        isBusy={remove.isPending}
-        onCancel={deletion.close}
-        onClosed={remove.reset}
-        onConfirm={() => remove.mutate({ workspaceId: workspace.id, keyspaceId, id })}
-      >
-        <p className={dialogClasses.words}>
-          Verifications of this key fail with NOT_FOUND from the next request. Other keys of the consumer are
-          not affected. This can’t be undone.
-        </p>
-        <KeyFacts issuedKey={issuedKey} />
-      </ConfirmDialog>
-    </Section>
+    <ConfirmDialog
+      isOpen={isOpen}
+      title={
+        <>
+          Delete <Quoted>{titleOfKey(issuedKey)}</Quoted>?
+        </>
+      }
+      action="Delete key"
+      failure={remove.error ? describeFailure(remove.error) : undefined}
+      isBusy={remove.isPending}
+      onCancel={onClose}
+      onClosed={remove.reset}
+      onConfirm={() => remove.mutate({ workspaceId: workspace.id, keyspaceId, id })}
+    >
+      <p className={dialogClasses.words}>
+        Verifications of this key fail with NOT_FOUND from the next request. Other keys of the consumer are
+        not affected. This can’t be undone.
+      </p>
+      <KeyFacts issuedKey={issuedKey} />
+    </ConfirmDialog>
   );
 }
 

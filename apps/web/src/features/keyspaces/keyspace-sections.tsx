@@ -4,6 +4,7 @@ import { type ReactElement, useState } from "react";
 import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { countOf } from "../../ui/count.ts";
+import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
@@ -96,33 +97,35 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>{verb} this keyspace</strong>
-            {isDisabled
-              ? "Its keys become valid again, except for those that are disabled, expired or out of credits themselves."
-              : "None of its keys is valid until you enable it again. Nothing else changes."}
-          </p>
-          <Button
-            variant="default"
-            flex="none"
-            onClick={() => {
-              setIsEnabling(isDisabled);
-              disabling.open();
-            }}
-          >
-            {verb} keyspace
-          </Button>
-        </div>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>Delete this keyspace</strong>
-            Its keys are deleted too. This can’t be undone.
-          </p>
-          <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-            Delete keyspace
-          </Button>
-        </div>
+        <DangerRow
+          title={`${verb} this keyspace`}
+          action={
+            <Button
+              variant="default"
+              flex="none"
+              onClick={() => {
+                setIsEnabling(isDisabled);
+                disabling.open();
+              }}
+            >
+              {verb} keyspace
+            </Button>
+          }
+        >
+          {isDisabled
+            ? "Its keys become valid again, except for those that are disabled, expired or out of credits themselves."
+            : "None of its keys is valid until you enable it again. Nothing else changes."}
+        </DangerRow>
+        <DangerRow
+          title="Delete this keyspace"
+          action={
+            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
+              Delete keyspace
+            </Button>
+          }
+        >
+          Its keys are deleted too. This can’t be undone.
+        </DangerRow>
       </div>
       <LazyDialog
         source={disableDialog}

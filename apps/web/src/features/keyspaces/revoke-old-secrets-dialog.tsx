@@ -1,11 +1,10 @@
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Fragment, type ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
-import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import classes from "../../ui/dialog.module.css";
 import { describeExactly } from "../../ui/elapsed.ts";
+import { RevokeSecretsDialog, reportRevocation } from "../../ui/revoke-secrets-dialog.tsx";
 import { describeSecret } from "./keyspace-status.ts";
 import { LastUse } from "./last-use.tsx";
 
@@ -30,21 +29,17 @@ export function RevokeOldSecretsDialog(props: RevokeOldSecretsDialogProps): Reac
         queryClient.setQueryData(trpc.issuedKeys.get.queryKey({ workspaceId, keyspaceId, id }), key);
         void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
         onClose();
-        // The button that opened the dialog is removed with the last old secret, so the focus moves to the page.
-        document.getElementById("content")?.focus();
-        const message =
-          count > 1
-            ? `The ${count} old secrets were revoked. They are no longer valid.`
-            : "The old secret was revoked. It is no longer valid.";
-        notifications.show({ message });
+        reportRevocation(count, {
+          ofOne: "It is no longer valid.",
+          ofSeveral: "They are no longer valid.",
+        });
       },
     }),
   );
   return (
-    <ConfirmDialog
+    <RevokeSecretsDialog
+      count={count}
       isOpen={isOpen}
-      title={count > 1 ? `Revoke the ${count} old secrets?` : "Revoke the old secret?"}
-      action={count > 1 ? "Revoke old secrets" : "Revoke old secret"}
       failure={revoke.error ? describeFailure(revoke.error) : undefined}
       isBusy={revoke.isPending}
       onCancel={onClose}
@@ -78,6 +73,6 @@ export function RevokeOldSecretsDialog(props: RevokeOldSecretsDialogProps): Reac
       <p className={classes.words}>
         Latchkey doesn’t record which secret of a key was used, so an old one may still be in use.
       </p>
-    </ConfirmDialog>
+    </RevokeSecretsDialog>
   );
 }

@@ -8,9 +8,9 @@ import { describeFailure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc, type Webhook } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
 import dialogClasses from "../../ui/dialog.module.css";
-import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 
 interface WebhookDangerSectionProps {
@@ -49,33 +49,40 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>{isDisabled ? "Enable this webhook" : "Disable this webhook"}</strong>
-            {isDisabled
-              ? "Messages about new events are sent. To send earlier ones, use Redeliver in the log."
-              : "No more messages are sent, and pending ones fail, until you enable it again."}
-          </p>
-          <BusyButton
-            variant="default"
-            flex="none"
-            loading={update.isPending}
-            onClick={() =>
-              update.mutate({ workspaceId: workspace.id, id, version, changes: { isDisabled: !isDisabled } })
-            }
-          >
-            {isDisabled ? "Enable webhook" : "Disable webhook"}
-          </BusyButton>
-        </div>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>Delete this webhook</strong>
-            The log of its deliveries is deleted too. This can’t be undone.
-          </p>
-          <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-            Delete webhook
-          </Button>
-        </div>
+        <DangerRow
+          title={isDisabled ? "Enable this webhook" : "Disable this webhook"}
+          action={
+            <BusyButton
+              variant="default"
+              flex="none"
+              loading={update.isPending}
+              onClick={() =>
+                update.mutate({
+                  workspaceId: workspace.id,
+                  id,
+                  version,
+                  changes: { isDisabled: !isDisabled },
+                })
+              }
+            >
+              {isDisabled ? "Enable webhook" : "Disable webhook"}
+            </BusyButton>
+          }
+        >
+          {isDisabled
+            ? "Messages about new events are sent. To send earlier ones, use Redeliver in the log."
+            : "No more messages are sent, and pending ones fail, until you enable it again."}
+        </DangerRow>
+        <DangerRow
+          title="Delete this webhook"
+          action={
+            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
+              Delete webhook
+            </Button>
+          }
+        >
+          The log of its deliveries is deleted too. This can’t be undone.
+        </DangerRow>
       </div>
       <ConfirmDialog
         isOpen={isDeleteOpen}

@@ -7,10 +7,10 @@ import type { ReactElement } from "react";
 import { describeFailure } from "../../../server/failure.ts";
 import { type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
+import { DangerRow } from "../../../ui/danger-row.tsx";
 import rowClasses from "../../../ui/danger-rows.module.css";
 import dialogClasses from "../../../ui/dialog.module.css";
 import { Quoted } from "../../../ui/quoted.tsx";
-import sectionClasses from "../../../ui/section.module.css";
 import { Section } from "../../../ui/section.tsx";
 
 interface ServiceAccountDangerProps {
@@ -29,26 +29,28 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>{isDisabled ? "Enable this service account" : "Disable this service account"}</strong>
-            {isDisabled
-              ? "All of its API keys are rejected. Once it is enabled, they work again."
-              : "All of its API keys are rejected until you enable it again."}
-          </p>
-          <Button variant="default" flex="none" onClick={disabling.open}>
-            {isDisabled ? "Enable service account" : "Disable service account"}
-          </Button>
-        </div>
-        <div className={sectionClasses.danger}>
-          <p className={sectionClasses.words}>
-            <strong>Delete this service account</strong>
-            All of its API keys are deleted and rejected immediately. This can’t be undone.
-          </p>
-          <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-            Delete service account
-          </Button>
-        </div>
+        <DangerRow
+          title={isDisabled ? "Enable this service account" : "Disable this service account"}
+          action={
+            <Button variant="default" flex="none" onClick={disabling.open}>
+              {isDisabled ? "Enable service account" : "Disable service account"}
+            </Button>
+          }
+        >
+          {isDisabled
+            ? "All of its API keys are rejected. Once it is enabled, they work again."
+            : "All of its API keys are rejected until you enable it again."}
+        </DangerRow>
+        <DangerRow
+          title="Delete this service account"
+          action={
+            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
+              Delete service account
+            </Button>
+          }
+        >
+          All of its API keys are deleted and rejected immediately. This can’t be undone.
+        </DangerRow>
       </div>
       <ConfirmDialog
         isOpen={isDisableOpen}

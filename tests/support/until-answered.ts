@@ -5,8 +5,8 @@ const pauseMs = 100;
 const maxAttempts = 60;
 
 /**
- * Sends a request again while the server responds with 503, which it does on a busy machine at the deadline of a request. For
- * tests that don't assert deadlines.
+ * Sends a request again while the server responds with 503, which a node in a process of its own does on a busy machine at the
+ * deadline of a request. For tests that don't assert deadlines.
  * @param mustRepeat whether an answer means that the request must be sent again.
  */
 export async function untilAnswered<Answer extends { readonly status: number }>(
