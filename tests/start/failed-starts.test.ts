@@ -3,8 +3,10 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { openDatabase } from "@latchkey/db/connection";
+import { migrate } from "@latchkey/db/migrate";
 import { createDatabase } from "@latchkey/db/testing/test-cluster";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCommandInProcess } from "../support/command.ts";
 import { open } from "../support/inspection.ts";
 import { connectionTo, findPostmaster } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
@@ -83,6 +85,32 @@ test("a DATABASE_URL with a wrong password, without a wait", async () => {
   const url = `postgres://latchkey:${password}@127.0.0.1:${proxy.port}/latchkey`;
   const reason = /can't be used: password authentication failed/;
   await expectFailedStart(await instance.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
+});
+
+test("a DATABASE_URL without the password that the server requires, without a wait", async () => {
+  const url = `postgres://latchkey@127.0.0.1:${proxy.port}/latchkey`;
+  const reason = /can't be used: the server requires a password, and the URL has none\.$/m;
+  await expectFailedStart(await instance.run({ DATABASE_URL: url, AUTH_SECRET: authSecret }), reason);
+});
+
+test("a database that accepts no writes, such as a standby, and a command that changes it", async () => {
+  const connection = { ...(await connectionTo(other.cluster)), database: "standby" };
+  await createDatabase(connection, "standby");
+  await migrate(connection);
+  const client = await open(connection);
+  await client.query("alter database standby set default_transaction_read_only = on");
+  await client.end();
+  const url = `postgres://latchkey:${connection.password}@127.0.0.1:${proxy.port}/standby`;
+  const variables = { DATABASE_URL: url, AUTH_SECRET: authSecret };
+  const reason = "The database is unavailable or busy: cannot execute INSERT in a read-only transaction.";
+  const stderr = `Latchkey cannot start. ${reason}\n`;
+  expect(await instance.run(variables)).toMatchObject({ status: 1, stderr });
+  const ada = ["user", "create", "--email", "ada@example.com", "--name", "Ada", "--password-stdin"];
+  expect(await runCommandInProcess(ada, variables, "a horse that counts to ten\n")).toMatchObject({
+    status: 1,
+    stdout: "",
+    stderr: `${JSON.stringify({ error: { code: "SERVICE_UNAVAILABLE", message: reason } })}\n`,
+  });
 });
 
 test("a DATABASE_URL with a database that does not exist, without a wait", async () => {

@@ -1,5 +1,5 @@
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
-import { isDatabaseStarting } from "@latchkey/db/database-failure";
+import { databaseFailure, isDatabaseStarting } from "@latchkey/db/database-failure";
 import {
   type EmbeddedPostgresEvent,
   hasEmbeddedPostgres,
@@ -141,5 +141,20 @@ export function isSystemError(error: unknown): error is Error & { readonly code:
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
-  return error instanceof Error ? error.message || error.name : String(error);
+  if (!(error instanceof Error)) return String(error);
+  if (error.message.includes(missingPassword)) return "the server requires a password, and the URL has none";
+  return error.message || error.name;
+}
+
+/** The driver's message when the server asks for a password and there is none. It has no code. */
+const missingPassword = "client password must be a string";
+
+/**
+ * A sentence for the operator about a database that is unavailable, full or read-only, or a statement that was canceled;
+ * undefined for any other error.
+ */
+export function describeDatabaseFailure(error: unknown): string | undefined {
+  // The failure of a file, which has a path, can have the same code as that of a Unix socket.
+  if (error instanceof Error && "path" in error) return undefined;
+  return databaseFailure(error) && `The database is unavailable or busy: ${reasonOf(error)}.`;
 }

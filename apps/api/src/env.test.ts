@@ -184,7 +184,9 @@ test.each([
 test("rejects a database URL with options, which would replace Latchkey's", () => {
   const url = "postgres://user@db.example.com/latchkey?options=-c%20search_path%3Dx";
   expect(() => readEnv({ DATABASE_URL: url, AUTH_SECRET: "a".repeat(32) })).toThrow(
-    "must not have an `options` parameter",
+    new EnvError(
+      "DATABASE_URL must not have an `options` parameter; set these options with `alter role` instead.",
+    ),
   );
 });
 

@@ -8,6 +8,7 @@ import {
   createNoInstanceError,
   type DatabaseLocation,
   type DatabaseServer,
+  describeDatabaseFailure,
   describeLocation,
   isSystemError,
   openServer,
@@ -76,12 +77,16 @@ function describeAdditions(additions: readonly string[]): string {
   return `The policies, grants and functions that isolate tenants differ from those of this version. If the newer version didn't change them, repair them: ${additions.join("; ")}.`;
 }
 
-/** Runs work on a database. Converts the errors of a database that Latchkey can't use to a `StartError`. */
+/**
+ * Runs work on a database. Converts the errors of a database that Latchkey can't use, and failures of the database, to a
+ * `StartError`.
+ */
 export async function withStartErrors<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw toStartError(error) ?? error;
+    const failure = describeDatabaseFailure(error);
+    throw toStartError(error) ?? (failure === undefined ? error : new StartError(failure, { cause: error }));
   }
 }
 

@@ -13,8 +13,10 @@ async function runUntilStopped(): Promise<void> {
     const env = readEnv();
     // Loading everything else takes a second; an invalid environment is reported without it.
     const { startNode } = await import("./start-node.ts");
+    const { withStartErrors } = await import("./prepare-database.ts");
     const { formatReadyMessage } = await import("./ready-message.ts");
-    process.stdout.write(formatReadyMessage(await startNode(env, stack, { signal: stopping.signal })));
+    const facts = await withStartErrors(() => startNode(env, stack, { signal: stopping.signal }));
+    process.stdout.write(formatReadyMessage(facts));
   } catch (error) {
     if (isAbort(error)) return await stack.disposeAsync();
     process.stderr.write(`Latchkey cannot start. ${explain(error)}\n`);

@@ -10,7 +10,7 @@ export function explainInvalidDatabaseUrl(text: string): string | undefined {
   // They would replace Latchkey's own options, which enable the row-level security between tenants on each
   // connection.
   if (url.searchParams.has("options"))
-    return "must not have an `options` parameter. Set these options with `alter role` instead.";
+    return "must not have an `options` parameter; set these options with `alter role` instead";
   try {
     for (const part of [url.username, url.password, url.hostname, url.pathname]) decodeURIComponent(part);
   } catch {

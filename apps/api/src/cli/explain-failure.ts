@@ -1,5 +1,6 @@
 import { BackupError, type BackupErrorKind } from "@latchkey/db/backup-error";
 import type { ErrorCode, Issue } from "@latchkey/errors";
+import { describeDatabaseFailure } from "../database-server.ts";
 import { EnvError } from "../env.ts";
 import { translateFailure } from "../failure.ts";
 import { NoInstanceError, StartError } from "../start-error.ts";
@@ -15,8 +16,9 @@ export function explainFailure(error: unknown): Explanation {
   if (error instanceof StartError) return { code: "SERVICE_UNAVAILABLE", message: error.message };
   if (error instanceof BackupError) return { code: backupCodes[error.kind], message: error.message };
   if (error instanceof EnvError) return { code: "BAD_REQUEST", message: error.message };
-  const { code, message, issues } = translateFailure(error);
-  return { code, message: issues?.map(describeIssue).join(" ") ?? message };
+  const { code, message, issues, cause } = translateFailure(error);
+  // Clients of the API don't see the reason of an outage. The person who runs the command has to mend it.
+  return { code, message: issues?.map(describeIssue).join(" ") ?? describeDatabaseFailure(cause) ?? message };
 }
 
 const backupCodes: Readonly<Record<BackupErrorKind, ErrorCode>> = {
