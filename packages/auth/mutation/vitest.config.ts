@@ -7,7 +7,7 @@ export default defineConfig({
     root: join(import.meta.dirname, ".."),
     include: [
       "src/{client-network,fair-cache,fair-semaphore,ip-ranges,key-format,known-device,permissions}.test.ts",
-      "src/{redact-keys,relying-party,restrictions,sealed-secrets,size-classes}.test.ts",
+      "src/{redact-keys,relying-party,restrictions,size-classes}.test.ts",
       "src/admission/{answer,batch,decision,facts-cache,scheduler}.test.ts",
       "src/statistics/{bounds,hour-counters,last-seen-recorder,rejection-log}.test.ts",
       "src/verification/{api-key-target,assumed-state,choose-batch,copies-cache}.test.ts",

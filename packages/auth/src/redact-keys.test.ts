@@ -57,6 +57,9 @@ test.each([
   "/open/a%2Fb%20c",
   "100%",
   "%zz%",
+  `%41${"x".repeat(40)}`,
+  // No keyspace has a prefix with capitals.
+  createIssuedKey("AB", Buffer.alloc).secret,
   secret.slice(0, -1),
   "key_01h455vb4pex5vsknk084sn02q",
 ])("does not change '%s'", (text) => expect(redactKeys(text)).toBe(text));
