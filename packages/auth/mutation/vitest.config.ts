@@ -5,6 +5,8 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     root: join(import.meta.dirname, ".."),
+    // Only ends what hangs without mutations, on a busy machine too. Stryker itself ends mutants that hang.
+    testTimeout: 60_000,
     include: [
       "src/{client-network,fair-cache,fair-semaphore,ip-ranges,key-format,known-device,permissions}.test.ts",
       "src/{redact-keys,relying-party,restrictions,size-classes}.test.ts",
