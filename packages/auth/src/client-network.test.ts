@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { networkOf } from "./client-network.ts";
+import { networkOf, siteOf } from "./client-network.ts";
 
 test.each([
   ["203.0.113.7", "203.0.113.7"],
@@ -17,4 +17,20 @@ test.each([
   [null, "unknown"],
 ])("the network of %s is %s", (address, network) => {
   expect(networkOf(address)).toBe(network);
+});
+
+test.each([
+  ["203.0.113.7", "203.0.113.0/24"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1::/48"],
+  ["2001:0DB8:0001::1", "2001:db8:1::/48"],
+  ["2001:db8::1", "2001:db8:0::/48"],
+  ["::1", "0:0:0::/48"],
+  ["fe80::1%eth0", "fe80:0:0::/48"],
+  ["203.0.113", null],
+  ["203.0.113.7.8", null],
+  ["2001:db8", null],
+  ["%eth0", null],
+  ["", null],
+])("the site of %s is %s", (address, site) => {
+  expect(siteOf(address)).toBe(site);
 });

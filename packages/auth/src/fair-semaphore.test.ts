@@ -92,6 +92,47 @@ test("a key at its limit does not keep other keys from free slots", async () => 
   await Promise.all(all);
 });
 
+test("a key stays within its limit while its tasks end, and is forgotten after the last one", async () => {
+  const semaphore = new FairSemaphore<string>({ maxRunningPerKey: 2, maxWaitingPerKey: 10 });
+  const { task, end, started } = createTasks();
+  const all = ["a", "b", "c"].map((name) => semaphore.run("ada", noDeadline, task(name)));
+  await end("a");
+  all.push(semaphore.run("ada", noDeadline, task("d")));
+  await tick();
+  expect(started).toEqual(["a", "b", "c"]);
+  for (const name of ["b", "c", "d"]) {
+    expect(semaphore.keyCount).toBe(1);
+    await end(name);
+  }
+  await Promise.all(all);
+  expect(semaphore.keyCount).toBe(0);
+});
+
+test("a slot that another key frees isn't used by a key at its limit", async () => {
+  const semaphore = new FairSemaphore<string>({ maxRunning: 3, maxRunningPerKey: 1, maxWaitingPerKey: 10 });
+  const { task, end, started } = createTasks();
+  const all = ["a", "b", "c"].map((name) => semaphore.run("ada", noDeadline, task(name)));
+  all.push(semaphore.run("grace", noDeadline, task("d")));
+  await end("a");
+  await end("d");
+  expect(started).toEqual(["a", "d", "b"]);
+  for (const name of ["b", "c"]) await end(name);
+  await Promise.all(all);
+});
+
+test("a free slot isn't offered to a key whose last task has started", async () => {
+  const semaphore = new FairSemaphore<string>({ maxRunning: 2, maxWaitingPerKey: 10 });
+  const { task, end, started } = createTasks();
+  const all = [semaphore.run("hedy", noDeadline, task("h"))];
+  all.push(...["a", "b"].map((name) => semaphore.run("ada", noDeadline, task(name))));
+  await end("a");
+  all.push(semaphore.run("grace", noDeadline, task("g")));
+  await end("h");
+  expect(started).toEqual(["h", "a", "b", "g"]);
+  for (const name of ["b", "g"]) await end(name);
+  await Promise.all(all);
+});
+
 test("a key can use all the slots that another key frees", async () => {
   const semaphore = new FairSemaphore<string>({ maxRunning: 2, maxWaitingPerKey: 10 });
   const { task, end, started } = createTasks();
@@ -149,6 +190,29 @@ test("rejects a waiting task at its deadline, and starts the tasks behind it", a
   for (const name of ["next", "last", "very last"]) await end(name);
   await Promise.all([first, next, ...last]);
   expect(started).toEqual(["first", "next", "last", "very last"]);
+});
+
+test("rejects one of two waiting tasks of a key at its deadline, and starts the other one", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const semaphore = new FairSemaphore<string>({ maxRunning: 1, maxWaitingPerKey: 2 });
+  const { task, end, started } = createTasks();
+  await vi.advanceTimersByTimeAsync(10);
+  const first = semaphore.run("ada", noDeadline, task("first"));
+  const other = semaphore.run("hedy", performance.now() + 50, task("other"));
+  const late = semaphore.run("grace", performance.now() + 50, task("late"));
+  const next = semaphore.run("grace", noDeadline, task("next"));
+  const rejected = Promise.all(
+    [other, late].map((one) => expect(one).rejects.toMatchObject({ code: "SERVICE_UNAVAILABLE" })),
+  );
+  expect(semaphore.keyCount).toBe(3);
+  await vi.advanceTimersByTimeAsync(51);
+  await rejected;
+  expect(semaphore.keyCount).toBe(2);
+  await end("first");
+  expect(started).toEqual(["first", "next"]);
+  await end("next");
+  await Promise.all([first, next]);
 });
 
 test("does not start a task whose deadline has passed, even if the event loop was too busy for the timer", async () => {

@@ -51,6 +51,11 @@ export class FairSemaphore<Key> {
     this.#maxWaitingPerKey = maxWaitingPerKey;
   }
 
+  /** The number of keys that have a running or waiting task. */
+  get keyCount(): number {
+    return this.#queues.size;
+  }
+
   /**
    * Runs a task when its key's turn has come.
    * @param deadline a task that has not started by then is rejected; in milliseconds, by `performance.now()`.

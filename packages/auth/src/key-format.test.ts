@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
   apiKeyLength,
+  apiKeyStartLength,
   createApiKey,
   createIssuedKey,
   digestKey,
@@ -15,6 +16,7 @@ test("a new key has the prefix, 30 random characters and a checksum, and is well
     expect(secret).toMatch(/^lk_[0-9A-Za-z]{36}$/);
     expect(secret).toHaveLength(apiKeyLength);
     expect(start).toBe(secret.slice(0, 9));
+    expect(start).toHaveLength(apiKeyStartLength);
     expect(hash.toString("base64")).toBe(digestKey(secret));
     expect(isWellFormedApiKey(secret)).toBe(true);
   }

@@ -75,16 +75,13 @@ export const roleCatalog = {
  * The permissions that another one includes. A key that is restricted to permissions has them too, so that keys from
  * before a permission was split can do what they could.
  */
-const includedPermissions: { readonly [Name in Permission]?: readonly Permission[] } = {
-  "members:manage": ["members:invite"],
-};
+const includedPermissions: ReadonlyMap<string, readonly Permission[]> = new Map<Permission, Permission[]>([
+  ["members:manage", ["members:invite"]],
+]);
 
 /** The permissions of a list, which may contain unknown names, and those that they include. */
 export function expandPermissions(names: readonly string[]): ReadonlySet<string> {
-  const included: Readonly<Record<string, readonly string[]>> = includedPermissions;
-  return new Set(
-    names.flatMap((name) => [name, ...(Object.hasOwn(included, name) ? (included[name] ?? []) : [])]),
-  );
+  return new Set(names.flatMap((name) => [name, ...(includedPermissions.get(name) ?? [])]));
 }
 
 /** Whether a role is more powerful than another. */

@@ -1,4 +1,3 @@
-import { measureLeastCpuMs } from "@latchkey/db/testing/cpu-time";
 import { expect, test } from "vitest";
 import { createApiKey, createIssuedKey } from "./key-format.ts";
 import { redactKeys } from "./redact-keys.ts";
@@ -58,21 +57,9 @@ test.each([
   "/open/a%2Fb%20c",
   "100%",
   "%zz%",
+  `%41${"x".repeat(40)}`,
+  // No keyspace has a prefix with capitals.
+  createIssuedKey("AB", Buffer.alloc).secret,
   secret.slice(0, -1),
   "key_01h455vb4pex5vsknk084sn02q",
 ])("does not change '%s'", (text) => expect(redactKeys(text)).toBe(text));
-
-test("takes linear time", async () => {
-  const forged = `acme_${"0".repeat(36)}`; // Has the form of a key, so that its checksum is computed.
-  const texts = [
-    ...[forged.repeat(400), "_".repeat(16_000), "a".repeat(16_000)],
-    "lk_".repeat(5_400),
-    "%25".repeat(5_400),
-    `${"%25".repeat(5_400)}6`,
-    "lk_0".repeat(4_000),
-  ];
-  const leastMs = await measureLeastCpuMs(() => {
-    for (const text of texts) redactKeys(text);
-  });
-  expect(leastMs).toBeLessThan(20);
-});

@@ -11,7 +11,7 @@ import { apiKeyLength, hasValidChecksum } from "./key-format.ts";
  */
 export function redactKeys(text: string): string {
   if (text.length < apiKeyLength || !/[_%]/.test(text)) return text;
-  const decoded = text.includes("%") ? text.replace(encodedByte, decodeWordCharacter) : text;
+  const decoded = text.replace(encodedByte, decodeWordCharacter);
   const redacted = decoded.replace(secretForm, (secret, start: number) =>
     isSecret(decoded, start) ? "_…" : secret,
   );
@@ -29,8 +29,8 @@ const [minPrefixLength, maxPrefixLength] = [2, 16];
  */
 function isSecret(text: string, start: number): boolean {
   if (text.endsWith("lk", start)) return true;
-  const prefixLength =
-    /[a-z0-9_]*$/.exec(text.slice(Math.max(0, start - maxPrefixLength), start))?.[0].length ?? 0;
+  const before = text.slice(Math.max(0, start - maxPrefixLength), start);
+  const prefixLength = before.length - before.search(/[a-z0-9_]*$/);
   for (let length = minPrefixLength; length <= prefixLength; length += 1)
     if (hasValidChecksum(text.slice(start - length, start + secretLength))) return true;
   return false;

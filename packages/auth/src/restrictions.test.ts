@@ -90,18 +90,20 @@ const perMinute = { quota: 10, windowSeconds: 60 };
 /** A value before and after. */
 type Edit = readonly [unknown, unknown];
 
-/** For each setting: an edit that reduces the key's access, and edits that expand it. */
-const edits: Readonly<Record<SettingName, { readonly reduces: Edit; readonly expands: readonly Edit[] }>> = {
-  isDisabled: { reduces: [false, true], expands: [[true, false]] },
+/** For each setting: edits that reduce the key's access, and edits that expand it. */
+const edits: Readonly<
+  Record<SettingName, { readonly reduces: readonly [Edit, ...Edit[]]; readonly expands: readonly Edit[] }>
+> = {
+  isDisabled: { reduces: [[false, true]], expands: [[true, false]] },
   expiresAt: {
-    reduces: [later, soon],
+    reduces: [[later, soon]],
     expands: [
       [soon, later],
       [soon, null],
     ],
   },
   workspaceIds: {
-    reduces: [[tenant, otherTenant], [otherTenant]],
+    reduces: [[[tenant, otherTenant], [otherTenant]]],
     expands: [
       [[tenant], [tenant, otherTenant]],
       [[tenant], [otherTenant]],
@@ -109,17 +111,19 @@ const edits: Readonly<Record<SettingName, { readonly reduces: Edit; readonly exp
     ],
   },
   permissions: {
-    reduces: [["members:read", "audit:read"], ["audit:read"]],
+    reduces: [[["members:read", "audit:read"], ["audit:read"]]],
     expands: [
       [["audit:read"], ["members:read"]],
       [["audit:read"], null],
     ],
   },
-  isReadOnly: { reduces: [false, true], expands: [[true, false]] },
+  isReadOnly: { reduces: [[false, true]], expands: [[true, false]] },
   ipRanges: {
     reduces: [
-      ["10.0.0.0/8", "2001:db8::/32"],
-      ["10.1.0.0/16", "2001:db8::1"],
+      [
+        ["10.0.0.0/8", "2001:db8::/32"],
+        ["10.1.0.0/16", "2001:db8::1"],
+      ],
     ],
     expands: [
       [["10.1.0.0/16"], ["10.0.0.0/8"]],
@@ -128,7 +132,11 @@ const edits: Readonly<Record<SettingName, { readonly reduces: Edit; readonly exp
     ],
   },
   limit: {
-    reduces: [perMinute, { quota: 9, windowSeconds: 61 }],
+    reduces: [
+      [perMinute, { quota: 9, windowSeconds: 61 }],
+      [perMinute, { quota: 9, windowSeconds: 60 }],
+      [perMinute, { quota: 10, windowSeconds: 61 }],
+    ],
     expands: [
       [perMinute, { quota: 11, windowSeconds: 60 }],
       [perMinute, { quota: 10, windowSeconds: 59 }],
@@ -141,8 +149,7 @@ describe.each(settingNames)("an edit of %s", (name) => {
   const list = ([before, after]: Edit) =>
     listExpanded({ ...defaultSettings, [name]: before }, { ...defaultSettings, [name]: after });
 
-  test("can reduce a key's access or leave it unchanged", () => {
-    const [before, after] = edits[name].reduces;
+  test.each<Edit>([...edits[name].reduces])("can reduce a key's access: %j to %j", (before, after) => {
     expect(list([before, after])).toEqual([]);
     expect(list([before, before])).toEqual([]);
     expect(list([defaultSettings[name], after])).toEqual([]);
@@ -153,7 +160,7 @@ describe.each(settingNames)("an edit of %s", (name) => {
   });
 
   test("makes the key restricted, unless it only disables the key", () => {
-    const settings = { ...defaultSettings, [name]: edits[name].reduces[1] };
+    const settings = { ...defaultSettings, [name]: edits[name].reduces[0][1] };
     expect(isRestricted(settings)).toBe(name !== "isDisabled");
   });
 });

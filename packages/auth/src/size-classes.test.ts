@@ -25,3 +25,11 @@ test("has a class for every size", () => {
     expect(classes.findLargest()).toBe(power);
   }
 });
+
+test("finds the item that has been in its class for the longest time, even if its size changes in the class", () => {
+  const classes = new SizeClasses<string>();
+  classes.move("first", { from: 0, to: 4 });
+  classes.move("second", { from: 0, to: 7 });
+  classes.move("first", { from: 4, to: 5 });
+  expect(classes.findLargest()).toBe("first");
+});

@@ -36,6 +36,16 @@ test("an invalidation hides all facts until they are read again, and memberships
   expect([...(cache.get("a")?.memberships.keys() ?? [])]).toEqual(["two"]);
 });
 
+test("facts from before an invalidation can still be read, and deleted facts can't", () => {
+  const cache = new FactsCache(10);
+  cache.set("a", factsOf("a", ["one"]));
+  cache.invalidate();
+  expect(cache.peek("a")).toEqual(factsOf("a", ["one"]));
+  expect([cache.peek("b"), cache.has("b")]).toEqual([undefined, false]);
+  cache.delete("a");
+  expect([cache.peek("a"), cache.has("a")]).toEqual([undefined, false]);
+});
+
 test("the number of keys plus memberships is bounded, and the key that was used longest ago is forgotten first", () => {
   const cache = new FactsCache(5);
   cache.set("a", factsOf("a", ["one"]));

@@ -365,6 +365,10 @@ test("requests that may not fill the queue occupy at most half of it, and don't 
   await batch(0).finish();
   // The first half is free again for one of them.
   expect([scheduler.hasRoom(false), scheduler.hasRoom(true)]).toEqual([true, true]);
+  // The others don't make room for them when they end.
+  for (const index of [1, 2]) await batch(index).finish();
+  await add("ef", { mayFillQueue: false });
+  expect([scheduler.hasRoom(false), scheduler.hasRoom(true)]).toEqual([false, true]);
 });
 
 test("postponed requests occupy at most half of the queue; the others are rejected", async () => {

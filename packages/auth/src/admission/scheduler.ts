@@ -174,7 +174,6 @@ export class Scheduler<Request extends PendingState> {
     if (this.#inFlight.size > 0) await this.#drained.promise;
     clearInterval(this.#sweeper);
     for (const request of this.#queue) this.#reject(request);
-    this.#queue = [];
   }
 
   #reject(request: Request): void {

@@ -64,3 +64,25 @@ test("keys whose rejections were all written or dropped no longer lose entries t
   for (let key = 0; key < 10_000; key += 1) add(`late ${key}`);
   expect([log.pendingCount, log.take().length]).toEqual([5_000, 5_000]);
 });
+
+test("a key whose rejections were all written loses no more entries while its owner has others", () => {
+  const log = new RejectionLog<Rejection>();
+  const add = (key: string): void => log.add("user", rejectionOf(key));
+  for (let key = 0; key < 8; key += 1) add(`written ${key}`);
+  const written = log.take();
+  add("kept");
+  log.settle(written);
+  for (let key = 0; key < 5_100; key += 1) add(`key ${key}`);
+  expect([log.pendingCount, log.take().length]).toEqual([5_000, 5_000]);
+});
+
+test("an owner whose rejections were all written or dropped is forgotten", () => {
+  const log = new RejectionLog<Rejection>();
+  log.add("user", rejectionOf("a"));
+  log.add("another user", rejectionOf("b"));
+  expect(log.ownerCount).toBe(2);
+  log.settle(log.take().slice(0, 1));
+  expect([log.ownerCount, log.take()]).toEqual([1, [rejectionOf("b")]]);
+  for (let owner = 0; owner < 6_000; owner += 1) log.add(`owner ${owner}`, rejectionOf(`key ${owner}`));
+  expect([log.ownerCount, log.pendingCount]).toEqual([5_000, 5_000]);
+});

@@ -38,14 +38,18 @@ export class RejectionLog<Rejection extends LoggedRejection> {
     return this.#size;
   }
 
+  /** The number of owners that have an entry. */
+  get ownerCount(): number {
+    return this.#shares.size;
+  }
+
   /** @param owner the user or workspace that the key belongs to. */
   add(owner: string, rejection: Rejection): void {
     const { keyId } = rejection;
-    const ofKey = this.#shares.get(owner)?.keys.get(keyId) ?? [];
-    if (ofKey.length >= maxPerKey) this.#dropOldest(owner, keyId);
-    else if (this.#size >= maxRejections) this.#makeRoom();
     const share = this.#shares.get(owner) ?? { owner, keys: new Map<string, Rejection[]>(), size: 0 };
     const entries = share.keys.get(keyId) ?? [];
+    if (entries.length >= maxPerKey) this.#dropOldest(share, keyId, entries);
+    else if (this.#size >= maxRejections) this.#makeRoom();
     entries.push(rejection);
     share.keys.set(keyId, entries);
     this.#resize(share, 1);
@@ -64,13 +68,10 @@ export class RejectionLog<Rejection extends LoggedRejection> {
       share.keys.delete(keyId);
       share.keys.set(keyId, entries);
     }
-    if (first) this.#dropOldest(share.owner, first[0]);
+    if (first) this.#dropOldest(share, ...first);
   }
 
-  #dropOldest(owner: string, keyId: string): void {
-    const share = this.#shares.get(owner);
-    const entries = share?.keys.get(keyId);
-    if (!share || !entries) return;
+  #dropOldest(share: Share<Rejection>, keyId: string, entries: Rejection[]): void {
     entries.shift();
     if (entries.length === 0) share.keys.delete(keyId);
     this.#resize(share, -1);

@@ -126,7 +126,7 @@ describe("the caller", () => {
   });
 });
 
-test("a caller that had expired when its facts were read is rejected, and one that expires later is outdated", () => {
+test("a caller that had expired when its facts were read is rejected, and one that has expired since is outdated", () => {
   const validUntil = new Date(now).toISOString();
   const state = lock([counterOf(caller.keyId)]);
   const request = { address: undefined, verifications: [], targets: [], earlier: undefined };
@@ -140,6 +140,8 @@ test("a caller that had expired when its facts were read is rejected, and one th
   expect(decideRequest({ ...request, caller: { ...caller, validUntil } }, state)).toEqual({
     kind: "outdated",
   });
+  const valid = { ...caller, validUntil: new Date(now + 1).toISOString() };
+  expect(decideRequest({ ...request, caller: valid }, state).kind).toBe("admitted");
 });
 
 describe("facts that have changed decide nothing", () => {

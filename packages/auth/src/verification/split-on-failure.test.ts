@@ -64,3 +64,24 @@ test("a failure that may have had an effect fails its part, and nothing else is 
     runs: 1,
   });
 });
+
+test("an item that was settled before its part failed isn't worked on again, and isn't left", async () => {
+  for (const [maxRuns, expected] of [
+    [64, [[0, 1, 2, 3], [0], [2, 3]]],
+    [1, [[0, 1, 2, 3]]],
+  ] as const) {
+    const parts: number[][] = [];
+    const left = await splitOnFailure([0, 1, 2, 3], {
+      async run(part) {
+        parts.push([...part]);
+        if (parts.length === 1) throw harmless;
+      },
+      isPending: (item) => parts.length === 0 || item !== 1,
+      hadNoEffect: (error) => error === harmless,
+      fail: () => undefined,
+      maxRuns,
+    });
+    expect(parts).toEqual(expected);
+    expect(left).toEqual(maxRuns === 1 ? [0, 2, 3] : []);
+  }
+});

@@ -46,6 +46,16 @@ describe("a counter is written", () => {
     expect(decide({}, { cost: 0 }).own).toMatchObject({ isSecretUsed: false, isChanged: false });
   });
 
+  test("only if the key is valid, so a new secret stays unused if it was rejected", () => {
+    const isUnusedSecret = true;
+    for (const { own } of [
+      decide({ isUnusedSecret, isDisabled: true }),
+      decide({ isUnusedSecret, limits: [limitOf("small", 0)] }),
+      decide({ isUnusedSecret }, {}, balanceOf(0)),
+    ])
+      expect(own).toMatchObject({ uses: 0, isSecretUsed: false, isChanged: false });
+  });
+
   test("with what was spent from a consumer's limit", () => {
     const { own, shared } = decide({ consumer: consumerWith([limitOf("shared", 5)]) });
     expect([own.isChanged, shared.isChanged]).toEqual([true, true]);
