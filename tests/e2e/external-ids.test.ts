@@ -10,6 +10,7 @@ import { prepareEnvironment } from "./environment.ts";
 const short = "customer_42";
 const uuid = "6f1c2b7e-9d0a-4c1e-8a55-0f7de3a1b2c3";
 const longest = "0123456789abcdef".repeat(8);
+const longName = "Integration of the European warehouse and its suppliers";
 
 /** The height of a line of text in a card. */
 const lineHeightPixels = 20;
@@ -26,6 +27,7 @@ prepareEnvironment(async ({ browser, baseUrl }) => {
   const { id: keyspaceId } = await keyspaces.create.mutate({ workspaceId, fields });
   for (const externalId of [short, uuid, longest])
     await issuedKeys.create.mutate({ workspaceId, keyspaceId, fields: { name: "Key", externalId } });
+  await issuedKeys.create.mutate({ workspaceId, keyspaceId, fields: { name: longName } });
   keyspace = `${baseUrl}/w/${slug}/keyspaces/${keyspaceId}`;
 });
 
@@ -59,6 +61,25 @@ test("as the title of a card, a long external ID takes at most two lines", async
   expect(await measure(short)).toMatchObject({ lines: 1 });
   expect(await measure(longest)).toMatchObject({ lines: 2 });
   expect(await linkTo(longest).getAttribute("title")).toBe(longest);
+});
+
+test("in a table, a long name ends with an ellipsis, and shows its title", async () => {
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.goto(keyspace);
+  const name = page.getByRole("row").getByRole("link", { name: longName, exact: true });
+  await name.waitFor();
+  // Boxes of other kinds clip text without an ellipsis.
+  const style = `getComputedStyle(document.querySelector('a[title="${longName}"]'))`;
+  expect(await page.evaluate(`[${style}.display, ${style}.textOverflow]`)).toEqual(["block", "ellipsis"]);
+  const [overflow = 0, height] = await name.evaluate((link) => [
+    link.scrollWidth - link.clientWidth,
+    link.getBoundingClientRect().height,
+  ]);
+  expect(overflow).toBeGreaterThan(0);
+  expect(height).toBe(lineHeightPixels);
+  expect(await name.getAttribute("title")).toBe(longName);
+  await page.setViewportSize({ width: 375, height: 667 });
+  await page.goto(`${keyspace}/consumers`);
 });
 
 test("the page of the consumer shows all of it, and copies it", async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
+import { getWorkspace } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { openKeys } from "./open-keys.ts";
 
@@ -150,4 +151,22 @@ test("shows a banner while the server is unreachable or not ready, and loads the
   await page.unrouteAll({ behavior: "wait" });
   await page.getByText("The server isn’t ready. Retrying…").waitFor({ state: "detached" });
   await page.getByText("1 key", { exact: true }).waitFor();
+});
+
+test("shows under the URL of a webhook why the server rejected it", async () => {
+  const { page } = await environment.browser.open();
+  await enter(page, environment.baseUrl, "webhooks@example.com");
+  const { slug } = await getWorkspace(page);
+  await page.goto(`${environment.baseUrl}/w/${slug}/webhooks`);
+  await page.getByRole("button", { name: "New webhook" }).click();
+  const url = page.getByRole("dialog").getByRole("textbox", { name: "URL" });
+  await url.fill("http://example.com/webhooks");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByText("Enter a URL that starts with https://.").waitFor();
+  await url.and(page.locator(":focus")).waitFor();
+  expect(await url.getAttribute("aria-invalid")).toBe("true");
+  expect(await page.getByText("The request is not valid.").count()).toBe(0);
+  await url.fill("https://example.com/webhooks");
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByRole("button", { name: "Copy secret" }).waitFor();
 });

@@ -77,6 +77,8 @@ test("shows the arrival of the first verification next to the secret, and then o
   const row = page.getByRole("row").filter({ hasText: "Acme" });
   await row.getByText("Never", { exact: true }).waitFor({ state: "detached" });
   await row.getByText(recentTime).first().waitFor();
+  // The number of uses, which was 0 when the row was shown.
+  await row.getByText("1", { exact: true }).waitFor();
   await page.reload();
   await page.getByRole("link", { name: "Acme" }).waitFor();
   await page.waitForLoadState("networkidle");

@@ -56,6 +56,9 @@ test("a file is required, and one that can't be read is explained", async () => 
   await page.getByRole("button", { name: "Import keys" }).click();
   await dialog().getByRole("heading", { name: "Import keys" }).waitFor();
   await expectIntroduction(true);
+  expect(await formats().textContent()).toContain(
+    "The optional fields are start, name, externalId, permissions, limits, credits, expiresAt, isDisabled, ipRanges, and meta.",
+  );
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Import keys" }).click();
   await dialog().getByText("Choose a file.", { exact: true }).waitFor();

@@ -193,6 +193,22 @@ test("a member invites a person, and sees only the invitations that they sent", 
   await rowOf(ada, "radia@example.com").waitFor();
 });
 
+test("a viewer sees why there are no invitations, and nothing to invite people with", async () => {
+  const { page: mary } = await environment.browser.open();
+  await enter(mary, environment.baseUrl, "mary@example.com");
+  await environment.command([
+    ...["member", "add", "--workspace", workspace.id],
+    ...["--user", "mary@example.com", "--role", "viewer"],
+  ]);
+  await mary.goto(addressOf("members/invitations"));
+  await mary.getByRole("heading", { name: "Your role can’t invite people" }).waitFor();
+  await mary
+    .getByText("You are a viewer here; only owners, admins, and members can see and create invitations.")
+    .waitFor();
+  expect(await mary.getByRole("button", { name: "Invite member" }).count()).toBe(0);
+  expect(await findProblemsInBothSchemes(mary)).toEqual([]);
+});
+
 test("someone who is signed in with another account can switch, and sign in and join", async () => {
   await ada.getByRole("button", { name: "Invite member" }).click();
   await environment.command(

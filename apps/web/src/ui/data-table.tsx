@@ -135,9 +135,9 @@ export function DataTable<Item extends object>(props: DataTableProps<Item>): Rea
             : placeholders.map((cell) => (
                 <tr key={cell}>
                   {selection && <td />}
-                  {visible.map(({ id }, index) => (
+                  {visible.map(({ id, isNumeric }, index) => (
                     <td key={id}>
-                      <Skeleton h={12} w={index === 0 ? cell : "60%"} />
+                      <Skeleton h={12} w={index === 0 ? cell : "60%"} ml={isNumeric ? "auto" : 0} />
                     </td>
                   ))}
                   {props.actions && <td />}

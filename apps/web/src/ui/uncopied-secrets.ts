@@ -1,4 +1,5 @@
-import { createContext, useContext, useEffect, useEffectEvent, useState } from "react";
+import { createContext, useContext, useEffect, useEffectEvent, useRef, useState } from "react";
+import { createInputScope, type InputScope } from "./unsaved-input.ts";
 
 /** Warns before the user closes a dialog that shows secrets only once. */
 export interface CloseGuard {
@@ -24,22 +25,30 @@ export function createCloseGuard(): CloseGuard {
 /** The guard of the dialog. */
 export const CurrentCloseGuard = createContext<CloseGuard>(createCloseGuard());
 
+/** The dialogs with uncopied secrets, which would be lost if the user opened another page or left the app. */
+export const CurrentSecretScope = createContext<InputScope>(createInputScope());
+
 /**
  * Warns at the first attempt to close the dialog if one of its secrets was not copied, because it is easy to press Done
- * or Escape too early.
+ * or Escape too early. Asks for confirmation before another page replaces the dialog, and before the user leaves the app.
  * @param names One per secret.
  */
 export function useUncopiedSecrets(names: readonly string[]) {
   const { add } = useContext(CurrentCloseGuard);
+  const scope = useContext(CurrentSecretScope);
   const [copied, setCopied] = useState<ReadonlySet<string>>(new Set());
   const [hasWarned, setHasWarned] = useState(false);
   const uncopiedCount = names.filter((name) => !copied.has(name)).length;
+  // A dialog that closes may open another page before it unmounts.
+  const isClosing = useRef(false);
   const canClose = useEffectEvent(() => {
-    if (uncopiedCount === 0 || hasWarned) return true;
-    setHasWarned(true);
-    return false;
+    isClosing.current = uncopiedCount === 0 || hasWarned;
+    if (!isClosing.current) setHasWarned(true);
+    return isClosing.current;
   });
+  const hasSecrets = useEffectEvent(() => uncopiedCount > 0 && !isClosing.current);
   useEffect(() => add(() => canClose()), [add]);
+  useEffect(() => scope.add(() => hasSecrets()), [scope]);
   return {
     uncopiedCount,
     isWarningShown: hasWarned && uncopiedCount > 0,

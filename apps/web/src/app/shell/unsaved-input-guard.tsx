@@ -3,24 +3,39 @@ import { type ReactElement, type ReactNode, useMemo, useState } from "react";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { dialogLayers } from "../../ui/dialog-layers.ts";
+import { CurrentSecretScope } from "../../ui/uncopied-secrets.ts";
 import { CurrentDiscardConfirmation, CurrentInputScope, createInputScope } from "../../ui/unsaved-input.ts";
 
+const inputLabels = {
+  title: "Discard unsaved changes?",
+  action: "Discard",
+  cancelLabel: "Keep editing",
+};
+const secretLabels = {
+  title: "Leave this page?",
+  action: "Leave page",
+  cancelLabel: "Stay",
+};
+
 /**
- * Asks for confirmation before unsaved input in `children` is discarded. If the user leaves the app, the browser asks.
+ * Asks for confirmation before unsaved input or an uncopied secret in `children` is lost. If the user leaves the app, the
+ * browser asks.
  * A navigation within a page, such as a change of its filters, keeps the input.
  */
 export function UnsavedInputGuard({ children }: { readonly children: ReactNode }): ReactElement {
   const [scope] = useState(createInputScope);
+  const [secrets] = useState(createInputScope);
+  const [losesSecret, setLosesSecret] = useState(false);
   const [discard, setDiscard] = useState<() => void>();
   // The same function at each render: the router registers a changed one again.
-  const [shouldBlock] = useState(
-    () =>
-      ({ current, next }: Parameters<ShouldBlockFn>[0]) =>
-        current.pathname !== next.pathname && scope.hasInput(),
-  );
+  const [shouldBlock] = useState(() => ({ current, next }: Parameters<ShouldBlockFn>[0]) => {
+    if (current.pathname === next.pathname) return false;
+    setLosesSecret(secrets.hasInput());
+    return scope.hasInput() || secrets.hasInput();
+  });
   const blocker = useBlocker({
     shouldBlockFn: shouldBlock,
-    enableBeforeUnload: scope.hasInput,
+    enableBeforeUnload: () => scope.hasInput() || secrets.hasInput(),
     withResolver: true,
   });
   const isOpen = discard !== undefined || blocker.status === "blocked";
@@ -30,7 +45,10 @@ export function UnsavedInputGuard({ children }: { readonly children: ReactNode }
       ask(action: () => void) {
         // In a later task: every open dialog listens to Escape on the window, and React renders between the listeners
         // of one event, so the key press of Escape that opens this dialog would also close it.
-        setTimeout(() => setDiscard(() => action));
+        setTimeout(() => {
+          setLosesSecret(false);
+          setDiscard(() => action);
+        });
       },
     }),
     [isOpen],
@@ -47,19 +65,21 @@ export function UnsavedInputGuard({ children }: { readonly children: ReactNode }
   return (
     <CurrentInputScope value={scope}>
       <CurrentDiscardConfirmation value={confirmation}>
-        {children}
+        <CurrentSecretScope value={secrets}>{children}</CurrentSecretScope>
         <ConfirmDialog
           isOpen={isOpen}
-          title="Discard unsaved changes?"
-          action="Discard"
-          cancelLabel="Keep editing"
+          {...(losesSecret ? secretLabels : inputLabels)}
           failure={undefined}
           isBusy={false}
           zIndex={dialogLayers.discard}
           onCancel={close}
           onConfirm={confirm}
         >
-          <p className={dialogClasses.words}>What you entered isn’t saved yet.</p>
+          <p className={dialogClasses.words}>
+            {losesSecret
+              ? "You haven’t copied or downloaded what the dialog shows, and it won’t be shown again."
+              : "What you entered isn’t saved yet."}
+          </p>
         </ConfirmDialog>
       </CurrentDiscardConfirmation>
     </CurrentInputScope>

@@ -9,6 +9,7 @@ import { outcomeTitle } from "../../ui/outcome-titles.ts";
 import { Section } from "../../ui/section.tsx";
 import { StatusBadge, type StatusTone } from "../../ui/status-badge.tsx";
 import classes from "./keyspaces.module.css";
+import { refreshRecentUsage } from "./recent-usage.tsx";
 import { type KeyspacePath, useLatestOutcome } from "./use-keyspaces.ts";
 import { verifyCommand } from "./verify-command.ts";
 
@@ -25,8 +26,10 @@ export function FirstVerificationStatus({ path }: { readonly path: KeyspacePath 
   const outcome = useLatestOutcome(path).data?.outcome ?? null;
   const hasArrived = outcome !== null;
   useEffect(() => {
-    // The table of keys shows the use.
-    if (hasArrived) void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
+    if (!hasArrived) return;
+    // The table of keys shows when the key was last used, and its uses.
+    void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
+    void refreshRecentUsage(queryClient);
   }, [hasArrived, queryClient]);
   return (
     <p className={classes.arrival} role="status">

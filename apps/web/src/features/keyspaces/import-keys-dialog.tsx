@@ -1,5 +1,6 @@
 import "@mantine/core/styles/Progress.css";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
+import { keyFileFields } from "@latchkey/key-file/key-file-fields";
 import { Button, FileInput, Group, Progress } from "@mantine/core";
 import { type ReactElement, type Ref, useEffect, useRef, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
@@ -148,8 +149,9 @@ function ImportActions({ keyImport, leaveButton, onClose }: ImportActionsProps):
   );
 }
 
-const formats =
-  "CSV with a header line, or NDJSON. Only hash is required: the SHA-256 of the key, in hexadecimal, base64 or base64url.";
+const optionalFields = new Intl.ListFormat("en").format(keyFileFields.filter((field) => field !== "hash"));
+
+const formats = `CSV with a header line, or NDJSON. Only hash is required: the SHA-256 of the key, in hexadecimal, base64 or base64url. The optional fields are ${optionalFields}.`;
 
 const example = `hash,start,externalId,permissions,credits
 9f86d081…0f00a08,acme_4fTq,customer_42,documents.read admin,500`;

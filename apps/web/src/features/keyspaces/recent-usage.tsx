@@ -1,4 +1,5 @@
 import { Skeleton } from "@mantine/core";
+import type { QueryClient } from "@tanstack/react-query";
 import { createContext, type ReactElement, type ReactNode, useContext } from "react";
 import { type IssuedKey, type RecentUsage, trpc } from "../../server/trpc.ts";
 import { countOf, formatCount } from "../../ui/count.ts";
@@ -13,6 +14,7 @@ type Usage = Omit<RecentUsage, "id">;
 const RecentUsageContext = createContext<StatisticsById<Usage> | null | undefined>(undefined);
 
 const days = 30;
+const queryName = "recent-usage";
 const unused: Usage = { count: 0, useCount: 0, days: Array.from({ length: days }, () => 0) };
 
 interface RecentUsageProviderProps {
@@ -25,7 +27,7 @@ interface RecentUsageProviderProps {
 /** Loads the usage of the keys of a table, for its cells. */
 export function RecentUsageProvider({ path, pages, children }: RecentUsageProviderProps): ReactElement {
   const usage = usePageStatistics<Usage>({
-    queryKey: ["recent-usage", path.keyspaceId],
+    queryKey: [queryName, path.keyspaceId],
     pages,
     load: (queryClient, ids) =>
       queryClient.fetchQuery({
@@ -35,6 +37,13 @@ export function RecentUsageProvider({ path, pages, children }: RecentUsageProvid
     empty: unused,
   });
   return <RecentUsageContext value={usage}>{children}</RecentUsageContext>;
+}
+
+/** Loads the shown usage of keys again. */
+export async function refreshRecentUsage(queryClient: QueryClient): Promise<void> {
+  // The queries of tables read those of pages, which must be stale by then.
+  await queryClient.invalidateQueries({ queryKey: trpc.keyspaceUsage.recent.pathKey() });
+  await queryClient.invalidateQueries({ queryKey: [queryName] });
 }
 
 function useRecentUsage(id: string): Usage | null | undefined {

@@ -4,10 +4,11 @@ import { IconPlus } from "@tabler/icons-react";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useCallback, useState } from "react";
-import { type Invitation, type Role, trpc } from "../../server/trpc.ts";
+import { describeHolders, withArticle } from "../../server/roles.ts";
+import { type Invitation, type Role, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
-import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
+import { useWorkspaceAccess, type WorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { BulkBar } from "../../ui/bulk-bar.tsx";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
@@ -42,11 +43,36 @@ const noRoles: readonly Role[] = [];
 /** The invitations to a workspace that nobody has accepted yet. */
 export function InvitationsPage(): ReactElement {
   const { workspace } = route.useRouteContext();
+  const access = useWorkspaceAccess(workspace);
+  const sessionChanges = useSessionChanges();
+  if (access.isLost) {
+    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
+  }
+  if (access.can("members:invite")) return <Invitations workspace={workspace} access={access} />;
+  return (
+    <>
+      <PageHeader
+        title="Invitations"
+        explanation="People who were invited to this workspace and haven’t joined yet."
+        parent={<MembersLink slug={workspace.slug} />}
+      />
+      <EmptyPanel title="Your role can’t invite people">
+        You are {withArticle(access.role)} here; only {describeHolders(access.holders("members:invite"))} can
+        see and create invitations.
+      </EmptyPanel>
+    </>
+  );
+}
+
+interface InvitationsProps {
+  readonly workspace: SessionWorkspace;
+  readonly access: WorkspaceAccess;
+}
+
+function Invitations({ workspace, access }: InvitationsProps): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const { sendsEmail } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
-  const access = useWorkspaceAccess(workspace);
-  const sessionChanges = useSessionChanges();
   const invitations = useInvitations(workspace.id, search);
   const list = useGrowingList(invitations);
   const table = useTableNavigation<InvitationsSearch>({ navigate });
@@ -86,9 +112,6 @@ export function InvitationsPage(): ReactElement {
       roles.includes(role) ? undefined : `Your role can’t manage invitations for ${role}s.`,
     [roles],
   );
-  if (access.isLost) {
-    return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
-  }
   const inviteButton = (label: string) => (
     <Button leftSection={<IconPlus size={16} />} onClick={invite.open} flex="none">
       {label}
@@ -105,11 +128,7 @@ export function InvitationsPage(): ReactElement {
             ? "People who were invited to this workspace and haven’t joined yet."
             : "People whom you invited to this workspace and who haven’t joined yet."
         }
-        parent={
-          <Link to="/w/$slug/members" params={{ slug: workspace.slug }}>
-            Members
-          </Link>
-        }
+        parent={<MembersLink slug={workspace.slug} />}
         action={inviteButton("Invite member")}
       />
       <GrowingTable
@@ -188,5 +207,13 @@ function NoInvitations({ action }: { readonly action: ReactElement }): ReactElem
     <EmptyPanel title="No pending invitations" action={action}>
       Invitations appear here until they are accepted or revoked, and for 30 days after they expire.
     </EmptyPanel>
+  );
+}
+
+function MembersLink({ slug }: { readonly slug: string }): ReactElement {
+  return (
+    <Link to="/w/$slug/members" params={{ slug }}>
+      Members
+    </Link>
   );
 }

@@ -2,7 +2,10 @@ import { Button, Group, Modal } from "@mantine/core";
 import { type ReactElement, useState } from "react";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
+import { useUncopiedSecrets } from "../../ui/uncopied-secrets.ts";
 import classes from "./recovery-codes-dialog.module.css";
+
+const recoveryCodes = ["recovery codes"];
 
 interface RecoveryCodesDialogProps {
   /** The dialog is open if they are defined. */
@@ -13,6 +16,7 @@ interface RecoveryCodesDialogProps {
 /** Shows new recovery codes, which can't be shown again. */
 export function RecoveryCodesDialog({ codes, onClose }: RecoveryCodesDialogProps): ReactElement {
   const [isCopied, setCopied] = useState(false);
+  useUncopiedSecrets(codes && !isCopied ? recoveryCodes : []);
   return (
     <Modal
       opened={codes !== undefined}

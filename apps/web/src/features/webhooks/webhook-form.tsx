@@ -1,6 +1,7 @@
 import { useForm } from "@mantine/form";
-import type { ReactElement } from "react";
+import { type ReactElement, useEffect, useEffectEvent } from "react";
 import { describeFailure } from "../../server/failure.ts";
+import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import classes from "../../ui/dialog.module.css";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormActions } from "../../ui/form-actions.tsx";
@@ -29,6 +30,10 @@ export function WebhookForm(props: WebhookFormProps): ReactElement {
     validate: webhookRules,
   });
   useUnsavedInput(form.isDirty);
+  const show = useEffectEvent((rejection: unknown) => showIssues(form, rejection, fieldOf));
+  useEffect(() => {
+    if (error) show(error);
+  }, [error]);
   const failure = error ? describeFailure(error) : undefined;
   return (
     <form
@@ -38,9 +43,17 @@ export function WebhookForm(props: WebhookFormProps): ReactElement {
         if (!isBusy) onSubmit(fieldsOf(values));
       }, focusFirstError(form.getInputNode))}
     >
-      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      {failure && !hasIssueOf(form, failure, fieldOf) && (
+        <FormFailure message={failure.message} requestId={failure.requestId} />
+      )}
       <WebhookFields form={form} />
       <FormActions action={action} isSticky isBusy={isBusy} onCancel={onCancel} />
     </form>
   );
+}
+
+/** Returns the field in which the value at a path such as "url" or "changes.url" is entered. */
+function fieldOf(path: string, values: WebhookValues): string | undefined {
+  const [field = ""] = path.replace(/^changes\./, "").split(".");
+  return Object.hasOwn(values, field) ? field : undefined;
 }

@@ -146,8 +146,9 @@ function NoServiceAccounts({ onCreate }: NoServiceAccountsProps): ReactElement {
         )
       }
     >
-      Create one for each integration, such as a deploy pipeline. Give it a role and API keys that every admin
-      can manage.
+      {onCreate
+        ? "Create one for each integration, such as a deploy pipeline. Give it a role and API keys that every admin can manage."
+        : "Service accounts appear here when an owner or admin creates one."}
     </EmptyPanel>
   );
 }

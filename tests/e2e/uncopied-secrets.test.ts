@@ -1,0 +1,104 @@
+import { TOTP } from "otpauth";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { enter } from "../support/visitor.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
+import { prepareEnvironment } from "./environment.ts";
+
+// A secret is shown once, so leaving it without a copy asks for confirmation.
+
+let page: Page;
+let slug: string;
+
+const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
+  ({ page } = await browser.open({ permissions: ["clipboard-read", "clipboard-write"] }));
+  await enter(page, baseUrl);
+  const workspace = await getWorkspace(page);
+  slug = workspace.slug;
+  const fields = { name: "Production", prefix: "acme" };
+  await proceduresOf(page).keyspaces.create.mutate({ workspaceId: workspace.id, fields });
+});
+
+const secret = () => page.getByRole("dialog", { name: "Copy the new secret" });
+const question = () => page.getByRole("dialog", { name: "Leave this page?" });
+const list = () => page.getByRole("heading", { name: "Keyspaces", level: 1 });
+
+/** Issues a key, on a page from which Back leads to the list of keyspaces. */
+async function issueKey(): Promise<void> {
+  await page.goto(`${environment.baseUrl}/w/${slug}/keyspaces`);
+  await page.getByRole("link", { name: "Production", exact: true }).click();
+  await list().waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "Issue key", exact: true }).click();
+  const form = page.getByRole("dialog", { name: "Issue a key" });
+  await form.getByRole("button", { name: "Issue key" }).click();
+  await secret().waitFor();
+}
+
+test("asks before Back loses a secret that wasn't copied", async () => {
+  await issueKey();
+  await page.goBack();
+  await question()
+    .getByText("You haven’t copied or downloaded what the dialog shows, and it won’t be shown again.")
+    .waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await question().getByRole("button", { name: "Stay" }).click();
+  await question().waitFor({ state: "detached" });
+  expect(await secret().getByRole("textbox", { name: "Key" }).inputValue()).toMatch(/^acme_/);
+  await page.goBack();
+  await question().getByRole("button", { name: "Leave page" }).click();
+  await list().waitFor();
+  await question().waitFor({ state: "detached" });
+});
+
+test("asks before closing the tab loses a secret that wasn't copied", async () => {
+  await issueKey();
+  const dialogTypes: string[] = [];
+  page.on("dialog", (dialog) => {
+    dialogTypes.push(dialog.type());
+    void dialog.accept();
+  });
+  await page.reload();
+  page.removeAllListeners("dialog");
+  expect(dialogTypes).toEqual(["beforeunload"]);
+});
+
+test("asks nothing once the secret was copied", async () => {
+  await issueKey();
+  await secret().getByRole("button", { name: "Copy key" }).click();
+  await secret().getByText("Copied").first().waitFor();
+  await page.goBack();
+  await list().waitFor();
+  expect(await question().count()).toBe(0);
+});
+
+test("asks nothing after the dialog was closed without copying the secret", async () => {
+  await issueKey();
+  for (let attempt = 0; attempt < 2; attempt++) {
+    await secret().getByRole("button", { name: "Done" }).click();
+    await secret().getByText("You haven’t copied the key").or(page.getByRole("table")).first().waitFor();
+  }
+  await secret().waitFor({ state: "detached" });
+  await page.goBack();
+  await list().waitFor();
+  expect(await question().count()).toBe(0);
+});
+
+test("asks before Back loses recovery codes that weren't copied", async () => {
+  await page.goto(`${environment.baseUrl}/w/${slug}/keyspaces`);
+  await list().waitFor();
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Security" }).click();
+  await page.getByRole("button", { name: "Set up an authenticator app" }).click();
+  const setup = page.getByRole("dialog", { name: "Set up an authenticator app" });
+  const base32 = ((await setup.locator("code").textContent()) ?? "").replaceAll(" ", "");
+  await setup.getByRole("textbox", { name: "Code" }).fill(new TOTP({ secret: base32 }).generate());
+  await setup.getByRole("button", { name: "Set up" }).click();
+  const codes = page.getByRole("dialog", { name: "Your recovery codes" });
+  await codes.waitFor();
+  await page.goBack();
+  await question().getByRole("button", { name: "Stay" }).click();
+  await question().waitFor({ state: "detached" });
+  await codes.getByRole("button", { name: "Copy recovery codes" }).click();
+  await page.goBack();
+  await list().waitFor();
+});
