@@ -175,6 +175,11 @@ const steps: readonly Step[] = [
     actions: ["key.created", "service-account.created"],
   },
   { command: "key rotate", args: () => [idOf("key")], actions: ["key.rotated"] },
+  {
+    command: "key revoke-old-secrets",
+    args: () => [idOf("key")],
+    actions: ["key.former-secrets-revoked"],
+  },
   { command: "key disable", args: () => [idOf("key")], actions: ["key.disabled"] },
   { command: "key enable", args: () => [idOf("key")], actions: ["key.enabled"] },
   {

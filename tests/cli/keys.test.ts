@@ -97,6 +97,23 @@ test("key rotate issues a new secret, and the former one stays valid for the req
   expect([await statusOf(key), await statusOf(String(second.key))]).toEqual([200, 200]);
 });
 
+test("key revoke-old-secrets revokes the former secrets before their overlap ends", async () => {
+  const { id, key } = await createKey();
+  const current = await perform("key", "rotate", id, "--overlap", "30d");
+  expect([await statusOf(key), await statusOf(String(current.key))]).toEqual([200, 200]);
+  const revoke = ["key", "revoke-old-secrets", id] as const;
+  const revoked = await perform(...revoke);
+  expect(revoked).toMatchObject({
+    id,
+    userId: expect.stringMatching(/^usr_/),
+    formerSecrets: [],
+    version: 3,
+  });
+  expect([await statusOf(key), await statusOf(String(current.key))]).toEqual([403, 200]);
+  expect(await perform(...revoke)).toMatchObject({ version: 3 });
+  expect(await statusOf(String(current.key))).toBe(200);
+});
+
 const unknown = "key_01h455vb4pex5vsknk084sn02q";
 
 test("key create rejects a workspace that the user isn't a member of, and creates no key", async () => {
@@ -120,6 +137,7 @@ async function listKeys(...options: string[]): Promise<Record<string, unknown>[]
 test.each([
   [["key", "disable", unknown]],
   [["key", "rotate", unknown]],
+  [["key", "revoke-old-secrets", unknown]],
   [["key", "show", unknown]],
   [["key", "edit", unknown, "--name", "n"]],
 ])("%j is not found", async (args) => {

@@ -46,7 +46,8 @@ export const shownUserKind = fields.userKind.meta({
 
 /** The version of a resource, which an edit can require with `If-Match`. */
 export const version = z.int().min(1).meta({
-  description: "Increases with every change. In quotes, `If-Match` accepts it instead of an `ETag`.",
+  description:
+    "Increases with every edit. What the resource shows from elsewhere, such as the name of a user or a number of keys, can change without it. In quotes, `If-Match` accepts it instead of an `ETag`.",
   example: 3,
 });
 

@@ -179,6 +179,19 @@ test("every PATCH and DELETE of a resource with an ETag supports If-Match", () =
   expect(unsupported.map(({ operationId }) => operationId)).toEqual([]);
 });
 
+test("every response with a resource that has a version has an ETag", () => {
+  const versioned = endpoints.filter(
+    ({ operationId, response: { schema } }) =>
+      schema && "version" in schema.shape && operationId !== "getConfiguration", // The version of Latchkey.
+  );
+  const untagged = versioned.filter(({ response }) => !("hasEtag" in response && response.hasEtag));
+  expect(untagged.map(({ operationId }) => operationId)).toEqual([]);
+  const uncovered = versioned.flatMap(
+    ({ response }) => ("notInEtag" in response && response.notInEtag) || [],
+  );
+  expect([...new Set(uncovered)].toSorted()).toEqual(["lastUsedAt", "usageCount"]);
+});
+
 test("the tag of a key changes with a rotation, but not with a use", async () => {
   const own = `/open/api-keys/${encodeId("key", fixture.id)}`;
   const tag = await tagOf(own);

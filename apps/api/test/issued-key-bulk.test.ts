@@ -50,6 +50,8 @@ test("all keys of a consumer are disabled, enabled and deleted, and no other key
     unchanged: [],
     notFound: [],
   });
+  const nobody = await change(space, { action: "delete", externalId: "nobody" });
+  expect([nobody.status, nobody.body]).toEqual([200, { changed: [], unchanged: [], notFound: [] }]);
   const start = expect.any(String);
   const event = (action: string, name: string) =>
     action === "deleted"

@@ -124,6 +124,20 @@ test("a creation has the ETag of the key, also when it is retried, whatever the 
   expect((await space.call(["PATCH", `/${first.body.id}`], { name: "Renamed" }, ifMatch)).status).toBe(200);
 });
 
+test("a rotation has the ETag of the key, whatever names its data has", async () => {
+  const space = await addSpace();
+  const meta = { key: "a", secretStatus: "b" };
+  const created = await space.call(["POST", ""], { meta }, retry);
+  const read = () => space.call(["GET", `/${created.body.id}`]);
+  expect(created.etag).toBe((await read()).etag);
+  const rotate = () =>
+    space.call(["POST", `/${created.body.id}/rotate`], {}, { ...retry, "If-Match": created.etag });
+  const first = await rotate();
+  expect([first.etag, first.body.meta]).toEqual([(await read()).etag, meta]);
+  const second = await rotate();
+  expect([second.etag, second.body.secretStatus]).toEqual([(await read()).etag, "reissued"]);
+});
+
 test("a retried creation has the start of the secret that it issued", async () => {
   const space = await addSpace();
   const create = async () => (await space.call(["POST", ""], { name: "Acme" }, retry)).body;

@@ -346,28 +346,24 @@ describe("changes", () => {
     expect(await status()).toBe("disabled");
   });
 
-  test("an old version is rejected, and uses don't change the ETag unless they change the status", async () => {
+  test("an old version is rejected, and uses change the ETag only if they spend credits", async () => {
     const space = await addSpace();
     const { id, uuid } = await addKey(space, { credits: { remaining: 5 } });
     const { etag } = await space.call(["GET", `/${id}`]);
     await sql`
-      update key_counters set use_count = 3, last_used_at = now(), credits = 2 where key_id = ${uuid}`.execute(
-      app.owner,
-    );
+      update key_counters set use_count = 3, last_used_at = now() where key_id = ${uuid}`.execute(app.owner);
     const used = await space.call(["GET", `/${id}`]);
-    expect(used.body).toMatchObject({
-      usageCount: 3,
-      lastUsedAt: expect.any(String),
-      credits: { remaining: 2 },
-    });
+    expect(used.body).toMatchObject({ usageCount: 3, lastUsedAt: expect.any(String) });
     expect(used.etag).toBe(etag);
-    const setCredits = async (credits: number) => {
-      await sql`update key_counters set credits = ${credits} where key_id = ${uuid}`.execute(app.owner);
-      return await space.call(["GET", `/${id}`]);
-    };
-    const spent = await setCredits(0);
-    expect([spent.body.status, spent.etag === etag]).toEqual(["out-of-credits", false]);
-    expect((await setCredits(2)).etag).toBe(etag);
+    const poll = () => space.call(["GET", `/${id}`], undefined, { "If-None-Match": etag });
+    expect((await poll()).status).toBe(304);
+    await sql`update key_counters set credits = 2 where key_id = ${uuid}`.execute(app.owner);
+    const spent = await poll();
+    expect(spent).toMatchObject({ status: 200, body: { credits: { remaining: 2 }, version: 1 } });
+    const added = await space.call(["POST", `/${id}/credits`], { add: 7 });
+    expect(added).toMatchObject({ status: 200, body: { credits: { remaining: 9 }, version: 1 } });
+    expect(new Set([etag, spent.etag, added.etag]).size).toBe(3);
+    expect((await space.call(["GET", `/${id}`])).etag).toBe(added.etag);
     expect((await space.call(["PATCH", `/${id}`], { name: "x" }, { "If-Match": etag })).status).toBe(200);
     for (const [method, suffix, body] of [
       ["PATCH", "", { name: "y" }],

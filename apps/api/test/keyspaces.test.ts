@@ -380,6 +380,9 @@ test("the preview and the keyspace have the number of keys, and the preview thei
   const { body, etag } = await call(team, ["GET", `/${id}`]);
   expect(body.keyCount).toBe(3);
   expect(etag).toBe(before);
+  await addKeys(team, uuid, 1);
+  const added = await call(team, ["GET", `/${id}`], undefined, { "If-None-Match": etag });
+  expect(added).toMatchObject({ status: 200, body: { keyCount: 4, version: body.version } });
 });
 
 test("deleting a keyspace increments its version as an owner, and changes no row of its keys", async () => {

@@ -56,11 +56,12 @@ async function rotate({ secret, id, name = "rotation", overlapSeconds = 3_600 }:
     status: response.status,
     replayed: response.headers.get("idempotent-replayed"),
     key: body.key ?? "",
+    etag: response.headers.get("etag") ?? "",
     body,
   };
 }
 
-const { statusOf } = createOpenClient(() => app);
+const { send, statusOf } = createOpenClient(() => app);
 
 const statusesOf = (...secrets: readonly string[]) => Promise.all(secrets.map(statusOf));
 
@@ -93,8 +94,35 @@ test("each retry replaces the secret of the previous retry until a secret is use
   expect(new Set(secrets).size).toBe(3);
   expect(await statusesOf(...secrets)).toEqual([403, 403, 200]);
   expect(await rotate(key)).toMatchObject(omitted);
-  expect((await rotate(key)).body).toEqual({ id: key.id, secretStatus: "omitted" });
+  const { body } = await rotate(key);
+  expect(body).toMatchObject({ id: key.id, start: secrets[2]?.slice(0, 9), secretStatus: "omitted" });
+  expect(body).not.toHaveProperty("key");
   expect(await statusesOf(...secrets)).toEqual([403, 403, 200]);
+});
+
+test("a rotation has the whole key and its ETag, also when it is retried", async () => {
+  const key = await addKey();
+  const { secret } = await addKey({}, key.userId);
+  const read = () => send(secret, ["GET", `/api-keys/${key.id}`]);
+  const attempts = [];
+  for (const secretStatus of ["issued", "reissued"]) {
+    const attempt = await rotate({ ...key, secret });
+    const { body, etag } = await read();
+    expect(attempt.body).toEqual({ ...body, key: expect.any(String), secretStatus });
+    expect([attempt.etag, body.start]).toEqual([etag, attempt.key.slice(0, 9)]);
+    attempts.push(attempt);
+  }
+  expect(await statusOf(attempts[1]?.key ?? "")).toBe(200);
+  const late = await rotate({ ...key, secret });
+  const { key: _key, ...shown } = attempts[1]?.body ?? {};
+  expect([late.etag, late.body]).toEqual([attempts[1]?.etag, { ...shown, secretStatus: "omitted" }]);
+  const change = await send(
+    secret,
+    ["PATCH", `/api-keys/${key.id}`],
+    { name: "x" },
+    { "If-Match": late.etag },
+  );
+  expect(change.status).toBe(200);
 });
 
 test("without an overlap, a retry with another key of the user gets a new secret", async () => {

@@ -78,7 +78,9 @@ test("creates, lists, gets, restricts, expands, disables, rotates and deletes a 
   expect(await statusOf(String(secret))).toBe(200);
 
   const rotated = await send(admin, ["POST", `${path}/rotate`], { overlapSeconds: 0 });
-  expect(rotated).toMatchObject({ status: 200, body: { id: shown.id, secretStatus: "issued" } });
+  const current = await send(admin, ["GET", path]);
+  expect(rotated).toMatchObject({ status: 200, etag: current.etag });
+  expect(rotated.body).toEqual({ ...current.body, key: expect.any(String), secretStatus: "issued" });
   expect(await statusOf(String(secret))).toBe(403);
   expect(await statusOf(String(rotated.body.key))).toBe(200);
   expect((await send(admin, ["DELETE", path])).status).toBe(204);
@@ -87,9 +89,10 @@ test("creates, lists, gets, restricts, expands, disables, rotates and deletes a 
     ["GET", ""],
     ["PATCH", ""],
     ["POST", "/rotate"],
+    ["POST", "/revoke-old-secrets"],
     ["DELETE", ""],
   ] as const) {
-    const body = method === "PATCH" ? { name: "Changed" } : method === "POST" ? {} : undefined;
+    const body = method === "PATCH" ? { name: "Changed" } : suffix === "/rotate" ? {} : undefined;
     expect((await send(admin, [method, `${path}${suffix}`], body)).status, method).toBe(404);
   }
 
@@ -234,6 +237,12 @@ test("a key that rotated itself can repeat the request with its old secret", asy
   const first = await attempt();
   const second = await attempt();
   expect(second).toMatchObject({ status: 200, replayed: "true", body: { secretStatus: "reissued" } });
+  const { key: _key, secretStatus: _status, ...shown } = second.body;
+  expect((await send(team.owner.secret, ["GET", own.path])).body).toMatchObject({
+    ...shown,
+    usageCount: expect.any(Number),
+    lastUsedAt: expect.any(String),
+  });
   expect(await statusOf(String(first.body.key))).toBe(403);
   expect(await statusOf(String(second.body.key))).toBe(200);
 });

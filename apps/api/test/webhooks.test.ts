@@ -304,9 +304,16 @@ describe("a webhook that fails", () => {
     const team = await addTeam();
     const { path, id } = await addWebhook(team);
     const { path: otherPath } = await addWebhook(team, { actions: ["webhook.disabled"] });
+    const { etag } = await team.send(["GET", path]);
+    const poll = () => team.send(["GET", path], undefined, { "If-None-Match": etag });
+    expect((await poll()).status).toBe(304);
     responseStatus = 500;
     await rename(team);
     await team.deliver();
+    expect(await poll()).toMatchObject({
+      status: 200,
+      body: { failingSince: expect.any(String), version: 1 },
+    });
     await shiftFailures(team, "71 hours");
     await team.deliver();
     expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
@@ -535,6 +542,8 @@ describe("settings", () => {
     expect(rotations.map(({ body }) => body.secretStatus)).toEqual(["issued", "reissued"]);
     const { body: current } = await team.send(["GET", `/webhooks/${first.body.id}`]);
     expect(rotations.map(({ body }) => body.version)).toEqual([Number(current.version) - 1, current.version]);
+    const { etag } = await team.send(["GET", `/webhooks/${first.body.id}`]);
+    expect(rotations.map((rotation) => rotation.etag === etag)).toEqual([false, true]);
     await team.send(["POST", `/webhooks/${first.body.id}/rotate-secret`], { overlapSeconds: 60 });
     const late = await rotate();
     expect(late.body).toMatchObject({ secretStatus: "omitted" });

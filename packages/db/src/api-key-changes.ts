@@ -180,9 +180,27 @@ export async function replaceUnusedSecret(
   return rows.length > 0;
 }
 
-/** Revokes all old secrets of a key. Lock the key first, and call `bumpKeyVersions` last in the transaction. */
-export async function endOverlap(trx: Trx, id: KeyId): Promise<void> {
+/**
+ * Revokes all old secrets of a key, including those whose overlap has ended, which the clock could otherwise make valid again. Lock
+ * the key first, and call `bumpKeyVersions` last in the transaction.
+ * @returns whether one of them was still valid. The version of the key then changes.
+ */
+export async function endOverlap(trx: Trx, id: KeyId): Promise<boolean> {
+  const { numUpdatedRows } = await trx
+    .updateTable("api_keys")
+    .set((eb) => ({ version: eb("version", "+", 1), updated_at: sql`clock_timestamp()` }))
+    .where("id", "=", id)
+    .where(({ exists, selectFrom }) =>
+      exists(
+        selectFrom("retired_secrets")
+          .select("hash")
+          .where("key_id", "=", id)
+          .where("good_until", ">", sql<Date>`clock_timestamp()`),
+      ),
+    )
+    .executeTakeFirst();
   await revokeAllExceptLatest(trx, id, 0);
+  return numUpdatedRows > 0n;
 }
 
 /** Revokes a key's old secrets except the latest `count` valid ones, and deletes the oldest revoked ones. */

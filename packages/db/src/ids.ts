@@ -10,7 +10,7 @@ export type UserId = Branded<"user">;
 export type KeyspaceId = Branded<"keyspace">;
 /** The UUIDv7 of a key that a workspace issued. It identifies the key and is not its secret. */
 export type IssuedKeyId = Branded<"issuedKey">;
-/** The UUIDv7 of a consumer of a workspace's API. Clients use the consumer's `externalId` instead. */
+/** The UUIDv7 of a consumer of a workspace's API. In paths, clients use the consumer's `externalId` instead. */
 export type ConsumerId = Branded<"consumer">;
 /** A workspace's UUIDv7, as stored in Postgres. */
 export type WorkspaceId = Branded<"workspace">;

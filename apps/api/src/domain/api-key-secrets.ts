@@ -2,7 +2,6 @@ import { createApiKey } from "@latchkey/auth/key-format";
 import type { Principal } from "@latchkey/auth/verdict";
 import { endOverlap, lockApiKey, replaceUnusedSecret, rotateApiKey } from "@latchkey/db/api-key-changes";
 import type { ApiKey } from "@latchkey/db/api-keys";
-import type { KeyId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { withSavepoint } from "@latchkey/db/savepoint";
 import type { Trx } from "@latchkey/db/schema";
@@ -16,7 +15,7 @@ import { requireStillActing } from "./require-still-acting.ts";
 
 /** A key whose secret was just created. Only this result has the secret. */
 export interface KeyWithSecret {
-  readonly id: KeyId;
+  readonly apiKey: ApiKey;
   readonly secret: string;
 }
 
@@ -39,8 +38,9 @@ export async function rotateKey(
   await recordKeyEvents(trx, { ...edit, reach: [workspaceIds] }, [
     { action: "key.rotated", after: { overlapSeconds } },
   ]);
+  const apiKey = await getKey(trx, edit);
   await bumpKeyVersions(trx, { keyId: edit.id, hasNewSecret: true });
-  return { id: edit.id, secret };
+  return { apiKey, secret };
 }
 
 /**
@@ -65,20 +65,23 @@ export async function reissueSecret(
   const replaced = { id: edit.id, issuedHash: issued.hash };
   return await withSavepoint(trx, async () => {
     await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [{ action: "key.secret-reissued" }]);
-    // Runs last, because admission waits for the row that it locks.
-    return (await replaceUnusedSecret(trx, replaced, { start, hash })) ? { id: edit.id, secret } : undefined;
+    // Runs after the other changes, because admission waits for the row that it locks.
+    if (!(await replaceUnusedSecret(trx, replaced, { start, hash }))) return undefined;
+    return { apiKey: await getKey(trx, edit), secret };
   });
 }
 
-/** Ends the overlap of a key's old secrets. @throws {AppError} NOT_FOUND if it is deleted or isn't theirs. */
+/**
+ * Revokes all old secrets of a key. Its current secret stays valid. Once this is committed, no node accepts the old ones.
+ * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED at another version.
+ */
 export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   await revokeFormerSecrets(trx, edit, await lockForEdit(trx, edit));
   return await getKey(trx, edit);
 }
 
 async function revokeFormerSecrets(trx: Trx, edit: KeyEdit, key: ApiKey): Promise<void> {
-  await endOverlap(trx, edit.id);
-  if (key.formerSecrets.length > 0) {
+  if (await endOverlap(trx, edit.id)) {
     const event = { action: "key.former-secrets-revoked" } as const;
     await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [event]);
   }

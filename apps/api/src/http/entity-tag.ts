@@ -5,15 +5,26 @@ import { AppError } from "@latchkey/errors";
 /** A response body whose resource has versions. */
 type Versioned = Readonly<Record<string, unknown>>;
 
+/** What the entity tag of a response doesn't cover. */
+interface Uncovered {
+  /** Fields, at any depth, whose changes don't change the tag. */
+  readonly fields?: readonly string[] | undefined;
+  /** The field of the response with its secret, which isn't part of the resource. */
+  readonly secret?: string | undefined;
+}
+
 /**
  * The entity tag of a resource, `"<version>.<hash>"`. The version decides `If-Match`. The hash covers what the version
  * does not, such as the caller's role in a workspace, so that `If-None-Match` never hides a change
- * (docs/decisions/0020-contents-of-an-etag.md).
- * @param uncovered fields, at any depth, whose changes don't change the tag.
+ * (docs/decisions/0020-contents-of-an-etag.md). Undefined without a version, which a rotation that was recorded by a version of
+ * Latchkey that returned only the secret doesn't have.
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-etag
  */
-export function etagOf(answer: Versioned, uncovered: readonly string[] = []): string {
-  const text = JSON.stringify(answer, (name, value) => (uncovered.includes(name) ? undefined : value));
+export function etagOf(answer: Versioned, { fields = [], secret }: Uncovered = {}): string | undefined {
+  if (answer.version === undefined) return undefined;
+  const resource =
+    secret === undefined ? answer : { ...answer, [secret]: undefined, secretStatus: undefined };
+  const text = JSON.stringify(resource, (name, value) => (fields.includes(name) ? undefined : value));
   return `"${answer.version}.${hash("sha256", text, "base64url").slice(0, 11)}"`;
 }
 

@@ -210,9 +210,9 @@ function createCall(
 }
 
 /** The entity tag of a response body; undefined for a resource without versions. */
-function tagOf({ response }: Endpoint, answer: Answer): string | undefined {
+function tagOf({ response, secrets }: Endpoint, answer: Answer): string | undefined {
   if (!response.schema || !response.hasEtag || !answer) return undefined;
-  return etagOf(answer, response.notInEtag);
+  return etagOf(answer, { fields: response.notInEtag, secret: secrets?.member });
 }
 
 /**

@@ -62,6 +62,7 @@ import { getServiceAccount } from "./service-accounts/get-service-account.ts";
 import { getServiceAccountApiKey } from "./service-accounts/get-service-account-api-key.ts";
 import { listServiceAccountApiKeys } from "./service-accounts/list-service-account-api-keys.ts";
 import { listServiceAccounts } from "./service-accounts/list-service-accounts.ts";
+import { revokeOldServiceAccountApiKeySecrets } from "./service-accounts/revoke-old-service-account-api-key-secrets.ts";
 import { rotateServiceAccountApiKey } from "./service-accounts/rotate-service-account-api-key.ts";
 import { updateServiceAccountApiKey } from "./service-accounts/update-service-account-api-key.ts";
 import { createWebhook } from "./webhooks/create-webhook.ts";
@@ -118,6 +119,7 @@ export const endpoints: readonly Endpoint[] = [
   updateServiceAccountApiKey,
   deleteServiceAccountApiKey,
   rotateServiceAccountApiKey,
+  revokeOldServiceAccountApiKeySecrets,
   getOwnershipTransfer,
   offerOwnership,
   endOwnershipTransfer,

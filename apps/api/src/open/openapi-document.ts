@@ -96,7 +96,7 @@ Send an \`Idempotency-Key\` of your choice with a POST to make retries safe: the
 
 ## Concurrent changes
 
-Send the \`ETag\` that you last read as \`If-Match\`. The change is rejected with 412 if the resource has changed since then.
+Send the \`ETag\` that you last read as \`If-Match\`. The change is rejected with 412 if the \`version\` of the resource has changed since then. To poll a resource, send the \`ETag\` as \`If-None-Match\`: the response is 304 as long as nothing but \`usageCount\` and \`lastUsedAt\` changes.
 
 ## Compatibility
 

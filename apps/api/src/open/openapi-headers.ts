@@ -12,7 +12,8 @@ export const headers = {
     example: "0f8fad5b-d9cb-469f-a165-70867728950e",
   },
   ETag: {
-    description: "Opaque version of the resource, for `If-Match` and `If-None-Match`.",
+    description:
+      "Identifies the content of the resource, except for its `usageCount` and `lastUsedAt`. `If-Match` compares only the `version`, which is part of the `ETag`; `If-None-Match` compares the whole `ETag`.",
     required: true,
     schema: { type: "string", pattern: '^"[0-9]{1,10}\\.[A-Za-z0-9_-]{11}"$', maxLength: 24 },
     example: '"3.zrVRXp1Cf0g"',
@@ -116,14 +117,14 @@ export const parameters = {
     name: "If-Match",
     in: "header",
     description:
-      "One or more `ETag` values. If the resource has changed since you read them, the request is rejected with 412. Omit the header or send `*` to skip the check.",
+      "One or more `ETag` values. If none of them has the current `version` of the resource, the request is rejected with 412. Omit the header or send `*` to skip the check.",
     schema: { type: "string", maxLength: 4_096, pattern: entityTags },
   },
   IfNoneMatch: {
     name: "If-None-Match",
     in: "header",
     description:
-      "One or more `ETag` values. If the resource has not changed since you read them, the response is 304 without a body.",
+      "One or more `ETag` values. If one of them is the current `ETag` of the resource, the response is 304 without a body. Omit the header to read `usageCount` and `lastUsedAt`, which don't change the `ETag`.",
     schema: { type: "string", maxLength: 4_096, pattern: entityTags },
   },
 } as const satisfies ZodOpenApiComponentsObject["parameters"];

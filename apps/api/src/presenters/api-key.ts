@@ -111,16 +111,11 @@ export const apiKey = z
   } satisfies PresentedSettings)
   .meta({ id: "ApiKey" });
 
-/**
- * A response with a key. Its `ETag` ignores the usage counts, which change with every request and must not make an
- * edit fail.
- */
-export const apiKeyResponse = {
-  status: 200,
-  schema: apiKey,
-  hasEtag: true,
-  notInEtag: ["usageCount", "lastUsedAt"],
-} as const;
+/** Fields that every request with the key changes, at any depth. They don't change the `ETag`. */
+export const keyUses = ["usageCount", "lastUsedAt"] as const;
+
+/** A response with a key. */
+export const apiKeyResponse = { status: 200, schema: apiKey, hasEtag: true, notInEtag: keyUses } as const;
 
 /** The secret of a new or rotated key, and whether the response has it. */
 const issuedSecret = {
@@ -136,7 +131,7 @@ const issuedSecret = {
 export const newKey = apiKey.extend(issuedSecret).meta({ id: "NewApiKey" });
 
 /** A rotated key with its new secret. */
-export const rotatedKey = z.object({ id: shownId("key"), ...issuedSecret }).meta({ id: "RotatedKey" });
+export const rotatedKey = apiKey.extend(issuedSecret).meta({ id: "RotatedKey" });
 
 /** How long the old secret of a rotated key stays valid, in the body of a request. */
 export const rotation = z.strictObject({
@@ -181,8 +176,8 @@ export function presentKey(key: ApiKey): z.input<typeof apiKey> {
   };
 }
 
-export function presentRotatedKey({ id, secret }: KeyWithSecret) {
-  return { id: encodeId("key", id), key: secret, secretStatus: "issued" as const };
+export function presentKeyWithSecret({ apiKey: shown, secret }: KeyWithSecret) {
+  return { ...presentKey(shown), key: secret, secretStatus: "issued" as const };
 }
 
 /** An API key for the web app, with the service account that owns it; null if the user does. */

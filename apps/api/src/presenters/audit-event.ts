@@ -69,11 +69,11 @@ export const auditEvent = z
         "user",
       ).meta({
         description:
-          "The ID of the workspace, of the member's user, of the API key, of the invitation, of the webhook, of the keyspace or of the issued key.",
+          "The ID of the workspace, of the member's user, of the API key, of the invitation, of the webhook, of the keyspace, of the issued key or of the consumer.",
       }),
       name: shownText(Math.max(maxLength.personName, maxLength.keyName)).nullable().meta({
         description:
-          "The current name of the user or the API key. Null for a workspace, an invitation, a webhook, a keyspace, an issued key and a purged key.",
+          "The current name of the user or the API key. Null for a workspace, an invitation, a webhook, a keyspace, an issued key, a consumer and a purged key.",
         example: "Grace Hopper",
       }),
       userKind: shownUserKind.nullable().meta({ description: "Null if the target is not a user." }),

@@ -8,6 +8,7 @@ import { shownLimits } from "./issued-key-settings.ts";
 /** A consumer of a workspace's own API. */
 export const consumer = z
   .object({
+    id: shownId("consumer").meta({ description: "Identifies the consumer in the audit log." }),
     externalId: shownText(maxLength.externalId).meta({
       description: "The consumer, as your system identifies it.",
       example: "customer_42",
@@ -31,11 +32,12 @@ export const consumer = z
   })
   .meta({ id: "Consumer" });
 
-/** Fields that uses, keys and time change. They don't change the `ETag`. */
-export const consumerUses = ["keyCount", "activeKeyCount", "lastUsedAt", "usageCount"] as const;
+/** Fields that every use of a key of the consumer changes. They don't change the `ETag`; the numbers of keys do. */
+export const consumerUses = ["lastUsedAt", "usageCount"] as const;
 
 export function presentConsumer(shown: Consumer): z.input<typeof consumer> {
   return {
+    id: encodeId("consumer", shown.id),
     externalId: shown.externalId,
     keyspaceId: encodeId("keyspace", shown.keyspaceId),
     limits: [...shown.limits],

@@ -71,12 +71,15 @@ export const issuedKey = z
         }),
       )
       .meta({ maxItems: maxValidFormerSecrets, description: "Old secrets that are still valid." }),
-    version,
+    version: version.meta({
+      description:
+        "Increases with every edit, rotation and revocation of old secrets. Uses and `POST …/credits` don't change it. In quotes, `If-Match` accepts it instead of an `ETag`.",
+    }),
   } satisfies PresentedFields)
   .meta({ id: "IssuedKey" });
 
-/** Fields that uses of a key change, at any depth. They don't change the `ETag`. */
-export const issuedKeyUses = ["remaining", "lastUsedAt", "usageCount"] as const;
+/** Fields that every use of a key changes. They don't change the `ETag`; the balance of credits does. */
+export const issuedKeyUses = ["lastUsedAt", "usageCount"] as const;
 
 /** An issued key whose secret was just created. */
 export const issuedKeyWithSecret = issuedKey

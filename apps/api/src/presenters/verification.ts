@@ -40,9 +40,9 @@ export const verificationResult = z
       ])
       .meta({
         description:
-          "Why the key is valid or not. The checks are made in this order: `NOT_FOUND` (no such key, or you may not verify it; all other fields are null or empty), `DISABLED` (the key, its keyspace or its workspace), `EXPIRED`, `FORBIDDEN` (the IP address is in none of the key's ranges), `INSUFFICIENT_PERMISSIONS`, `RATE_LIMITED`, `USAGE_EXCEEDED` (too few credits), `VALID`. Only a valid key spends anything.",
+          "Why the key is valid or not. The checks are made in this order: `NOT_FOUND` (no such key, or you may not verify it; all other fields are null or empty), `DISABLED` (the key, its keyspace or its workspace; an API key also if it is blocked or violates the workspace's policy, or its owner is disabled), `EXPIRED`, `FORBIDDEN` (the IP address is in none of the key's ranges, or `clientIp` is missing), `INSUFFICIENT_PERMISSIONS`, `RATE_LIMITED`, `USAGE_EXCEEDED` (too few credits), `VALID`. Only a valid key spends anything.",
       }),
-    keyId: shownId("issuedKey", "key")
+    keyId: shownId("key", "issuedKey")
       .nullable()
       .meta({ description: "The ID of the issued key, or of an API key, for which `keyspaceId` is null." }),
     keyspaceId: shownId("keyspace").nullable(),

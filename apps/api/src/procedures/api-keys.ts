@@ -142,8 +142,10 @@ export const apiKeysRouter = createRouter({
     .input(keyInput({ overlapSeconds }))
     .mutation(async ({ ctx, input: { overlapSeconds } }) => {
       const { quotas } = ctx.services;
-      const { id, secret } = await ctx.transact((trx) => rotateKey(trx, ctx.edit, overlapSeconds, quotas));
-      return { id: encodeId("key", id), key: secret };
+      const { apiKey, secret } = await ctx.transact((trx) =>
+        rotateKey(trx, ctx.edit, overlapSeconds, quotas),
+      );
+      return { id: encodeId("key", apiKey.id), key: secret };
     }),
 
   /** Ends the overlap of the key's old secrets. */

@@ -74,6 +74,9 @@ const table = readTable(`
   rotateServiceAccountApiKey              401     403       403      403     403     200    200
   rotateServiceAccountApiKey, foreign     401     403       403      403     403     404    404
   rotateServiceAccountApiKey, a person    401     403       403      403     403     404    404
+  revokeOldServiceAccountApiKeySecrets    401     403       403      403     403     200    200
+  revokeOldServiceAccountApiKeySecrets, foreign  401  403   403      403     403     404    404
+  revokeOldServiceAccountApiKeySecrets, a person  401  403  403      403     403     404    404
   getOwnershipTransfer                    401     403       403      200     200     200    200
   getOwnershipTransfer, none              401     403       403      404     404     404    404
   offerOwnership                          401     403       403      403     403     403    201
@@ -528,6 +531,19 @@ const plans: Readonly<Record<string, Plan>> = {
   "rotateServiceAccountApiKey, a person": {
     user: ({ serviceAccounts }) => serviceAccounts.tenant,
     body: { overlapSeconds: 3_600 },
+  },
+  revokeOldServiceAccountApiKeySecrets: {
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
+    keyOf: "serviceAccount",
+    shows: ({ serviceKey }) => [serviceKey.id, '"formerSecrets":[]'],
+    showsKeys: true,
+  },
+  "revokeOldServiceAccountApiKeySecrets, foreign": {
+    user: ({ serviceAccounts }) => serviceAccounts.otherTenant,
+    keyOf: "serviceAccount",
+  },
+  "revokeOldServiceAccountApiKeySecrets, a person": {
+    user: ({ serviceAccounts }) => serviceAccounts.tenant,
   },
   getOwnershipTransfer: {
     hasTransfer: true,

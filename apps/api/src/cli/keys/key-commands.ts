@@ -40,6 +40,12 @@ export function addKeyCommands(program: Command, createAction: CreateAction): vo
     )
     .action(createAction(async () => (await import("./rotate-key.ts")).rotateKeyTask));
   key
+    .command("revoke-old-secrets <id>")
+    .description(
+      "revoke all old secrets of an API key before their overlap ends; the current one stays valid",
+    )
+    .action(createAction(async () => (await import("./revoke-old-secrets.ts")).revokeOldSecretsTask));
+  key
     .command("disable <id>")
     .description("disable an API key: reject its requests until it is enabled again")
     .action(createAction(async () => (await import("./set-key-disabled.ts")).disableKeyTask));

@@ -14,6 +14,6 @@ export const rotateKeyTask = defineTask({
   perform: async ({ db, quotas }, { id, overlap }) => {
     const edit = await findEdit(db, id);
     const rotated = await db.transaction().execute((trx) => rotateKey(trx, edit, overlap, quotas));
-    return secretResult(encodeId("key", rotated.id), rotated.secret);
+    return secretResult(encodeId("key", rotated.apiKey.id), rotated.secret);
   },
 });

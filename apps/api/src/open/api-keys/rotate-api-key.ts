@@ -1,7 +1,7 @@
 import { reissueSecret, rotateKey } from "../../domain/api-key-secrets.ts";
 import { requireManageable } from "../../domain/api-keys.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { keyParams, presentRotatedKey, rotatedKey, rotation } from "../../presenters/api-key.ts";
+import { keyParams, keyUses, presentKeyWithSecret, rotatedKey, rotation } from "../../presenters/api-key.ts";
 
 export const rotateApiKey = defineEndpoint({
   method: "POST",
@@ -20,6 +20,8 @@ export const rotateApiKey = defineEndpoint({
     status: 200,
     description: "The API key and its new secret, which is returned only once.",
     schema: rotatedKey,
+    hasEtag: true,
+    notInEtag: keyUses,
   },
   secret: {
     member: "key",
@@ -30,7 +32,7 @@ export const rotateApiKey = defineEndpoint({
     ) => {
       const edit = { userId: principal.userId, id: keyId, origin };
       const reissued = await reissueSecret(trx, edit, { hash, isOwnRetry }, quotas);
-      return reissued && presentRotatedKey(reissued);
+      return reissued && presentKeyWithSecret(reissued);
     },
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
@@ -38,7 +40,7 @@ export const rotateApiKey = defineEndpoint({
     requireManageable(trx, principal, { id: keyId, isOwnRetry }),
   handle: async ({ params: { keyId }, body }, { transact, principal, origin, ifMatch, services }) => {
     const edit = { userId: principal.userId, id: keyId, origin, versions: ifMatch };
-    return presentRotatedKey(
+    return presentKeyWithSecret(
       await transact((trx) => rotateKey(trx, edit, body.overlapSeconds, services.quotas)),
     );
   },

@@ -7,7 +7,7 @@ export const auditFilterQuery = {
   actorId: userId.optional().meta({ description: "Only changes made by this user." }),
   targetId: auditTargetId.optional().meta({
     description:
-      "Only changes to this user, API key, invitation, webhook, keyspace, issued key, consumer or workspace.",
+      "Only changes to this user, API key, invitation, webhook, keyspace, issued key, consumer (its `id`, not its `externalId`) or workspace.",
   }),
   from: auditFilterInput.from.meta({
     description: "Only changes at this time or later.",

@@ -10,7 +10,7 @@ export const getConsumer = defineEndpoint({
   operationId: "getConsumer",
   summary: "Get a consumer",
   description:
-    "Returns a consumer, with the number of its keys and their uses. Uses don't change the `ETag`.",
+    "Returns a consumer, with the number of its keys and their uses. The `ETag` covers the numbers of keys, but not `usageCount` and `lastUsedAt`; to read those, omit `If-None-Match`.",
   access: { workspace: "keys:read" },
   request: { params: consumerParams },
   response: {

@@ -8,7 +8,7 @@ export const changeIssuedKeys = defineEndpoint({
   path: "/workspaces/:workspaceId/keyspaces/:keyspaceId/keys/bulk",
   operationId: "changeIssuedKeys",
   summary: "Change, enable, disable or delete several issued keys",
-  description: `Changes, enables, disables or deletes all keys of one consumer, or up to 1,000 keys by their IDs, in one transaction. Takes effect on the next request. A key that doesn't exist doesn't prevent the change of the others. If the number of keys times the number of new \`permissions\` is greater than ${maxWrittenPermissions.toLocaleString("en-US")}, you get 400, and nothing is changed. Each changed key gets an event in the audit log.`,
+  description: `Changes, enables, disables or deletes all keys of one consumer, or up to 1,000 keys by their IDs, in one transaction. Takes effect on the next request. A key that doesn't exist doesn't prevent the change of the others. If no key has the external ID, you get 200 with empty lists. If the number of keys times the number of new \`permissions\` is greater than ${maxWrittenPermissions.toLocaleString("en-US")}, you get 400, and nothing is changed. Each changed key gets an event in the audit log.`,
   access: { workspace: "keys:manage" },
   request: { params: keyspaceParams, body: bulkChange },
   response: { status: 200, description: "What was done to each key.", schema: bulkResult },

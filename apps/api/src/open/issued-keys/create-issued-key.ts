@@ -30,7 +30,7 @@ export const createIssuedKey = defineEndpoint({
     description: "The new key and its secret, which is returned only once.",
     schema: issuedKeyWithSecret,
     hasEtag: true,
-    notInEtag: [...issuedKeyUses, "key", "secretStatus"],
+    notInEtag: issuedKeyUses,
   },
   secret: {
     member: "key",

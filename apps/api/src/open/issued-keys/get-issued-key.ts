@@ -10,7 +10,7 @@ export const getIssuedKey = defineEndpoint({
   operationId: "getIssuedKey",
   summary: "Get an issued key",
   description:
-    "Returns an issued key without its secret, which can't be read again. Pass the `ETag` as `If-Match` when you update the key. Uses don't change the `ETag`, unless they change the `status`, such as the use that spends the last credit.",
+    "Returns an issued key without its secret, which can't be read again. Pass the `ETag` as `If-Match` when you update the key. The `ETag` covers the balance in `credits`, but not `usageCount` and `lastUsedAt`; to read those, omit `If-None-Match`.",
   access: { workspace: "keys:read" },
   request: { params: issuedKeyParams },
   response: {

@@ -1,7 +1,11 @@
 import { reissueIssuedSecret, rotateKey } from "../../domain/issued-key-rotation.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { rotation } from "../../presenters/api-key.ts";
-import { issuedKeyWithSecret, presentIssuedKeyWithSecret } from "../../presenters/issued-key.ts";
+import {
+  issuedKeyUses,
+  issuedKeyWithSecret,
+  presentIssuedKeyWithSecret,
+} from "../../presenters/issued-key.ts";
 import { issuedKeyParams } from "../../schemas.ts";
 
 export const rotateIssuedKey = defineEndpoint({
@@ -17,6 +21,8 @@ export const rotateIssuedKey = defineEndpoint({
     status: 200,
     description: "The issued key and its new secret, which is returned only once.",
     schema: issuedKeyWithSecret,
+    hasEtag: true,
+    notInEtag: issuedKeyUses,
   },
   secret: {
     member: "key",

@@ -17,7 +17,7 @@ export const rotateIssuedKeys = defineEndpoint({
   operationId: "rotateIssuedKeys",
   summary: "Rotate several issued keys",
   description:
-    "Replaces the secrets of all keys of one consumer, or of up to 1,000 keys by their IDs, in one transaction, and keeps everything else. The old secrets stay valid for the overlap. A key that doesn't exist doesn't prevent the rotation of the others. Each rotated key gets an event in the audit log. Send an `Idempotency-Key`: if the response is lost, send the request again with the same one. Each key whose new secret was never used then gets another new secret, and the `secretStatus` of the others is `omitted`.",
+    "Replaces the secrets of all keys of one consumer, or of up to 1,000 keys by their IDs, in one transaction, and keeps everything else. The old secrets stay valid for the overlap. A key that doesn't exist doesn't prevent the rotation of the others. If no key has the external ID, you get 200 with empty lists. Each rotated key gets an event in the audit log. Send an `Idempotency-Key`: if the response is lost, send the request again with the same one. Each key whose new secret was never used then gets another new secret, and the `secretStatus` of the others is `omitted`.",
   access: { workspace: "keys:manage" },
   request: { params: keyspaceParams, body: bulkRotation },
   response: {

@@ -24,7 +24,6 @@ export const createKeyspace = defineEndpoint({
     description: "The new keyspace.",
     schema: keyspace,
     hasEtag: true,
-    notInEtag: ["keyCount"],
   },
   errors: ["UNPROCESSABLE_CONTENT"],
   handle: async ({ body }, { transact, access: { scope }, origin, services: { quotas } }) =>

@@ -9,8 +9,7 @@ export const getKeyspace = defineEndpoint({
   path: "/workspaces/:workspaceId/keyspaces/:keyspaceId",
   operationId: "getKeyspace",
   summary: "Get a keyspace",
-  description:
-    "Returns a keyspace. Pass its `ETag` as `If-Match` when you update it. The `ETag` doesn't change when keys are issued or deleted.",
+  description: "Returns a keyspace. Pass its `ETag` as `If-Match` when you update it.",
   access: { workspace: "keyspaces:read" },
   request: { params: keyspaceParams },
   response: {
@@ -18,7 +17,6 @@ export const getKeyspace = defineEndpoint({
     description: "The keyspace.",
     schema: keyspace,
     hasEtag: true,
-    notInEtag: ["keyCount"],
   },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { keyspaceId } }, { read, access: { scope } }) =>

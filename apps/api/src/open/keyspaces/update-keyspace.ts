@@ -26,7 +26,6 @@ export const updateKeyspace = defineEndpoint({
     description: "The keyspace after the change.",
     schema: keyspace,
     hasEtag: true,
-    notInEtag: ["keyCount"],
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async (

@@ -12,7 +12,12 @@ export const acceptOwnership = defineEndpoint({
     "You become an owner, and the user who offered ownership becomes an admin. Both changes take effect on the next request. The key must allow everything that an owner may do.",
   access: { workspace: "members:read" },
   request: { params: workspaceParams },
-  response: { status: 200, description: "Your membership, now with the role of an owner.", schema: member },
+  response: {
+    status: 200,
+    description: "Your membership, now with the role of an owner.",
+    schema: member,
+    hasEtag: true,
+  },
   errors: ["NOT_FOUND", "UNPROCESSABLE_CONTENT"],
   handle: async (_request, { transact, access: { scope }, origin, services: { quotas } }) =>
     presentMember(await transact((trx) => accept(trx, { scope, origin }, quotas))),

@@ -7,7 +7,7 @@ import { requireKeyManager } from "../../domain/service-accounts.ts";
 import { keyDescription, keyName } from "../../fields.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { keySettings } from "../../key-fields.ts";
-import { newKey, presentKey } from "../../presenters/api-key.ts";
+import { keyUses, newKey, presentKeyWithSecret } from "../../presenters/api-key.ts";
 import { serviceAccountParams } from "../../schemas.ts";
 
 export const createServiceAccountApiKey = defineEndpoint({
@@ -33,7 +33,7 @@ export const createServiceAccountApiKey = defineEndpoint({
     description: "The new API key and its secret, which is returned only once.",
     schema: newKey,
     hasEtag: true,
-    notInEtag: ["usageCount", "lastUsedAt", "key", "secretStatus"],
+    notInEtag: keyUses,
   },
   secret: {
     member: "key",
@@ -44,7 +44,7 @@ export const createServiceAccountApiKey = defineEndpoint({
     ) => {
       const id = decodeId("key", String(answer.id));
       const reissued = id && (await reissueSecret(trx, { userId, id, origin }, { hash, isOwnRetry }, quotas));
-      return reissued && { ...presentKey(await getKey(trx, { userId, id })), key: reissued.secret };
+      return reissued && presentKeyWithSecret(reissued);
     },
   },
   errors: ["NOT_FOUND", "UNPROCESSABLE_CONTENT"],
@@ -54,8 +54,7 @@ export const createServiceAccountApiKey = defineEndpoint({
     const { name, description, ...settings } = body;
     return await transact(async (trx) => {
       const { id, secret } = await createKey(trx, { userId, name, description, settings, origin }, quotas);
-      const key = await getKey(trx, { userId, id });
-      return { ...presentKey(key), key: secret, secretStatus: "issued" as const };
+      return presentKeyWithSecret({ apiKey: await getKey(trx, { userId, id }), secret });
     });
   },
 });

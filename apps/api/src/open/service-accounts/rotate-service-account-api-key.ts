@@ -1,7 +1,7 @@
 import { reissueSecret, rotateKey } from "../../domain/api-key-secrets.ts";
 import { requireKeyManager } from "../../domain/service-accounts.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
-import { presentRotatedKey, rotatedKey, rotation } from "../../presenters/api-key.ts";
+import { keyUses, presentKeyWithSecret, rotatedKey, rotation } from "../../presenters/api-key.ts";
 import { serviceKeyParams } from "../../schemas.ts";
 
 export const rotateServiceAccountApiKey = defineEndpoint({
@@ -17,6 +17,8 @@ export const rotateServiceAccountApiKey = defineEndpoint({
     status: 200,
     description: "The API key and its new secret, which is returned only once.",
     schema: rotatedKey,
+    hasEtag: true,
+    notInEtag: keyUses,
   },
   secret: {
     member: "key",
@@ -27,7 +29,7 @@ export const rotateServiceAccountApiKey = defineEndpoint({
     ) => {
       const edit = { userId, id: keyId, origin };
       const reissued = await reissueSecret(trx, edit, { hash, isOwnRetry }, quotas);
-      return reissued && presentRotatedKey(reissued);
+      return reissued && presentKeyWithSecret(reissued);
     },
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
@@ -38,6 +40,6 @@ export const rotateServiceAccountApiKey = defineEndpoint({
     { transact, origin, ifMatch, services: { quotas } },
   ) => {
     const edit = { userId, id: keyId, origin, versions: ifMatch };
-    return presentRotatedKey(await transact((trx) => rotateKey(trx, edit, overlapSeconds, quotas)));
+    return presentKeyWithSecret(await transact((trx) => rotateKey(trx, edit, overlapSeconds, quotas)));
   },
 });

@@ -21,7 +21,6 @@ export const createWebhook = defineEndpoint({
     description: "The new webhook and its secret, which is returned only once.",
     schema: webhookWithSecret,
     hasEtag: true,
-    notInEtag: ["failingSince", "secret", "secretStatus"],
   },
   secret: {
     member: "secret",

@@ -17,7 +17,6 @@ export const getWebhook = defineEndpoint({
     description: "The webhook, without its secret.",
     schema: webhook,
     hasEtag: true,
-    notInEtag: ["failingSince"],
   },
   errors: ["NOT_FOUND"],
   handle: async ({ params: { webhookId } }, { read, access: { scope } }) =>

@@ -32,6 +32,7 @@ export const rotateWebhookSecret = defineEndpoint({
     status: 200,
     description: "The webhook and its new secret, which is returned only once.",
     schema: webhookWithSecret,
+    hasEtag: true,
   },
   secret: {
     member: "secret",

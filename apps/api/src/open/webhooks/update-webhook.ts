@@ -25,7 +25,6 @@ export const updateWebhook = defineEndpoint({
     description: "The webhook after the change.",
     schema: webhook,
     hasEtag: true,
-    notInEtag: ["failingSince"],
   },
   errors: ["NOT_FOUND", "PRECONDITION_FAILED"],
   handle: async (
