@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongFilesFirst } from "./support/long-files-first.ts";
 
 export default defineConfig({
   test: {
@@ -12,6 +13,7 @@ export default defineConfig({
     // Each file runs complete nodes. On two cores, two workers leave a quarter of the processor time idle, which a
     // third worker uses.
     maxWorkers: 3,
+    sequence: { sequencer: LongFilesFirst },
     provide: { effort: 1 },
     // These limits only end what hangs, on a busy machine too. Tests assert the deadlines of the product themselves.
     expect: { poll: { timeout: 30_000 } },

@@ -28,18 +28,24 @@ const ignoredTables =
  */
 const preparedDatabases = new WeakMap<Db, Promise<unknown>>();
 
+/** What was read last from each database, and in which snapshot. Each snapshot always shows the same rows. */
+const lastReads = new WeakMap<Db, { readonly snapshot: string; readonly rows: Rows }>();
+
 async function prepareReading(owner: Db): Promise<void> {
   const { rows } = await sql<{ name: string }>`
     select tablename as name from pg_tables where schemaname = current_schema()`.execute(owner);
   const selections = rows
     .filter(({ name }) => !name.startsWith("kysely_"))
     .map(({ name }) => `select '${name}', row_to_json(t)::text from public."${name}" as t`);
+  // In a stable function, all statements use the snapshot of the query that calls it. The row without a table is the snapshot.
   await sql
     .raw(`
       create schema inspection;
-      create function inspection.read_rows() returns table (table_name text, content text) language plpgsql as $$
+      create function inspection.read_rows(known text) returns table (table_name text, content text)
+      language plpgsql stable as $$
       begin
-        return query ${selections.join(" union all ")};
+        if pg_current_snapshot()::text = known then return; end if;
+        return query ${["select '', pg_current_snapshot()::text", ...selections].join(" union all ")};
       end $$`)
     .execute(owner);
 }
@@ -49,14 +55,20 @@ async function readRows(owner: Db): Promise<Rows> {
   const prepared = preparedDatabases.get(owner) ?? prepareReading(owner);
   preparedDatabases.set(owner, prepared);
   await prepared;
+  const last = lastReads.get(owner);
   const { rows } = await sql<{ table_name: string; content: string }>`
-    select * from inspection.read_rows()`.execute(owner);
+    select * from inspection.read_rows(${last?.snapshot ?? ""})`.execute(owner);
+  // Nothing was committed since then, in any database of the cluster.
+  if (last && rows.length === 0) return last.rows;
   const found = new Map<string, Set<string>>();
   for (const { table_name: name, content } of rows) {
     const known = found.get(name);
     if (known) known.add(content);
     else found.set(name, new Set([content]));
   }
+  const [snapshot = ""] = found.get("") ?? [];
+  found.delete("");
+  lastReads.set(owner, { snapshot, rows: found });
   return found;
 }
 
@@ -154,7 +166,7 @@ function subtractRows(
   rows: ReadonlySet<string> = new Set(),
   others: ReadonlySet<string> = new Set(),
 ): readonly string[] {
-  return [...rows.difference(others)];
+  return rows === others ? [] : [...rows.difference(others)];
 }
 
 /** Runs `work`, and reads all rows before and after it. */
