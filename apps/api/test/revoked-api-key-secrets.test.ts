@@ -2,7 +2,6 @@
 import { decodeId } from "@latchkey/db/ids";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { sendIdempotently } from "./issued-key-client.ts";
 import { createOpenClient } from "./open-client.ts";
 import { addTeam, join, type Team } from "./team.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
@@ -36,10 +35,8 @@ async function addServiceKey(known?: Team): Promise<ServiceKey> {
 
 /** Rotates a key with an overlap. Returns the new secret. */
 async function rotate({ team, path }: ServiceKey): Promise<string> {
-  const request = ["POST", `${path}/rotate`] as const;
-  const body = { overlapSeconds: 3_600 };
-  const reply = await sendIdempotently((headers) => send(team.owner.secret, request, body, headers));
-  return String(reply.body.key);
+  const { body } = await send(team.owner.secret, ["POST", `${path}/rotate`], { overlapSeconds: 3_600 });
+  return String(body.key);
 }
 
 const read = ({ team, path }: ServiceKey) => send(team.owner.secret, ["GET", path]);
@@ -48,10 +45,7 @@ const revoke = (
   { team, path }: ServiceKey,
   headers: Readonly<Record<string, string>> = {},
   secret = team.owner.secret,
-) =>
-  sendIdempotently((others) =>
-    send(secret, ["POST", `${path}/revoke-old-secrets`], undefined, { ...others, ...headers }),
-  );
+) => send(secret, ["POST", `${path}/revoke-old-secrets`], undefined, headers);
 
 const statusesOf = (...secrets: readonly string[]) => Promise.all(secrets.map(statusOf));
 
