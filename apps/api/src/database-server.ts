@@ -154,7 +154,5 @@ const missingPassword = "client password must be a string";
  * undefined for any other error.
  */
 export function describeDatabaseFailure(error: unknown): string | undefined {
-  // The failure of a file, which has a path, can have the same code as that of a Unix socket.
-  if (error instanceof Error && "path" in error) return undefined;
   return databaseFailure(error) && `The database is unavailable or busy: ${reasonOf(error)}.`;
 }

@@ -85,6 +85,7 @@ export async function withStartErrors<Result>(work: () => Promise<Result>): Prom
   try {
     return await work();
   } catch (error) {
+    if (error instanceof StartError) throw error;
     const failure = describeDatabaseFailure(error);
     throw toStartError(error) ?? (failure === undefined ? error : new StartError(failure, { cause: error }));
   }

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { prepareDatabase } from "../src/prepare-database.ts";
+import { prepareDatabase, withStartErrors } from "../src/prepare-database.ts";
 import { StartError } from "../src/start-error.ts";
 
 async function listen(): Promise<{ readonly server: Server; readonly port: number }> {
@@ -34,9 +34,11 @@ test("the start fails after the connection timeout if the host doesn't respond a
   const { server, port } = await listen();
   onTestFinished(() => void server.close());
   const databaseUrl = `postgres://latchkey@127.0.0.1:${port}/latchkey`;
-  const startup = prepareDatabase({ databaseUrl, dataDirectory: "/nowhere" }, { canCreate: true });
+  const startup = withStartErrors(() =>
+    prepareDatabase({ databaseUrl, dataDirectory: "/nowhere" }, { canCreate: true }),
+  );
   await expect(startup).rejects.toMatchObject({
     name: "StartError",
-    message: expect.stringMatching(/latchkey\) can't be used: [^(]*timeout\.$/),
+    message: expect.stringMatching(/^The Postgres server in .*latchkey\) can't be used: [^(]*timeout\.$/),
   });
 });

@@ -23,7 +23,7 @@ test.each([
   "$what is sent to a client only if it has changed, and uses don't change its tag",
   async ({ pathOf, change }) => {
     const space = await addSpace();
-    const key = await addKey(space, { name: "Acme", externalId: "customer_42", credits: { remaining: 10 } });
+    const key = await addKey(space, { name: "Acme", externalId: "customer_42" });
     const path = pathOf(key.id);
     const read = (headers: Readonly<Record<string, string>> = {}) =>
       space.send(["GET", path], undefined, headers);

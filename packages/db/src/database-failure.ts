@@ -34,6 +34,8 @@ function isConnectionFailure(error: unknown): boolean {
   // If an HTTP client disconnects while it sends a body, Node's error has the same code as a broken connection to
   // Postgres.
   if (error.message === "aborted") return false;
+  // The failure of a file has a path. That of a Unix socket has the same code and no path.
+  if ("path" in error) return false;
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   return networkCodes.has(code) || clientMessages.some((message) => error.message.includes(message));
 }

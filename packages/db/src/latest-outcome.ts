@@ -7,7 +7,8 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 /**
  * The outcome of the verifications of a keyspace in the latest hour that has any: `VALID` if it is among them, and otherwise
  * the last one in alphabetical order. If the history, which covers `HISTORY_DAYS`, has no verification, it is `VALID` if a key
- * was ever used ({@link findLastUse}), and otherwise undefined.
+ * was used more than a minute ago ({@link findLastUse}), and otherwise undefined. The history has a later use within seconds, and
+ * until then, no page shows it.
  */
 export async function findLatestOutcome(
   trx: WorkspaceTrx,
@@ -20,5 +21,7 @@ export async function findLatestOutcome(
     order by hour desc, outcome desc limit 1`.execute(trx);
   if (rows[0] || keyspace.keyCount === 0) return rows[0]?.outcome;
   const { at } = await findLastUse(trx, scope, keyspace);
-  return at === null ? undefined : useOutcome;
+  const { rows: uses } = await sql<{ isOld: boolean | null }>`
+    select ${at}::timestamptz < now() - interval '1 minute' as "isOld"`.execute(trx);
+  return uses[0]?.isOld ? useOutcome : undefined;
 }

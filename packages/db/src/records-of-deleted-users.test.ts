@@ -19,6 +19,7 @@ test("the deletion of a user deletes the records of their requests, and leaves t
   const others = [
     "/open/api-keys/key/rotate",
     "/open/keys",
+    "/open/keys/verify-all",
     "/open/keys/verify/later",
     "/open/me/notices/read",
     "/open/workspaces",

@@ -17,7 +17,7 @@ export function explainFailure(error: unknown): Explanation {
   if (error instanceof BackupError) return { code: backupCodes[error.kind], message: error.message };
   if (error instanceof EnvError) return { code: "BAD_REQUEST", message: error.message };
   const { code, message, issues, cause } = translateFailure(error);
-  // Clients of the API don't see the reason of an outage. The person who runs the command has to mend it.
+  // Clients of the API don't see the reason for an outage, but the person who runs the command has to fix it.
   return { code, message: issues?.map(describeIssue).join(" ") ?? describeDatabaseFailure(cause) ?? message };
 }
 

@@ -16,8 +16,8 @@ interface Uncovered {
 /**
  * The entity tag of a resource, `"<version>.<hash>"`. The version decides `If-Match`. The hash covers what the version
  * does not, such as the caller's role in a workspace, so that `If-None-Match` never hides a change
- * (docs/decisions/0020-contents-of-an-etag.md). Undefined without a version, which a rotation that was recorded by a version of
- * Latchkey that returned only the secret doesn't have.
+ * (docs/decisions/0020-contents-of-an-etag.md). Undefined for a response without a version: the replay of a rotation
+ * that an earlier version of Latchkey recorded.
  * @see https://www.rfc-editor.org/rfc/rfc9110#name-etag
  */
 export function etagOf(answer: Versioned, { fields = [], secret }: Uncovered = {}): string | undefined {

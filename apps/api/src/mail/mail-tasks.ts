@@ -47,9 +47,8 @@ export function createMailTasks({ db, mailer, baseUrl }: MailTasksOptions): Pick
       await sendNotices({ db, mailer, baseUrl }, userId);
     },
     async "send-email-changed"({ userId, email }, jobId) {
-      const user = await findUser(db, userId);
-      if (!user) return;
-      const mail = emailChangedMail({ email, name: user.name }, baseUrl);
+      if (!(await findUser(db, userId))) return;
+      const mail = emailChangedMail({ email }, baseUrl);
       await mailer.send({ ...mail, id: `email-changed-${jobId}` });
     },
   };

@@ -33,8 +33,8 @@ export function invitationMail(
 }
 
 /**
- * The email with a link that verifies the email address of an account. It doesn't have the name of the account, as no email to an
- * address that nobody has verified has: anybody can sign up with any email address, and with a name that lures its owner.
+ * The email with a link that verifies the email address of an account. It doesn't have the name of the account. No email about an
+ * account to its unverified address does: anybody can sign up with any email address, and with a name that lures its owner.
  */
 export function verificationMail(
   account: { readonly email: string },
@@ -93,16 +93,13 @@ export function emailChangeMail(
   };
 }
 
-/** The notice to the former email address of an account. */
-export function emailChangedMail(
-  account: { readonly email: string; readonly name: string },
-  baseUrl: string,
-): Mail {
+/** The notice to the former email address of an account, which may be unverified. */
+export function emailChangedMail(account: { readonly email: string }, baseUrl: string): Mail {
   return {
     to: account.email,
     subject: "Your email address was changed",
     text: [
-      `Hello ${account.name},`,
+      "Hello,",
       `The email address of your account on Latchkey (${baseUrl}) was changed. You can no longer sign in with this email address.`,
       "If you didn't do this, contact the operator of this instance immediately.",
     ],

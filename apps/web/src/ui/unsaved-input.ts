@@ -25,8 +25,8 @@ export const CurrentInputScope = createContext<InputScope>(createInputScope());
 /** The confirmation that unsaved input may be discarded. */
 export interface DiscardConfirmation {
   readonly isOpen: boolean;
-  /** Calls `discard` if the user agrees. */
-  readonly ask: (discard: () => void) => void;
+  /** Calls `discard` if the user agrees. With `leavesPage`, it also asks about secrets that would be lost. */
+  readonly ask: (discard: () => void, options?: { readonly leavesPage?: boolean }) => void;
 }
 
 export const CurrentDiscardConfirmation = createContext<DiscardConfirmation>({

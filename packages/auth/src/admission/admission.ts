@@ -50,8 +50,8 @@ export class Admission {
   /** How many connections were opened. */
   #epoch = 0;
   /**
-   * Keys that were not counted, because their version had changed or another transaction locked their row. Only the second statement
-   * counts them, which waits for no lock, until it finds their row unlocked.
+   * Keys that were not counted, because their version had changed or another transaction locked their row. Until their row is found
+   * unlocked, only the second statement counts them, because it waits for no lock.
    */
   readonly #isolatedKeys = new Set<KeyId>();
 

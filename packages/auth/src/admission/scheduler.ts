@@ -6,7 +6,7 @@ const sweepEveryMs = 100;
 export interface PendingState {
   /** By `performance.now()`. */
   readonly arrivedAt: number;
-  /** Whether it may fill the queue. Those that may not occupy at most half of it together. */
+  /** Whether it may fill the queue. Requests that may not fill it are limited to half of it together. */
   readonly mayFillQueue: boolean;
   /** Whether it was postponed, even if it is queued again. */
   wasPostponed: boolean;

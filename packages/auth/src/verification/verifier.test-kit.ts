@@ -54,6 +54,16 @@ interface StoredCounter {
 /** Options for tests of exact counts: no request reaches its deadline, even on a busy machine. */
 export const patient = { deadlineMs: patientMs, maxWaiting: 10_000 };
 
+let lastIssuedKeyId = "";
+
+/** An ID after those of all keys that were issued before. IDs of the same millisecond are in random order. */
+function nextIssuedKeyId(): IssuedKeyId {
+  let id = createId("issuedKey");
+  while (id <= lastIssuedKeyId) id = createId("issuedKey");
+  lastIssuedKeyId = id;
+  return id;
+}
+
 /** The name of a request with an `Idempotency-Key`. */
 export function nameRequest(key: string, body = "body"): NonNullable<VerificationRequest["name"]> {
   const requestHash = createHash("sha256").update(body).digest();
@@ -125,7 +135,7 @@ export function verifierKit(database: () => TestDatabase) {
     ): Promise<TestIssuedKey> {
       const { limits = [], credits = null, refill, consumerId = null, isInUse = true } = settings;
       const { secret = `acme_${randomBytes(24).toString("hex")}` } = settings;
-      const id = createId("issuedKey");
+      const id = nextIssuedKeyId();
       await execute(sql`
         insert into issued_keys (workspace_id, keyspace_id, id, consumer_id, hash, start, limits, refill)
         values (${workspaceId}, ${keyspaceId}, ${id}, ${consumerId}, ${Buffer.from(digestKey(secret), "base64")},

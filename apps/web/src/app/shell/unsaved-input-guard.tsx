@@ -25,33 +25,34 @@ const secretLabels = {
 export function UnsavedInputGuard({ children }: { readonly children: ReactNode }): ReactElement {
   const [scope] = useState(createInputScope);
   const [secrets] = useState(createInputScope);
+  const [losesAnything] = useState(() => () => scope.hasInput() || secrets.hasInput());
   const [losesSecret, setLosesSecret] = useState(false);
   const [discard, setDiscard] = useState<() => void>();
-  // The same function at each render: the router registers a changed one again.
+  // The same functions at each render: the router registers changed ones again.
   const [shouldBlock] = useState(() => ({ current, next }: Parameters<ShouldBlockFn>[0]) => {
     if (current.pathname === next.pathname) return false;
     setLosesSecret(secrets.hasInput());
-    return scope.hasInput() || secrets.hasInput();
+    return losesAnything();
   });
   const blocker = useBlocker({
     shouldBlockFn: shouldBlock,
-    enableBeforeUnload: () => scope.hasInput() || secrets.hasInput(),
+    enableBeforeUnload: losesAnything,
     withResolver: true,
   });
   const isOpen = discard !== undefined || blocker.status === "blocked";
   const confirmation = useMemo(
     () => ({
       isOpen,
-      ask(action: () => void) {
+      ask(action: () => void, { leavesPage = false } = {}) {
         // In a later task: every open dialog listens to Escape on the window, and React renders between the listeners
         // of one event, so the key press of Escape that opens this dialog would also close it.
         setTimeout(() => {
-          setLosesSecret(false);
+          setLosesSecret(leavesPage && secrets.hasInput());
           setDiscard(() => action);
         });
       },
     }),
-    [isOpen],
+    [isOpen, secrets],
   );
   const close = () => {
     setDiscard(undefined);
@@ -77,7 +78,7 @@ export function UnsavedInputGuard({ children }: { readonly children: ReactNode }
         >
           <p className={dialogClasses.words}>
             {losesSecret
-              ? "You haven’t copied or downloaded what the dialog shows, and it won’t be shown again."
+              ? "The dialog shows secrets that you haven’t copied or downloaded. They won’t be shown again."
               : "What you entered isn’t saved yet."}
           </p>
         </ConfirmDialog>
