@@ -74,9 +74,9 @@ export async function listSentInvitations(
 }
 
 /**
- * Deletes a user with the password, sessions, memberships, API keys and everything else that belongs to them, and keeps
- * the name for audit logs. The purge deletes the records of their verifications later (docs/decisions/0086). After the commit, every node rejects the keys. Lock the user with {@link lockUserForDeletion}
- * first, and call this last in the transaction.
+ * Deletes a user with the password, sessions, memberships, API keys and everything else that belongs to them, and keeps the name
+ * for audit logs. The purge deletes the records of their verifications later (docs/decisions/0086). After the commit, every node
+ * rejects the keys. Lock the user with {@link lockUserForDeletion} first, and call this last in the transaction.
  */
 export async function deleteUser(trx: Trx, { id, name }: Pick<User, "id" | "name">): Promise<void> {
   await trx.insertInto("former_users").values({ id, name }).execute();

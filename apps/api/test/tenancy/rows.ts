@@ -37,7 +37,7 @@ async function prepareReading(owner: Db): Promise<void> {
   const selections = rows
     .filter(({ name }) => !name.startsWith("kysely_"))
     .map(({ name }) => `select '${name}', row_to_json(t)::text from public."${name}" as t`);
-  // In a stable function, all statements use the snapshot of the query that calls it. The row without a table is the snapshot.
+  // In a stable function, all statements use the snapshot of the calling query, which is in the row with an empty table name.
   await sql
     .raw(`
       create schema inspection;

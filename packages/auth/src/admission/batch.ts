@@ -120,7 +120,8 @@ export function listIncrements(usageGroups: Batch["usageGroups"]): UsageIncremen
 
 /**
  * The time before which all of a group's requests are allowed: when the key expires, the overlap of the old secret ends, or the
- * key becomes idle in one of the workspaces. A group that isn't counted because that time has passed is looked up: the history may have later uses.
+ * key becomes idle in one of the workspaces. A group that isn't counted because that time has passed is looked up: the history may
+ * have later uses.
  */
 function findValidUntil(ofKey: string | null, requests: readonly PendingRequest[]): string | null {
   let validUntil = ofKey;

@@ -153,7 +153,7 @@ describe("copies that were found for one caller", () => {
 });
 
 describe("the memory of a copy is bounded", () => {
-  /** Whether a key with so many bytes of data is remembered in 10,000 bytes. */
+  /** Whether a cache of 10,000 bytes remembers a key with this many bytes of data. */
   const isRemembered = (change: Partial<VerifiableKey>, count = 1): boolean => {
     const small = new CopiesCache(10_000);
     small.set(lookup, { ...found, keys: Array(count).fill({ ...plainKey, ...change }) });

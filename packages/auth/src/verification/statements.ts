@@ -191,8 +191,8 @@ function toColumns({ windows, balance }: MeterState, now: number) {
 
 /**
  * Finds what earlier requests with these names have spent, after the counters of the requests were locked. Without
- * `offset 0`, a plan that is made while there are few records reads them all, and Postgres keeps that plan when there are more. The age is compared outside, so that
- * only the index of names finds a record.
+ * `offset 0`, a plan that is made while there are few records reads them all, and Postgres keeps that plan when there are more. The
+ * age is compared outside, so that only the index of names finds a record.
  */
 export async function findEarlier(
   client: pg.Client,
