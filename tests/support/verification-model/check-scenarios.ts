@@ -33,7 +33,7 @@ const codes = [
 ];
 
 /** How often the scenarios are repeated until each code was returned. Each is returned several times in most runs. */
-const maxRepetitions = 4;
+const maxRepetitions = 9;
 
 /**
  * Runs random scenarios on two nodes with one database, and checks each against the model. Repeats that until `seconds` have
