@@ -19,7 +19,13 @@ export const verificationNames = [
   "verify:many-limits",
   "verify:many-credits",
   "verify-batch:one",
+  "verify-batch:one-limit",
+  "verify-batch:one-limits",
+  "verify-batch:one-credits",
   "verify-batch:many",
+  "verify-batch:many-limit",
+  "verify-batch:many-limits",
+  "verify-batch:many-credits",
   "better-auth:one",
   "better-auth:many",
 ] as const;
@@ -62,7 +68,13 @@ const cases: Record<Exclude<VerificationName, `better-auth:${string}`>, Case> = 
   "verify:many-limits": { meters: "limits", count: "many", isBatch: false },
   "verify:many-credits": { meters: "credits", count: "many", isBatch: false },
   "verify-batch:one": { meters: "plain", count: "one", isBatch: true },
+  "verify-batch:one-limit": { meters: "limit", count: "one", isBatch: true },
+  "verify-batch:one-limits": { meters: "limits", count: "one", isBatch: true },
+  "verify-batch:one-credits": { meters: "credits", count: "one", isBatch: true },
   "verify-batch:many": { meters: "plain", count: "many", isBatch: true },
+  "verify-batch:many-limit": { meters: "limit", count: "many", isBatch: true },
+  "verify-batch:many-limits": { meters: "limits", count: "many", isBatch: true },
+  "verify-batch:many-credits": { meters: "credits", count: "many", isBatch: true },
 };
 
 /** Prepares the data of these subjects: one database for all of Latchkey's, with a keyspace for each kind of meters. */
