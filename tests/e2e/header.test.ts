@@ -15,7 +15,8 @@ const environment = prepareEnvironment(async ({ browser, baseUrl }) => {
 
 /** Renames the workspace, and shows it. */
 async function showWorkspace(name: string): Promise<void> {
-  const { id: workspaceId, slug, version } = await getWorkspace(page);
+  const { id: workspaceId, slug } = await getWorkspace(page);
+  const { version } = await proceduresOf(page).workspaces.get.query({ workspaceId });
   await proceduresOf(page).workspaces.update.mutate({ workspaceId, name, version });
   await page.goto(`${environment.baseUrl}/w/${slug}`);
   await page.getByRole("button", { name: `Workspace: ${name}` }).waitFor();
