@@ -179,7 +179,7 @@ class Scenario {
       case "rotate":
         return await this.#rotate(this.#baseUrl(step.node), at(this.#keys, step.key), step.overlap);
       case "end":
-        return await this.#endOverlap(this.#baseUrl(step.node), at(this.#keys, step.key));
+        return await this.#revokeOldSecrets(this.#baseUrl(step.node), at(this.#keys, step.key));
       case "role":
         return await this.#setRole(this.#baseUrl(step.node), at(this.#people, step.user), step.role);
       case "block":
@@ -380,13 +380,13 @@ class Scenario {
     });
   }
 
-  async #endOverlap(baseUrl: string, key: Key): Promise<readonly Key[]> {
+  async #revokeOldSecrets(baseUrl: string, key: Key): Promise<readonly Key[]> {
     const { model, owner } = key;
     return await this.#byClock(async () => {
       await this.#edit(baseUrl, owner, async (session) => {
         const end = this.model.beginEnding(session.model, model);
         const outcome = editOutcomeOf(
-          await call(baseUrl, session.cookie, "apiKeys.endOverlap", { id: model.id }),
+          await call(baseUrl, session.cookie, "apiKeys.revokeOldSecrets", { id: model.id }),
         );
         end(outcome);
         return outcome;
