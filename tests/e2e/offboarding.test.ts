@@ -62,6 +62,60 @@ test("an invited person accepts, and works with a key", async () => {
   await vi.waitUntil(isUseStored, { timeout: 30_000 });
 });
 
+test.each([
+  {
+    procedure: "members.changeRole",
+    action: "Make a member",
+    pageOf: () => ada,
+    open: async () => {
+      await rowOf("Grace Hopper").getByRole("combobox", { name: "Role of Grace Hopper" }).click();
+      await ada.getByRole("option", { name: "Member" }).click();
+    },
+  },
+  {
+    procedure: "members.remove",
+    action: "Remove member",
+    pageOf: () => ada,
+    open: () => ada.getByRole("button", { name: "Remove Grace Hopper" }).click(),
+  },
+  {
+    procedure: "members.leave",
+    action: "Leave workspace",
+    pageOf: () => grace,
+    open: () => grace.getByRole("button", { name: "Leave the workspace" }).click(),
+  },
+])(
+  "asks before closing the tab loses a new key after $procedure failed",
+  async ({ procedure, action, pageOf, open }) => {
+    const page = pageOf();
+    const dialog = page.getByRole("dialog");
+    await page.goto(addressOf("members"));
+    await open();
+    await dialog.getByRole("button", { name: "Replace with service account keys" }).click();
+    await dialog.getByLabel("Name of the service account").fill(procedure);
+    await dialog.getByRole("button", { name: "Create 1 key" }).click();
+    await dialog.getByRole("region", { name: "New API keys" }).waitFor();
+    const calls = new RegExp(`/trpc/${procedure}`);
+    await page.route(calls, (route) => route.fulfill({ status: 502, body: "" }));
+    const confirm = dialog.getByRole("button", { name: action, exact: true });
+    await confirm.click();
+    await dialog.getByText("You haven’t copied 1 key, and it won’t be shown again.").waitFor();
+    const response = page.waitForResponse(calls);
+    await confirm.click();
+    await response;
+    await confirm.and(page.locator(":enabled:not([data-loading])")).waitFor();
+    const dialogTypes: string[] = [];
+    page.on("dialog", (question) => {
+      dialogTypes.push(question.type());
+      void question.accept();
+    });
+    await page.reload();
+    page.removeAllListeners("dialog");
+    await page.unroute(calls);
+    expect(dialogTypes).toEqual(["beforeunload"]);
+  },
+);
+
 test("the dialog shows the permissions that keys lose with a new role", async () => {
   await ada.goto(addressOf("members"));
   await rowOf("Grace Hopper").getByRole("combobox", { name: "Role of Grace Hopper" }).click();

@@ -91,13 +91,13 @@ export class KeySteps {
     });
   }
 
-  async endOverlap(baseUrl: string, key: Key): Promise<readonly Key[]> {
+  async revokeOldSecrets(baseUrl: string, key: Key): Promise<readonly Key[]> {
     const { model, owner } = key;
     return await this.#byClock(async () => {
       await this.#edit(baseUrl, owner, async (session) => {
         const end = this.#stage.model.beginEnding(session.model, model);
         const outcome = editOutcomeOf(
-          await call(baseUrl, session.cookie, "apiKeys.endOverlap", { id: model.id }),
+          await call(baseUrl, session.cookie, "apiKeys.revokeOldSecrets", { id: model.id }),
         );
         end(outcome);
         return outcome;

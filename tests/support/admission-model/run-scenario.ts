@@ -126,7 +126,7 @@ class Scenario {
       case "rotate":
         return await this.#keySteps.rotate(this.#baseUrl(step.node), at(this.#keys, step.key), step.overlap);
       case "end":
-        return await this.#keySteps.endOverlap(this.#baseUrl(step.node), at(this.#keys, step.key));
+        return await this.#keySteps.revokeOldSecrets(this.#baseUrl(step.node), at(this.#keys, step.key));
       case "role":
         return await this.#workspaceSteps.setRole(
           this.#baseUrl(step.node),

@@ -81,6 +81,8 @@ const table = readTable(`
   apiKeys.update, a service               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.rotate                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.rotate, a service               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
+  apiKeys.revokeOldSecrets                UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  apiKeys.revokeOldSecrets, a service     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.endOverlap                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.endOverlap, a service           UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.delete                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
@@ -530,15 +532,8 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: () => ['"key":"lk_'],
     showsKeys: true,
   },
-  "apiKeys.endOverlap": {
-    input: ({ ownersKey }) => ({ id: ownersKey.id }),
-    shows: ({ ownersKey }) => [ownersKey.id],
-  },
-  "apiKeys.endOverlap, a service": {
-    input: ({ serviceKey }) => ({ id: serviceKey.id }),
-    shows: ({ serviceKey }) => [serviceKey.id],
-    showsKeys: true,
-  },
+  ...revokeOldSecretsPlans("apiKeys.revokeOldSecrets"),
+  ...revokeOldSecretsPlans("apiKeys.endOverlap"),
   "apiKeys.delete": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
     effect: (fixture, actor) => ({
@@ -1414,6 +1409,20 @@ function keyspacePlans(name: string, plan: Plan): Record<string, Plan> {
 }
 
 /** The plans of a procedure that is called with an issued key, with a foreign one, and with one of another keyspace. */
+function revokeOldSecretsPlans(name: string): Record<string, Plan> {
+  return {
+    [name]: {
+      input: ({ ownersKey }) => ({ id: ownersKey.id }),
+      shows: ({ ownersKey }) => [ownersKey.id],
+    },
+    [`${name}, a service`]: {
+      input: ({ serviceKey }) => ({ id: serviceKey.id }),
+      shows: ({ serviceKey }) => [serviceKey.id],
+      showsKeys: true,
+    },
+  };
+}
+
 function issuedKeyPlans(name: string, plan: Plan): Record<string, Plan> {
   const inputWith = (
     keyspaceOf: "tenant" | "otherTenant",

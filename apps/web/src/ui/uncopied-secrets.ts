@@ -1,23 +1,37 @@
 import { createContext, useContext, useEffect, useEffectEvent, useRef, useState } from "react";
 import { createInputScope, type InputScope } from "./unsaved-input.ts";
 
+/** A part of a dialog that asks before the dialog closes. */
+interface CloseQuestion {
+  /** Returns whether the dialog may close. */
+  readonly canClose: () => boolean;
+  /** Called if the dialog stays open although it was allowed to close. */
+  readonly onStay: () => void;
+}
+
 /** Warns before the user closes a dialog that shows secrets only once. */
 export interface CloseGuard {
-  /** Adds a question. It returns whether the dialog may close. Returns a function that removes it. */
-  readonly add: (canClose: () => boolean) => () => void;
-  /** Calls `close` unless secrets would be lost. The dialog then shows a warning, and the next attempt closes it. */
-  readonly attempt: (close: () => void) => void;
+  /** Adds a question. Returns a function that removes it. */
+  readonly add: (question: CloseQuestion) => () => void;
+  /**
+   * Calls `close` unless secrets would be lost. The dialog then shows a warning, and the next attempt closes it.
+   * `close` calls `stay` if it fails and the dialog therefore stays open.
+   */
+  readonly attempt: (close: (stay: () => void) => void) => void;
 }
 
 export function createCloseGuard(): CloseGuard {
-  const questions = new Set<() => boolean>();
+  const questions = new Set<CloseQuestion>();
   return {
-    add: (canClose) => {
-      questions.add(canClose);
-      return () => void questions.delete(canClose);
+    add: (question) => {
+      questions.add(question);
+      return () => void questions.delete(question);
     },
     attempt: (close) => {
-      if ([...questions].every((canClose) => canClose())) close();
+      if (![...questions].every(({ canClose }) => canClose())) return;
+      close(() => {
+        for (const { onStay } of questions) onStay();
+      });
     },
   };
 }
@@ -47,7 +61,12 @@ export function useUncopiedSecrets(names: readonly string[]) {
     return isClosing.current;
   });
   const hasSecrets = useEffectEvent(() => uncopiedCount > 0 && !isClosing.current);
-  useEffect(() => add(() => canClose()), [add]);
+  useEffect(() => {
+    const onStay = () => {
+      isClosing.current = false;
+    };
+    return add({ canClose: () => canClose(), onStay });
+  }, [add]);
   useEffect(() => scope.add(() => hasSecrets()), [scope]);
   return {
     uncopiedCount,

@@ -60,7 +60,7 @@ export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
         failure={leave.error ? describeFailure(leave.error) : undefined}
         isBusy={leave.isPending}
         onCancel={() => attempt(onClose)}
-        onConfirm={() => attempt(() => leave.mutate({ workspaceId: workspace.id }))}
+        onConfirm={() => attempt((stay) => leave.mutate({ workspaceId: workspace.id }, { onError: stay }))}
       />
     </>
   );

@@ -140,7 +140,11 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
         onCancel={() => attempt(onClose)}
-        onConfirm={() => attempt(() => remove.mutate({ workspaceId: workspace.id, userId: member.userId }))}
+        onConfirm={() =>
+          attempt((stay) =>
+            remove.mutate({ workspaceId: workspace.id, userId: member.userId }, { onError: stay }),
+          )
+        }
       />
     </>
   );

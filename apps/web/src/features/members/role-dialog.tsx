@@ -114,7 +114,7 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
         {...(isReplaced && { cancelLabel })}
         isDangerous={lost.length > 0}
         onCancel={() => attempt(onClose)}
-        onConfirm={() => attempt(() => change.mutate(role))}
+        onConfirm={() => attempt((stay) => change.mutate(role, { onError: stay }))}
       />
     </>
   );
