@@ -95,12 +95,7 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
           keyImport.reset();
         }}
       />
-      {hasIntroduction && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also with the keyboard.
-        <pre className={classes.example} tabIndex={0}>
-          {example}
-        </pre>
-      )}
+      {hasIntroduction && <pre className={classes.example}>{example}</pre>}
       {failure && <ImportFailure error={failure} />}
       {isPending && <Progress value={Math.round(progress.share * 100)} aria-label="Import" />}
       <div role="status" className={classes.status} ref={status} tabIndex={-1}>
