@@ -62,6 +62,18 @@ test("an invited person accepts, and works with a key", async () => {
   await vi.waitUntil(isUseStored, { timeout: 30_000 });
 });
 
+/** Reloads the page, and answers its question. Returns the kind of the question. */
+async function closeTab(page: Page, answer: "accept" | "dismiss"): Promise<string> {
+  const asked = page.waitForEvent("dialog");
+  // A reload that the user stops never ends.
+  const reloaded =
+    answer === "accept" ? page.reload() : page.evaluate("location.reload()").catch(() => undefined);
+  const question = await asked;
+  await question[answer]();
+  await reloaded;
+  return question.type();
+}
+
 test.each([
   {
     procedure: "members.changeRole",
@@ -85,7 +97,7 @@ test.each([
     open: () => grace.getByRole("button", { name: "Leave the workspace" }).click(),
   },
 ])(
-  "asks before closing the tab loses a new key after $procedure failed",
+  "asks before closing the tab loses a new key while $procedure is pending, and after it failed",
   async ({ procedure, action, pageOf, open }) => {
     const page = pageOf();
     const dialog = page.getByRole("dialog");
@@ -96,23 +108,28 @@ test.each([
     await dialog.getByRole("button", { name: "Create 1 key" }).click();
     await dialog.getByRole("region", { name: "New API keys" }).waitFor();
     const calls = new RegExp(`/trpc/${procedure}`);
-    await page.route(calls, (route) => route.fulfill({ status: 502, body: "" }));
-    const confirm = dialog.getByRole("button", { name: action, exact: true });
-    await confirm.click();
-    await dialog.getByText("You haven’t copied 1 key, and it won’t be shown again.").waitFor();
-    const response = page.waitForResponse(calls);
-    await confirm.click();
-    await response;
-    await confirm.and(page.locator(":enabled:not([data-loading])")).waitFor();
-    const dialogTypes: string[] = [];
-    page.on("dialog", (question) => {
-      dialogTypes.push(question.type());
-      void question.accept();
+    const [isCalled, isAnswered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(calls, async (route) => {
+      isCalled.resolve();
+      await isAnswered.promise;
+      await route.fulfill({ status: 502, body: "" });
     });
-    await page.reload();
-    page.removeAllListeners("dialog");
-    await page.unroute(calls);
-    expect(dialogTypes).toEqual(["beforeunload"]);
+    try {
+      const confirm = dialog.getByRole("button", { name: action, exact: true });
+      await confirm.click();
+      await dialog.getByText("You haven’t copied 1 key, and it won’t be shown again.").waitFor();
+      await confirm.click();
+      await isCalled.promise;
+      expect(await closeTab(page, "dismiss")).toBe("beforeunload");
+      const response = page.waitForResponse(calls);
+      isAnswered.resolve();
+      await response;
+      await confirm.and(page.locator(":enabled:not([data-loading])")).waitFor();
+      expect(await closeTab(page, "accept")).toBe("beforeunload");
+    } finally {
+      isAnswered.resolve();
+      await page.unroute(calls);
+    }
   },
 );
 

@@ -90,7 +90,7 @@ test("the key of another user and one that doesn't exist get the same 403, and a
   expect((await revoke(stranger.secret, key.id)).status).toBe(404);
 });
 
-test("no key of a person revokes those of a service account here, whatever their role", async () => {
+test("a service account revokes the old secrets of its own keys, and the owner of its workspace can't do it here", async () => {
   const { owner, id: workspaceId } = await addTeam(app);
   const account = await owner.client.serviceAccounts.create.mutate({
     workspaceId,
@@ -103,9 +103,11 @@ test("no key of a person revokes those of a service account here, whatever their
     userId,
     name: "Pipeline",
   });
-  await owner.client.apiKeys.rotate.mutate({ id, overlapSeconds: 3_600 });
+  const { key: current } = await owner.client.apiKeys.rotate.mutate({ id, overlapSeconds: 3_600 });
   expect(await revoke(owner.secret, id)).toMatchObject(forbidden);
   expect(await statusOf(key)).toBe(200);
+  expect(await revoke(current ?? "", id)).toMatchObject({ status: 200 });
+  expect(await statusOf(key)).toBe(403);
 });
 
 test("with If-Match, a key that has changed keeps its old secrets; a retry gets the same response", async () => {

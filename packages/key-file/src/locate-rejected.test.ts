@@ -19,11 +19,18 @@ test.each([
     "credits.refill.amount",
     { credits: { remaining: 5, refill: {} } },
     "credits",
-    "refill.amount: is wrong",
+    "refill, amount: is wrong",
+  ],
+  [
+    "a balance beside a refill",
+    "credits.remaining",
+    { credits: { remaining: -5, refill: {} } },
+    "credits",
+    "remaining: is wrong",
   ],
   ["credits that are a text", "credits", { credits: "abc" }, "credits", "is wrong"],
   ["an item of a list", "permissions.1", { permissions: ["a", "*b"] }, "permissions", "item 2: is wrong"],
-  ["JSON", "limits.0.quota", { limits: [{}] }, "limits", "0.quota: is wrong"],
+  ["JSON", "limits.0.quota", { limits: [{}] }, "limits", "item 1, quota: is wrong"],
   ["a whole row", "", {}, "", "is wrong"],
 ])("names the column of CSV for %s", (_what, path, fields, column, message) => {
   expect(locate(path, "csv", fields)).toEqual({ line: 7, path: column, message });

@@ -1,5 +1,3 @@
-import { type CellFormat, cellFormats } from "./cell-formats.ts";
-import type { KeyFileField } from "./key-file-fields.ts";
 import type { KeyFileRow } from "./key-file-row.ts";
 import type { KeyFileFormat } from "./read-key-file.ts";
 
@@ -28,16 +26,14 @@ export function locateRejected(
 
 function locateInCsv(row: RejectedRow, content: KeyFileRow["content"] | undefined): RejectedRow {
   const [column = "", ...others] = row.path.split(".");
-  const place = others.join(".");
-  if (place === "" || isWholeCell(row.path, content)) return { ...row, path: column };
-  const format: CellFormat | undefined = cellFormats[column as KeyFileField]; // Undefined for an unknown column.
-  const name = format === "list" ? `item ${Number(place) + 1}` : place;
-  return { ...row, path: column, message: `${name}: ${row.message}` };
+  if (others.length === 0 || isWholeCell(row.path, content)) return { ...row, path: column };
+  const names = others.map((part) => (/^\d+$/.test(part) ? `item ${Number(part) + 1}` : part));
+  return { ...row, path: column, message: `${names.join(", ")}: ${row.message}` };
 }
 
-/** Whether the cell can be a number that is this value. */
+/** Whether the cell may be only a number, which is read as `{ remaining }`. */
 function isWholeCell(path: string, content: KeyFileRow["content"] | undefined): boolean {
   if (path !== "credits.remaining" || !content || !("credits" in content)) return false;
   const { credits } = content;
-  return typeof credits === "object" && credits !== null && "remaining" in credits;
+  return typeof credits === "object" && credits !== null && Object.keys(credits).join() === "remaining";
 }

@@ -54,7 +54,7 @@ export class KeySteps {
     return [key];
   }
 
-  async hold(baseUrl: string, key: Key, to: RestrictionKind): Promise<readonly Key[]> {
+  async restrict(baseUrl: string, key: Key, to: RestrictionKind): Promise<readonly Key[]> {
     const { model, owner } = key;
     return await this.#byClock(async () => {
       await this.#edit(baseUrl, owner, async (session) => {
@@ -133,6 +133,22 @@ export class KeySteps {
     });
   }
 
+  async stepClock(direction: "forward" | "back"): Promise<void> {
+    await this.#byClock(async () => {
+      const by = clockSteps[direction];
+      const end = this.#stage.model.beginClockStep(this.#clock + by, direction === "forward");
+      await this.#stage.clock.step(by);
+      this.#clock += by;
+      end();
+    });
+  }
+
+  async #byClock<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = this.#lastByClock.then(work);
+    this.#lastByClock = turn.catch(() => undefined);
+    return await turn;
+  }
+
   /** Runs an attempt with the person's session, and if that has ended, once more with a new session. */
   async #edit(
     baseUrl: string,
@@ -148,22 +164,6 @@ export class KeySteps {
     if (outcome !== "done") return;
     person.session = { model, cookie: answer.cookie ?? "" };
     await attempt(person.session);
-  }
-
-  async stepClock(direction: "forward" | "back"): Promise<void> {
-    await this.#byClock(async () => {
-      const by = clockSteps[direction];
-      const end = this.#stage.model.beginClockStep(this.#clock + by, direction === "forward");
-      await this.#stage.clock.step(by);
-      this.#clock += by;
-      end();
-    });
-  }
-
-  async #byClock<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = this.#lastByClock.then(work);
-    this.#lastByClock = turn.catch(() => undefined);
-    return await turn;
   }
 }
 

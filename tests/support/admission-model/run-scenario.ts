@@ -122,7 +122,7 @@ class Scenario {
       case "delete":
         return await this.#keySteps.delete(this.#baseUrl(step.node), at(this.#keys, step.key));
       case "restrict":
-        return await this.#keySteps.hold(this.#baseUrl(step.node), at(this.#keys, step.key), step.to);
+        return await this.#keySteps.restrict(this.#baseUrl(step.node), at(this.#keys, step.key), step.to);
       case "rotate":
         return await this.#keySteps.rotate(this.#baseUrl(step.node), at(this.#keys, step.key), step.overlap);
       case "end":

@@ -38,8 +38,9 @@ export interface Key {
   /** Whether the workspace blocks the key. */
   isBlocked: boolean;
   isIdle: boolean;
-  /** Whether it was unblocked, so that its idle time started over, or created long ago. */
+  /** Whether it was unblocked, so that its idle time started over. */
   wasUnblocked: boolean;
+  /** Whether it was created long ago. */
   isOld: boolean;
 }
 

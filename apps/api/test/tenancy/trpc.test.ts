@@ -1408,7 +1408,7 @@ function keyspacePlans(name: string, plan: Plan): Record<string, Plan> {
   };
 }
 
-/** The plans of a procedure that is called with an issued key, with a foreign one, and with one of another keyspace. */
+/** The plans of a procedure that revokes old secrets, called with a key of the owner and with one of a service account. */
 function revokeOldSecretsPlans(name: string): Record<string, Plan> {
   return {
     [name]: {
@@ -1423,6 +1423,7 @@ function revokeOldSecretsPlans(name: string): Record<string, Plan> {
   };
 }
 
+/** The plans of a procedure that is called with an issued key, with a foreign one, and with one of another keyspace. */
 function issuedKeyPlans(name: string, plan: Plan): Record<string, Plan> {
   const inputWith = (
     keyspaceOf: "tenant" | "otherTenant",

@@ -1,37 +1,39 @@
 import { createContext, useContext, useEffect, useEffectEvent, useRef, useState } from "react";
 import { createInputScope, type InputScope } from "./unsaved-input.ts";
 
-/** A part of a dialog that asks before the dialog closes. */
-interface CloseQuestion {
-  /** Returns whether the dialog may close. */
-  readonly canClose: () => boolean;
-  /** Called if the dialog stays open although it was allowed to close. */
-  readonly onStay: () => void;
+/** A part of a dialog that shows secrets. */
+interface GuardedSecrets {
+  /** Returns whether the dialog may close: false if secrets would be lost. A warning is then shown, and the next call returns true. */
+  readonly mayClose: () => boolean;
+  /** Called when the dialog closes. Nothing asks about these secrets any more. */
+  readonly giveUp: () => void;
 }
 
 /** Warns before the user closes a dialog that shows secrets only once. */
-export interface CloseGuard {
-  /** Adds a question. Returns a function that removes it. */
-  readonly add: (question: CloseQuestion) => () => void;
-  /**
-   * Calls `close` unless secrets would be lost. The dialog then shows a warning, and the next attempt closes it.
-   * `close` calls `stay` if it fails and the dialog therefore stays open.
-   */
-  readonly attempt: (close: (stay: () => void) => void) => void;
+export interface CloseGuard extends GuardedSecrets {
+  /** Adds a part of the dialog. Returns a function that removes it. */
+  readonly add: (secrets: GuardedSecrets) => () => void;
+  /** Closes the dialog unless secrets would be lost. The dialog then shows a warning, and the next attempt closes it. */
+  readonly attempt: (close: () => void) => void;
 }
 
 export function createCloseGuard(): CloseGuard {
-  const questions = new Set<CloseQuestion>();
+  const parts = new Set<GuardedSecrets>();
+  const mayClose = () => [...parts].map((part) => part.mayClose()).every(Boolean);
+  const giveUp = () => {
+    for (const part of parts) part.giveUp();
+  };
   return {
-    add: (question) => {
-      questions.add(question);
-      return () => void questions.delete(question);
+    add: (part) => {
+      parts.add(part);
+      return () => void parts.delete(part);
     },
+    mayClose,
+    giveUp,
     attempt: (close) => {
-      if (![...questions].every(({ canClose }) => canClose())) return;
-      close(() => {
-        for (const { onStay } of questions) onStay();
-      });
+      if (!mayClose()) return;
+      giveUp();
+      close();
     },
   };
 }
@@ -54,18 +56,17 @@ export function useUncopiedSecrets(names: readonly string[]) {
   const [hasWarned, setHasWarned] = useState(false);
   const uncopiedCount = names.filter((name) => !copied.has(name)).length;
   // A dialog that closes may open another page before it unmounts.
-  const isClosing = useRef(false);
-  const canClose = useEffectEvent(() => {
-    isClosing.current = uncopiedCount === 0 || hasWarned;
-    if (!isClosing.current) setHasWarned(true);
-    return isClosing.current;
+  const isGivenUp = useRef(false);
+  const mayClose = useEffectEvent(() => {
+    if (uncopiedCount > 0) setHasWarned(true);
+    return uncopiedCount === 0 || hasWarned;
   });
-  const hasSecrets = useEffectEvent(() => uncopiedCount > 0 && !isClosing.current);
+  const hasSecrets = useEffectEvent(() => uncopiedCount > 0 && !isGivenUp.current);
   useEffect(() => {
-    const onStay = () => {
-      isClosing.current = false;
+    const giveUp = () => {
+      isGivenUp.current = true;
     };
-    return add({ canClose: () => canClose(), onStay });
+    return add({ mayClose: () => mayClose(), giveUp });
   }, [add]);
   useEffect(() => scope.add(() => hasSecrets()), [scope]);
   return {
