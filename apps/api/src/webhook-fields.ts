@@ -16,7 +16,8 @@ const webhookUrl = z
   .refine(isWebhookUrl, customIssue("invalid_format", urlHelp))
   .transform((text) => new URL(text).href)
   .meta({
-    description: "Messages are sent to this URL with POST. It must start with `https://`.",
+    description:
+      "Messages are sent to this URL with POST. It must start with `https://`, unless the operator allows private networks.",
     format: "uri",
     maxLength: maxLength.webhookUrl,
     pattern: "^\\s*[Hh][Tt][Tt][Pp][Ss]?://[^\\s#]+\\s*$",

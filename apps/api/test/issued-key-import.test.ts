@@ -123,6 +123,21 @@ test("a key of another keyspace and an old secret of a rotated key are rejected,
   });
 });
 
+test("a repeated row is rejected if the first one with its key is", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const { hash } = addRow();
+  const result = await importRows(team, keyspaceId, [{ hash, expiresAt: "2020-01-01T00:00:00Z" }, { hash }]);
+  expect(result).toEqual({
+    imported: 0,
+    existing: 0,
+    rejected: [
+      { line: 1, path: "expiresAt", message: "The key has expired." },
+      { line: 2, path: "hash", message: "An earlier row with this key was rejected." },
+    ],
+  });
+});
+
 test("rows that aren't valid are rejected with their line, and the others are imported", async () => {
   const team = await addTeam(app);
   const keyspaceId = await addKeyspace(team);

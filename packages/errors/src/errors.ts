@@ -90,7 +90,7 @@ export const issueCatalog = {
   too_few: "The array has too few items.",
   too_many: "The array has too many items.",
   too_small: "The number is below the minimum.",
-  too_large: "The number is above the maximum.",
+  too_large: "The number, or the size of the change, is above the maximum.",
   not_found: "The value refers to something that doesn't exist or that the caller can't access.",
   quota_exceeded: "The user or workspace has as many of these as the instance allows.",
   no_changes: "The request changes nothing.",

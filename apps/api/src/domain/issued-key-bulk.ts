@@ -147,7 +147,7 @@ function describeStates(keys: readonly LockedKey[], request: Exclude<BulkRequest
 /** @throws {AppError} BAD_REQUEST */
 function requireFewPermissions(keyCount: number, { permissions = [] }: BulkSettings): void {
   if (keyCount * permissions.length <= maxWrittenPermissions) return;
-  const message = "Too many permissions for as many keys. Change fewer keys at a time.";
+  const message = `The number of keys times the number of permissions can be at most ${maxWrittenPermissions}. Send fewer permissions, or fewer keys as keyIds.`;
   throw new AppError("BAD_REQUEST", {
     message: "The change is too large",
     issues: [{ path: "changes.permissions", code: "too_large", message }],

@@ -8,6 +8,7 @@ import {
   findOrCreateConsumers,
   type ImportedKey,
   insertImportedKeys,
+  type KnownSecret,
 } from "@latchkey/db/issued-key-import";
 import { countIssuedKeys } from "@latchkey/db/issued-keys";
 import type { Keyspace } from "@latchkey/db/keyspaces";
@@ -58,23 +59,12 @@ export async function importIssuedKeys(
   // The lock on the workspace prevents concurrent additions between the checks and the insert.
   const { workspaceTrx, keyspace } = await enterKeyspace(trx, edit, keyspaceId);
   const hashes = rows.map(({ hash }) => hash);
-  const known = new Map(
-    (await findKnownSecrets(workspaceTrx, scope, hashes)).map((secret) => [digestOf(secret), secret]),
-  );
-  const rejected: RejectedRow[] = [];
-  const fresh = new Map<string, ImportRow>();
-  let existing = 0;
-  for (const row of rows) {
-    const digest = digestOf(row);
-    const secret = known.get(digest);
-    if (fresh.has(digest) || (secret?.isCurrent && secret.keyspaceId === keyspaceId)) existing += 1;
-    else if (secret) rejected.push(rejectKnown(row));
-    else fresh.set(digest, row);
-  }
+  const known = await findKnownSecrets(workspaceTrx, scope, hashes);
+  const { fresh, repeated, existing, rejected } = classifyRows(rows, known, keyspaceId);
   const count = await countIssuedKeys(workspaceTrx, scope);
   const quota = "issuedKeysPerWorkspace";
   const now = await readClock(trx);
-  const resolved = [...fresh.values()].flatMap((row) => {
+  const resolved = fresh.flatMap((row) => {
     const expiry = chooseExpiry(keyspace, row.request);
     const expiresAt = expiry && toExpiryTime(expiry, now);
     if (!expiresAt || expiresAt > now) return [{ ...row, expiresAt }];
@@ -98,6 +88,10 @@ export async function importIssuedKeys(
     return [];
   });
   await insertImportedKeys(workspaceTrx, scope, keyspaceId, keys);
+  const added = new Set(keys.map(digestOf));
+  const lost = repeated.filter((row) => !added.has(digestOf(row)));
+  const message = "An earlier row with this key was rejected.";
+  rejected.push(...lost.map(({ line }) => ({ line, path: "hash", message })));
   if (keys.length > 0) {
     const { name } = keyspace;
     await appendAudit(workspaceTrx, scope, origin, {
@@ -107,7 +101,42 @@ export async function importIssuedKeys(
     });
     await addWorkspaceQuotaNotice(workspaceTrx, scope, quotas, { quota, count: count + keys.length });
   }
-  return { imported: keys.length, existing, rejected: rejected.sort((one, other) => one.line - other.line) };
+  return {
+    imported: keys.length,
+    existing: existing + repeated.length - lost.length,
+    rejected: rejected.sort((one, other) => one.line - other.line),
+  };
+}
+
+interface ClassifiedRows {
+  /** Rows with keys that the workspace doesn't have, each with another one. */
+  readonly fresh: readonly ImportRow[];
+  /** Rows with the key of an earlier row in `fresh`. */
+  readonly repeated: readonly ImportRow[];
+  /** How many rows have keys of the keyspace. */
+  readonly existing: number;
+  readonly rejected: RejectedRow[];
+}
+
+function classifyRows(
+  rows: readonly ImportRow[],
+  secrets: readonly KnownSecret[],
+  keyspaceId: KeyspaceId,
+): ClassifiedRows {
+  const known = new Map(secrets.map((secret) => [digestOf(secret), secret]));
+  const fresh = new Map<string, ImportRow>();
+  const repeated: ImportRow[] = [];
+  const rejected: RejectedRow[] = [];
+  let existing = 0;
+  for (const row of rows) {
+    const digest = digestOf(row);
+    const secret = known.get(digest);
+    if (fresh.has(digest)) repeated.push(row);
+    else if (secret?.isCurrent && secret.keyspaceId === keyspaceId) existing += 1;
+    else if (secret) rejected.push(rejectKnown(row));
+    else fresh.set(digest, row);
+  }
+  return { fresh: [...fresh.values()], repeated, existing, rejected };
 }
 
 function digestOf({ hash }: { readonly hash: Buffer }): string {

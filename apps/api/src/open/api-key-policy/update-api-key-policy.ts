@@ -19,7 +19,7 @@ export const updateApiKeyPolicy = defineEndpoint({
   operationId: "updateApiKeyPolicy",
   summary: "Change the API key policy",
   description:
-    "Takes effect on the next request, for every key that can reach the workspace. Members that you leave out keep their value. Preview the policy first to see which keys would stop working. With `If-Match`, the request is rejected if the policy has changed since you read it.",
+    "Takes effect on the next request, for every key that can reach the workspace. Fields that you leave out keep their value. Preview the policy first to see which keys would stop working. With `If-Match`, the request is rejected if the policy has changed since you read it.",
   access: { workspace: "api-keys:manage" },
   request: { params: workspaceParams, body, ifMatch: true },
   response: { status: 200, description: "The policy after the change.", schema: apiKeyPolicy, hasEtag: true },

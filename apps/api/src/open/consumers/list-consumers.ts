@@ -13,7 +13,7 @@ export const listConsumers = defineEndpoint({
   operationId: "listConsumers",
   summary: "List consumers",
   description:
-    "Lists the consumers that keys of a keyspace belong to, oldest first. A consumer is created with its first key. One that has had neither keys nor limits for 30 days is removed.",
+    "Lists the consumers that keys of a keyspace belong to, oldest first. A consumer is created with its first key. One that has had neither keys nor limits for 30 days is removed. With `search`, a page can be shorter than `limit`, or empty, and still have a `nextCursor`.",
   access: { workspace: "keys:read" },
   request: { params: keyspaceParams, query: consumersQuery },
   response: { status: 200, description: "A page of consumers.", schema: pageOf(consumer) },

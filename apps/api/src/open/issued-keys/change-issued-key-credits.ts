@@ -10,7 +10,7 @@ export const changeIssuedKeyCredits = defineEndpoint({
   operationId: "changeIssuedKeyCredits",
   summary: "Change the credits of an issued key",
   description:
-    "Sets the balance of a key, or adds to or subtracts from it. Send one of `set`, `add` and `subtract`. Concurrent changes and verifications are all counted, and the next verification uses the new balance. If the balance would become negative, or greater than the largest balance, or if you add to or subtract from a key without credits, nothing is changed and you get 409. The `version` of the key doesn't change, so a change with `If-Match` still works. Send an `Idempotency-Key`, so that a repeated request is applied once.",
+    "Sets the balance of a key, or adds to or subtracts from it. Send one of `set`, `add` and `subtract`. Concurrent changes and verifications are all counted, and the next verification uses the new balance. If the balance would become negative, or greater than the largest balance, or if you add to or subtract from a key without credits, nothing is changed and you get 409. The `version` of the key doesn't change, so a change with `If-Match` still works. Send an `Idempotency-Key`, so that a request that is repeated within 24 hours is applied once.",
   access: { workspace: "keys:manage" },
   request: { params: issuedKeyParams, body: creditChange },
   response: {

@@ -15,7 +15,7 @@ export const listIssuedKeys = defineEndpoint({
   operationId: "listIssuedKeys",
   summary: "List issued keys",
   description:
-    "Lists the keys of a keyspace, oldest first, without their secrets. With filters that match many keys each, but few together, a page can be shorter than `limit`, or empty, and still have a `nextCursor`: each request examines at most 10,000 keys.",
+    "Lists the keys of a keyspace, oldest first, without their secrets. With a filter, a page can be shorter than `limit`, or empty, and still have a `nextCursor`: each request examines at most 10,000 keys.",
   access: { workspace: "keys:read" },
   request: { params: keyspaceParams, query },
   response: { status: 200, description: "A page of issued keys.", schema: pageOf(issuedKey) },
