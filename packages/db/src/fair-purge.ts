@@ -4,7 +4,7 @@ import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import type { Db, Trx } from "./schema.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 
-/** How many workspaces one step visits at most. */
+/** How many workspaces a purge visits in turns. */
 const workspacesPerStep = 50;
 
 /** Rows of workspaces to purge. */
@@ -37,10 +37,10 @@ export function createFairPurge({
       const preceding = await listWorkspaces(trx, { after: undefined, limit: workspacesPerStep });
       return [...new Set([...following, ...preceding])].slice(0, workspacesPerStep);
     });
-  return async (db, limit) => {
+  const purgeListed = async (db: Db, listed: readonly WorkspaceId[], limit: number) => {
     let count = 0;
     // Each round either spends the limit or removes a workspace, so there are few rounds.
-    let unfinished = await list(db);
+    let unfinished = listed;
     while (unfinished.length > 0 && count < limit) {
       const share = Math.max(1, Math.floor((limit - count) / unfinished.length));
       const remaining: WorkspaceId[] = [];
@@ -49,12 +49,24 @@ export function createFairPurge({
         if (wanted === 0) break;
         // Nothing of these rows can be read any more, so no permission is needed.
         const scope = mintWorkspaceScope(workspaceId);
+        // Before the purge, so that the next call starts with another workspace if this one fails.
+        after = workspaceId;
         const deleted = await inWorkspace(db, scope, (trx) => purge(trx, scope, wanted));
         count += deleted;
-        after = workspaceId;
         if (deleted === wanted) remaining.push(workspaceId);
       }
       unfinished = remaining;
+    }
+    return count;
+  };
+  return async (db, limit) => {
+    let count = 0;
+    // Workspaces with few rows leave most of the limit to those of the next list. At least one row of each is usually deleted; the
+    // bound is for rows that are locked.
+    for (let visited = 0; visited < limit && count < limit; visited += workspacesPerStep) {
+      const listed = await list(db);
+      count += await purgeListed(db, listed, limit - count);
+      if (listed.length < workspacesPerStep) break;
     }
     return count;
   };

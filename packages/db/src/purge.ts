@@ -9,6 +9,8 @@ import { deviceLifetimeDays } from "./known-devices.ts";
 import { noticeLifetimeDays } from "./notices.ts";
 import { createConsumerPurge } from "./purge-consumers.ts";
 import { createKeyspacePurge } from "./purge-keyspaces.ts";
+import { createWebhookPurge } from "./purge-webhooks.ts";
+import { createWorkspacePurge } from "./purge-workspaces.ts";
 import type { Database, Db } from "./schema.ts";
 import { originLifetimeDays } from "./sign-in-origins.ts";
 import { networkLifetimeDays } from "./write-key-history.ts";
@@ -81,6 +83,8 @@ export function createPurgeRules({
     auditEvents(),
     secretsOfDeletedKeys(historyDays),
     deletedKeys(historyDays),
+    { name: "deleted workspaces", deleteBatch: createWorkspacePurge() },
+    { name: "deleted webhooks", deleteBatch: createWebhookPurge() },
     { name: "deleted keyspaces", deleteBatch: createKeyspacePurge() },
     { name: "unused consumers", deleteBatch: createConsumerPurge() },
   ];

@@ -7,7 +7,7 @@ import { bumpOwnerVersions } from "./owner-versions.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role } from "./role.ts";
 import type { Trx } from "./schema.ts";
-import { deleteServiceAccounts } from "./service-accounts.ts";
+import { disableServiceAccounts } from "./service-accounts.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { NewWorkspaceFields, WorkspaceFieldChanges, WorkspaceFields } from "./workspace-fields.ts";
 import { enterWorkspace, type UserTrx, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
@@ -232,7 +232,8 @@ export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): P
 
 /**
  * Deletes a workspace with everything in it. Returns false if it does not exist, or is at none of `versions`. Call it
- * last in the transaction. After the commit, every node rejects requests with keys in this workspace.
+ * last in the transaction. After the commit, every node rejects requests with keys in this workspace. Triggers record the
+ * deletion of the workspace and of its keyspaces, and the purge deletes the rows of which there can be millions.
  * @param deletion.memberIds all members, locked with `lockUsers`: their versions as owners are incremented, so that no node uses
  *   what it remembers about their roles in the workspace.
  */
@@ -252,10 +253,10 @@ export async function deleteWorkspace(
   // Before the workspace, because Postgres runs `on delete cascade` and its triggers as the owner of the table, whom forced
   // row-level security keeps from recording the deleted keyspaces. The lock above keeps others from adding a keyspace.
   await trx.deleteFrom("keyspaces").where("workspace_id", "=", scope.workspaceId).execute();
+  const accountIds = await disableServiceAccounts(trx, scope);
   await trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute();
   // The versions of the deleted keyspaces already invalidate all facts about the workspace's issued keys.
   await trx.deleteFrom("owner_versions").where("owner_id", "=", scope.workspaceId).execute();
-  await bumpOwnerVersions(trx, deletion.memberIds);
-  await deleteServiceAccounts(trx, scope);
+  await bumpOwnerVersions(trx, [...deletion.memberIds, ...accountIds]);
   return true;
 }

@@ -319,14 +319,14 @@ const plans: Readonly<Record<string, Plan>> = {
         members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
         invitations: Array.from({ length: 2 }, () => ({ workspace_id: workspaceId })),
         webhooks: [{ workspace_id: workspaceId }],
-        webhook_deliveries: [{ workspace_id: workspaceId }],
         keyspaces: [{ workspace_id: workspaceId }],
-        // Includes the creation of the key that makes the request.
-        audit_events: Array.from({ length: 14 }, () => ({ workspace_id: workspaceId })),
-        ...listServiceAccountRows(serviceAccounts.tenant),
+        users: [{ id: serviceAccounts.tenant.userId, disabled_at: null }],
       },
+      // The purge deletes the rest.
       added: {
+        deleted_workspaces: [{ workspace_id: workspaceId }],
         deleted_keyspaces: [{ workspace_id: workspaceId }],
+        users: [{ id: serviceAccounts.tenant.userId, disabled_at: expect.any(String) }],
         instance_events: [
           {
             action: "workspace.deleted",
@@ -848,9 +848,9 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: ({ tenant: { workspaceId }, webhooks }, actor) => ({
       removed: {
         webhooks: [{ workspace_id: workspaceId, url: webhooks.tenant.url }],
-        webhook_deliveries: [{ workspace_id: workspaceId }],
       },
       added: {
+        deleted_webhooks: [{ workspace_id: workspaceId }],
         audit_events: [{ workspace_id: workspaceId, action: "webhook.deleted", ...actorColumns(actor) }],
       },
     }),
@@ -992,11 +992,6 @@ function changeServiceKey(
 }
 
 /** The rows of a service account and its key, which are deleted with the workspace. */
-function listServiceAccountRows({ userId }: Person): NonNullable<Effect["removed"]> {
-  const rows = [{ user_id: userId }];
-  return { users: [{ id: userId }], api_keys: rows, security_events: rows };
-}
-
 function createResendPlan(invitationOf: "tenant" | "byMember"): Plan {
   return {
     invitationOf,

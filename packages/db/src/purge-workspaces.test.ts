@@ -1,0 +1,284 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
+import { appendAudit } from "./audit-events.ts";
+import { openDatabase } from "./connection.ts";
+import type { WebhookId } from "./ids.ts";
+import { addWorkspace } from "./issued-keys.test-kit.ts";
+import { createWebhookPurge } from "./purge-webhooks.ts";
+import { collectSteps, passHour, removeWorkspace, runPurge } from "./purge-workspaces.test-kit.ts";
+import { createWorkspacePurge } from "./purge-workspaces.ts";
+import type { Db } from "./schema.ts";
+import { countWaiting } from "./testing/count-waiting.ts";
+import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { addDelivery } from "./webhook-deliveries.ts";
+import { deleteWebhook } from "./webhooks.ts";
+import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
+import { deleteWorkspace } from "./workspaces.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  await sql`truncate deleted_workspaces, deleted_webhooks`.execute(database.owner);
+});
+
+const origin = { actor: { kind: "command" }, address: null, requestId: null } as const;
+
+async function addWebhook({ workspaceId }: WorkspaceScope): Promise<WebhookId> {
+  const id = randomUUID() as WebhookId; // As in the table.
+  await sql`
+    insert into webhooks (workspace_id, id, url, secret)
+    values (${workspaceId}, ${id}, 'https://example.com', 'x')`.execute(database.owner);
+  return id;
+}
+
+async function addDeliveries(scope: WorkspaceScope, webhookId: WebhookId, count: number): Promise<void> {
+  await sql`
+    insert into webhook_deliveries (workspace_id, id, webhook_id, action)
+    select ${scope.workspaceId}, gen_random_uuid(), ${webhookId}, 'webhook.test'
+    from generate_series(1, ${count}::integer)`.execute(database.owner);
+}
+
+/** Adds a workspace with this number of audit events, deliveries and blocked API keys. */
+async function addFullWorkspace(count: number): Promise<WorkspaceScope> {
+  const scope = await addWorkspace(database.db);
+  const { workspaceId } = scope;
+  await sql`
+    insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id)
+    select ${workspaceId}, gen_random_uuid(), 'workspace.renamed', 'command', 'workspace', ${workspaceId}
+    from generate_series(1, ${count}::integer)`.execute(database.owner);
+  await addDeliveries(scope, await addWebhook(scope), count);
+  await sql`
+    with added as (
+      insert into api_keys (id, user_id, name, hash, start)
+      select gen_random_uuid(), user_id, 'Key', sha256(gen_random_uuid()::text::bytea), 'lk_abcdef'
+      from members cross join generate_series(1, ${count}::integer) where workspace_id = ${workspaceId} returning id
+    )
+    insert into workspace_key_access (workspace_id, key_id, blocked_at)
+    select ${workspaceId}, id, now() from added`.execute(database.owner);
+  return scope;
+}
+
+/** Counts the audit events, deliveries and blocked API keys of a workspace, and the records of its deletion. */
+async function countRows({ workspaceId }: WorkspaceScope): Promise<readonly number[]> {
+  const { rows } = await sql<Record<string, number>>`
+    select
+      (select count(*) from audit_events where workspace_id = ${workspaceId}) as events,
+      (select count(*) from webhook_deliveries where workspace_id = ${workspaceId}) as deliveries,
+      (select count(*) from workspace_key_access where workspace_id = ${workspaceId}) as keys,
+      (select count(*) from deleted_workspaces where workspace_id = ${workspaceId}) as records,
+      (select count(*) from deleted_webhooks where workspace_id = ${workspaceId}) as webhooks`.execute(
+    database.owner,
+  );
+  return Object.values(rows[0] ?? {});
+}
+
+/** A second pool, as that of another node. */
+function openOther(): Db {
+  const db = openDatabase(database.connection, { applicationName: "latchkey test other" });
+  onTestFinished(() => db.destroy());
+  return db;
+}
+
+/** A point that one side of a test reaches and the other waits for. */
+function createGate(): { readonly open: () => void; readonly opened: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  return { open: resolve, opened: promise };
+}
+
+/** Starts a transaction that runs `work` and then stays open until `commit` is called. */
+async function holdOpen(
+  scope: WorkspaceScope,
+  work: (trx: WorkspaceTrx) => Promise<unknown>,
+): Promise<{ readonly commit: () => Promise<void> }> {
+  const [worked, mayCommit] = [createGate(), createGate()];
+  const ended = inWorkspace(openOther(), scope, async (trx) => {
+    await work(trx);
+    worked.open();
+    await mayCommit.opened;
+  });
+  await Promise.race([worked.opened, ended]);
+  return {
+    async commit() {
+      mayCommit.open();
+      await ended;
+    },
+  };
+}
+
+function append(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
+  return appendAudit(trx, scope, origin, { action: "workspace.renamed", targetId: scope.workspaceId });
+}
+
+test("the deletion of a workspace deletes none of the rows that can be many, and the purge deletes them", async () => {
+  const [deleted, kept] = [await addFullWorkspace(1_100), await addFullWorkspace(2)];
+  await removeWorkspace(database, deleted);
+  expect(await countRows(deleted)).toEqual([1_100, 1_100, 1_100, 1, 0]);
+  await runPurge(database);
+  expect(await countRows(deleted)).toEqual([0, 0, 0, 1, 0]);
+  await runPurge(database);
+  expect(await countRows(deleted)).toEqual([0, 0, 0, 1, 0]);
+  await passHour(database);
+  await runPurge(database);
+  expect(await countRows(deleted)).toEqual([0, 0, 0, 0, 0]);
+  expect(await countRows(kept)).toEqual([2, 2, 2, 0, 0]);
+});
+
+test("the deletion of a webhook leaves its deliveries to the purge, which keeps those of others", async () => {
+  const scope = await addWorkspace(database.db);
+  const [deleted, kept] = [await addWebhook(scope), await addWebhook(scope)];
+  await addDeliveries(scope, deleted, 1_100);
+  await addDeliveries(scope, kept, 2);
+  await inWorkspace(database.db, scope, (trx) => deleteWebhook(trx, scope, deleted, undefined));
+  expect((await countRows(scope))[1]).toBe(1_102);
+  await runPurge(database);
+  expect(await countRows(scope)).toEqual([0, 2, 0, 0, 1]);
+  await passHour(database);
+  await runPurge(database);
+  expect(await countRows(scope)).toEqual([0, 2, 0, 0, 0]);
+});
+
+test("another node continues where one that was killed stopped", async () => {
+  const scope = await addFullWorkspace(3);
+  await removeWorkspace(database, scope);
+  expect(await createWorkspacePurge()(database.db, 2)).toBe(2);
+  // The killed node's step is rolled back.
+  const killed = openOther();
+  await database.owner.transaction().execute(async (trx) => {
+    await sql`select from audit_events where workspace_id = ${scope.workspaceId} for update`.execute(trx);
+    const step = expect(createWorkspacePurge()(killed, 5)).rejects.toThrow();
+    await expect.poll(() => countWaiting(database.owner)).toBe(1);
+    await sql`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`.execute(trx);
+    await step;
+  });
+  expect(await countRows(scope)).toEqual([1, 3, 3, 1, 0]);
+  const steps = await collectSteps(database, createWorkspacePurge(), 2);
+  // The event, 3 deliveries, 3 keys and the visit of the record.
+  expect(steps).toEqual([2, 2, 2, 2, 0]);
+  expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test("several nodes can purge at the same time", async () => {
+  const scopes = [await addFullWorkspace(300), await addFullWorkspace(300)];
+  for (const scope of scopes) await removeWorkspace(database, scope);
+  await Promise.all([runPurge(database), runPurge(database), runPurge(database)]);
+  await runPurge(database);
+  for (const scope of scopes) expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test("one call visits hundreds of deleted workspaces with few rows, and workspaces take turns", async () => {
+  const large = await addFullWorkspace(600);
+  await removeWorkspace(database, large);
+  const small: WorkspaceScope[] = [];
+  for (let index = 0; index < 120; index += 1) {
+    const scope = await addWorkspace(database.db);
+    await inWorkspace(database.db, scope, (trx) => append(trx, scope));
+    await removeWorkspace(database, scope);
+    small.push(scope);
+  }
+  const purgeStep = createWorkspacePurge();
+  expect(await purgeStep(database.db, 500)).toBe(500);
+  for (let step = 0; step < 6; step += 1) await purgeStep(database.db, 500);
+  for (const scope of [large, ...small]) expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test("the deletion waits for a transaction that adds an event and a delivery, whose rows are then purged", async () => {
+  const scope = await addWorkspace(database.db);
+  const webhookId = await addWebhook(scope);
+  const writer = await holdOpen(scope, async (trx) => {
+    await append(trx, scope);
+    await addDelivery(trx, scope, { webhookId, eventId: null, action: "webhook.test" });
+  });
+  const deletion = removeWorkspace(database, scope);
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
+  await writer.commit();
+  await deletion;
+  expect(await countRows(scope)).toEqual([1, 2, 0, 1, 0]);
+  await runPurge(database);
+  expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test("a transaction that waits for the deletion adds no event", async () => {
+  const scope = await addWorkspace(database.db);
+  const deletion = await holdOpen(scope, (trx) => deleteWorkspace(trx, scope, { memberIds: [] }));
+  const writer = expect(inWorkspace(database.db, scope, (trx) => append(trx, scope))).rejects.toThrow(
+    "doesn't exist",
+  );
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
+  await deletion.commit();
+  await writer;
+  expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test("a transaction that waits for the deletion of a webhook adds its event without a delivery", async () => {
+  const scope = await addWorkspace(database.db);
+  const webhookId = await addWebhook(scope);
+  const deletion = await holdOpen(scope, (trx) => deleteWebhook(trx, scope, webhookId, undefined));
+  const writer = inWorkspace(database.db, scope, (trx) => append(trx, scope));
+  await expect.poll(() => countWaiting(database.owner)).toBe(1);
+  await deletion.commit();
+  await writer;
+  expect(await countRows(scope)).toEqual([1, 0, 0, 0, 1]);
+});
+
+test("rows that a node of a former version adds without a lock, after all others were purged, are purged too", async () => {
+  const scope = await addWorkspace(database.db);
+  const { workspaceId } = scope;
+  const webhookId = await addWebhook(scope);
+  const other = await addWorkspace(database.db);
+  const otherWebhook = await addWebhook(other);
+  const writers = [
+    await holdOpen(scope, async (trx) => {
+      await sql`
+        insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id)
+        values (${workspaceId}, ${workspaceId}, 'workspace.renamed', 'command', 'workspace', ${workspaceId})`.execute(
+        trx,
+      );
+      await sql`
+        insert into webhook_deliveries (workspace_id, id, webhook_id, action)
+        values (${workspaceId}, ${webhookId}, ${webhookId}, 'webhook.test')`.execute(trx);
+    }),
+    await holdOpen(other, (trx) =>
+      sql`
+        insert into webhook_deliveries (workspace_id, id, webhook_id, action)
+        values (${other.workspaceId}, ${otherWebhook}, ${otherWebhook}, 'webhook.test')`.execute(trx),
+    ),
+  ];
+  await removeWorkspace(database, scope);
+  await inWorkspace(database.db, other, (trx) => deleteWebhook(trx, other, otherWebhook, undefined));
+  await runPurge(database);
+  for (const { commit } of writers) await commit();
+  await runPurge(database);
+  expect(await countRows(scope)).toEqual([1, 1, 0, 1, 0]);
+  expect(await countRows(other)).toEqual([0, 1, 0, 0, 1]);
+  await passHour(database);
+  await runPurge(database);
+  await runPurge(database);
+  expect(await countRows(scope)).toEqual([0, 0, 0, 0, 0]);
+  expect(await countRows(other)).toEqual([0, 0, 0, 0, 0]);
+});
+
+test("the events of a workspace that exists can't be deleted, whatever is recorded about it", async () => {
+  const scope = await addFullWorkspace(2);
+  await inWorkspace(database.db, scope, (trx) =>
+    sql`insert into deleted_workspaces (workspace_id) values (${scope.workspaceId})`.execute(trx),
+  );
+  await createWorkspacePurge()(database.db, 100);
+  expect((await countRows(scope))[0]).toBe(2);
+});
+
+test("a step of the deliveries of deleted webhooks deletes at most its limit", async () => {
+  const scope = await addWorkspace(database.db);
+  for (let index = 0; index < 2; index += 1) {
+    const id = await addWebhook(scope);
+    await addDeliveries(scope, id, 2);
+    await inWorkspace(database.db, scope, (trx) => deleteWebhook(trx, scope, id, undefined));
+  }
+  const steps = await collectSteps(database, createWebhookPurge(), 3);
+  expect(steps).toEqual([3, 3, 0]);
+});
