@@ -37,7 +37,11 @@ export function createFairPurge({
       const preceding = await listWorkspaces(trx, { after: undefined, limit: workspacesPerStep });
       return [...new Set([...following, ...preceding])].slice(0, workspacesPerStep);
     });
-  const purgeListed = async (db: Db, listed: readonly WorkspaceId[], limit: number) => {
+  const purgeListed = async (
+    db: Db,
+    listed: readonly WorkspaceId[],
+    { limit, failures }: { readonly limit: number; readonly failures: unknown[] },
+  ) => {
     let count = 0;
     // Each round either spends the limit or removes a workspace, so there are few rounds.
     let unfinished = listed;
@@ -49,11 +53,15 @@ export function createFairPurge({
         if (wanted === 0) break;
         // Nothing of these rows can be read any more, so no permission is needed.
         const scope = mintWorkspaceScope(workspaceId);
-        // Before the purge, so that the next call starts with another workspace if this one fails.
         after = workspaceId;
-        const deleted = await inWorkspace(db, scope, (trx) => purge(trx, scope, wanted));
-        count += deleted;
-        if (deleted === wanted) remaining.push(workspaceId);
+        try {
+          const deleted = await inWorkspace(db, scope, (trx) => purge(trx, scope, wanted));
+          count += deleted;
+          if (deleted === wanted) remaining.push(workspaceId);
+        } catch (error) {
+          // The others must not wait until this one can be purged.
+          failures.push(error);
+        }
       }
       unfinished = remaining;
     }
@@ -61,13 +69,14 @@ export function createFairPurge({
   };
   return async (db, limit) => {
     let count = 0;
-    // Workspaces with few rows leave most of the limit to those of the next list. At least one row of each is usually deleted; the
-    // bound is for rows that are locked.
+    const failures: unknown[] = [];
+    // Workspaces with few rows leave most of the limit to those of the next list. The bound is for rows that are locked.
     for (let visited = 0; visited < limit && count < limit; visited += workspacesPerStep) {
       const listed = await list(db);
-      count += await purgeListed(db, listed, limit - count);
+      count += await purgeListed(db, listed, { limit: limit - count, failures });
       if (listed.length < workspacesPerStep) break;
     }
+    if (failures.length > 0) throw new AggregateError(failures, "Rows of some workspaces can't be purged.");
     return count;
   };
 }

@@ -49,7 +49,6 @@ import * as listedPermissions from "./migrations/0056-listed-permissions.ts";
 import * as recordsOfDeletedUsers from "./migrations/0057-records-of-deleted-users.ts";
 import * as recordsLeftToThePurge from "./migrations/0058-records-left-to-the-purge.ts";
 import * as deletedWorkspaces from "./migrations/0059-deleted-workspaces.ts";
-import * as deletedWebhooks from "./migrations/0060-deleted-webhooks.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -115,5 +114,4 @@ export const migrations: Migrations = {
   "0057-records-of-deleted-users": recordsOfDeletedUsers,
   "0058-records-left-to-the-purge": recordsLeftToThePurge,
   "0059-deleted-workspaces": deletedWorkspaces,
-  "0060-deleted-webhooks": deletedWebhooks,
 };

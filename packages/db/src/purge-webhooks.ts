@@ -1,23 +1,14 @@
 import { sql } from "kysely";
 import { createFairPurge } from "./fair-purge.ts";
-import type { WebhookId, WorkspaceId } from "./ids.ts";
-import { closeRecord } from "./purge-workspaces.ts";
+import type { WorkspaceId } from "./ids.ts";
+import { closeRecords, listDue, lockPurge } from "./purge-workspaces.ts";
 import type { Db } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
-
-/** How many deleted webhooks of a workspace one step visits at most. */
-const webhooksPerStep = 50;
 
 /** Creates a rule that deletes the deliveries of deleted webhooks. Workspaces take turns. */
 export function createWebhookPurge(): (db: Db, limit: number) => Promise<number> {
   return createFairPurge({
-    listWorkspaces: async (trx, { after, limit }) => {
-      const { rows } = await sql<{ id: WorkspaceId }>`
-        select distinct workspace_id as id from deleted_webhooks
-        where next_purge_at <= now() ${after ? sql`and workspace_id > ${after}` : sql``}
-        order by workspace_id limit ${limit}`.execute(trx);
-      return rows.map(({ id }) => id);
-    },
+    listWorkspaces: (trx, page) => listDue(trx, "deleted_webhooks", page),
     purge: purgeWebhooks,
   });
 }
@@ -27,37 +18,36 @@ async function purgeWebhooks(
   { workspaceId }: WorkspaceScope,
   limit: number,
 ): Promise<number> {
-  const { rows } = await sql<{ id: WebhookId }>`
-    select id from deleted_webhooks where workspace_id = ${workspaceId} and next_purge_at <= now()
-    order by next_purge_at, id limit ${Math.min(limit, webhooksPerStep)}`.execute(trx);
-  let count = 0;
-  for (const { id } of rows) {
-    if (count < limit) count += await purgeDeliveries(trx, { workspaceId, id }, limit - count);
-    if (count < limit) count += await purgeRecord(trx, { workspaceId, id });
-  }
+  if (!(await lockPurge(trx, "webhooks", workspaceId))) return 0;
+  let count = await purgeRecords(trx, workspaceId, limit);
+  if (count < limit) count += await purgeDeliveries(trx, workspaceId, limit - count);
   return count;
 }
 
-interface DeletedWebhook {
-  readonly workspaceId: WorkspaceId;
-  readonly id: WebhookId;
+/** Closes the records of webhooks without deliveries. That of a webhook that exists, which was restored by hand, is closed too. */
+async function purgeRecords(trx: WorkspaceTrx, id: WorkspaceId, limit: number): Promise<number> {
+  const isDone = sql`ctid = any(array(
+    select record.ctid from deleted_webhooks record
+    where record.workspace_id = ${id} and record.next_purge_at <= now() and (
+      not exists (
+        select from webhook_deliveries where workspace_id = record.workspace_id and webhook_id = record.id
+      )
+      or exists (select from webhooks where workspace_id = record.workspace_id and webhooks.id = record.id)
+    )
+    limit ${limit}
+  ))`;
+  return await closeRecords(trx, "deleted_webhooks", isDone);
 }
 
-async function purgeDeliveries(
-  trx: WorkspaceTrx,
-  { workspaceId, id }: DeletedWebhook,
-  limit: number,
-): Promise<number> {
+async function purgeDeliveries(trx: WorkspaceTrx, id: WorkspaceId, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from webhook_deliveries where ctid = any(array(
-      select ctid from webhook_deliveries where workspace_id = ${workspaceId} and webhook_id = ${id}
-      order by created_at, id limit ${limit} for update skip locked
+      select delivery.ctid from deleted_webhooks record
+      join webhook_deliveries delivery
+        on delivery.workspace_id = record.workspace_id and delivery.webhook_id = record.id
+      where record.workspace_id = ${id} and record.next_purge_at <= now()
+        and not exists (select from webhooks where workspace_id = record.workspace_id and webhooks.id = record.id)
+      limit ${limit} for update of delivery skip locked
     ))`.execute(trx);
   return Number(numAffectedRows);
-}
-
-async function purgeRecord(trx: WorkspaceTrx, { workspaceId, id }: DeletedWebhook): Promise<number> {
-  const isDone = sql`workspace_id = ${workspaceId} and id = ${id} and next_purge_at <= now()
-    and not exists (select from webhook_deliveries where workspace_id = ${workspaceId} and webhook_id = ${id})`;
-  return await closeRecord(trx, "deleted_webhooks", isDone);
 }

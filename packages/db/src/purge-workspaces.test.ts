@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
 import { appendAudit } from "./audit-events.ts";
+import { listAuditEvents } from "./audit-log.ts";
 import { openDatabase } from "./connection.ts";
 import type { WebhookId } from "./ids.ts";
+import { createFairPurge } from "./fair-purge.ts";
 import { addWorkspace } from "./issued-keys.test-kit.ts";
 import { createWebhookPurge } from "./purge-webhooks.ts";
 import { collectSteps, passHour, removeWorkspace, runPurge } from "./purge-workspaces.test-kit.ts";
@@ -42,10 +44,11 @@ async function addDeliveries(scope: WorkspaceScope, webhookId: WebhookId, count:
     from generate_series(1, ${count}::integer)`.execute(database.owner);
 }
 
-/** Adds a workspace with this number of audit events, deliveries and blocked API keys. */
+/** Adds a workspace with this number of audit events, which it keeps for 90 days, deliveries and blocked API keys. */
 async function addFullWorkspace(count: number): Promise<WorkspaceScope> {
   const scope = await addWorkspace(database.db);
   const { workspaceId } = scope;
+  await sql`update workspaces set audit_retention_days = 90 where id = ${workspaceId}`.execute(database.owner);
   await sql`
     insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id)
     select ${workspaceId}, gen_random_uuid(), 'workspace.renamed', 'command', 'workspace', ${workspaceId}
@@ -117,6 +120,10 @@ test("the deletion of a workspace deletes none of the rows that can be many, and
   const [deleted, kept] = [await addFullWorkspace(1_100), await addFullWorkspace(2)];
   await removeWorkspace(database, deleted);
   expect(await countRows(deleted)).toEqual([1_100, 1_100, 1_100, 1, 0]);
+  const listed = await inWorkspace(database.db, deleted, (trx) =>
+    listAuditEvents(trx, deleted, { sort: "occurredAt", filter: {}, isDescending: false, limit: 10 }),
+  );
+  expect(listed).toEqual([]);
   await runPurge(database);
   expect(await countRows(deleted)).toEqual([0, 0, 0, 1, 0]);
   await runPurge(database);
@@ -268,13 +275,70 @@ test("rows that a node of a former version adds without a lock, after all others
   expect(await countRows(other)).toEqual([0, 0, 0, 0, 0]);
 });
 
-test("the events of a workspace that exists can't be deleted, whatever is recorded about it", async () => {
+test("a workspace that can't be purged doesn't delay the others, and its failure is reported", async () => {
+  const scopes = [await addWorkspace(database.db), await addWorkspace(database.db), await addWorkspace(database.db)];
+  const ids = scopes.map(({ workspaceId }) => workspaceId).sort();
+  const purged: string[] = [];
+  const purge = createFairPurge({
+    listWorkspaces: async (_trx, { after = "" }) => ids.filter((id) => id > after),
+    async purge(_trx, { workspaceId }) {
+      if (workspaceId === ids[0]) throw new Error("It can't be purged.");
+      purged.push(workspaceId);
+      return 1;
+    },
+  });
+  await expect(purge(database.db, 100)).rejects.toThrow("can't be purged");
+  expect(purged).toEqual(ids.slice(1));
+});
+
+test("nothing of a workspace or a webhook that exists is purged, whatever is recorded about it", async () => {
   const scope = await addFullWorkspace(2);
-  await inWorkspace(database.db, scope, (trx) =>
-    sql`insert into deleted_workspaces (workspace_id) values (${scope.workspaceId})`.execute(trx),
+  const { workspaceId } = scope;
+  await inWorkspace(database.db, scope, async (trx) => {
+    await sql`insert into deleted_workspaces (workspace_id) values (${workspaceId})`.execute(trx);
+    await sql`
+      insert into deleted_webhooks (workspace_id, id) select workspace_id, id from webhooks`.execute(trx);
+  });
+  await runPurge(database);
+  await passHour(database);
+  await runPurge(database);
+  expect(await countRows(scope)).toEqual([2, 2, 2, 0, 0]);
+});
+
+test("one round visits every deleted webhook, although none has a delivery", async () => {
+  const scope = await addWorkspace(database.db);
+  await sql`
+    insert into deleted_webhooks (workspace_id, id) select ${scope.workspaceId}, gen_random_uuid()
+    from generate_series(1, 1200)`.execute(database.owner);
+  await runPurge(database);
+  const { rows } = await sql`select from deleted_webhooks where next_purge_at <= now()`.execute(
+    database.owner,
   );
-  await createWorkspacePurge()(database.db, 100);
-  expect((await countRows(scope))[0]).toBe(2);
+  expect(rows).toEqual([]);
+  await passHour(database);
+  await runPurge(database);
+  expect(await countRows(scope)).toEqual([0, 0, 0, 0, 0]);
+});
+
+test("the deletion of a user changes none of the rows of keys that the user has blocked", async () => {
+  const scope = await addFullWorkspace(1);
+  const blocker = randomUUID();
+  await sql`
+    insert into users (id, name, email) values (${blocker}, 'Ada', ${`${blocker}@example.com`})`.execute(
+    database.owner,
+  );
+  await sql`
+    update workspace_key_access set blocked_by = ${blocker} where workspace_id = ${scope.workspaceId}`.execute(
+    database.owner,
+  );
+  const read = () =>
+    sql`select xmin::text, blocked_by from workspace_key_access where workspace_id = ${scope.workspaceId}`
+      .execute(database.owner)
+      .then(({ rows }) => rows);
+  const before = await read();
+  await sql`delete from users where id = ${blocker}`.execute(database.owner);
+  expect(before).toHaveLength(1);
+  expect(await read()).toEqual(before);
 });
 
 test("a step of the deliveries of deleted webhooks deletes at most its limit", async () => {
@@ -285,5 +349,7 @@ test("a step of the deliveries of deleted webhooks deletes at most its limit", a
     await inWorkspace(database.db, scope, (trx) => deleteWebhook(trx, scope, id, undefined));
   }
   const steps = await collectSteps(database, createWebhookPurge(), 3);
-  expect(steps).toEqual([3, 3, 0]);
+  // 4 deliveries and the visits of 2 records.
+  expect(steps.reduce((sum, count) => sum + count, 0)).toBe(6);
+  expect(Math.max(...steps)).toBe(3);
 });

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { createFairPurge } from "./fair-purge.ts";
 import type { WorkspaceId } from "./ids.ts";
-import { purgeAccounts, purgeKeys, purgeSecrets } from "./purge-service-accounts.ts";
 import type { Db } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -15,46 +14,60 @@ const keptHours = 1;
 const lastVisit = sql`deleted_at + make_interval(hours => ${keptHours})`;
 
 /**
- * Creates a rule that deletes rows of deleted workspaces: audit events, deliveries to webhooks, blocked API keys, and service
- * accounts with their API keys. When nothing is left, it visits the record of the deletion once more, after {@link keptHours}, and deletes it. Workspaces take turns.
+ * Creates a rule that deletes the audit events, deliveries to webhooks and blocked API keys of deleted workspaces. When nothing is left,
+ * it visits the record of the deletion once more, after {@link keptHours}, and deletes it. Workspaces take turns.
  */
 export function createWorkspacePurge(): (db: Db, limit: number) => Promise<number> {
   return createFairPurge({
-    listWorkspaces: async (trx, { after, limit }) => {
-      const { rows } = await sql<{ id: WorkspaceId }>`
-        select workspace_id as id from deleted_workspaces
-        where next_purge_at <= now() ${after ? sql`and workspace_id > ${after}` : sql``}
-        order by workspace_id limit ${limit}`.execute(trx);
-      return rows.map(({ id }) => id);
-    },
+    listWorkspaces: (trx, page) => listDue(trx, "deleted_workspaces", page),
     purge: purgeWorkspace,
   });
 }
 
-const steps = [
-  purgeEvents,
-  purgeDeliveries,
-  purgeBlockedKeys,
-  purgeSecrets,
-  purgeKeys,
-  purgeAccounts,
-  purgeRecord,
-] as const;
+/** Lists the workspaces with a record that is due, in the order of their IDs. */
+export async function listDue(
+  trx: Parameters<Parameters<typeof createFairPurge>[0]["listWorkspaces"]>[0],
+  table: "deleted_workspaces" | "deleted_webhooks",
+  { after, limit }: { readonly after: WorkspaceId | undefined; readonly limit: number },
+): Promise<readonly WorkspaceId[]> {
+  const { rows } = await sql<{ id: WorkspaceId }>`
+    select distinct workspace_id as id from ${sql.table(table)}
+    where next_purge_at <= now() ${after ? sql`and workspace_id > ${after}` : sql``}
+    order by workspace_id limit ${limit}`.execute(trx);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Whether this transaction may purge rows of a workspace: false while another node does, which would delete the same rows.
+ * @param what the kind of the rows.
+ */
+export async function lockPurge(trx: WorkspaceTrx, what: string, id: WorkspaceId): Promise<boolean> {
+  const { rows } = await sql<{ isLocked: boolean }>`
+    select pg_try_advisory_xact_lock(hashtextextended(${`latchkey purge ${what} ${id}`}, 0)) as "isLocked"`.execute(
+    trx,
+  );
+  return rows[0]?.isLocked ?? false;
+}
+
+const steps = [purgeEvents, purgeDeliveries, purgeBlockedKeys, purgeRecord] as const;
 
 async function purgeWorkspace(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
   limit: number,
 ): Promise<number> {
+  if (!(await lockPurge(trx, "workspace", workspaceId))) return 0;
+  // Only a deleted workspace has a record, unless it was restored by hand.
+  const { numAffectedRows: wrong = 0n } = await sql`
+    delete from deleted_workspaces where workspace_id = ${workspaceId}
+      and exists (select from workspaces where id = ${workspaceId})`.execute(trx);
+  if (wrong > 0n) return Number(wrong);
   let count = 0;
   for (const purge of steps) if (count < limit) count += await purge(trx, workspaceId, limit - count);
   return count;
 }
 
-/**
- * The role can't change events and therefore can't lock them, so this waits for another node that deletes the same events. Both
- * delete events in the same order, so they can't deadlock.
- */
+/** The role can't change events and therefore can't lock them. */
 async function purgeEvents(trx: WorkspaceTrx, id: WorkspaceId, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from audit_events where ctid = any(array(
@@ -86,9 +99,8 @@ async function purgeRecord(trx: WorkspaceTrx, id: WorkspaceId): Promise<number> 
   const isDone = sql`workspace_id = ${id} and next_purge_at <= now()
     and not exists (select from audit_events where workspace_id = ${id})
     and not exists (select from webhook_deliveries where workspace_id = ${id})
-    and not exists (select from workspace_key_access where workspace_id = ${id})
-    and not exists (select from users where service_workspace_id = ${id})`;
-  return await closeRecord(trx, "deleted_workspaces", isDone);
+    and not exists (select from workspace_key_access where workspace_id = ${id})`;
+  return await closeRecords(trx, "deleted_workspaces", isDone);
 }
 
 /**
@@ -96,7 +108,7 @@ async function purgeRecord(trx: WorkspaceTrx, id: WorkspaceId): Promise<number> 
  * @param isDone selects the records of which nothing is left.
  * @returns how many records it deleted or postponed.
  */
-export async function closeRecord(
+export async function closeRecords(
   trx: WorkspaceTrx,
   table: "deleted_workspaces" | "deleted_webhooks",
   isDone: RawBuilder<unknown>,

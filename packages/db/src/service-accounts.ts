@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { createId, type KeyId, type UserId } from "./ids.ts";
+import { lockCountersOf } from "./key-counters.ts";
 import type { Role } from "./role.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
@@ -89,21 +90,13 @@ export async function disableServiceAccount(
   return rows.map(({ id }) => id);
 }
 
-/**
- * Disables all service accounts of a workspace that is about to be deleted, so that their keys are rejected until the purge deletes
- * them. There are few, unlike accounts that were deleted before, whose rows the workspace has kept.
- * @returns those that are members; call `bumpOwnerVersions` with them last in the transaction.
- */
-export async function disableServiceAccounts(
+/** Deletes all service accounts of a deleted workspace with their keys. */
+export async function deleteServiceAccounts(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
-): Promise<UserId[]> {
-  const rows = await trx
-    .updateTable("users")
-    .set({ disabled_at: sql`coalesce(disabled_at, clock_timestamp())` })
-    .where("service_workspace_id", "=", workspaceId)
-    .where("id", "in", trx.selectFrom("members").select("user_id").where("workspace_id", "=", workspaceId))
-    .returning("id")
-    .execute();
-  return rows.map(({ id }) => id);
+): Promise<void> {
+  const accounts = trx.selectFrom("users").select("id").where("service_workspace_id", "=", workspaceId);
+  await trx.deleteFrom("owner_versions").where("owner_id", "in", accounts).execute();
+  await lockCountersOf(trx, accounts);
+  await trx.deleteFrom("users").where("service_workspace_id", "=", workspaceId).execute();
 }

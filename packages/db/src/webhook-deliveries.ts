@@ -237,7 +237,7 @@ export async function failDelivery(trx: WorkspaceTrx, scope: WorkspaceScope, id:
     .execute();
 }
 
-/** Deletes some deliveries of a workspace that are older than a month. The purger can't see them: it enters no workspace. */
+/** Deletes some deliveries of a workspace that are older than a month. The purger deletes only those of deleted webhooks. */
 export async function deleteOldDeliveries(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
   await sql`
     delete from webhook_deliveries where ctid = any(array(

@@ -7,7 +7,7 @@ import { bumpOwnerVersions } from "./owner-versions.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Role } from "./role.ts";
 import type { Trx } from "./schema.ts";
-import { disableServiceAccounts } from "./service-accounts.ts";
+import { deleteServiceAccounts } from "./service-accounts.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
 import type { NewWorkspaceFields, WorkspaceFieldChanges, WorkspaceFields } from "./workspace-fields.ts";
 import { enterWorkspace, type UserTrx, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
@@ -253,10 +253,10 @@ export async function deleteWorkspace(
   // Before the workspace, because Postgres runs `on delete cascade` and its triggers as the owner of the table, whom forced
   // row-level security keeps from recording the deleted keyspaces. The lock above keeps others from adding a keyspace.
   await trx.deleteFrom("keyspaces").where("workspace_id", "=", scope.workspaceId).execute();
-  const accountIds = await disableServiceAccounts(trx, scope);
   await trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute();
   // The versions of the deleted keyspaces already invalidate all facts about the workspace's issued keys.
   await trx.deleteFrom("owner_versions").where("owner_id", "=", scope.workspaceId).execute();
-  await bumpOwnerVersions(trx, [...deletion.memberIds, ...accountIds]);
+  await bumpOwnerVersions(trx, deletion.memberIds);
+  await deleteServiceAccounts(trx, scope);
   return true;
 }

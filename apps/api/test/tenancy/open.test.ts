@@ -320,13 +320,12 @@ const plans: Readonly<Record<string, Plan>> = {
         invitations: Array.from({ length: 2 }, () => ({ workspace_id: workspaceId })),
         webhooks: [{ workspace_id: workspaceId }],
         keyspaces: [{ workspace_id: workspaceId }],
-        users: [{ id: serviceAccounts.tenant.userId, disabled_at: null }],
+        ...listServiceAccountRows(serviceAccounts.tenant),
       },
       // The purge deletes the rest.
       added: {
         deleted_workspaces: [{ workspace_id: workspaceId }],
         deleted_keyspaces: [{ workspace_id: workspaceId }],
-        users: [{ id: serviceAccounts.tenant.userId, disabled_at: expect.any(String) }],
         instance_events: [
           {
             action: "workspace.deleted",
@@ -992,6 +991,11 @@ function changeServiceKey(
 }
 
 /** The rows of a service account and its key, which are deleted with the workspace. */
+function listServiceAccountRows({ userId }: Person): NonNullable<Effect["removed"]> {
+  const rows = [{ user_id: userId }];
+  return { users: [{ id: userId }], api_keys: rows, security_events: rows };
+}
+
 function createResendPlan(invitationOf: "tenant" | "byMember"): Plan {
   return {
     invitationOf,

@@ -661,12 +661,13 @@ const plans: Readonly<Record<string, Plan>> = {
         invitations: Array.from({ length: 2 }, () => ({ workspace_id: workspaceId })),
         webhooks: [{ workspace_id: workspaceId }],
         keyspaces: [{ workspace_id: workspaceId }],
-        users: [{ id: serviceAccounts.tenant.userId, disabled_at: null }],
+        users: [{ id: serviceAccounts.tenant.userId }],
+        api_keys: [{ user_id: serviceAccounts.tenant.userId }],
+        security_events: [{ user_id: serviceAccounts.tenant.userId }],
       },
       // The purge deletes the rest.
       added: {
         deleted_workspaces: [{ workspace_id: workspaceId }],
-        users: [{ id: serviceAccounts.tenant.userId, disabled_at: expect.any(String) }],
         deleted_keyspaces: [{ workspace_id: workspaceId }],
         instance_events: [
           {

@@ -1,45 +1,36 @@
 import { type Kysely, sql } from "kysely";
 
 /**
- * Every earlier version runs without the constraints: a trigger records each deleted workspace, and the purge of the nodes of this
- * version deletes its rows.
+ * Every earlier version runs without the constraints: triggers record each deleted workspace and webhook, and the purge of the nodes
+ * of this version deletes their rows.
  */
 export const compatibleFrom = "0001-ground-floor";
 
 /**
- * The deletion of a workspace leaves its audit events, deliveries to webhooks and blocked API keys to the purge. A workspace can have
- * millions of them, and deleting these exceeded the timeout of statements (docs/decisions/0087).
+ * The deletion of a workspace leaves its audit events, deliveries to webhooks and blocked API keys to the purge, and that of a webhook
+ * its deliveries. There can be millions of them, and deleting these exceeded the timeout of statements (docs/decisions/0087).
  */
 export async function up(db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ schema: string }>`select current_schema()::text as schema`.execute(db);
   const schema = rows[0]?.schema ?? "public";
-  await sql`
-    create table deleted_workspaces (
-      workspace_id uuid primary key,
-      deleted_at timestamptz not null default clock_timestamp(),
-      next_purge_at timestamptz not null default clock_timestamp()
-    )`.execute(db);
-  await sql`alter table deleted_workspaces enable row level security`.execute(db);
-  await sql`alter table deleted_workspaces force row level security`.execute(db);
-  await sql`
-    create policy named_workspace on deleted_workspaces to latchkey_tenant
-    using (workspace_id = named_workspace())`.execute(db);
-  await sql`
-    create policy backup on deleted_workspaces for select to pg_database_owner
-    using (require_backup())`.execute(db);
-  // The purge lists the deleted workspaces.
-  await sql`
-    create policy admission on deleted_workspaces for select to latchkey_admission using (true)`.execute(db);
-  await sql`
-    grant select, insert, delete, update (next_purge_at) on deleted_workspaces to latchkey_tenant`.execute(
+  await createRecords(db, "deleted_workspaces", "workspace_id uuid primary key");
+  await createRecords(
     db,
+    "deleted_webhooks",
+    "workspace_id uuid not null, id uuid not null, primary key (workspace_id, id)",
   );
-  await sql`grant select on deleted_workspaces to latchkey_admission`.execute(db);
   await sql`
     create function record_deleted_workspace() returns trigger
     language plpgsql as $body$
     begin
       insert into ${sql.id(schema, "deleted_workspaces")} (workspace_id) values (old.id);
+      return null;
+    end $body$`.execute(db);
+  await sql`
+    create function record_deleted_webhook() returns trigger
+    language plpgsql as $body$
+    begin
+      insert into ${sql.id(schema, "deleted_webhooks")} (workspace_id, id) values (old.workspace_id, old.id);
       return null;
     end $body$`.execute(db);
   // The policy "retention" allows the deletion of what this function returns true for. The foreign key bypassed the policy. The role
@@ -51,14 +42,51 @@ export async function up(db: Kysely<unknown>): Promise<void> {
       select audit_retention_days from workspaces where id = workspace
     )) or not exists (select from workspaces where id = workspace)`.execute(db);
   // Last, because these wait for transactions that use the tables, and others wait for them until the end of the migration. They
-  // change only the catalog, however many rows there are. `workspaces` is locked first and completely: transactions also use it before
-  // the other tables, and raising a weaker lock could deadlock with them.
-  await sql`lock table workspaces in access exclusive mode`.execute(db);
+  // change only the catalog, however many rows there are. The tables that every request of admission reads are locked last.
+  await sql`lock table audit_events, webhook_deliveries, workspace_key_access, webhooks in access exclusive mode`.execute(
+    db,
+  );
+  await sql`lock table users, workspaces in access exclusive mode`.execute(db);
+  await sql`alter table audit_events drop constraint audit_events_workspace_id_fkey`.execute(db);
+  await sql`
+    alter table webhook_deliveries drop constraint webhook_deliveries_workspace_id_webhook_id_fkey`.execute(
+    db,
+  );
+  // Without the second one, the deletion of a user would update all rows of keys that the user has blocked.
+  await sql`
+    alter table workspace_key_access drop constraint workspace_key_access_workspace_id_fkey,
+      drop constraint workspace_key_access_blocked_by_fkey`.execute(db);
+  await sql`drop index workspace_key_access_blocked_by`.execute(db);
   await sql`
     create trigger record_deleted_workspace after delete on workspaces
       for each row execute function record_deleted_workspace()`.execute(db);
-  await sql`alter table audit_events drop constraint audit_events_workspace_id_fkey`.execute(db);
-  await sql`alter table workspace_key_access drop constraint workspace_key_access_workspace_id_fkey`.execute(
-    db,
-  );
+  // Not for a cascade from `workspaces`: it runs as the owner of the table, who can't insert under forced row-level security, and the
+  // record of the workspace covers all of its deliveries.
+  await sql`
+    create trigger record_deleted_webhook after delete on webhooks for each row
+      when (pg_trigger_depth() = 0) execute function record_deleted_webhook()`.execute(db);
+}
+
+/** Creates a table of deletions, whose rows the purge visits when they are due, and removes when nothing is left. */
+async function createRecords(db: Kysely<unknown>, name: string, key: string): Promise<void> {
+  const table = sql.table(name);
+  await sql`
+    create table ${table} (
+      ${sql.raw(key)},
+      deleted_at timestamptz not null default clock_timestamp(),
+      next_purge_at timestamptz not null default clock_timestamp()
+    )`.execute(db);
+  await sql`create index ${sql.id(`${name}_due`)} on ${table} (next_purge_at)`.execute(db);
+  await sql`alter table ${table} enable row level security`.execute(db);
+  await sql`alter table ${table} force row level security`.execute(db);
+  await sql`
+    create policy named_workspace on ${table} to latchkey_tenant
+    using (workspace_id = named_workspace())`.execute(db);
+  await sql`
+    create policy backup on ${table} for select to pg_database_owner using (require_backup())`.execute(db);
+  // The purge lists the workspaces.
+  await sql`
+    create policy admission on ${table} for select to latchkey_admission using (true)`.execute(db);
+  await sql`grant select, insert, delete, update (next_purge_at) on ${table} to latchkey_tenant`.execute(db);
+  await sql`grant select on ${table} to latchkey_admission`.execute(db);
 }
