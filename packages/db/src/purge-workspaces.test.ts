@@ -121,7 +121,7 @@ test("the deletion of a workspace deletes none of the rows that can be many, and
   await removeWorkspace(database, deleted);
   expect(await countRows(deleted)).toEqual([1_100, 1_100, 1_100, 1, 0]);
   const listed = await inWorkspace(database.db, deleted, (trx) =>
-    listAuditEvents(trx, deleted, { sort: "occurredAt", filter: {}, isDescending: false, limit: 10 }),
+    listAuditEvents(trx, deleted, { sort: "occurredAt", filter: {}, direction: "asc", limit: 10 }),
   );
   expect(listed).toEqual([]);
   await runPurge(database);
