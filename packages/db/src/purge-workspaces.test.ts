@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test }
 import { appendAudit } from "./audit-events.ts";
 import { listAuditEvents } from "./audit-log.ts";
 import { openDatabase } from "./connection.ts";
-import type { WebhookId } from "./ids.ts";
 import { createFairPurge } from "./fair-purge.ts";
+import type { WebhookId } from "./ids.ts";
 import { addWorkspace } from "./issued-keys.test-kit.ts";
 import { createWebhookPurge } from "./purge-webhooks.ts";
 import { collectSteps, passHour, removeWorkspace, runPurge } from "./purge-workspaces.test-kit.ts";
@@ -48,7 +48,9 @@ async function addDeliveries(scope: WorkspaceScope, webhookId: WebhookId, count:
 async function addFullWorkspace(count: number): Promise<WorkspaceScope> {
   const scope = await addWorkspace(database.db);
   const { workspaceId } = scope;
-  await sql`update workspaces set audit_retention_days = 90 where id = ${workspaceId}`.execute(database.owner);
+  await sql`update workspaces set audit_retention_days = 90 where id = ${workspaceId}`.execute(
+    database.owner,
+  );
   await sql`
     insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id)
     select ${workspaceId}, gen_random_uuid(), 'workspace.renamed', 'command', 'workspace', ${workspaceId}
@@ -276,7 +278,11 @@ test("rows that a node of a former version adds without a lock, after all others
 });
 
 test("a workspace that can't be purged doesn't delay the others, and its failure is reported", async () => {
-  const scopes = [await addWorkspace(database.db), await addWorkspace(database.db), await addWorkspace(database.db)];
+  const scopes = [
+    await addWorkspace(database.db),
+    await addWorkspace(database.db),
+    await addWorkspace(database.db),
+  ];
   const ids = scopes.map(({ workspaceId }) => workspaceId).sort();
   const purged: string[] = [];
   const purge = createFairPurge({
