@@ -27,7 +27,11 @@ export async function runRounds(
   options: RoundsOptions,
 ): Promise<Round[]> {
   const { connections, warmUpSeconds, turns, signal, onMeasurement } = options;
-  const forward = connections.flatMap((count) => subjects.map((subject) => ({ subject, count })));
+  const forward = connections.flatMap((count) =>
+    subjects
+      .filter(({ maxConnections = Number.POSITIVE_INFINITY }) => count <= maxConnections)
+      .map((subject) => ({ subject, count })),
+  );
   const rounds: Round[] = [];
   for (let round = 0; round < options.rounds; round += 1) {
     const flushMicroseconds = measureFlushMicroseconds(cluster.directory);

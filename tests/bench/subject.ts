@@ -19,6 +19,8 @@ export interface Subject {
   readonly usesPerRequest: number;
   /** The database that counts uses; undefined for a server without a database. */
   readonly store: { readonly address: DatabaseConnection; readonly countSql: string } | undefined;
+  /** With more connections, requests would wait as long as their deadline; undefined for any number. */
+  readonly maxConnections?: number;
   /** Whether each key must be used once before the measurement. */
   readonly remembersKeys: boolean;
   readonly start: () => Promise<RunningServer>;

@@ -67,10 +67,12 @@ test("imports keys of any form from CSV, reports rejected rows, and changes noth
     "not-a-hash,,,,,,",
     `${other?.toString("hex")},,,customer_1,,,true`,
     `${hashOf("wrong")},,,,documents.*.read,,`,
+    `${hashOf("negative")},,,,,-5,`,
   ]);
   const rejected = [
     { line: 4, path: "hash", message: expect.stringContaining("SHA-256") },
-    { line: 6, path: "permissions.0", message: expect.stringContaining("documents.read") },
+    { line: 6, path: "permissions", message: expect.stringMatching(/^item 1: .*documents\.read/) },
+    { line: 7, path: "credits", message: "Use at least 0." },
   ];
   const command = ["import", "keys", file, "--keyspace", keyspace.id];
   expect(expectResult(await run(command))).toEqual({ imported: 3, existing: 0, rejected });
@@ -88,6 +90,13 @@ test("imports keys of any form from CSV, reports rejected rows, and changes noth
   expect(await verify("old-system-key")).toMatchObject({ credits: { remaining: 3 } });
   const text = expectText(await instance.command(command));
   expect(text).toContain("line 4: hash: Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.");
+  expect(text).toContain("line 7: credits: Use at least 0.");
+  const ndjson = await writeKeyFile("negative.ndjson", [
+    JSON.stringify({ hash: hashOf("negative"), credits: { remaining: -5 } }),
+  ]);
+  expect(expectResult(await run(["import", "keys", ndjson, "--keyspace", keyspace.id]))).toMatchObject({
+    rejected: [{ line: 1, path: "credits.remaining", message: "Use at least 0." }],
+  });
 });
 
 test("imports NDJSON, continues an interrupted import, and rejects keys of another keyspace", async () => {

@@ -47,10 +47,11 @@ function hashOf(key: string): string {
 }
 
 const hashes = [firstKey, ...Array.from({ length: 997 }, () => randomUUID())].map(hashOf);
-const lines = hashes.map((hash, index) => `${hash},customer_${index % 50},documents.read`);
-lines.splice(10, 0, "not a hash,customer_1,documents.read");
-lines.splice(600, 0, `${hashOf("wrong")},customer_1,Documents!`);
-const file = ["hash,externalId,permissions", ...lines].join("\n");
+const lines = hashes.map((hash, index) => `${hash},customer_${index % 50},documents.read,`);
+lines.splice(10, 0, "not a hash,customer_1,documents.read,");
+lines.splice(600, 0, `${hashOf("wrong")},customer_1,Documents!,`);
+lines.splice(800, 0, `${hashOf("negative")},customer_1,,-5`);
+const file = ["hash,externalId,permissions,credits", ...lines].join("\n");
 
 test("a file is required, and one that can't be read is explained", async () => {
   await page.getByRole("button", { name: "Import keys" }).click();
@@ -71,20 +72,21 @@ test("a file is required, and one that can't be read is explained", async () => 
   await dialog().getByText("Choose a file whose name ends in .csv, .ndjson or .jsonl.").waitFor();
 });
 
-test("imports 998 of 1,000 rows, and names the line and the reason of the two others", async () => {
+test("imports 998 of 1,001 rows, and names the line, the column and the reason of the others", async () => {
   await chooseFile("keys.csv", file);
   await dialog().getByRole("button", { name: "Import keys" }).click();
   await dialog()
     .getByText(/^998 keys imported in \d+ seconds?\.$/)
     .waitFor();
-  await dialog().getByText("2 rows were rejected.").waitFor();
+  await dialog().getByText("3 rows were rejected.").waitFor();
   await expectIntroduction(false);
   const closeButton = dialog().getByRole("button", { name: "Close", exact: true }).last();
   await closeButton.and(page.locator(":focus")).waitFor();
   const rejected = dialog().getByRole("list", { name: "Rejected rows" }).getByRole("listitem");
   expect(await rejected.allTextContents()).toEqual([
     "Line 12hash: Enter the SHA-256 of the key, in hexadecimal, base64 or base64url.",
-    "Line 602permissions.0: Enter a permission such as documents.read, documents.* or *.",
+    "Line 602permissions: item 1: Enter a permission such as documents.read, documents.* or *.",
+    "Line 802credits: Use at least 0.",
   ]);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await closeButton.click();

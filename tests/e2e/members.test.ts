@@ -229,7 +229,10 @@ test("doesn't let the only owner leave or change roles, and shows the reason, to
   await leave.focus();
   // A tooltip opens only if the focus was moved by keyboard.
   await ada.keyboard.press("Shift+Tab");
+  const role = ada.getByRole("button", { name: "Role of Ada Lovelace: Owner" });
+  await role.and(focused(ada)).waitFor();
   await expect.poll(() => tooltipsOfFocused(ada)).toEqual([reason]);
+  expect(await role.getAttribute("aria-description")).toBe(reason);
   await ada.keyboard.press("Tab");
   await leave.and(focused(ada)).waitFor();
   await expect.poll(() => tooltipsOfFocused(ada)).toEqual([reason]);

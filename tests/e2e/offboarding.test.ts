@@ -62,6 +62,77 @@ test("an invited person accepts, and works with a key", async () => {
   await vi.waitUntil(isUseStored, { timeout: 30_000 });
 });
 
+/** Reloads the page, and answers its question. Returns the kind of the question. */
+async function closeTab(page: Page, answer: "accept" | "dismiss"): Promise<string> {
+  const asked = page.waitForEvent("dialog");
+  // A reload that the user stops never ends.
+  const reloaded =
+    answer === "accept" ? page.reload() : page.evaluate("location.reload()").catch(() => undefined);
+  const question = await asked;
+  await question[answer]();
+  await reloaded;
+  return question.type();
+}
+
+test.each([
+  {
+    procedure: "members.changeRole",
+    action: "Make a member",
+    pageOf: () => ada,
+    open: async () => {
+      await rowOf("Grace Hopper").getByRole("combobox", { name: "Role of Grace Hopper" }).click();
+      await ada.getByRole("option", { name: "Member" }).click();
+    },
+  },
+  {
+    procedure: "members.remove",
+    action: "Remove member",
+    pageOf: () => ada,
+    open: () => ada.getByRole("button", { name: "Remove Grace Hopper" }).click(),
+  },
+  {
+    procedure: "members.leave",
+    action: "Leave workspace",
+    pageOf: () => grace,
+    open: () => grace.getByRole("button", { name: "Leave the workspace" }).click(),
+  },
+])(
+  "asks before closing the tab loses a new key while $procedure is pending, and after it failed",
+  async ({ procedure, action, pageOf, open }) => {
+    const page = pageOf();
+    const dialog = page.getByRole("dialog");
+    await page.goto(addressOf("members"));
+    await open();
+    await dialog.getByRole("button", { name: "Replace with service account keys" }).click();
+    await dialog.getByLabel("Name of the service account").fill(procedure);
+    await dialog.getByRole("button", { name: "Create 1 key" }).click();
+    await dialog.getByRole("region", { name: "New API keys" }).waitFor();
+    const calls = new RegExp(`/trpc/${procedure}`);
+    const [isCalled, isAnswered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await page.route(calls, async (route) => {
+      isCalled.resolve();
+      await isAnswered.promise;
+      await route.fulfill({ status: 502, body: "" });
+    });
+    try {
+      const confirm = dialog.getByRole("button", { name: action, exact: true });
+      await confirm.click();
+      await dialog.getByText("You haven’t copied 1 key, and it won’t be shown again.").waitFor();
+      await confirm.click();
+      await isCalled.promise;
+      expect(await closeTab(page, "dismiss")).toBe("beforeunload");
+      const response = page.waitForResponse(calls);
+      isAnswered.resolve();
+      await response;
+      await confirm.and(page.locator(":enabled:not([data-loading])")).waitFor();
+      expect(await closeTab(page, "accept")).toBe("beforeunload");
+    } finally {
+      isAnswered.resolve();
+      await page.unroute(calls);
+    }
+  },
+);
+
 test("the dialog shows the permissions that keys lose with a new role", async () => {
   await ada.goto(addressOf("members"));
   await rowOf("Grace Hopper").getByRole("combobox", { name: "Role of Grace Hopper" }).click();

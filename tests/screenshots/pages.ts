@@ -71,7 +71,7 @@ export async function takePages(page: Page, visit: Visit): Promise<void> {
     ["new-api-key", "account/api-keys", "New API key"],
     ["edit-api-key", key, "Edit"],
     ["rotate", key, "Rotate"],
-    ["end-overlap", key, "Revoke old secret"],
+    ["revoke-old-secrets", key, "Revoke old secret"],
     ["disable-api-key", key, "Disable key"],
     ["delete-api-key", key, "Delete key"],
     ["try-it", "account/api-keys", "Try it"],

@@ -68,9 +68,9 @@ test("every change to a key is in the logs of the workspaces that it can reach, 
   await edit({ isDisabled: true });
   await edit({ isDisabled: false });
   await client.apiKeys.rotate.mutate({ id, overlapSeconds: 60 });
-  await client.apiKeys.endOverlap.mutate({ id });
+  await client.apiKeys.revokeOldSecrets.mutate({ id });
   // Without an old secret, nothing changes.
-  await client.apiKeys.endOverlap.mutate({ id });
+  await client.apiKeys.revokeOldSecrets.mutate({ id });
   await client.apiKeys.delete.mutate({ id });
 
   const inFirst = await readAuditEvents(first);

@@ -136,7 +136,7 @@ describe("the rejections of a key", () => {
     await expect
       .poll(async () => (await client.apiKeys.get.query({ id })).formerSecrets[0]?.lastUsedAt ?? null)
       .not.toBeNull();
-    await client.apiKeys.endOverlap.mutate({ id });
+    await client.apiKeys.revokeOldSecrets.mutate({ id });
     expect([await call(secret, "GET /open/me"), await call(key, "GET /open/me")]).toEqual([403, 200]);
     await expect
       .poll(async () => (await client.apiKeys.get.query({ id })).rotatedOutUse)

@@ -388,7 +388,7 @@ test("50 concurrent changes make exactly the allowed changes to keys per hour, a
   await rename("By the operator");
   // A description is in no event.
   expect((await change({ description: "Deploys" })).status).toBe(200);
-  await client.apiKeys.endOverlap.mutate({ id: leaked });
+  await client.apiKeys.revokeOldSecrets.mutate({ id: leaked });
   await client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: true } });
   await expect(
     client.apiKeys.update.mutate({ id: leaked, settings: { isDisabled: false }, mayExpand: true }),

@@ -223,7 +223,7 @@ describe("API keys", () => {
     const areRateLimited = async () => {
       const { items } = await client.apiKeys.list.query({});
       const changed = await client.apiKeys.update.mutate({ id, name: "Nightly" });
-      const rotated = await client.apiKeys.endOverlap.mutate({ id });
+      const rotated = await client.apiKeys.revokeOldSecrets.mutate({ id });
       return [...items, await client.apiKeys.get.query({ id }), changed, rotated].map(
         ({ isRateLimited }) => isRateLimited,
       );

@@ -185,7 +185,7 @@ export async function replaceUnusedSecret(
  * the key first, and call `bumpKeyVersions` last in the transaction.
  * @returns whether one of them was still valid. The version of the key then changes.
  */
-export async function endOverlap(trx: Trx, id: KeyId): Promise<boolean> {
+export async function revokeOldApiKeySecrets(trx: Trx, id: KeyId): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable("api_keys")
     .set((eb) => ({ version: eb("version", "+", 1), updated_at: sql`clock_timestamp()` }))

@@ -1,4 +1,5 @@
 import { CsvError, parse } from "csv-parse/sync";
+import { type CellFormat, cellFormats } from "./cell-formats.ts";
 import { KeyFileError } from "./key-file-error.ts";
 import type { KeyFileField } from "./key-file-fields.ts";
 import type { KeyFileRow } from "./key-file-row.ts";
@@ -11,21 +12,6 @@ interface CsvRecord {
   /** `lines` is the number of the line on which the record ends. */
   readonly info: { readonly lines: number };
 }
-
-/** How the cells of a column are read: as text, as a list of items separated by whitespace, or as JSON. */
-const cellFormats: Readonly<Record<KeyFileField, "text" | "list" | "json">> = {
-  hash: "text",
-  start: "text",
-  name: "text",
-  externalId: "text",
-  permissions: "list",
-  limits: "json",
-  credits: "json",
-  expiresAt: "text",
-  isDisabled: "json",
-  ipRanges: "list",
-  meta: "json",
-};
 
 /**
  * Reads the records of a block of CSV.
@@ -87,7 +73,7 @@ function toContent(record: readonly string[], columns: readonly string[]): KeyFi
 }
 
 function readCell(name: string, cell: string): unknown {
-  const format = cellFormats[name as KeyFileField]; // Undefined for an unknown column, which the caller rejects.
+  const format: CellFormat | undefined = cellFormats[name as KeyFileField]; // Undefined for an unknown column, which the caller rejects.
   if (name === "expiresAt" && cell === "never") return null;
   // Unlike an empty cell, which stands for the default of the keyspace.
   if (format === "list" && cell.trim() === "[]") return [];

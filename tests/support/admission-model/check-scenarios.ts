@@ -5,8 +5,9 @@ import { open } from "../inspection.ts";
 import { connectionTo } from "../postmaster.ts";
 import { installSteppedClock } from "../stepped-clock.ts";
 import { startTwoNodes } from "../two-nodes.ts";
-import { type NodesUnderTest, runScenario } from "./run-scenario.ts";
+import { runScenario } from "./run-scenario.ts";
 import { type ScenarioCounts, zeroCounts } from "./scenario-counts.ts";
+import type { NodesUnderTest } from "./stage.ts";
 import { scenarios } from "./steps.ts";
 
 /** The rarest kinds of events occur about four times in 15 scenarios, so one in 20 repetitions lacks one of them. */

@@ -120,7 +120,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: kind("disable"), key, node, isDisabled: fc.boolean() }) },
-  { weight: 2, arbitrary: fc.record({ kind: kind("expire"), key, node, expires: fc.boolean() }) },
+  // A key is only expired once the clock has passed its expiration, and only while nothing else rejects it first.
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: kind("expire"),
+      key,
+      node,
+      expires: fc.constantFrom(true, true, true, false),
+    }),
+  },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -191,7 +200,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 3, arbitrary: fc.record({ kind: kind("consumer"), node, quota }) },
   {
-    weight: 1,
+    weight: 2,
     arbitrary: fc.record({ kind: kind("caller"), isDisabled: fc.constantFrom(true, false, false) }),
   },
   // Past the end of every window, past midnight, past the end of a month, and back without ending a window.

@@ -1,6 +1,11 @@
 import { createApiKey } from "@latchkey/auth/key-format";
 import type { Principal } from "@latchkey/auth/verdict";
-import { endOverlap, lockApiKey, replaceUnusedSecret, rotateApiKey } from "@latchkey/db/api-key-changes";
+import {
+  lockApiKey,
+  replaceUnusedSecret,
+  revokeOldApiKeySecrets,
+  rotateApiKey,
+} from "@latchkey/db/api-key-changes";
 import type { ApiKey } from "@latchkey/db/api-keys";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { withSavepoint } from "@latchkey/db/savepoint";
@@ -75,13 +80,13 @@ export async function reissueSecret(
  * Revokes all old secrets of a key. Its current secret stays valid. Once this is committed, no node accepts the old ones.
  * @throws {AppError} NOT_FOUND if it is deleted or isn't theirs, PRECONDITION_FAILED at another version.
  */
-export async function endKeyOverlap(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
+export async function revokeOldSecrets(trx: Trx, edit: KeyEdit): Promise<ApiKey> {
   await revokeFormerSecrets(trx, edit, await lockForEdit(trx, edit));
   return await getKey(trx, edit);
 }
 
 async function revokeFormerSecrets(trx: Trx, edit: KeyEdit, key: ApiKey): Promise<void> {
-  if (await endOverlap(trx, edit.id)) {
+  if (await revokeOldApiKeySecrets(trx, edit.id)) {
     const event = { action: "key.former-secrets-revoked" } as const;
     await recordKeyEvents(trx, { ...edit, reach: [key.workspaceIds] }, [event]);
   }

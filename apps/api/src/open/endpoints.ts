@@ -7,6 +7,7 @@ import { getApiKey } from "./api-keys/get-api-key.ts";
 import { getApiKeyUsage } from "./api-keys/get-api-key-usage.ts";
 import { listApiKeys } from "./api-keys/list-api-keys.ts";
 import { revokeCurrentApiKey } from "./api-keys/revoke-current-api-key.ts";
+import { revokeOldApiKeySecrets } from "./api-keys/revoke-old-api-key-secrets.ts";
 import { rotateApiKey } from "./api-keys/rotate-api-key.ts";
 import { updateApiKey } from "./api-keys/update-api-key.ts";
 import { exportAuditEvents } from "./audit-events/export-audit-events.ts";
@@ -97,6 +98,7 @@ export const endpoints: readonly Endpoint[] = [
   updateApiKey,
   deleteApiKey,
   rotateApiKey,
+  revokeOldApiKeySecrets,
   getApiKeyUsage,
   listWorkspaces,
   createWorkspace,

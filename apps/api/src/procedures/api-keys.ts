@@ -6,7 +6,7 @@ import { keyStatuses } from "@latchkey/db/key-status";
 import { asUser } from "@latchkey/db/workspace-scope";
 import { z } from "zod";
 import { createKey, deleteKey, updateKey } from "../domain/api-key-edits.ts";
-import { endKeyOverlap, rotateKey } from "../domain/api-key-secrets.ts";
+import { revokeOldSecrets, rotateKey } from "../domain/api-key-secrets.ts";
 import { getKey, listKeys, toListedKey } from "../domain/api-keys.ts";
 import { findViolatedPolicies } from "../domain/key-policies.ts";
 import { keyDescription, keyName, searchText } from "../fields.ts";
@@ -17,6 +17,12 @@ import { keyInput, managedKeyProcedure, readableKeyProcedure } from "./key-proce
 import { createRouter, originOf, sessionProcedure } from "./trpc.ts";
 
 const maxPage = 100_000;
+
+/** Revokes the key's old secrets. */
+const revokeOldSecretsProcedure = managedKeyProcedure.input(keyInput({})).mutation(async ({ ctx }) => {
+  const changed = await ctx.transact((trx) => revokeOldSecrets(trx, ctx.edit));
+  return presentManagedKey(await ctx.read((db) => toListedKey(db, ctx.owner.userId, changed)), ctx.owner);
+});
 
 /** The user's own API keys. `get` and the changes also accept keys of service accounts that the user may manage. */
 export const apiKeysRouter = createRouter({
@@ -148,11 +154,10 @@ export const apiKeysRouter = createRouter({
       return { id: encodeId("key", apiKey.id), key: secret };
     }),
 
-  /** Ends the overlap of the key's old secrets. */
-  endOverlap: managedKeyProcedure.input(keyInput({})).mutation(async ({ ctx }) => {
-    const changed = await ctx.transact((trx) => endKeyOverlap(trx, ctx.edit));
-    return presentManagedKey(await ctx.read((db) => toListedKey(db, ctx.owner.userId, changed)), ctx.owner);
-  }),
+  revokeOldSecrets: revokeOldSecretsProcedure,
+
+  /** The former name, which the web app calls until the previous release supports the new one. */
+  endOverlap: revokeOldSecretsProcedure,
 
   delete: managedKeyProcedure.input(keyInput({})).mutation(async ({ ctx }) => {
     await ctx.transact((trx) => deleteKey(trx, ctx.edit));

@@ -29,6 +29,7 @@ const table = readTable(`
   updateApiKey                            401     403       403      403     403     403    200
   deleteApiKey                            401     403       403      403     403     403    204
   rotateApiKey                            401     403       403      403     403     403    200
+  revokeOldApiKeySecrets                  401     403       403      403     403     403    200
   getApiKeyUsage                          401     403       403      403     403     403    200
   listWorkspaces                          401     200       200      200     200     200    200
   createWorkspace                         401     201       201      201     201     201    201
@@ -281,6 +282,7 @@ const plans: Readonly<Record<string, Plan>> = {
     }),
     shows: () => ['"key":"lk_'],
   },
+  revokeOldApiKeySecrets: { shows: ({ ownersKey }) => [ownersKey.id, '"formerSecrets":[]'] },
   getApiKeyUsage: {
     query: "from=2026-03-01T00:00:00Z&to=2026-03-02T00:00:00Z&bucket=hour",
     shows: () => ['{"data":[]}'],

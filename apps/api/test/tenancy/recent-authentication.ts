@@ -166,6 +166,7 @@ export const neverRequired = [
   "account.endOtherSessions",
   "account.signOutEverywhere",
   "apiKeys.endOverlap",
+  "apiKeys.revokeOldSecrets",
   "apiKeys.delete",
   "members.leave",
   "members.remove",

@@ -81,6 +81,8 @@ const table = readTable(`
   apiKeys.update, a service               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.rotate                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.rotate, a service               UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
+  apiKeys.revokeOldSecrets                UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
+  apiKeys.revokeOldSecrets, a service     UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.endOverlap                      UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
   apiKeys.endOverlap, a service           UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok         ok
   apiKeys.delete                          UNAUTHORIZED  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  NOT_FOUND  ok
@@ -530,15 +532,8 @@ const plans: Readonly<Record<string, Plan>> = {
     shows: () => ['"key":"lk_'],
     showsKeys: true,
   },
-  "apiKeys.endOverlap": {
-    input: ({ ownersKey }) => ({ id: ownersKey.id }),
-    shows: ({ ownersKey }) => [ownersKey.id],
-  },
-  "apiKeys.endOverlap, a service": {
-    input: ({ serviceKey }) => ({ id: serviceKey.id }),
-    shows: ({ serviceKey }) => [serviceKey.id],
-    showsKeys: true,
-  },
+  ...revokeOldSecretsPlans("apiKeys.revokeOldSecrets"),
+  ...revokeOldSecretsPlans("apiKeys.endOverlap"),
   "apiKeys.delete": {
     input: ({ ownersKey }) => ({ id: ownersKey.id }),
     effect: (fixture, actor) => ({
@@ -1410,6 +1405,21 @@ function keyspacePlans(name: string, plan: Plan): Record<string, Plan> {
   return {
     [`keyspaces.${name}`]: { ...plan, input: createKeyspaceInput("tenant", plan.input) },
     [`keyspaces.${name}, a foreign one`]: { input: createKeyspaceInput("otherTenant", plan.input) },
+  };
+}
+
+/** The plans of a procedure that revokes old secrets, called with a key of the owner and with one of a service account. */
+function revokeOldSecretsPlans(name: string): Record<string, Plan> {
+  return {
+    [name]: {
+      input: ({ ownersKey }) => ({ id: ownersKey.id }),
+      shows: ({ ownersKey }) => [ownersKey.id],
+    },
+    [`${name}, a service`]: {
+      input: ({ serviceKey }) => ({ id: serviceKey.id }),
+      shows: ({ serviceKey }) => [serviceKey.id],
+      showsKeys: true,
+    },
   };
 }
 

@@ -1,23 +1,39 @@
 import { createContext, useContext, useEffect, useEffectEvent, useRef, useState } from "react";
 import { createInputScope, type InputScope } from "./unsaved-input.ts";
 
+/** A part of a dialog that shows secrets. */
+interface GuardedSecrets {
+  /** Returns whether the dialog may close: false if secrets would be lost. A warning is then shown, and the next call returns true. */
+  readonly mayClose: () => boolean;
+  /** Called when the dialog closes. Nothing asks about these secrets any more. */
+  readonly giveUp: () => void;
+}
+
 /** Warns before the user closes a dialog that shows secrets only once. */
-export interface CloseGuard {
-  /** Adds a question. It returns whether the dialog may close. Returns a function that removes it. */
-  readonly add: (canClose: () => boolean) => () => void;
-  /** Calls `close` unless secrets would be lost. The dialog then shows a warning, and the next attempt closes it. */
+export interface CloseGuard extends GuardedSecrets {
+  /** Adds a part of the dialog. Returns a function that removes it. */
+  readonly add: (secrets: GuardedSecrets) => () => void;
+  /** Closes the dialog unless secrets would be lost. The dialog then shows a warning, and the next attempt closes it. */
   readonly attempt: (close: () => void) => void;
 }
 
 export function createCloseGuard(): CloseGuard {
-  const questions = new Set<() => boolean>();
+  const parts = new Set<GuardedSecrets>();
+  const mayClose = () => [...parts].map((part) => part.mayClose()).every(Boolean);
+  const giveUp = () => {
+    for (const part of parts) part.giveUp();
+  };
   return {
-    add: (canClose) => {
-      questions.add(canClose);
-      return () => void questions.delete(canClose);
+    add: (part) => {
+      parts.add(part);
+      return () => void parts.delete(part);
     },
+    mayClose,
+    giveUp,
     attempt: (close) => {
-      if ([...questions].every((canClose) => canClose())) close();
+      if (!mayClose()) return;
+      giveUp();
+      close();
     },
   };
 }
@@ -40,14 +56,18 @@ export function useUncopiedSecrets(names: readonly string[]) {
   const [hasWarned, setHasWarned] = useState(false);
   const uncopiedCount = names.filter((name) => !copied.has(name)).length;
   // A dialog that closes may open another page before it unmounts.
-  const isClosing = useRef(false);
-  const canClose = useEffectEvent(() => {
-    isClosing.current = uncopiedCount === 0 || hasWarned;
-    if (!isClosing.current) setHasWarned(true);
-    return isClosing.current;
+  const isGivenUp = useRef(false);
+  const mayClose = useEffectEvent(() => {
+    if (uncopiedCount > 0) setHasWarned(true);
+    return uncopiedCount === 0 || hasWarned;
   });
-  const hasSecrets = useEffectEvent(() => uncopiedCount > 0 && !isClosing.current);
-  useEffect(() => add(() => canClose()), [add]);
+  const hasSecrets = useEffectEvent(() => uncopiedCount > 0 && !isGivenUp.current);
+  useEffect(() => {
+    const giveUp = () => {
+      isGivenUp.current = true;
+    };
+    return add({ mayClose: () => mayClose(), giveUp });
+  }, [add]);
   useEffect(() => scope.add(() => hasSecrets()), [scope]);
   return {
     uncopiedCount,

@@ -1,4 +1,4 @@
-import { endOverlap, lockApiKey, rotateApiKey, updateApiKey } from "@latchkey/db/api-key-changes";
+import { lockApiKey, revokeOldApiKeySecrets, rotateApiKey, updateApiKey } from "@latchkey/db/api-key-changes";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { defaultSettings, type KeySettings } from "@latchkey/db/key-settings";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
@@ -380,7 +380,7 @@ describe.each([
       const third = await rotate(key, 3_600);
       for (const secret of [key.secret, second, third]) expect(await kindOf(node, secret)).toBe("admitted");
       await database.db.transaction().execute(async (trx) => {
-        await endOverlap(trx, key.id);
+        await revokeOldApiKeySecrets(trx, key.id);
         await bumpKeyVersions(trx, { keyId: key.id });
       });
       expect([await kindOf(node, key.secret), await kindOf(node, second)]).toEqual([

@@ -4,6 +4,7 @@ import { AppError } from "@latchkey/errors";
 import { formatOfKeyFile, keyFileFormats, readKeyFile } from "@latchkey/key-file";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
 import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
+import { locateRejected } from "@latchkey/key-file/locate-rejected";
 import { z } from "zod";
 import { type ImportResult, maxImportRows, type RejectedRow } from "../../domain/issued-key-import.ts";
 import { importRows } from "../../import-rows.ts";
@@ -51,7 +52,7 @@ export const importKeysTask = defineTask({
           .execute((trx) => importRows(trx, edit, { keyspaceId: keyspace, rows }, quotas));
         total.imported += result.imported;
         total.existing += result.existing;
-        total.rejected.push(...result.rejected);
+        total.rejected.push(...locateRejected(result.rejected, rows, format));
         rowCount += rows.length;
         if (rowCount % rowsPerReport === 0)
           stderr.write(`Read ${rowCount} rows, imported ${total.imported} keys.\n`);

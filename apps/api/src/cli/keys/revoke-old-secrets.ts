@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { endKeyOverlap } from "../../domain/api-key-secrets.ts";
+import { revokeOldSecrets } from "../../domain/api-key-secrets.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { keyId } from "../values.ts";
@@ -10,7 +10,7 @@ export const revokeOldSecretsTask = defineTask({
   input: z.strictObject({ id: keyId }),
   perform: async ({ db }, { id }) => {
     const edit = await findEdit(db, id);
-    const apiKey = await db.transaction().execute((trx) => endKeyOverlap(trx, edit));
+    const apiKey = await db.transaction().execute((trx) => revokeOldSecrets(trx, edit));
     return itemOf(presentOwnedKey({ ...apiKey, userId: edit.userId }), keyView);
   },
 });

@@ -1,4 +1,4 @@
-import { endKeyOverlap } from "../../domain/api-key-secrets.ts";
+import { revokeOldSecrets } from "../../domain/api-key-secrets.ts";
 import { requireKeyManager } from "../../domain/service-accounts.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { apiKeyResponse, presentKey } from "../../presenters/api-key.ts";
@@ -18,5 +18,7 @@ export const revokeOldServiceAccountApiKeySecrets = defineEndpoint({
   authorize: ({ params: { userId } }, { access: { scope }, origin }, trx) =>
     requireKeyManager(trx, { scope, origin }, userId),
   handle: async ({ params: { userId, keyId } }, { transact, origin, ifMatch }) =>
-    presentKey(await transact((trx) => endKeyOverlap(trx, { userId, id: keyId, origin, versions: ifMatch }))),
+    presentKey(
+      await transact((trx) => revokeOldSecrets(trx, { userId, id: keyId, origin, versions: ifMatch })),
+    ),
 });

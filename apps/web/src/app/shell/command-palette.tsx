@@ -1,4 +1,4 @@
-import { Modal } from "@mantine/core";
+import { Modal, UnstyledButton } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { type KeyboardEvent, type ReactElement, useId, useState } from "react";
 import type { Session, SessionWorkspace } from "../../server/trpc.ts";
@@ -92,7 +92,7 @@ function Palette({ onClose, ...context }: Omit<CommandPaletteProps, "isOpen">): 
       </div>
       <div className={classes.list} id={listId} role="listbox" aria-label="Results" tabIndex={-1}>
         {groups.map((group) => (
-          // biome-ignore lint/a11y/useSemanticElements: a list box may hold groups, but no field set
+          // biome-ignore lint/a11y/useSemanticElements: no element has this role and is allowed in a list box
           <div key={group.label} role="group" aria-label={group.label}>
             <div className={classes.group} aria-hidden="true">
               {group.label}
@@ -149,8 +149,7 @@ function Option({ id, command, isSelected, onHover, onRun }: OptionProps): React
   const Detail = isCode ? "code" : "span";
   return (
     // The field keeps the focus and handles key presses in `handleKey`.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: an option of a combobox never has the focus
-    <div
+    <UnstyledButton
       id={id}
       className={classes.option}
       role="option"
@@ -163,6 +162,6 @@ function Option({ id, command, isSelected, onHover, onRun }: OptionProps): React
       <Icon size={18} className={classes.icon} />
       <bdi className={classes.words}>{label}</bdi>
       {detail && <Detail className={classes.detail}>{detail}</Detail>}
-    </div>
+    </UnstyledButton>
   );
 }

@@ -5,7 +5,7 @@ import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
 import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
-import dialogClasses from "../../ui/dialog.module.css";
+import { DeleteRow } from "../../ui/delete-row.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Section } from "../../ui/section.tsx";
 import { DisableDialog } from "./disable-dialog.tsx";
@@ -45,16 +45,9 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
             ? "The key is disabled, and its requests are rejected. Once enabled, it works again with its current secret."
             : "Its requests are rejected until you enable it again. Its settings don’t change."}
         </DangerRow>
-        <DangerRow
-          title="Delete this key"
-          action={
-            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-              Delete key
-            </Button>
-          }
-        >
+        <DeleteRow noun="key" onDelete={deletion.open}>
           Requests with it are rejected immediately. This can’t be undone.
-        </DangerRow>
+        </DeleteRow>
       </div>
       <DisableDialog apiKey={apiKey} isOpen={isDisableOpen} onClose={disabling.close} />
       <LazyDialog

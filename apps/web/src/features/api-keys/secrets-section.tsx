@@ -10,22 +10,22 @@ import { useNow } from "../../ui/use-now.ts";
 import pageClasses from "./key-page.module.css";
 import classes from "./rows.module.css";
 
-const endOverlapDialog = {
-  load: () => import("./end-overlap-dialog.tsx").then((module) => module.EndOverlapDialog),
+const revokeOldSecretsDialog = {
+  load: () => import("./revoke-old-secrets-dialog.tsx").then((module) => module.RevokeOldSecretsDialog),
   closed: { isOpen: false },
 };
 
 /** The valid secrets of a key, and the action that revokes the old ones. */
 export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
   const now = useNow();
-  const [isEndOpen, end] = useDisclosure(false);
+  const [isRevocationOpen, revocation] = useDisclosure(false);
   const formerSecrets = apiKey.formerSecrets.filter(({ goodUntil }) => new Date(goodUntil) > now);
   return (
     <Section
       title="Secrets"
       action={
         formerSecrets.length > 0 && (
-          <Button variant="default" onClick={end.open}>
+          <Button variant="default" onClick={revocation.open}>
             {formerSecrets.length === 1 ? "Revoke old secret" : "Revoke old secrets"}
           </Button>
         )
@@ -57,8 +57,8 @@ export function SecretsSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEl
         ))}
       </ul>
       <LazyDialog
-        source={endOverlapDialog}
-        props={{ apiKey, formerSecrets, isOpen: isEndOpen, onClose: end.close }}
+        source={revokeOldSecretsDialog}
+        props={{ apiKey, formerSecrets, isOpen: isRevocationOpen, onClose: revocation.close }}
       />
     </Section>
   );

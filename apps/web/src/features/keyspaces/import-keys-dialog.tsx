@@ -2,7 +2,7 @@ import "@mantine/core/styles/Progress.css";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
 import { keyFileFields } from "@latchkey/key-file/key-file-fields";
 import { Button, FileInput, Group, Progress } from "@mantine/core";
-import { type ReactElement, type Ref, useEffect, useRef, useState } from "react";
+import { Children, type ReactElement, type Ref, useEffect, useRef, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { countOf } from "../../ui/count.ts";
@@ -95,12 +95,7 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
           keyImport.reset();
         }}
       />
-      {hasIntroduction && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also with the keyboard.
-        <pre className={classes.example} tabIndex={0}>
-          {example}
-        </pre>
-      )}
+      {hasIntroduction && <Example />}
       {failure && <ImportFailure error={failure} />}
       {isPending && <Progress value={Math.round(progress.share * 100)} aria-label="Import" />}
       <div role="status" className={classes.status} ref={status} tabIndex={-1}>
@@ -153,8 +148,24 @@ const optionalFields = new Intl.ListFormat("en").format(keyFileFields.filter((fi
 
 const formats = `CSV with a header line, or NDJSON. Only hash is required: the SHA-256 of the key, in hexadecimal, base64 or base64url. The optional fields are ${optionalFields}.`;
 
-const example = `hash,start,externalId,permissions,credits
-9f86d081…0f00a08,acme_4fTq,customer_42,documents.read admin,500`;
+const exampleLines = [
+  "hash,start,externalId,permissions,credits",
+  "9f86d081…0f00a08,acme_4fTq,customer_42,documents.read admin,500",
+];
+
+/** A short file. A line that doesn't fit continues after a comma, indented. */
+function Example(): ReactElement {
+  return (
+    <pre className={classes.example}>
+      {exampleLines.map((line) => (
+        <span key={line}>
+          {Children.toArray(line.split(/(?<=,)/).flatMap((cell) => [cell, <wbr key={cell} />]))}
+          {"\n"}
+        </span>
+      ))}
+    </pre>
+  );
+}
 
 function hasRows({ imported, existing, rejected }: ImportProgress): boolean {
   return imported + existing + rejected.length > 0;

@@ -40,15 +40,6 @@ export function RejectedRows({ rows }: { readonly rows: readonly RejectedRow[] }
       <p className={dialogClasses.words}>
         {countOf(rows.length, "row was", "rows were")} rejected. Correct them, and import the same file again.
       </p>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the list scrolls, also with the keyboard. */}
-      <ul className={classes.rejected} aria-label="Rejected rows" tabIndex={0}>
-        {rows.slice(0, maxShown).map((row) => (
-          <li key={row.line}>
-            <span className={classes.line}>Line {row.line}</span>
-            <span>{describeRow(row)}</span>
-          </li>
-        ))}
-      </ul>
       {rows.length > maxShown && (
         <Button
           className={classes.download}
@@ -58,6 +49,14 @@ export function RejectedRows({ rows }: { readonly rows: readonly RejectedRow[] }
           Download all rejected rows
         </Button>
       )}
+      <ul className={classes.rejected} aria-label="Rejected rows">
+        {rows.slice(0, maxShown).map((row) => (
+          <li key={row.line}>
+            <span className={classes.line}>Line {row.line}</span>
+            <span>{describeRow(row)}</span>
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

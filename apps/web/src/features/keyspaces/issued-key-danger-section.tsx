@@ -10,6 +10,7 @@ import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { formatCount } from "../../ui/count.ts";
 import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
+import { DeleteRow } from "../../ui/delete-row.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { Quoted } from "../../ui/quoted.tsx";
@@ -53,16 +54,9 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
             ? "The key becomes valid again, with its current secret and settings."
             : "The key is not valid until you enable it again. Its settings don’t change."}
         </DangerRow>
-        <DangerRow
-          title="Delete this key"
-          action={
-            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-              Delete key
-            </Button>
-          }
-        >
+        <DeleteRow noun="key" onDelete={deletion.open}>
           The key stops working immediately. This can’t be undone.
-        </DangerRow>
+        </DeleteRow>
       </div>
       <DisableDialog
         workspace={workspace}

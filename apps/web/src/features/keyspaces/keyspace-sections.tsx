@@ -6,7 +6,7 @@ import { CopyButton } from "../../ui/copy-button.tsx";
 import { countOf } from "../../ui/count.ts";
 import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
-import dialogClasses from "../../ui/dialog.module.css";
+import { DeleteRow } from "../../ui/delete-row.tsx";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -116,16 +116,9 @@ export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionPr
             ? "Its keys become valid again, except for those that are disabled, expired or out of credits themselves."
             : "None of its keys is valid until you enable it again. Nothing else changes."}
         </DangerRow>
-        <DangerRow
-          title="Delete this keyspace"
-          action={
-            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-              Delete keyspace
-            </Button>
-          }
-        >
+        <DeleteRow noun="keyspace" onDelete={deletion.open}>
           Its keys are deleted too. This can’t be undone.
-        </DangerRow>
+        </DeleteRow>
       </div>
       <LazyDialog
         source={disableDialog}

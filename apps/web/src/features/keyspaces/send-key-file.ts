@@ -1,5 +1,6 @@
 import { formatOfKeyFile, readKeyFile } from "@latchkey/key-file";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
+import { locateRejected } from "@latchkey/key-file/locate-rejected";
 import { trpcClient } from "../../server/trpc.ts";
 import { groupRows } from "./group-rows.ts";
 
@@ -43,7 +44,7 @@ export async function sendKeyFile(
     progress = {
       imported: progress.imported + result.imported,
       existing: progress.existing + result.existing,
-      rejected: [...progress.rejected, ...result.rejected],
+      rejected: [...progress.rejected, ...locateRejected(result.rejected, rows, format)],
       share: file.size === 0 ? 1 : Math.min(1, position.characters / file.size),
     };
     onProgress(progress);

@@ -22,12 +22,13 @@ interface LeaveConfirmationProps {
 export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
   const { workspace, user, canReplaceKeys, onClose } = props;
   const [isReplaced, setIsReplaced] = useState(false);
-  const { attempt } = useContext(CurrentCloseGuard);
+  const { attempt, mayClose, giveUp } = useContext(CurrentCloseGuard);
   const cancelLabel = "Stay for now";
   const sessionChanges = useSessionChanges();
   const leave = useMutation(
     trpc.members.leave.mutationOptions({
       onSuccess: async () => {
+        giveUp();
         await sessionChanges.remove(workspace.id);
         notifications.show({
           message: (
@@ -60,7 +61,9 @@ export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
         failure={leave.error ? describeFailure(leave.error) : undefined}
         isBusy={leave.isPending}
         onCancel={() => attempt(onClose)}
-        onConfirm={() => attempt(() => leave.mutate({ workspaceId: workspace.id }))}
+        onConfirm={() => {
+          if (mayClose()) leave.mutate({ workspaceId: workspace.id });
+        }}
       />
     </>
   );

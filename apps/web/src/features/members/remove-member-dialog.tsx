@@ -69,9 +69,10 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   const now = useNow();
   const joinedAt = new Date(member.joinedAt);
   const [isReplaced, setIsReplaced] = useState(false);
-  const { attempt } = useContext(CurrentCloseGuard);
+  const { attempt, mayClose, giveUp } = useContext(CurrentCloseGuard);
   const cancelLabel = "Keep for now";
   const closeAndNotify = async (outcome: string) => {
+    giveUp();
     await queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
     onClose();
     // The button that opened the dialog was removed with its row, so the focus moves to the page.
@@ -140,7 +141,9 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
         onCancel={() => attempt(onClose)}
-        onConfirm={() => attempt(() => remove.mutate({ workspaceId: workspace.id, userId: member.userId }))}
+        onConfirm={() => {
+          if (mayClose()) remove.mutate({ workspaceId: workspace.id, userId: member.userId });
+        }}
       />
     </>
   );

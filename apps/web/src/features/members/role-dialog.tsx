@@ -64,9 +64,9 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
   const { member, role } = choice;
   const isSelf = member.userId === ownId;
   const [isReplaced, setIsReplaced] = useState(false);
-  const { attempt } = useContext(CurrentCloseGuard);
+  const { attempt, mayClose, giveUp } = useContext(CurrentCloseGuard);
   const cancelLabel = "Keep the role for now";
-  const change = useRoleChange(workspace.id, member, onClose);
+  const change = useRoleChange(workspace.id, member, { onSuccess: giveUp, onRefreshed: onClose });
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   const isGrantedTo = (grantee: Role) => (row: PermissionRow) => row.roles.includes(grantee);
   const lost = table.filter((row) => isGrantedTo(member.role)(row) && !isGrantedTo(role)(row));
@@ -114,7 +114,9 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
         {...(isReplaced && { cancelLabel })}
         isDangerous={lost.length > 0}
         onCancel={() => attempt(onClose)}
-        onConfirm={() => attempt(() => change.mutate(role))}
+        onConfirm={() => {
+          if (mayClose()) change.mutate(role);
+        }}
       />
     </>
   );

@@ -1,4 +1,4 @@
-import { Select, Tooltip } from "@mantine/core";
+import { Select, Tooltip, UnstyledButton } from "@mantine/core";
 import type { ReactElement } from "react";
 import { isRole, roleTitles } from "../../server/roles.ts";
 import type { Member, Role } from "../../server/trpc.ts";
@@ -23,11 +23,14 @@ export function RoleField({ member, choices, blockedReason, onChoose }: RoleFiel
   if (blockedReason !== undefined) {
     return (
       <Tooltip label={blockedReason}>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the reason is reachable by keyboard */}
-        <span className={classes.fixed} tabIndex={0}>
+        <UnstyledButton
+          className={classes.blocked}
+          aria-label={`Role of ${member.name}: ${roleTitles[member.role]}`}
+          aria-description={blockedReason}
+          aria-disabled
+        >
           {roleTitles[member.role]}
-          <span className="visually-hidden"> ({blockedReason})</span>
-        </span>
+        </UnstyledButton>
       </Tooltip>
     );
   }

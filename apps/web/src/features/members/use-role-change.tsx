@@ -5,8 +5,19 @@ import { withArticle } from "../../server/roles.ts";
 import { type Member, type Role, trpc, trpcClient } from "../../server/trpc.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 
+interface RoleChangeOptions {
+  /** Called when the API has confirmed the change. */
+  readonly onSuccess: () => void;
+  /** Called after that, when the page shows the new role. */
+  readonly onRefreshed: () => void;
+}
+
 /** Changes the role of a member. The page shows the new role only after the API confirms it. */
-export function useRoleChange(workspaceId: string, member: Member, onChanged?: () => void) {
+export function useRoleChange(
+  workspaceId: string,
+  member: Member,
+  { onSuccess, onRefreshed }: RoleChangeOptions,
+) {
   const { userId, version, name } = member;
   const queryClient = useQueryClient();
   /**
@@ -22,8 +33,9 @@ export function useRoleChange(workspaceId: string, member: Member, onChanged?: (
     mutationKey: trpc.members.changeRole.mutationKey(),
     mutationFn: (role: Role) => trpcClient.members.changeRole.mutate({ workspaceId, userId, role, version }),
     onSuccess: async ({ role }) => {
+      onSuccess();
       await refresh();
-      onChanged?.();
+      onRefreshed();
       notifications.show({
         message: (
           <>

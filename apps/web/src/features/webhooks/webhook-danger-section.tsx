@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
@@ -10,6 +9,7 @@ import { BusyButton } from "../../ui/busy-button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
+import { DeleteRow } from "../../ui/delete-row.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { Section } from "../../ui/section.tsx";
 
@@ -73,16 +73,9 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
             ? "Messages about new events are sent. To send earlier ones, use Redeliver in the log."
             : "No more messages are sent, and pending ones fail, until you enable it again."}
         </DangerRow>
-        <DangerRow
-          title="Delete this webhook"
-          action={
-            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-              Delete webhook
-            </Button>
-          }
-        >
+        <DeleteRow noun="webhook" onDelete={deletion.open}>
           The log of its deliveries is deleted too. This can’t be undone.
-        </DangerRow>
+        </DeleteRow>
       </div>
       <ConfirmDialog
         isOpen={isDeleteOpen}

@@ -8,7 +8,8 @@ import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
-import dialogClasses from "../../ui/dialog.module.css";
+import rowClasses from "../../ui/danger-rows.module.css";
+import { DeleteRow } from "../../ui/delete-row.tsx";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
@@ -106,15 +107,11 @@ export function SettingsPage(): ReactElement {
           </Section>
           {canDelete && (
             <Section title="Danger zone">
-              <div className={`${classes.box} ${classes.danger}`}>
-                <p className={classes.words}>
-                  <strong>Delete this workspace</strong>
+              <div className={rowClasses.list}>
+                <DeleteRow noun="workspace" onDelete={deletion.open}>
                   All memberships, all keyspaces and the audit log are deleted. Issued keys stop working, and
                   no API key can access the workspace. This can’t be undone.
-                </p>
-                <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-                  Delete workspace
-                </Button>
+                </DeleteRow>
               </div>
             </Section>
           )}

@@ -9,6 +9,7 @@ import { type ServiceAccount, type SessionWorkspace, trpc } from "../../../serve
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
 import { DangerRow } from "../../../ui/danger-row.tsx";
 import rowClasses from "../../../ui/danger-rows.module.css";
+import { DeleteRow } from "../../../ui/delete-row.tsx";
 import dialogClasses from "../../../ui/dialog.module.css";
 import { Quoted } from "../../../ui/quoted.tsx";
 import { Section } from "../../../ui/section.tsx";
@@ -41,16 +42,9 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
             ? "All of its API keys are rejected. Once it is enabled, they work again."
             : "All of its API keys are rejected until you enable it again."}
         </DangerRow>
-        <DangerRow
-          title="Delete this service account"
-          action={
-            <Button className={dialogClasses.danger} flex="none" onClick={deletion.open}>
-              Delete service account
-            </Button>
-          }
-        >
+        <DeleteRow noun="service account" onDelete={deletion.open}>
           All of its API keys are deleted and rejected immediately. This can’t be undone.
-        </DangerRow>
+        </DeleteRow>
       </div>
       <ConfirmDialog
         isOpen={isDisableOpen}

@@ -6,7 +6,7 @@ import classes from "../../ui/dialog.module.css";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import { RevokeSecretsDialog, reportRevocation } from "../../ui/revoke-secrets-dialog.tsx";
 
-interface EndOverlapDialogProps {
+interface RevokeOldSecretsDialogProps {
   readonly apiKey: ApiKey;
   /** The old secrets to revoke. */
   readonly formerSecrets: ApiKey["formerSecrets"];
@@ -15,11 +15,11 @@ interface EndOverlapDialogProps {
 }
 
 /** Asks for confirmation before the old secrets of a key are revoked. */
-export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
+export function RevokeOldSecretsDialog(props: RevokeOldSecretsDialogProps): ReactElement {
   const { apiKey, formerSecrets, isOpen, onClose } = props;
   const { length: count } = formerSecrets;
   const queryClient = useQueryClient();
-  const endOverlap = useMutation(
+  const revokeOldSecrets = useMutation(
     trpc.apiKeys.endOverlap.mutationOptions({
       onSuccess: (key) => {
         queryClient.setQueryData(trpc.apiKeys.get.queryKey({ id: key.id }), key);
@@ -35,11 +35,11 @@ export function EndOverlapDialog(props: EndOverlapDialogProps): ReactElement {
     <RevokeSecretsDialog
       count={count}
       isOpen={isOpen}
-      failure={endOverlap.error ? describeFailure(endOverlap.error) : undefined}
-      isBusy={endOverlap.isPending}
+      failure={revokeOldSecrets.error ? describeFailure(revokeOldSecrets.error) : undefined}
+      isBusy={revokeOldSecrets.isPending}
       onCancel={onClose}
-      onClosed={endOverlap.reset}
-      onConfirm={() => endOverlap.mutate({ id: apiKey.id })}
+      onClosed={revokeOldSecrets.reset}
+      onConfirm={() => revokeOldSecrets.mutate({ id: apiKey.id })}
     >
       <p className={classes.words}>
         Requests with an old secret of this key are rejected immediately. The current secret stays valid.
