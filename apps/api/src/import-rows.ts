@@ -3,15 +3,11 @@ import type { KeyspaceId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
 import type { KeyFileField } from "@latchkey/key-file/key-file-fields";
 import type { KeyFileRow } from "@latchkey/key-file/key-file-row";
+import type { RejectedRow } from "@latchkey/key-file/locate-rejected";
 import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import type { Edit } from "./domain/enter-for-edit.ts";
-import {
-  type ImportResult,
-  type ImportRow,
-  importIssuedKeys,
-  type RejectedRow,
-} from "./domain/issued-key-import.ts";
+import { type ImportResult, type ImportRow, importIssuedKeys } from "./domain/issued-key-import.ts";
 import type { Quotas } from "./domain/quotas.ts";
 import { printable } from "./fields.ts";
 import { newIssuedKeyFields } from "./issued-key-fields.ts";

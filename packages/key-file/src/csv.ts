@@ -1,5 +1,4 @@
 import { CsvError, parse } from "csv-parse/sync";
-import { type CellFormat, cellFormats } from "./cell-formats.ts";
 import { KeyFileError } from "./key-file-error.ts";
 import type { KeyFileField } from "./key-file-fields.ts";
 import type { KeyFileRow } from "./key-file-row.ts";
@@ -12,6 +11,23 @@ interface CsvRecord {
   /** `lines` is the number of the line on which the record ends. */
   readonly info: { readonly lines: number };
 }
+
+/** How a cell of CSV is read: as text, as a list of items separated by whitespace, or as JSON. */
+type CellFormat = "text" | "list" | "json";
+
+const cellFormats: Readonly<Record<KeyFileField, CellFormat>> = {
+  hash: "text",
+  start: "text",
+  name: "text",
+  externalId: "text",
+  permissions: "list",
+  limits: "json",
+  credits: "json",
+  expiresAt: "text",
+  isDisabled: "json",
+  ipRanges: "list",
+  meta: "json",
+};
 
 /**
  * Reads the records of a block of CSV.

@@ -2,7 +2,7 @@ import type { KeyFileRow } from "./key-file-row.ts";
 import type { KeyFileFormat } from "./read-key-file.ts";
 
 /** A row that was not imported, and why. */
-interface RejectedRow {
+export interface RejectedRow {
   readonly line: number;
   /** The field that is wrong, with the path to a value in it, as in `limits.0.quota`; empty for the whole row. */
   readonly path: string;
@@ -10,9 +10,9 @@ interface RejectedRow {
 }
 
 /**
- * Names what is wrong as the file names it: for CSV, the path is the name of a column, and the message starts with the place in
- * its cell, if the cell has more than one value. For NDJSON, the path stays as it is.
- * @param rows the rows that were sent.
+ * Replaces the path of each row of CSV by the name of its column. If the cell has several values, the message starts with the one
+ * that is wrong, as in `item 2: …`. Rows of NDJSON stay as they are.
+ * @param rows the rows that were sent, with the rejected ones.
  */
 export function locateRejected(
   rejected: readonly RejectedRow[],
@@ -31,7 +31,7 @@ function locateInCsv(row: RejectedRow, content: KeyFileRow["content"] | undefine
   return { ...row, path: column, message: `${names.join(", ")}: ${row.message}` };
 }
 
-/** Whether the cell may be only a number, which is read as `{ remaining }`. */
+/** Whether the cell may be a plain number of credits, which is read as `{ remaining }`. */
 function isWholeCell(path: string, content: KeyFileRow["content"] | undefined): boolean {
   if (path !== "credits.remaining" || !content || !("credits" in content)) return false;
   const { credits } = content;

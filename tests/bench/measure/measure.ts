@@ -104,8 +104,8 @@ interface TurnResults {
 }
 
 /**
- * The connections and the duration of the loads that use each key for the first time. A lookup takes about 200 µs of each key, one after
- * the other, so the bound of uses in flight keeps requests far from their deadline of 1.5 s.
+ * The connections and the duration of the loads that use each key for the first time. The first use of a key takes a lookup of about
+ * 200 µs, and lookups run one after the other. The limit on uses in flight keeps requests far from their deadline of 1.5 s.
  */
 const firstConnections = 64;
 const maxFirstUsesInFlight = 800;

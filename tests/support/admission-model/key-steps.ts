@@ -1,9 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { type CreatedKey, callProcedure, signIn } from "../account.ts";
 import { clockSteps, quota, type SettingsModel } from "./key-restrictions.ts";
-import type { EditOutcome, ListedKey } from "./model.ts";
+import type { EditOutcome, ListedKey, SessionModel } from "./model.ts";
 import { call, clearThrottle, editOutcomeOf, type Key, type Person, type Stage } from "./stage.ts";
 import type { RestrictionKind } from "./steps.ts";
+
+interface KeyChange {
+  readonly procedure: string;
+  /** The input of the procedure, in addition to the ID of the key. */
+  readonly input?: object;
+  /** Reports the request to the model. Returns a function that reports the outcome. */
+  readonly begin: (session: SessionModel) => (outcome: EditOutcome) => void;
+}
 
 /** The steps of a scenario by which users change their keys, and those of the clock, on which some of these depend. */
 export class KeySteps {
@@ -42,32 +50,23 @@ export class KeySteps {
   }
 
   async rename(baseUrl: string, key: Key): Promise<readonly Key[]> {
-    const { model, owner } = key;
-    await this.#edit(baseUrl, owner, async (session) => {
-      const name = `renamed ${randomUUID()}`;
-      const end = this.#stage.model.beginRenaming(session.model, model, name);
-      const input = { id: model.id, name, description: "" };
-      const outcome = editOutcomeOf(await call(baseUrl, session.cookie, "apiKeys.update", input));
-      end(outcome);
-      return outcome;
+    const name = `renamed ${randomUUID()}`;
+    return await this.#change(baseUrl, key, {
+      procedure: "apiKeys.update",
+      input: { name, description: "" },
+      begin: (session) => this.#stage.model.beginRenaming(session, key.model, name),
     });
-    return [key];
   }
 
   async restrict(baseUrl: string, key: Key, to: RestrictionKind): Promise<readonly Key[]> {
-    const { model, owner } = key;
     return await this.#byClock(async () => {
-      await this.#edit(baseUrl, owner, async (session) => {
-        const until = this.#clock + 60;
-        const restriction: SettingsModel = to === "expiring" ? { kind: to, until } : { kind: to };
-        const end = this.#stage.model.beginRestriction(session.model, model, restriction);
-        const settings = settingsOf(to, await this.#stage.clock.read());
-        const input = { id: model.id, settings, mayWiden: true };
-        const outcome = editOutcomeOf(await call(baseUrl, session.cookie, "apiKeys.update", input));
-        end(outcome);
-        return outcome;
+      const until = this.#clock + 60;
+      const restriction: SettingsModel = to === "expiring" ? { kind: to, until } : { kind: to };
+      return await this.#change(baseUrl, key, {
+        procedure: "apiKeys.update",
+        input: { settings: settingsOf(to, await this.#stage.clock.read()), mayWiden: true },
+        begin: (session) => this.#stage.model.beginRestriction(session, key.model, restriction),
       });
-      return [key];
     });
   }
 
@@ -92,29 +91,19 @@ export class KeySteps {
   }
 
   async revokeOldSecrets(baseUrl: string, key: Key): Promise<readonly Key[]> {
-    const { model, owner } = key;
-    return await this.#byClock(async () => {
-      await this.#edit(baseUrl, owner, async (session) => {
-        const end = this.#stage.model.beginEnding(session.model, model);
-        const outcome = editOutcomeOf(
-          await call(baseUrl, session.cookie, "apiKeys.revokeOldSecrets", { id: model.id }),
-        );
-        end(outcome);
-        return outcome;
-      });
-      return [key];
-    });
+    return await this.#byClock(() =>
+      this.#change(baseUrl, key, {
+        procedure: "apiKeys.revokeOldSecrets",
+        begin: (session) => this.#stage.model.beginRevocation(session, key.model),
+      }),
+    );
   }
 
   async delete(baseUrl: string, key: Key): Promise<readonly Key[]> {
-    const { model, owner } = key;
-    await this.#edit(baseUrl, owner, async (session) => {
-      const end = this.#stage.model.beginDeletion(session.model, model);
-      const outcome = editOutcomeOf(await call(baseUrl, session.cookie, "apiKeys.delete", { id: model.id }));
-      end(outcome);
-      return outcome;
+    return await this.#change(baseUrl, key, {
+      procedure: "apiKeys.delete",
+      begin: (session) => this.#stage.model.beginDeletion(session, key.model),
     });
-    return [key];
   }
 
   async list(baseUrl: string, person: Person): Promise<void> {
@@ -147,6 +136,22 @@ export class KeySteps {
     const turn = this.#lastByClock.then(work);
     this.#lastByClock = turn.catch(() => undefined);
     return await turn;
+  }
+
+  /** Makes a change that returns nothing but its outcome. */
+  async #change(
+    baseUrl: string,
+    key: Key,
+    { procedure, input = {}, begin }: KeyChange,
+  ): Promise<readonly Key[]> {
+    await this.#edit(baseUrl, key.owner, async (session) => {
+      const end = begin(session.model);
+      const answer = await call(baseUrl, session.cookie, procedure, { id: key.model.id, ...input });
+      const outcome = editOutcomeOf(answer);
+      end(outcome);
+      return outcome;
+    });
+    return [key];
   }
 
   /** Runs an attempt with the person's session, and if that has ended, once more with a new session. */

@@ -170,11 +170,11 @@ export class AdmissionModel {
   }
 
   /** Begins the revocation of a key's old secrets. */
-  beginEnding(session: SessionModel, key: KeyModel): (outcome: EditOutcome) => void {
+  beginRevocation(session: SessionModel, key: KeyModel): (outcome: EditOutcome) => void {
     const values = key.secrets
       .slice(0, -1)
       .map(({ validUntil }) => [validUntil, Number.NEGATIVE_INFINITY] as const);
-    return this.#beginEdit({ session, key, values, what: "ending" });
+    return this.#beginEdit({ session, key, values, what: "revocation" });
   }
 
   beginDisabling(user: UserModel): () => void {
@@ -341,7 +341,7 @@ export class AdmissionModel {
     readonly session: SessionModel;
     readonly key: KeyModel;
     readonly values: readonly (readonly [value: UncertainValue<Value>, to: Value])[];
-    readonly what: "deletion" | "renaming" | "restriction" | "rotation" | "ending";
+    readonly what: "deletion" | "renaming" | "restriction" | "rotation" | "revocation";
   }): (outcome: EditOutcome) => void {
     const { session, key, values, what } = edit;
     const isLive = this.#watchSession(session);

@@ -125,7 +125,7 @@ class Scenario {
         return await this.#keySteps.restrict(this.#baseUrl(step.node), at(this.#keys, step.key), step.to);
       case "rotate":
         return await this.#keySteps.rotate(this.#baseUrl(step.node), at(this.#keys, step.key), step.overlap);
-      case "end":
+      case "revoke":
         return await this.#keySteps.revokeOldSecrets(this.#baseUrl(step.node), at(this.#keys, step.key));
       case "role":
         return await this.#workspaceSteps.setRole(

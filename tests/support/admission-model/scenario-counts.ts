@@ -22,7 +22,7 @@ export interface ScenarioCounts {
   rejectedByKey: number;
   restrictions: number;
   rotations: number;
-  endings: number;
+  revocations: number;
   clockSteps: number;
   /** Uses that the role decided. */
   admittedByRole: number;
@@ -54,7 +54,7 @@ export const zeroCounts: Readonly<ScenarioCounts> = {
   rejectedByKey: 0,
   restrictions: 0,
   rotations: 0,
-  endings: 0,
+  revocations: 0,
   clockSteps: 0,
   admittedByRole: 0,
   rejectedByRole: 0,

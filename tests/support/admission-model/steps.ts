@@ -37,7 +37,7 @@ export type Step = { readonly awaits: Awaits } & (
           readonly to: RestrictionKind;
         }
       | { readonly kind: "rotate"; readonly key: number; readonly node: number; readonly overlap: Overlap }
-      | { readonly kind: "end"; readonly key: number; readonly node: number }
+      | { readonly kind: "revoke"; readonly key: number; readonly node: number }
       | { readonly kind: "role"; readonly user: number; readonly node: number; readonly role: RoleModel }
       | { readonly kind: "block"; readonly key: number; readonly node: number; readonly isBlocked: boolean }
       | { readonly kind: "makeIdle"; readonly key: number }
@@ -109,7 +109,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ kind: fc.constant("rotate" as const), ...change, key, node, overlap }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("end" as const), ...change, key, node }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("revoke" as const), ...change, key, node }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("clock" as const), awaits, direction }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("list" as const), awaits, user, node }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("create" as const), ...change, user, node }) },

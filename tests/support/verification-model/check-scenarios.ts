@@ -32,7 +32,7 @@ const codes = [
   "VALID",
 ];
 
-/** Of 15 scenarios, about one in four lacks one of the codes, so one in a million runs still lacks one after the last repetition. */
+/** About one in four sets of 15 scenarios lacks a code. After the last repetition, about one in a million runs still lacks one. */
 const maxRepetitions = 9;
 
 /**

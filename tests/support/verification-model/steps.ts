@@ -120,7 +120,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: kind("disable"), key, node, isDisabled: fc.boolean() }) },
-  // A key is only expired once the clock has passed its expiration, and only while nothing else rejects it first.
+  // Frequent, because the result is EXPIRED only after a step of the clock past the expiration, and if nothing rejects the key first.
   {
     weight: 6,
     arbitrary: fc.record({

@@ -12,6 +12,7 @@ import {
 import { countIssuedKeys } from "@latchkey/db/issued-keys";
 import type { Keyspace } from "@latchkey/db/keyspaces";
 import type { Trx } from "@latchkey/db/schema";
+import type { RejectedRow } from "@latchkey/key-file/locate-rejected";
 import { issuedKeyLimits } from "@latchkey/limits";
 import type { Edit } from "./enter-for-edit.ts";
 import { enterKeyspace } from "./issued-key-edits.ts";
@@ -29,14 +30,6 @@ export interface ImportRow {
   /** The first characters of the key; empty if they aren't known. */
   readonly start: string;
   readonly request: IssuedKeyRequest;
-}
-
-/** A row that was not imported, and why. */
-export interface RejectedRow {
-  readonly line: number;
-  /** The field that is wrong; empty for the whole row. */
-  readonly path: string;
-  readonly message: string;
 }
 
 export interface ImportResult {

@@ -3,10 +3,10 @@ import { createInputScope, type InputScope } from "./unsaved-input.ts";
 
 /** A part of a dialog that shows secrets. */
 interface GuardedSecrets {
-  /** Returns whether the dialog may close: false if secrets would be lost. A warning is then shown, and the next call returns true. */
+  /** Returns false if closing the dialog would lose secrets. The dialog then shows a warning, and the next call returns true. */
   readonly mayClose: () => boolean;
-  /** Called when the dialog closes. Nothing asks about these secrets any more. */
-  readonly giveUp: () => void;
+  /** Call it before the dialog closes. Leaving the page then no longer asks about these secrets. */
+  readonly discard: () => void;
 }
 
 /** Warns before the user closes a dialog that shows secrets only once. */
@@ -20,8 +20,8 @@ export interface CloseGuard extends GuardedSecrets {
 export function createCloseGuard(): CloseGuard {
   const parts = new Set<GuardedSecrets>();
   const mayClose = () => [...parts].map((part) => part.mayClose()).every(Boolean);
-  const giveUp = () => {
-    for (const part of parts) part.giveUp();
+  const discard = () => {
+    for (const part of parts) part.discard();
   };
   return {
     add: (part) => {
@@ -29,10 +29,10 @@ export function createCloseGuard(): CloseGuard {
       return () => void parts.delete(part);
     },
     mayClose,
-    giveUp,
+    discard,
     attempt: (close) => {
       if (!mayClose()) return;
-      giveUp();
+      discard();
       close();
     },
   };
@@ -56,17 +56,17 @@ export function useUncopiedSecrets(names: readonly string[]) {
   const [hasWarned, setHasWarned] = useState(false);
   const uncopiedCount = names.filter((name) => !copied.has(name)).length;
   // A dialog that closes may open another page before it unmounts.
-  const isGivenUp = useRef(false);
+  const isDiscarded = useRef(false);
   const mayClose = useEffectEvent(() => {
     if (uncopiedCount > 0) setHasWarned(true);
     return uncopiedCount === 0 || hasWarned;
   });
-  const hasSecrets = useEffectEvent(() => uncopiedCount > 0 && !isGivenUp.current);
+  const hasSecrets = useEffectEvent(() => uncopiedCount > 0 && !isDiscarded.current);
   useEffect(() => {
-    const giveUp = () => {
-      isGivenUp.current = true;
+    const discard = () => {
+      isDiscarded.current = true;
     };
-    return add({ mayClose: () => mayClose(), giveUp });
+    return add({ mayClose: () => mayClose(), discard });
   }, [add]);
   useEffect(() => scope.add(() => hasSecrets()), [scope]);
   return {

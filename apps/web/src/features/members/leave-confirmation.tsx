@@ -22,13 +22,13 @@ interface LeaveConfirmationProps {
 export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
   const { workspace, user, canReplaceKeys, onClose } = props;
   const [isReplaced, setIsReplaced] = useState(false);
-  const { attempt, mayClose, giveUp } = useContext(CurrentCloseGuard);
+  const { attempt, mayClose, discard } = useContext(CurrentCloseGuard);
   const cancelLabel = "Stay for now";
   const sessionChanges = useSessionChanges();
   const leave = useMutation(
     trpc.members.leave.mutationOptions({
       onSuccess: async () => {
-        giveUp();
+        discard();
         await sessionChanges.remove(workspace.id);
         notifications.show({
           message: (

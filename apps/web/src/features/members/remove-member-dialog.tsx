@@ -69,10 +69,10 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   const now = useNow();
   const joinedAt = new Date(member.joinedAt);
   const [isReplaced, setIsReplaced] = useState(false);
-  const { attempt, mayClose, giveUp } = useContext(CurrentCloseGuard);
+  const { attempt, mayClose, discard } = useContext(CurrentCloseGuard);
   const cancelLabel = "Keep for now";
   const closeAndNotify = async (outcome: string) => {
-    giveUp();
+    discard();
     await queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
     onClose();
     // The button that opened the dialog was removed with its row, so the focus moves to the page.

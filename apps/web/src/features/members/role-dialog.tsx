@@ -64,9 +64,9 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
   const { member, role } = choice;
   const isSelf = member.userId === ownId;
   const [isReplaced, setIsReplaced] = useState(false);
-  const { attempt, mayClose, giveUp } = useContext(CurrentCloseGuard);
+  const { attempt, mayClose, discard } = useContext(CurrentCloseGuard);
   const cancelLabel = "Keep the role for now";
-  const change = useRoleChange(workspace.id, member, { onSuccess: giveUp, onRefreshed: onClose });
+  const change = useRoleChange(workspace.id, member, { onSuccess: discard, onRefreshed: onClose });
   const { data: table } = useSuspenseQuery(trpc.instance.permissions.queryOptions());
   const isGrantedTo = (grantee: Role) => (row: PermissionRow) => row.roles.includes(grantee);
   const lost = table.filter((row) => isGrantedTo(member.role)(row) && !isGrantedTo(role)(row));
