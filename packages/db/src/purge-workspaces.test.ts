@@ -1,21 +1,26 @@
 import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
-import { afterAll, beforeAll, beforeEach, expect, inject, onTestFinished, test } from "vitest";
-import { appendAudit } from "./audit-events.ts";
+import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { listAuditEvents } from "./audit-log.ts";
-import { openDatabase } from "./connection.ts";
-import { createFairPurge } from "./fair-purge.ts";
-import type { WebhookId } from "./ids.ts";
 import { addWorkspace } from "./issued-keys.test-kit.ts";
-import { createWebhookPurge } from "./purge-webhooks.ts";
-import { collectSteps, passHour, removeWorkspace, runPurge } from "./purge-workspaces.test-kit.ts";
-import { createWorkspacePurge } from "./purge-workspaces.ts";
-import type { Db } from "./schema.ts";
+import {
+  addDeliveries,
+  addWebhook,
+  append,
+  collectSteps,
+  countRows,
+  holdOpen,
+  openOther,
+  passHour,
+  removeWorkspace,
+  runPurge,
+} from "./purge-workspaces.test-kit.ts";
+import { createWorkspacePurge, lockPurge } from "./purge-workspaces.ts";
 import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { addDelivery } from "./webhook-deliveries.ts";
 import { deleteWebhook } from "./webhooks.ts";
-import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
+import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 import { deleteWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
@@ -26,23 +31,6 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   await sql`truncate deleted_workspaces, deleted_webhooks`.execute(database.owner);
 });
-
-const origin = { actor: { kind: "command" }, address: null, requestId: null } as const;
-
-async function addWebhook({ workspaceId }: WorkspaceScope): Promise<WebhookId> {
-  const id = randomUUID() as WebhookId; // As in the table.
-  await sql`
-    insert into webhooks (workspace_id, id, url, secret)
-    values (${workspaceId}, ${id}, 'https://example.com', 'x')`.execute(database.owner);
-  return id;
-}
-
-async function addDeliveries(scope: WorkspaceScope, webhookId: WebhookId, count: number): Promise<void> {
-  await sql`
-    insert into webhook_deliveries (workspace_id, id, webhook_id, action)
-    select ${scope.workspaceId}, gen_random_uuid(), ${webhookId}, 'webhook.test'
-    from generate_series(1, ${count}::integer)`.execute(database.owner);
-}
 
 /** Adds a workspace with this number of audit events, which it keeps for 90 days, deliveries and blocked API keys. */
 async function addFullWorkspace(count: number): Promise<WorkspaceScope> {
@@ -55,7 +43,7 @@ async function addFullWorkspace(count: number): Promise<WorkspaceScope> {
     insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id)
     select ${workspaceId}, gen_random_uuid(), 'workspace.renamed', 'command', 'workspace', ${workspaceId}
     from generate_series(1, ${count}::integer)`.execute(database.owner);
-  await addDeliveries(scope, await addWebhook(scope), count);
+  await addDeliveries(database, await addWebhook(database, scope), count);
   await sql`
     with added as (
       insert into api_keys (id, user_id, name, hash, start)
@@ -67,87 +55,22 @@ async function addFullWorkspace(count: number): Promise<WorkspaceScope> {
   return scope;
 }
 
-/** Counts the audit events, deliveries and blocked API keys of a workspace, and the records of its deletion. */
-async function countRows({ workspaceId }: WorkspaceScope): Promise<readonly number[]> {
-  const { rows } = await sql<Record<string, number>>`
-    select
-      (select count(*) from audit_events where workspace_id = ${workspaceId}) as events,
-      (select count(*) from webhook_deliveries where workspace_id = ${workspaceId}) as deliveries,
-      (select count(*) from workspace_key_access where workspace_id = ${workspaceId}) as keys,
-      (select count(*) from deleted_workspaces where workspace_id = ${workspaceId}) as records,
-      (select count(*) from deleted_webhooks where workspace_id = ${workspaceId}) as webhooks`.execute(
-    database.owner,
-  );
-  return Object.values(rows[0] ?? {});
-}
-
-/** A second pool, as that of another node. */
-function openOther(): Db {
-  const db = openDatabase(database.connection, { applicationName: "latchkey test other" });
-  onTestFinished(() => db.destroy());
-  return db;
-}
-
-/** A point that one side of a test reaches and the other waits for. */
-function createGate(): { readonly open: () => void; readonly opened: Promise<void> } {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  return { open: resolve, opened: promise };
-}
-
-/** Starts a transaction that runs `work` and then stays open until `commit` is called. */
-async function holdOpen(
-  scope: WorkspaceScope,
-  work: (trx: WorkspaceTrx) => Promise<unknown>,
-): Promise<{ readonly commit: () => Promise<void> }> {
-  const [worked, mayCommit] = [createGate(), createGate()];
-  const ended = inWorkspace(openOther(), scope, async (trx) => {
-    await work(trx);
-    worked.open();
-    await mayCommit.opened;
-  });
-  await Promise.race([worked.opened, ended]);
-  return {
-    async commit() {
-      mayCommit.open();
-      await ended;
-    },
-  };
-}
-
-function append(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
-  return appendAudit(trx, scope, origin, { action: "workspace.renamed", targetId: scope.workspaceId });
-}
-
 test("the deletion of a workspace deletes none of the rows that can be many, and the purge deletes them", async () => {
   const [deleted, kept] = [await addFullWorkspace(1_100), await addFullWorkspace(2)];
   await removeWorkspace(database, deleted);
-  expect(await countRows(deleted)).toEqual([1_100, 1_100, 1_100, 1, 0]);
+  expect(await countRows(database, deleted)).toEqual([1_100, 1_100, 1_100, 1, 0]);
   const listed = await inWorkspace(database.db, deleted, (trx) =>
     listAuditEvents(trx, deleted, { sort: "occurredAt", filter: {}, direction: "asc", limit: 10 }),
   );
   expect(listed).toEqual([]);
   await runPurge(database);
-  expect(await countRows(deleted)).toEqual([0, 0, 0, 1, 0]);
+  expect(await countRows(database, deleted)).toEqual([0, 0, 0, 1, 0]);
   await runPurge(database);
-  expect(await countRows(deleted)).toEqual([0, 0, 0, 1, 0]);
+  expect(await countRows(database, deleted)).toEqual([0, 0, 0, 1, 0]);
   await passHour(database);
   await runPurge(database);
-  expect(await countRows(deleted)).toEqual([0, 0, 0, 0, 0]);
-  expect(await countRows(kept)).toEqual([2, 2, 2, 0, 0]);
-});
-
-test("the deletion of a webhook leaves its deliveries to the purge, which keeps those of others", async () => {
-  const scope = await addWorkspace(database.db);
-  const [deleted, kept] = [await addWebhook(scope), await addWebhook(scope)];
-  await addDeliveries(scope, deleted, 1_100);
-  await addDeliveries(scope, kept, 2);
-  await inWorkspace(database.db, scope, (trx) => deleteWebhook(trx, scope, deleted, undefined));
-  expect((await countRows(scope))[1]).toBe(1_102);
-  await runPurge(database);
-  expect(await countRows(scope)).toEqual([0, 2, 0, 0, 1]);
-  await passHour(database);
-  await runPurge(database);
-  expect(await countRows(scope)).toEqual([0, 2, 0, 0, 0]);
+  expect(await countRows(database, deleted)).toEqual([0, 0, 0, 0, 0]);
+  expect(await countRows(database, kept)).toEqual([2, 2, 2, 0, 0]);
 });
 
 test("another node continues where one that was killed stopped", async () => {
@@ -155,7 +78,7 @@ test("another node continues where one that was killed stopped", async () => {
   await removeWorkspace(database, scope);
   expect(await createWorkspacePurge()(database.db, 2)).toBe(2);
   // The killed node's step is rolled back.
-  const killed = openOther();
+  const killed = openOther(database);
   await database.owner.transaction().execute(async (trx) => {
     await sql`select from audit_events where workspace_id = ${scope.workspaceId} for update`.execute(trx);
     const step = expect(createWorkspacePurge()(killed, 5)).rejects.toThrow();
@@ -165,11 +88,11 @@ test("another node continues where one that was killed stopped", async () => {
       where datname = current_database() and wait_event_type = 'Lock'`.execute(trx);
     await step;
   });
-  expect(await countRows(scope)).toEqual([1, 3, 3, 1, 0]);
+  expect(await countRows(database, scope)).toEqual([1, 3, 3, 1, 0]);
   const steps = await collectSteps(database, createWorkspacePurge(), 2);
   // The event, 3 deliveries, 3 keys and the visit of the record.
   expect(steps).toEqual([2, 2, 2, 2, 0]);
-  expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
+  expect(await countRows(database, scope)).toEqual([0, 0, 0, 1, 0]);
 });
 
 test("several nodes can purge at the same time", async () => {
@@ -177,7 +100,17 @@ test("several nodes can purge at the same time", async () => {
   for (const scope of scopes) await removeWorkspace(database, scope);
   await Promise.all([runPurge(database), runPurge(database), runPurge(database)]);
   await runPurge(database);
-  for (const scope of scopes) expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
+  for (const scope of scopes) expect(await countRows(database, scope)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test("while another node purges a workspace, a step neither waits nor deletes any row of it", async () => {
+  const scope = await addFullWorkspace(2);
+  await removeWorkspace(database, scope);
+  const other = await holdOpen(database, scope, (trx) => lockPurge(trx, "workspace", scope.workspaceId));
+  expect(await createWorkspacePurge()(database.db, 10)).toBe(0);
+  await other.commit();
+  // 2 events, 2 deliveries, 2 keys and the visit of the record.
+  expect(await createWorkspacePurge()(database.db, 10)).toBe(7);
 });
 
 test("one call visits all deleted workspaces with few rows", async () => {
@@ -190,7 +123,7 @@ test("one call visits all deleted workspaces with few rows", async () => {
   }
   // An event and the visit of the record each.
   expect(await createWorkspacePurge()(database.db, 500)).toBe(240);
-  for (const scope of scopes) expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
+  for (const scope of scopes) expect(await countRows(database, scope)).toEqual([0, 0, 0, 1, 0]);
 });
 
 test("a workspace with many rows doesn't delay others", async () => {
@@ -198,13 +131,13 @@ test("a workspace with many rows doesn't delay others", async () => {
   await removeWorkspace(database, large);
   await removeWorkspace(database, small);
   expect(await createWorkspacePurge()(database.db, 100)).toBe(100);
-  expect(await countRows(small)).toEqual([0, 0, 0, 1, 0]);
+  expect(await countRows(database, small)).toEqual([0, 0, 0, 1, 0]);
 });
 
 test("the deletion waits for a transaction that adds an event and a delivery, whose rows are then purged", async () => {
   const scope = await addWorkspace(database.db);
-  const webhookId = await addWebhook(scope);
-  const writer = await holdOpen(scope, async (trx) => {
+  const webhookId = await addWebhook(database, scope);
+  const writer = await holdOpen(database, scope, async (trx) => {
     await append(trx, scope);
     await addDelivery(trx, scope, { webhookId, eventId: null, action: "webhook.test" });
   });
@@ -212,42 +145,31 @@ test("the deletion waits for a transaction that adds an event and a delivery, wh
   await expect.poll(() => countWaiting(database.owner)).toBe(1);
   await writer.commit();
   await deletion;
-  expect(await countRows(scope)).toEqual([1, 2, 0, 1, 0]);
+  expect(await countRows(database, scope)).toEqual([1, 2, 0, 1, 0]);
   await runPurge(database);
-  expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
+  expect(await countRows(database, scope)).toEqual([0, 0, 0, 1, 0]);
 });
 
 test("a transaction that waits for the deletion adds no event", async () => {
   const scope = await addWorkspace(database.db);
-  const deletion = await holdOpen(scope, (trx) => deleteWorkspace(trx, scope, { memberIds: [] }));
+  const deletion = await holdOpen(database, scope, (trx) => deleteWorkspace(trx, scope, { memberIds: [] }));
   const writer = expect(inWorkspace(database.db, scope, (trx) => append(trx, scope))).rejects.toThrow(
     "doesn't exist",
   );
   await expect.poll(() => countWaiting(database.owner)).toBe(1);
   await deletion.commit();
   await writer;
-  expect(await countRows(scope)).toEqual([0, 0, 0, 1, 0]);
-});
-
-test("a transaction that waits for the deletion of a webhook adds its event without a delivery", async () => {
-  const scope = await addWorkspace(database.db);
-  const webhookId = await addWebhook(scope);
-  const deletion = await holdOpen(scope, (trx) => deleteWebhook(trx, scope, webhookId, undefined));
-  const writer = inWorkspace(database.db, scope, (trx) => append(trx, scope));
-  await expect.poll(() => countWaiting(database.owner)).toBe(1);
-  await deletion.commit();
-  await writer;
-  expect(await countRows(scope)).toEqual([1, 0, 0, 0, 1]);
+  expect(await countRows(database, scope)).toEqual([0, 0, 0, 1, 0]);
 });
 
 test("rows that a node of a former version adds without a lock, after all others were purged, are purged too", async () => {
   const scope = await addWorkspace(database.db);
   const { workspaceId } = scope;
-  const webhookId = await addWebhook(scope);
+  const webhookId = await addWebhook(database, scope);
   const other = await addWorkspace(database.db);
-  const otherWebhook = await addWebhook(other);
+  const otherWebhook = await addWebhook(database, other);
   const writers = [
-    await holdOpen(scope, async (trx) => {
+    await holdOpen(database, scope, async (trx) => {
       await sql`
         insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id)
         values (${workspaceId}, ${workspaceId}, 'workspace.renamed', 'command', 'workspace', ${workspaceId})`.execute(
@@ -257,7 +179,7 @@ test("rows that a node of a former version adds without a lock, after all others
         insert into webhook_deliveries (workspace_id, id, webhook_id, action)
         values (${workspaceId}, ${webhookId}, ${webhookId}, 'webhook.test')`.execute(trx);
     }),
-    await holdOpen(other, (trx) =>
+    await holdOpen(database, other, (trx) =>
       sql`
         insert into webhook_deliveries (workspace_id, id, webhook_id, action)
         values (${other.workspaceId}, ${otherWebhook}, ${otherWebhook}, 'webhook.test')`.execute(trx),
@@ -268,33 +190,13 @@ test("rows that a node of a former version adds without a lock, after all others
   await runPurge(database);
   for (const { commit } of writers) await commit();
   await runPurge(database);
-  expect(await countRows(scope)).toEqual([1, 1, 0, 1, 0]);
-  expect(await countRows(other)).toEqual([0, 1, 0, 0, 1]);
+  expect(await countRows(database, scope)).toEqual([1, 1, 0, 1, 0]);
+  expect(await countRows(database, other)).toEqual([0, 1, 0, 0, 1]);
   await passHour(database);
   await runPurge(database);
   await runPurge(database);
-  expect(await countRows(scope)).toEqual([0, 0, 0, 0, 0]);
-  expect(await countRows(other)).toEqual([0, 0, 0, 0, 0]);
-});
-
-test("a workspace that can't be purged doesn't delay the others, and its failure is reported", async () => {
-  const scopes = [
-    await addWorkspace(database.db),
-    await addWorkspace(database.db),
-    await addWorkspace(database.db),
-  ];
-  const ids = scopes.map(({ workspaceId }) => workspaceId).sort();
-  const purged: string[] = [];
-  const purge = createFairPurge({
-    listWorkspaces: async (_trx, { after = "" }) => ids.filter((id) => id > after),
-    async purge(_trx, { workspaceId }) {
-      if (workspaceId === ids[0]) throw new Error("It can't be purged.");
-      purged.push(workspaceId);
-      return 1;
-    },
-  });
-  await expect(purge(database.db, 100)).rejects.toThrow("can't be purged");
-  expect(purged).toEqual(ids.slice(1));
+  expect(await countRows(database, scope)).toEqual([0, 0, 0, 0, 0]);
+  expect(await countRows(database, other)).toEqual([0, 0, 0, 0, 0]);
 });
 
 test("nothing of a workspace or a webhook that exists is purged, whatever is recorded about it", async () => {
@@ -308,22 +210,19 @@ test("nothing of a workspace or a webhook that exists is purged, whatever is rec
   await runPurge(database);
   await passHour(database);
   await runPurge(database);
-  expect(await countRows(scope)).toEqual([2, 2, 2, 0, 0]);
+  expect(await countRows(database, scope)).toEqual([2, 2, 2, 0, 0]);
 });
 
-test("one round visits every deleted webhook, although none has a delivery", async () => {
-  const scope = await addWorkspace(database.db);
-  await sql`
-    insert into deleted_webhooks (workspace_id, id) select ${scope.workspaceId}, gen_random_uuid()
-    from generate_series(1, 1200)`.execute(database.owner);
-  await runPurge(database);
-  const { rows } = await sql`select from deleted_webhooks where next_purge_at <= now()`.execute(
-    database.owner,
+test("a workspace that was restored by hand and is deleted again is purged like others", async () => {
+  const scope = await addFullWorkspace(1);
+  await inWorkspace(database.db, scope, (trx) =>
+    sql`
+      insert into deleted_workspaces (workspace_id, deleted_at, next_purge_at)
+      values (${scope.workspaceId}, now() - interval '2 hours', now() + interval '1 hour')`.execute(trx),
   );
-  expect(rows).toEqual([]);
-  await passHour(database);
+  await removeWorkspace(database, scope);
   await runPurge(database);
-  expect(await countRows(scope)).toEqual([0, 0, 0, 0, 0]);
+  expect(await countRows(database, scope)).toEqual([0, 0, 0, 1, 0]);
 });
 
 test("the deletion of a user changes none of the rows of keys that the user has blocked", async () => {
@@ -345,17 +244,4 @@ test("the deletion of a user changes none of the rows of keys that the user has 
   await sql`delete from users where id = ${blocker}`.execute(database.owner);
   expect(before).toHaveLength(1);
   expect(await read()).toEqual(before);
-});
-
-test("a step of the deliveries of deleted webhooks deletes at most its limit", async () => {
-  const scope = await addWorkspace(database.db);
-  for (let index = 0; index < 2; index += 1) {
-    const id = await addWebhook(scope);
-    await addDeliveries(scope, id, 2);
-    await inWorkspace(database.db, scope, (trx) => deleteWebhook(trx, scope, id, undefined));
-  }
-  const steps = await collectSteps(database, createWebhookPurge(), 3);
-  // 4 deliveries and the visits of 2 records.
-  expect(steps.reduce((sum, count) => sum + count, 0)).toBe(6);
-  expect(Math.max(...steps)).toBe(3);
 });

@@ -1,12 +1,13 @@
 import { type RawBuilder, sql } from "kysely";
-import { createFairPurge } from "./fair-purge.ts";
+import { createFairPurge, type WorkspacePage } from "./fair-purge.ts";
 import type { WorkspaceId } from "./ids.ts";
-import type { Db } from "./schema.ts";
+import type { DeleteBatch } from "./purge-round.ts";
+import type { Trx } from "./schema.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
- * How long the record of a deletion is kept at least, in hours. Transactions of nodes of a former version, which relied on foreign
- * keys, can still add rows after the deletion. None takes nearly as long.
+ * How long the record of a deletion is kept at least, in hours. Transactions of nodes of a former version, which relied
+ * on foreign keys, can still add rows after the deletion. None takes nearly as long.
  */
 const keptHours = 1;
 
@@ -14,10 +15,11 @@ const keptHours = 1;
 const lastVisit = sql`deleted_at + make_interval(hours => ${keptHours})`;
 
 /**
- * Creates a rule that deletes the audit events, deliveries to webhooks and blocked API keys of deleted workspaces. When nothing is left,
- * it visits the record of the deletion once more, after {@link keptHours}, and deletes it. Workspaces take turns.
+ * Creates a rule that deletes the audit events, deliveries to webhooks and blocked API keys of deleted workspaces. When
+ * nothing is left, it visits the record of the deletion once more, after {@link keptHours}, and deletes it. Workspaces
+ * take turns.
  */
-export function createWorkspacePurge(): (db: Db, limit: number) => Promise<number> {
+export function createWorkspacePurge(): DeleteBatch {
   return createFairPurge({
     listWorkspaces: (trx, page) => listDue(trx, "deleted_workspaces", page),
     purge: purgeWorkspace,
@@ -26,9 +28,9 @@ export function createWorkspacePurge(): (db: Db, limit: number) => Promise<numbe
 
 /** Lists the workspaces with a record that is due, in the order of their IDs. */
 export async function listDue(
-  trx: Parameters<Parameters<typeof createFairPurge>[0]["listWorkspaces"]>[0],
+  trx: Trx,
   table: "deleted_workspaces" | "deleted_webhooks",
-  { after, limit }: { readonly after: WorkspaceId | undefined; readonly limit: number },
+  { after, limit }: WorkspacePage,
 ): Promise<readonly WorkspaceId[]> {
   const { rows } = await sql<{ id: WorkspaceId }>`
     select distinct workspace_id as id from ${sql.table(table)}
