@@ -104,6 +104,8 @@ test.for(lists)("%s with %o has items", async ([path, input]) => {
 /** What is empty between requests, or belongs to people and secrets that no longer exist. */
 const transientTables = [
   "deleted_keyspaces",
+  "deleted_webhooks",
+  "deleted_workspaces",
   "former_users",
   "idempotency_records",
   // Only keys without meters have rows, and the demo's keys have rate limits.

@@ -1,4 +1,4 @@
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import {
   type AuditAction,
   type AuditOrigin,
@@ -27,7 +27,8 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 /**
  * Adds a change to the audit log of its workspace, in the transaction that makes the change, and its deliveries to
  * webhooks. A change by an operator is added to the instance log too, except for one that `appendSecurityEvent` adds
- * once for all workspaces of a key.
+ * once for all workspaces of a key. Prevents the deletion of the workspace until the transaction ends: no foreign key keeps
+ * events from outliving their workspace. Throws if the workspace was already deleted.
  */
 export async function appendAudit(
   trx: WorkspaceTrx,
@@ -35,15 +36,13 @@ export async function appendAudit(
   origin: AuditOrigin,
   change: Change,
 ): Promise<void> {
-  await appendChanges(trx, scope, origin, {
-    changes: [change],
-    workspace: sql`select ${scope.workspaceId}::uuid as id`,
-  });
+  if (await appendChanges(trx, scope, origin, [change])) return;
+  throw new Error("The workspace of an audit event doesn't exist.");
 }
 
 /**
- * Records any number of changes with one statement, like {@link appendAudit}. Prevents the deletion of the workspace until
- * the transaction ends, or does nothing if it was already deleted.
+ * Records any number of changes with one statement, like {@link appendAudit}, but does nothing if the workspace was already
+ * deleted.
  */
 export async function appendAuditEvents(
   trx: WorkspaceTrx,
@@ -51,29 +50,24 @@ export async function appendAuditEvents(
   origin: AuditOrigin,
   changes: readonly Change[],
 ): Promise<void> {
-  const workspace = sql`select id from workspaces where id = ${scope.workspaceId} for key share`;
-  await appendChanges(trx, scope, origin, { changes, workspace });
+  await appendChanges(trx, scope, origin, changes);
 }
 
-interface AppendedChanges {
-  readonly changes: readonly Change[];
-  /** A query with one row, the ID of the workspace, or none if nothing is to be inserted. */
-  readonly workspace: RawBuilder<unknown>;
-}
-
+/** Returns false if the workspace doesn't exist. */
 async function appendChanges(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   origin: AuditOrigin,
-  { changes, workspace }: AppendedChanges,
-): Promise<void> {
+  changes: readonly Change[],
+): Promise<boolean> {
   const events = changes.map((change) => ({ ...change, id: createId("auditEvent") }));
-  const { isInserted, webhooks } = await insertAuditEvents(trx, origin, { events, workspace });
-  if (!isInserted) return;
+  const { isInserted, webhooks } = await insertAuditEvents(trx, scope, origin, events);
+  if (!isInserted) return false;
   await addDeliveries(trx, scope, events, webhooks);
   for (const event of events)
     if (event.action === "member.role-changed") await addRoleNotice(trx, scope, origin, event);
   await recordForOperators(trx, scope, origin, events);
+  return true;
 }
 
 /**
@@ -82,18 +76,16 @@ async function appendChanges(
  */
 async function insertAuditEvents(
   trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
   { actor, address, requestId }: AuditOrigin,
-  {
-    events,
-    workspace,
-  }: Pick<AppendedChanges, "workspace"> & {
-    readonly events: readonly (Change & { readonly id: AuditEventId })[];
-  },
+  events: readonly (Change & { readonly id: AuditEventId })[],
 ): Promise<{ readonly isInserted: boolean; readonly webhooks: readonly ReceivingWebhook[] }> {
   const actorUserId = "userId" in actor ? actor.userId : null;
   const actorKeyId = actor.kind === "key" ? actor.keyId : null;
   const { rows } = await sql<{ id: WebhookId | null; actions: readonly AuditAction[] | null }>`
-    with workspace as materialized (${workspace}),
+    with workspace as materialized (
+      select id from workspaces where id = ${workspaceId} for key share
+    ),
     inserted as (
       insert into audit_events (workspace_id, id, action, actor_kind, actor_user_id, actor_key_id, target_kind, target_id,
         target_owner_id, before, after, address, request_id)

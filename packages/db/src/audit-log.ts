@@ -141,5 +141,14 @@ function selectAuditEvents(trx: WorkspaceTrx, scope: WorkspaceScope) {
         "audit_events.request_id as requestId",
       ])
       .where("audit_events.workspace_id", "=", scope.workspaceId)
+      // Those of a deleted workspace are kept until they are purged.
+      .where((eb) =>
+        eb.exists(
+          eb
+            .selectFrom("workspaces")
+            .where("workspaces.id", "=", scope.workspaceId)
+            .select(sql`1`.as("found")),
+        ),
+      )
   );
 }

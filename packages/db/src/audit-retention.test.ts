@@ -7,7 +7,7 @@ import { Purger } from "./purger.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
 import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
-import { deleteWorkspace, insertWorkspace, updateWorkspace } from "./workspaces.ts";
+import { insertWorkspace, updateWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
 let ownerId: UserId;
@@ -112,12 +112,6 @@ test("the database keeps every event for 30 days, whatever the retention", async
   const scope = await addWorkspace(1, [0, 29, 31]);
   await inWorkspace(database.db, scope, (trx) => sql`delete from audit_events`.execute(trx));
   expect(await listAges(scope)).toEqual([0, 29]);
-});
-
-test("a workspace is deleted with the events that its retention keeps", async () => {
-  const scope = await addWorkspace(90, [1, 2]);
-  await inWorkspace(database.db, scope, (trx) => deleteWorkspace(trx, scope, { memberIds: [ownerId] }));
-  expect(await listAges(scope)).toEqual([]);
 });
 
 test("a preview counts the events that a retention deletes, and names the oldest", async () => {

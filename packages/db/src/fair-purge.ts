@@ -1,60 +1,84 @@
 import { sql } from "kysely";
+import { isDatabaseOutage } from "./database-failure.ts";
 import type { WorkspaceId } from "./ids.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import type { DeleteBatch, PurgeRound } from "./purge-round.ts";
 import type { Db, Trx } from "./schema.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 
-/** How many workspaces one step visits at most. */
-const workspacesPerStep = 50;
+/** How many workspaces are listed at once, and then take turns. */
+const workspacesPerList = 50;
+
+/** Which workspaces to list. */
+export interface WorkspacePage {
+  /** The workspace before the first one; undefined for all. */
+  readonly after: WorkspaceId | undefined;
+  readonly limit: number;
+}
 
 /** Rows of workspaces to purge. */
 export interface WorkspacePurge {
-  /** Lists workspaces with rows to purge in the order of their IDs, from the one after `after` on, in the admission role. */
-  readonly listWorkspaces: (
-    trx: Trx,
-    page: { readonly after: WorkspaceId | undefined; readonly limit: number },
-  ) => Promise<readonly WorkspaceId[]>;
+  /** Lists workspaces with rows to purge in the order of their IDs, in the admission role. */
+  readonly listWorkspaces: (trx: Trx, page: WorkspacePage) => Promise<readonly WorkspaceId[]>;
   /** Deletes at most `limit` rows of a workspace. @returns how many. */
   readonly purge: (trx: WorkspaceTrx, scope: WorkspaceScope, limit: number) => Promise<number>;
 }
 
 /**
- * Creates a function that deletes at most `limit` rows of workspaces, and gives each workspace an equal share, so that one with
- * a million rows doesn't delay the others. What a workspace leaves of its share goes to the others. Each call continues with
- * the workspaces after those of the previous call.
+ * Creates a function that deletes at most `limit` rows of workspaces, and gives each of the workspaces that it lists an
+ * equal share, so that one with a million rows doesn't delay the others. What a workspace leaves of its share goes to the
+ * others, and what all of them leave goes to the next list. Each call continues with the workspaces after those of the
+ * previous call. A workspace that can't be purged doesn't delay the others either: it is left to the next round.
  */
-export function createFairPurge({
-  listWorkspaces,
-  purge,
-}: WorkspacePurge): (db: Db, limit: number) => Promise<number> {
+export function createFairPurge({ listWorkspaces, purge }: WorkspacePurge): DeleteBatch {
   let after: WorkspaceId | undefined;
   const list = (db: Db) =>
     db.transaction().execute(async (trx) => {
       // Only the admission role sees more than one workspace. The purger has a single connection.
       await sql`set local role latchkey_admission`.execute(trx);
-      const following = await listWorkspaces(trx, { after, limit: workspacesPerStep });
-      if (after === undefined || following.length === workspacesPerStep) return following;
-      const preceding = await listWorkspaces(trx, { after: undefined, limit: workspacesPerStep });
-      return [...new Set([...following, ...preceding])].slice(0, workspacesPerStep);
+      const following = await listWorkspaces(trx, { after, limit: workspacesPerList });
+      if (after === undefined || following.length === workspacesPerList) return following;
+      const preceding = await listWorkspaces(trx, { after: undefined, limit: workspacesPerList });
+      return [...new Set([...following, ...preceding])].slice(0, workspacesPerList);
     });
-  return async (db, limit) => {
+  /** Returns how many rows it deleted, 0 for a workspace that can't be purged. */
+  const purgeOne = async (db: Db, workspaceId: WorkspaceId, limit: number, round?: PurgeRound) => {
+    after = workspaceId;
+    try {
+      // Nothing of these rows can be read any more, so no permission is needed.
+      const scope = mintWorkspaceScope(workspaceId);
+      return await inWorkspace(db, scope, (trx) => purge(trx, scope, limit));
+    } catch (error) {
+      if (!round || isDatabaseOutage(error)) throw error;
+      round.failures.set(workspaceId, error);
+      return 0;
+    }
+  };
+  const purgeListed = async (db: Db, listed: readonly WorkspaceId[], limit: number, round?: PurgeRound) => {
     let count = 0;
-    // Each round either spends the limit or removes a workspace, so there are few rounds.
-    let unfinished = await list(db);
+    // Each pass either spends the limit or removes a workspace, so there are few passes.
+    let unfinished = listed.filter((id) => !round?.failures.has(id));
     while (unfinished.length > 0 && count < limit) {
       const share = Math.max(1, Math.floor((limit - count) / unfinished.length));
       const remaining: WorkspaceId[] = [];
       for (const workspaceId of unfinished) {
         const wanted = Math.min(share, limit - count);
-        if (wanted === 0) break;
-        // Nothing of these rows can be read any more, so no permission is needed.
-        const scope = mintWorkspaceScope(workspaceId);
-        const deleted = await inWorkspace(db, scope, (trx) => purge(trx, scope, wanted));
+        if (wanted === 0 || round?.signal.aborted) return count;
+        const deleted = await purgeOne(db, workspaceId, wanted, round);
         count += deleted;
-        after = workspaceId;
         if (deleted === wanted) remaining.push(workspaceId);
       }
       unfinished = remaining;
+    }
+    return count;
+  };
+  return async (db, limit, round) => {
+    let count = 0;
+    // The bound is for workspaces whose rows are all locked, or that can't be purged.
+    for (let visited = 0; visited < limit && count < limit; visited += workspacesPerList) {
+      const listed = await list(db);
+      count += await purgeListed(db, listed, limit - count, round);
+      if (listed.length < workspacesPerList || round?.signal.aborted) break;
     }
     return count;
   };

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { type Kysely, sql } from "kysely";
+import { type ControlledTransaction, type Kysely, sql } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { clientConfig } from "./connection.ts";
 import { createEmptyDatabase } from "./migrate.test-kit.ts";
 import { migrate } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
-import type { Db } from "./schema.ts";
+import type { Database, Db } from "./schema.ts";
+import { countWaiting } from "./testing/count-waiting.ts";
 
 /** Everything that a migration can create, as text, so that two databases can be compared. */
 async function describeSchema(db: Db): Promise<unknown> {
@@ -278,3 +279,32 @@ test("a migration that does not suspend forced row-level security changes no row
   expect(await migrate(connection, { known })).toEqual(["9999-sample"]);
   expect(await readTenants(superuser)).toEqual(Array(3).fill({ name: "before", version: 1 }));
 });
+
+test("admission reads its tables while the migration of deleted workspaces waits for another one", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate(connection, { upTo: "0058-records-left-to-the-purge" });
+  const holders = [await lockTable(db, "webhooks"), await lockTable(db, "users")];
+  const migrated = migrate(connection);
+  onTestFinished(async () => void (await migrated.catch(() => undefined)));
+  for (const holder of holders) {
+    for (let read = 0; read < 10; read += 1) {
+      await expect.poll(() => countWaiting(db), { interval: 1 }).toBe(1);
+      await db.transaction().execute(async (trx) => {
+        await sql`set local lock_timeout = '5ms'`.execute(trx);
+        await sql`select from workspace_key_access, workspaces`.execute(trx);
+      });
+    }
+    await holder.commit().execute();
+  }
+  expect(await migrated).toEqual(["0059-deleted-workspaces"]);
+});
+
+/** Reads a table in a transaction that stays open until it is committed, or the test ends. */
+async function lockTable(db: Db, table: string): Promise<ControlledTransaction<Database>> {
+  const trx = await db.startTransaction().execute();
+  onTestFinished(async () => {
+    if (!trx.isCommitted) await trx.rollback().execute();
+  });
+  await sql`select from ${sql.table(table)}`.execute(trx);
+  return trx;
+}

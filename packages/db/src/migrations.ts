@@ -48,6 +48,7 @@ import * as usesOfIssuedKeys from "./migrations/0055-uses-of-issued-keys.ts";
 import * as listedPermissions from "./migrations/0056-listed-permissions.ts";
 import * as recordsOfDeletedUsers from "./migrations/0057-records-of-deleted-users.ts";
 import * as recordsLeftToThePurge from "./migrations/0058-records-left-to-the-purge.ts";
+import * as deletedWorkspaces from "./migrations/0059-deleted-workspaces.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -112,4 +113,5 @@ export const migrations: Migrations = {
   "0056-listed-permissions": listedPermissions,
   "0057-records-of-deleted-users": recordsOfDeletedUsers,
   "0058-records-left-to-the-purge": recordsLeftToThePurge,
+  "0059-deleted-workspaces": deletedWorkspaces,
 };

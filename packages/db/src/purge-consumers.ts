@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { createFairPurge } from "./fair-purge.ts";
 import type { WorkspaceId } from "./ids.ts";
-import type { Db } from "./schema.ts";
+import type { DeleteBatch } from "./purge-round.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
@@ -13,7 +13,7 @@ const unusedDays = 30;
 const isDue = sql`unused_since <= now() - make_interval(days => ${unusedDays})`;
 
 /** Creates a rule that deletes consumers that have had neither keys nor limits for {@link unusedDays}. */
-export function createConsumerPurge(): (db: Db, limit: number) => Promise<number> {
+export function createConsumerPurge(): DeleteBatch {
   return createFairPurge({
     listWorkspaces: async (trx, { after, limit }) => {
       const { rows } = await sql<{ id: WorkspaceId }>`

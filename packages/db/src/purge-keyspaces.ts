@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { createFairPurge } from "./fair-purge.ts";
 import type { KeyspaceId, WorkspaceId } from "./ids.ts";
 import { areUsesLocked } from "./issued-key-uses.ts";
-import type { Db } from "./schema.ts";
+import type { DeleteBatch } from "./purge-round.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** How many deleted keyspaces of a workspace one step visits at most, the longest deleted first. */
@@ -15,7 +15,7 @@ const keyspacesPerStep = 50;
  * Rows that another transaction has locked are left for a later round. Because no statement waits for a lock on a counter, and
  * those that wait for uses lock them in their order, the purge can't deadlock with admission.
  */
-export function createKeyspacePurge(): (db: Db, limit: number) => Promise<number> {
+export function createKeyspacePurge(): DeleteBatch {
   return createFairPurge({
     listWorkspaces: async (trx, { after, limit }) => {
       const { rows } = await sql<{ id: WorkspaceId }>`

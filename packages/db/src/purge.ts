@@ -9,7 +9,10 @@ import { deviceLifetimeDays } from "./known-devices.ts";
 import { noticeLifetimeDays } from "./notices.ts";
 import { createConsumerPurge } from "./purge-consumers.ts";
 import { createKeyspacePurge } from "./purge-keyspaces.ts";
-import type { Database, Db } from "./schema.ts";
+import type { DeleteBatch } from "./purge-round.ts";
+import { createWebhookPurge } from "./purge-webhooks.ts";
+import { createWorkspacePurge } from "./purge-workspaces.ts";
+import type { Database } from "./schema.ts";
 import { originLifetimeDays } from "./sign-in-origins.ts";
 import { networkLifetimeDays } from "./write-key-history.ts";
 
@@ -17,8 +20,7 @@ import { networkLifetimeDays } from "./write-key-history.ts";
 export interface PurgeRule {
   /** The kind of rows, for the log: "expired sessions". */
   readonly name: string;
-  /** Deletes at most `limit` rows in one statement or transaction. @returns how many it deleted. */
-  readonly deleteBatch: (db: Db, limit: number) => Promise<number>;
+  readonly deleteBatch: DeleteBatch;
   /** The most calls of `deleteBatch` per round; 20 by default. */
   readonly maxSteps?: number;
 }
@@ -81,6 +83,8 @@ export function createPurgeRules({
     auditEvents(),
     secretsOfDeletedKeys(historyDays),
     deletedKeys(historyDays),
+    { name: "deleted workspaces", deleteBatch: createWorkspacePurge() },
+    { name: "deleted webhooks", deleteBatch: createWebhookPurge() },
     { name: "deleted keyspaces", deleteBatch: createKeyspacePurge() },
     { name: "unused consumers", deleteBatch: createConsumerPurge() },
   ];

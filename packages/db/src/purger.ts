@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type DatabaseConnection, openDatabase } from "./connection.ts";
 import { createPurgeRules, type PurgeRule } from "./purge.ts";
+import type { PurgeRound } from "./purge-round.ts";
 import type { Db } from "./schema.ts";
 
 export interface PurgerOptions {
@@ -13,7 +14,7 @@ export interface PurgerOptions {
   readonly rules?: readonly PurgeRule[];
   /** Time between two rounds, in milliseconds; 60,000 by default. */
   readonly everyMs?: number;
-  /** Called with each rule that failed; the next round tries it again. */
+  /** Called with each rule that failed, or that couldn't purge some workspaces; the next round tries again. */
   readonly onFailure?: (error: unknown, rule: string) => void;
 }
 
@@ -34,8 +35,8 @@ export class Purger {
   readonly #rules: readonly PurgeRule[];
   readonly #onFailure: (error: unknown, rule: string) => void;
   readonly #timer: NodeJS.Timeout;
+  readonly #closing = new AbortController();
   #round: Promise<void> | undefined;
-  #isClosed = false;
 
   constructor({
     connection,
@@ -62,7 +63,7 @@ export class Purger {
 
   /** Stops after the step in flight. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     clearInterval(this.#timer);
     const ended = (this.#round ?? Promise.resolve()).then(() => this.#db.destroy());
     await Promise.race([ended, delay(closeWithinMs, undefined, { ref: false })]);
@@ -79,8 +80,13 @@ export class Purger {
   }
 
   async #purge({ deleteBatch, maxSteps = defaultMaxSteps }: PurgeRule): Promise<void> {
-    for (let step = 0; step < maxSteps && !this.#isClosed; step += 1) {
-      if ((await deleteBatch(this.#db, rowsPerStep)) < rowsPerStep) return;
+    const { signal } = this.#closing;
+    const round: PurgeRound = { signal, failures: new Map() };
+    for (let step = 0; step < maxSteps && !signal.aborted; step += 1) {
+      if ((await deleteBatch(this.#db, rowsPerStep, round)) < rowsPerStep) break;
     }
+    const { failures } = round;
+    if (failures.size > 0)
+      throw new AggregateError(failures.values(), `${failures.size} workspaces couldn't be purged.`);
   }
 }

@@ -72,6 +72,12 @@ async function addTenant(): Promise<Tenant> {
     const id = (await insertApiKey(trx, key)) as KeyId; // The user is not disabled.
     await blockKeys(trx as never, scope, { ids: [id], by: userId });
     await addKeyspaces(trx, scope);
+    const { workspaceId } = scope;
+    await sql`insert into deleted_webhooks (workspace_id, id) values (${workspaceId}, ${randomUUID()})`.execute(
+      trx,
+    );
+    // What a trigger inserts when the workspace is deleted.
+    await sql`insert into deleted_workspaces (workspace_id) values (${workspaceId})`.execute(trx);
     return { userId, scope };
   });
 }
@@ -136,6 +142,8 @@ const tables = [
   ["invitations", "workspace_id"],
   ["webhooks", "workspace_id"],
   ["webhook_deliveries", "workspace_id"],
+  ["deleted_webhooks", "workspace_id"],
+  ["deleted_workspaces", "workspace_id"],
   ["ownership_transfers", "workspace_id"],
   ["api_key_policies", "workspace_id"],
   ["workspace_key_access", "workspace_id"],
@@ -155,6 +163,8 @@ const changes: Readonly<Partial<Record<(typeof tables)[number][0], string>>> = {
   invitations: "role = 'owner'",
   webhooks: "version = 99",
   webhook_deliveries: "status = 'failed'",
+  deleted_webhooks: "next_purge_at = now()",
+  deleted_workspaces: "next_purge_at = now()",
   api_key_policies: "version = 99",
   workspace_key_access: "blocked_at = null",
   keyspaces: "version = 99",
@@ -194,6 +204,8 @@ test.each(tables)(
       if (change) await sql`update ${sql.table(table)} set ${sql.raw(change)}`.execute(trx);
       // As `deleteWorkspace` does, because a cascade can't delete keyspaces.
       if (table === "workspaces") await sql`delete from keyspaces`.execute(trx);
+      // A workspace that exists has no record of its deletion.
+      if (table === "workspaces") await sql`delete from deleted_workspaces`.execute(trx);
       await sql`delete from ${sql.table(table === "audit_events" ? "members" : table)}`.execute(trx);
       await sql`select 1`.execute(trx);
       throw new Rollback();
@@ -267,7 +279,13 @@ test("no row can be inserted into or moved to a workspace other than the named o
   const written = inWorkspace(database.db, tenant.scope, (trx) =>
     appendAudit(trx, otherTenant.scope, origin, { action: "workspace.renamed", targetId: foreign }),
   );
-  await expect(written).rejects.toThrow("violates row-level security policy");
+  await expect(written).rejects.toThrow("doesn't exist");
+  const inserted = inWorkspace(database.db, tenant.scope, (trx) =>
+    sql`
+      insert into audit_events (workspace_id, id, action, actor_kind, target_kind, target_id)
+      values (${foreign}, ${foreign}, 'workspace.renamed', 'command', 'workspace', ${foreign})`.execute(trx),
+  );
+  await expect(inserted).rejects.toThrow("violates row-level security policy");
 });
 
 test("a user sees the workspaces that they are a member of, and no other member of them", async () => {

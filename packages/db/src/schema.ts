@@ -47,8 +47,9 @@ import type {
   UserTable,
   VerificationTable,
 } from "./schema/users.ts";
-import type { WebhookDeliveryTable, WebhookTable } from "./schema/webhooks.ts";
+import type { DeletedWebhookTable, WebhookDeliveryTable, WebhookTable } from "./schema/webhooks.ts";
 import type {
+  DeletedWorkspaceTable,
   InvitationTable,
   MemberTable,
   OwnershipTransferTable,
@@ -68,10 +69,12 @@ export interface Database {
   passkeys: PasskeyTable;
   identities: IdentityTable;
   workspaces: WorkspaceTable;
+  deleted_workspaces: DeletedWorkspaceTable;
   members: MemberTable;
   invitations: InvitationTable;
   webhooks: WebhookTable;
   webhook_deliveries: WebhookDeliveryTable;
+  deleted_webhooks: DeletedWebhookTable;
   ownership_transfers: OwnershipTransferTable;
   former_users: FormerUserTable;
   api_key_policies: ApiKeyPolicyTable;

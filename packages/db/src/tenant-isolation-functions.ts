@@ -21,7 +21,7 @@ export const functions: Readonly<Record<string, string>> = {
   "is_own_key(uuid)": "5341cecfb9a35cfd0922434de1283ffff72e8c7cd1a77b5ec4b10a79b0ae7299",
   "is_own_workspace(uuid)": "c5127f52781dcb7a6e96b8bf18a49d8e69124427923df71179bb8dd26765a4cc",
   "is_past_retention(uuid,timestamp with time zone)":
-    "001f38757143c5fdc523ce0443d669d091f2153734a7df7de5784d558fafff69",
+    "3d125a93fbadcf7d3cef4084ee51ad39f36d63fec0c92193d827802d16b82e37",
   "latest_refill(jsonb,timestamp with time zone)":
     "804ce87708c0fb20151391d3cf3c26b14cc59e2fb993081ebfdfa9129848b23d",
   "list_issued_key_permissions()": "e93e691b4fd20eee62c9bdf2eff0f29874d9d88b9112dd2980f5b980f11ec81e",
@@ -32,6 +32,8 @@ export const functions: Readonly<Record<string, string>> = {
   "named_user()": "ee9bf7796943630841b244a580a1eca01eb9f3643af1910fb54340c75e398766",
   "named_workspace()": "77161644bb223eaf4eb311c6958d4cc21c52826e0ed17db9c90908b94dd95b1a",
   "record_deleted_keyspace()": "507d562748f3cb62c193a2c1633b1a3e2963f83ccb55d44f0bb223dddd87a7ad",
+  "record_deleted_webhook()": "5aac043c52ea0e04771cc9b52786249ff05ac377bc76b8aa0acb4f4e1b03c081",
+  "record_deleted_workspace()": "2145d6ef5354d772573c1e3c14f6a10220a0d937fbd0218db3df414a0a780e37",
   "reject_outdated_batch()": "f0f2daf63ca4cad48ede5ca1bb7e310dc3cc776e5167e00175eb63de3a44ead7",
   "require_backup()": "f82b98b2342d95a42aca3bbb9834ecbaede624aa12579cd09c01f25465b6694c",
   "roll_up_added_usage()": "b79dfcd286866f47a4a133fb703b20c4bfdc907c15caf64c4582b81059ce2ac8",
@@ -85,6 +87,14 @@ export const triggers: Readonly<Record<string, TriggerRule>> = {
   record_deleted_keyspace: {
     table: "keyspaces",
     consequence: "nodes keep accepting the keys of deleted keyspaces",
+  },
+  record_deleted_webhook: {
+    table: "webhooks",
+    consequence: "the deliveries of deleted webhooks are never removed",
+  },
+  record_deleted_workspace: {
+    table: "workspaces",
+    consequence: "the audit events of deleted workspaces are never removed",
   },
   roll_up_added_usage: { table: "key_usage_hours", consequence: missingUsage },
   roll_up_increased_usage: { table: "key_usage_hours", consequence: missingUsage },

@@ -20,6 +20,8 @@ export const policies: readonly PolicyRule[] = [
     "audit_events",
     "consumers",
     "deleted_keyspaces",
+    "deleted_webhooks",
+    "deleted_workspaces",
     "invitations",
     "issued_key_counts",
     "issued_key_permissions",
@@ -85,7 +87,7 @@ export const policies: readonly PolicyRule[] = [
     using: "(workspace_id = named_workspace())",
   },
   {
-    // Denies the deletion of events that the workspace keeps.
+    // Denies the deletion of events that an existing workspace keeps.
     table: "audit_events",
     name: "retention",
     role: "latchkey_tenant",
@@ -93,7 +95,15 @@ export const policies: readonly PolicyRule[] = [
     isRestrictive: true,
     using: "is_past_retention(workspace_id, occurred_at)",
   },
-  ...["consumers", "deleted_keyspaces", "issued_keys", "keyspaces", "retired_issued_secrets"].map((table) => {
+  ...[
+    "consumers",
+    "deleted_keyspaces",
+    "deleted_webhooks",
+    "deleted_workspaces",
+    "issued_keys",
+    "keyspaces",
+    "retired_issued_secrets",
+  ].map((table) => {
     return {
       table,
       name: "admission",
@@ -105,6 +115,8 @@ export const policies: readonly PolicyRule[] = [
   ...[
     "consumers",
     "deleted_keyspaces",
+    "deleted_webhooks",
+    "deleted_workspaces",
     "invitations",
     "issued_key_counts",
     "issued_key_permissions",

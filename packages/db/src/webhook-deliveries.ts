@@ -85,22 +85,29 @@ export async function addDelivery(
   return id;
 }
 
+/** Prevents the deletion of the webhook until the transaction ends, or does nothing if it was already deleted. */
 async function insertDeliveries(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   webhookId: WebhookId,
   deliveries: readonly Pick<Delivery, "id" | "eventId" | "action">[],
 ): Promise<void> {
-  const ids = deliveries.map(({ id }) => id);
-  if (ids.length === 0) return;
-  await sql`
+  if (deliveries.length === 0) return;
+  // No foreign key keeps deliveries from outliving their webhook.
+  const { rows } = await sql<{ id: DeliveryId }>`
+    with webhook as materialized (
+      select workspace_id, id from webhooks
+      where workspace_id = ${scope.workspaceId} and id = ${webhookId} for key share
+    )
     insert into webhook_deliveries (workspace_id, webhook_id, id, event_id, action, next_attempt_at)
-    select ${scope.workspaceId}, ${webhookId}, delivery.id, delivery.event_id, delivery.action, clock_timestamp()
-    from unnest(
-      ${ids}::uuid[], ${deliveries.map(({ eventId }) => eventId)}::uuid[],
+    select webhook.workspace_id, webhook.id, delivery.id, delivery.event_id, delivery.action, clock_timestamp()
+    from webhook cross join unnest(
+      ${deliveries.map(({ id }) => id)}::uuid[], ${deliveries.map(({ eventId }) => eventId)}::uuid[],
       ${deliveries.map(({ action }) => action)}::text[]
-    ) as delivery (id, event_id, action)`.execute(trx);
-  await addDeliveryJobs(trx, scope, webhookId, ids);
+    ) as delivery (id, event_id, action)
+    returning id`.execute(trx);
+  const ids = rows.map(({ id }) => id);
+  if (ids.length > 0) await addDeliveryJobs(trx, scope, webhookId, ids);
 }
 
 /** Attempts a delivery again, with all of its attempts, whatever its status. */
@@ -230,7 +237,7 @@ export async function failDelivery(trx: WorkspaceTrx, scope: WorkspaceScope, id:
     .execute();
 }
 
-/** Deletes some deliveries of a workspace that are older than a month. The purger can't see them: it enters no workspace. */
+/** Deletes some deliveries of a workspace that are older than a month. The purger deletes only those of deleted webhooks. */
 export async function deleteOldDeliveries(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
   await sql`
     delete from webhook_deliveries where ctid = any(array(

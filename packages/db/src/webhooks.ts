@@ -181,7 +181,8 @@ export async function updateWebhook(
 }
 
 /**
- * Deletes a webhook with its deliveries. Returns false if it is at none of `versions`.
+ * Deletes a webhook. A trigger records the deletion, and the purge deletes its deliveries, of which there can be
+ * millions. Returns false if it is at none of `versions`.
  */
 export async function deleteWebhook(
   trx: WorkspaceTrx,

@@ -232,7 +232,8 @@ export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): P
 
 /**
  * Deletes a workspace with everything in it. Returns false if it does not exist, or is at none of `versions`. Call it
- * last in the transaction. After the commit, every node rejects requests with keys in this workspace.
+ * last in the transaction. After the commit, every node rejects requests with keys in this workspace. Triggers record the
+ * deletion of the workspace and of its keyspaces, and the purge deletes the rows of which there can be millions.
  * @param deletion.memberIds all members, locked with `lockUsers`: their versions as owners are incremented, so that no node uses
  *   what it remembers about their roles in the workspace.
  */

@@ -655,14 +655,14 @@ const plans: Readonly<Record<string, Plan>> = {
         members: Array.from({ length: 7 }, () => ({ workspace_id: workspaceId })),
         invitations: Array.from({ length: 2 }, () => ({ workspace_id: workspaceId })),
         webhooks: [{ workspace_id: workspaceId }],
-        webhook_deliveries: [{ workspace_id: workspaceId }],
         keyspaces: [{ workspace_id: workspaceId }],
-        audit_events: Array.from({ length: 13 }, () => ({ workspace_id: workspaceId })),
         users: [{ id: serviceAccounts.tenant.userId }],
         api_keys: [{ user_id: serviceAccounts.tenant.userId }],
         security_events: [{ user_id: serviceAccounts.tenant.userId }],
       },
+      // The purge deletes the rest.
       added: {
+        deleted_workspaces: [{ workspace_id: workspaceId }],
         deleted_keyspaces: [{ workspace_id: workspaceId }],
         instance_events: [
           {
@@ -1132,9 +1132,9 @@ const plans: Readonly<Record<string, Plan>> = {
     effect: ({ tenant: { workspaceId }, webhooks }, actor) => ({
       removed: {
         webhooks: [{ workspace_id: workspaceId, url: webhooks.tenant.url }],
-        webhook_deliveries: [{ workspace_id: workspaceId }],
       },
       added: {
+        deleted_webhooks: [{ workspace_id: workspaceId }],
         audit_events: [{ workspace_id: workspaceId, action: "webhook.deleted", ...actorColumns(actor) }],
       },
     }),

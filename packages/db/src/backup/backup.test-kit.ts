@@ -111,6 +111,11 @@ export async function fill(db: Db): Promise<void> {
     insert into deleted_keyspaces (id, workspace_id) select gen_random_uuid(), id from workspaces`.execute(
     db,
   );
+  for (const table of ["deleted_workspaces", "deleted_webhooks"])
+    await sql`
+      insert into ${sql.table(table)} select ${table === "deleted_webhooks" ? sql`id, id` : sql`id`} from workspaces`.execute(
+      db,
+    );
   await sql`
     insert into consumers (workspace_id, keyspace_id, id, external_id) select id, id, id, name from users`.execute(
     db,

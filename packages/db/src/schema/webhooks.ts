@@ -49,6 +49,15 @@ export interface WebhookDeliveryTable {
   created_at: CreatedAt;
 }
 
+/** A deleted webhook whose deliveries may not be purged yet. */
+export interface DeletedWebhookTable {
+  workspace_id: WorkspaceId;
+  id: WebhookId;
+  deleted_at: CreatedAt;
+  /** When the purge looks for deliveries again. */
+  next_purge_at: Generated<Date>;
+}
+
 export type DeliveryStatus = "pending" | "succeeded" | "failed";
 
 /** Why a request to a webhook got no response. */

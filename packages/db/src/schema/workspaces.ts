@@ -24,6 +24,14 @@ export interface WorkspaceTable {
   disabled_at: Date | null;
 }
 
+/** A deleted workspace whose audit events, deliveries and blocked API keys may not be purged yet. */
+export interface DeletedWorkspaceTable {
+  workspace_id: WorkspaceId;
+  deleted_at: CreatedAt;
+  /** When the purge looks for rows again. */
+  next_purge_at: Generated<Date>;
+}
+
 export interface MemberTable {
   workspace_id: WorkspaceId;
   user_id: UserId;

@@ -45,7 +45,10 @@ export const exportAuditLogTask = defineTask({
     const pages = readAuditLog(
       (work) => db.connection().execute(work),
       { scope, filter },
-      async () => undefined,
+      // A workspace that was deleted meanwhile still has events until they are purged.
+      async (reader) => {
+        await reader.transaction().execute((trx) => getWorkspaceSummary(trx, workspace));
+      },
     );
     return { kind: "text", chunks: formatAuditLog(pages, format) };
   },

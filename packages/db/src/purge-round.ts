@@ -1,0 +1,17 @@
+import type { WorkspaceId } from "./ids.ts";
+import type { Db } from "./schema.ts";
+
+/** One round of a purge rule: the steps until nothing is left, or until the purger goes on with the next rule. */
+export interface PurgeRound {
+  /** Aborted when the purger closes. */
+  readonly signal: AbortSignal;
+  /** Why workspaces couldn't be purged. The rule adds them, and leaves them to the next round. */
+  readonly failures: Map<WorkspaceId, unknown>;
+}
+
+/**
+ * Deletes at most `limit` rows.
+ * @param round the round that the step belongs to. Without one, a workspace that can't be purged ends the step.
+ * @returns how many rows it deleted, or visited for the last time. Fewer than `limit` if nothing else is due.
+ */
+export type DeleteBatch = (db: Db, limit: number, round?: PurgeRound) => Promise<number>;
