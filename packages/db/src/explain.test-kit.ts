@@ -1,12 +1,16 @@
 import { CompiledQuery, createQueryId, type RootOperationNode, sql } from "kysely";
 import type { WorkspaceTrx } from "./workspace-scope.ts";
 
-/** The plans of all statements that a function runs. Sequential scans are avoided, because the tables of tests are small. */
+/**
+ * The plans of all statements that a function runs.
+ * @param options.avoidsScans whether sequential scans are avoided, because the tables of tests are small; true by default.
+ */
 export async function explainAll(
   trx: WorkspaceTrx,
   run: (trx: WorkspaceTrx) => Promise<unknown>,
+  { avoidsScans = true }: { readonly avoidsScans?: boolean } = {},
 ): Promise<string> {
-  await sql`set local enable_seqscan = off`.execute(trx);
+  if (avoidsScans) await sql`set local enable_seqscan = off`.execute(trx);
   const nodes: RootOperationNode[] = [];
   const recording = trx.withPlugin({
     transformQuery: ({ node }) => {

@@ -70,6 +70,17 @@ test("workspaces that can't be purged are tried once per round, and don't delay 
   expect(tried).toHaveLength(4);
 });
 
+test("a workspace is purged in one round although more can't be purged than are listed at once", async () => {
+  const ids = createIds(101);
+  const good = ids[100] as WorkspaceId;
+  const rows = new Map(ids.map((id) => [id, 1_100]));
+  const deleteBatch = createPurge(rows, (id) => {
+    if (id !== good) throw new Error("It can't be purged.");
+  });
+  expect(await runRound(deleteBatch)).toMatchObject([{ message: "100 workspaces couldn't be purged." }]);
+  expect(rows.get(good)).toBe(0);
+});
+
 test("an outage of the database ends the rule, whatever workspace it interrupts", async () => {
   const ids = createIds(3);
   const tried: string[] = [];

@@ -58,6 +58,8 @@ export function createFairPurge({ listWorkspaces, purge }: WorkspacePurge): Dele
     let count = 0;
     // Each pass either spends the limit or removes a workspace, so there are few passes.
     let unfinished = listed.filter((id) => !round?.failures.has(id));
+    // Otherwise, the next list would have the same workspaces.
+    if (unfinished.length === 0) after = listed.at(-1) ?? after;
     while (unfinished.length > 0 && count < limit) {
       const share = Math.max(1, Math.floor((limit - count) / unfinished.length));
       const remaining: WorkspaceId[] = [];

@@ -37,7 +37,8 @@ interface DueWebhooks {
 }
 
 async function readDue(trx: WorkspaceTrx, workspaceId: WorkspaceId, limit: number): Promise<DueWebhooks> {
-  // One probe per record: as `exists`, Postgres would read all deliveries of the workspace once instead.
+  // One probe of the index per record. As `exists`, Postgres would read all deliveries of the workspace once instead, and
+  // without the order, the whole table if the webhook had many deliveries when statistics were made.
   const { rows } = await sql<{ id: WebhookId; isDone: boolean }>`
     with due as materialized (
       select id from deleted_webhooks where workspace_id = ${workspaceId} and next_purge_at <= now() limit ${limit}
@@ -46,7 +47,8 @@ async function readDue(trx: WorkspaceTrx, workspaceId: WorkspaceId, limit: numbe
     from due
     left join webhooks webhook on webhook.workspace_id = ${workspaceId} and webhook.id = due.id
     left join lateral (
-      select id from webhook_deliveries where workspace_id = ${workspaceId} and webhook_id = due.id limit 1
+      select id from webhook_deliveries where workspace_id = ${workspaceId} and webhook_id = due.id
+      order by created_at, id limit 1
     ) as delivery on true`.execute(trx);
   const [done, others] = [rows.filter(({ isDone }) => isDone), rows.filter(({ isDone }) => !isDone)];
   return { done: done.map(({ id }) => id), others: others.map(({ id }) => id) };

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { listAuditEvents } from "./audit-log.ts";
+import { explainAll } from "./explain.test-kit.ts";
 import { addWorkspace } from "./issued-keys.test-kit.ts";
 import {
   addDeliveries,
@@ -15,7 +16,7 @@ import {
   removeWorkspace,
   runPurge,
 } from "./purge-workspaces.test-kit.ts";
-import { createWorkspacePurge, lockPurge } from "./purge-workspaces.ts";
+import { createWorkspacePurge, lockPurge, purgeWorkspace } from "./purge-workspaces.ts";
 import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { addDelivery } from "./webhook-deliveries.ts";
@@ -223,6 +224,19 @@ test("a workspace that was restored by hand and is deleted again is purged like 
   await removeWorkspace(database, scope);
   await runPurge(database);
   expect(await countRows(database, scope)).toEqual([0, 0, 0, 1, 0]);
+});
+
+test("no step reads a whole table, although statistics say that the workspace has most of its rows", async () => {
+  const scope = await addFullWorkspace(3_000);
+  await sql`analyze audit_events, webhook_deliveries, workspace_key_access`.execute(database.owner);
+  await removeWorkspace(database, scope);
+  await runPurge(database);
+  await passHour(database);
+  const plans = await inWorkspace(database.db, scope, (trx) =>
+    explainAll(trx, (recording) => purgeWorkspace(recording, scope, 10), { avoidsScans: false }),
+  );
+  expect(plans).toContain("audit_events_in_order");
+  expect(plans).not.toMatch(/Seq Scan on (audit_events|webhook_deliveries|workspace_key_access)/);
 });
 
 test("the deletion of a user changes none of the rows of keys that the user has blocked", async () => {

@@ -3,6 +3,7 @@ import { createFairPurge, type WorkspacePage } from "./fair-purge.ts";
 import type { WorkspaceId } from "./ids.ts";
 import type { DeleteBatch } from "./purge-round.ts";
 import type { Trx } from "./schema.ts";
+import { lockWorkspaceAgainstDeletion } from "./workspace-locks.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
@@ -53,17 +54,21 @@ export async function lockPurge(trx: WorkspaceTrx, what: string, id: WorkspaceId
 
 const steps = [purgeEvents, purgeDeliveries, purgeBlockedKeys, purgeRecord] as const;
 
-async function purgeWorkspace(
+/** Deletes rows of a deleted workspace, or the record of its deletion. */
+export async function purgeWorkspace(
   trx: WorkspaceTrx,
-  { workspaceId }: WorkspaceScope,
+  scope: WorkspaceScope,
   limit: number,
 ): Promise<number> {
+  const { workspaceId } = scope;
   if (!(await lockPurge(trx, "workspace", workspaceId))) return 0;
-  // Only a deleted workspace has a record, unless it was restored by hand.
-  const { numAffectedRows: wrong = 0n } = await sql`
-    delete from deleted_workspaces where workspace_id = ${workspaceId}
-      and exists (select from workspaces where id = ${workspaceId})`.execute(trx);
-  if (wrong > 0n) return Number(wrong);
+  // Only a deleted workspace has a record, unless it was restored by hand. The lock prevents that a record of its next
+  // deletion is deleted instead.
+  if (await lockWorkspaceAgainstDeletion(trx, scope)) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from deleted_workspaces where workspace_id = ${workspaceId}`.execute(trx);
+    return Number(numAffectedRows);
+  }
   let count = 0;
   for (const purge of steps) if (count < limit) count += await purge(trx, workspaceId, limit - count);
   return count;
@@ -98,10 +103,12 @@ async function purgeBlockedKeys(trx: WorkspaceTrx, id: WorkspaceId, limit: numbe
 
 /** Deletes the record of the deletion, or postpones its next visit, if nothing is left. */
 async function purgeRecord(trx: WorkspaceTrx, id: WorkspaceId): Promise<number> {
+  // The order makes Postgres use the index. As long as it has the statistics of before the purge, it would otherwise read
+  // the whole table to find one of the workspace's many rows.
   const isDone = sql`workspace_id = ${id} and next_purge_at <= now()
-    and not exists (select from audit_events where workspace_id = ${id})
-    and not exists (select from webhook_deliveries where workspace_id = ${id})
-    and not exists (select from workspace_key_access where workspace_id = ${id})`;
+    and (select id from audit_events where workspace_id = ${id} order by occurred_at, id limit 1) is null
+    and (select id from webhook_deliveries where workspace_id = ${id} order by created_at limit 1) is null
+    and (select key_id from workspace_key_access where workspace_id = ${id} order by key_id limit 1) is null`;
   return await closeRecords(trx, "deleted_workspaces", isDone);
 }
 
