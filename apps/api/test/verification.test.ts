@@ -466,3 +466,23 @@ test("a caller who joins a workspace reaches its older key with the same secret 
     .execute((trx) => addMember(trx, edit, { userId, role: "member" }, defaultQuotas));
   expect(await verifySecret()).toMatchObject({ code: "VALID", keyspaceId: older.keyspaceId });
 });
+
+test("a batch with keys of two workspaces is one use of the caller's key, and is counted in the history of each workspace", async () => {
+  const [team, other] = [await addTeam(app), await addTeam(app)];
+  const keys = [await issueKey(team), await issueKey(other)];
+  const { userId, secret } = team.owner;
+  await sql`
+    insert into members (workspace_id, user_id, role)
+    values (${decodeId("workspace", other.id)}, ${userId}, 'member')`.execute(app.owner);
+  const body = { verifications: keys.map(({ secret: key }) => ({ key })) };
+  expect(await send(secret, ["POST", "/keys/verify-batch"], body)).toMatchObject({ status: 200 });
+  const read = async (what: "uses" | "history") => {
+    const { rows } = await sql<{ count: number }>`
+      select sum(${sql.ref(what === "uses" ? "use_count" : "count")})::integer as count
+      from ${sql.table(what === "uses" ? "key_counters" : "key_usage_hours")}
+      where key_id in (select id from api_keys where user_id = ${userId})`.execute(app.owner);
+    return rows[0]?.count;
+  };
+  await expect.poll(() => read("history")).toBe(2);
+  expect(await read("uses")).toBe(1);
+});

@@ -8,12 +8,12 @@ export default defineConfig({
     // Only ends what hangs without mutations, on a busy machine too. Stryker itself ends mutants that hang.
     testTimeout: 60_000,
     include: [
-      "src/{client-network,fair-cache,fair-semaphore,ip-ranges,key-format,known-device,permissions}.test.ts",
+      "src/{client-network,fair-cache,fair-semaphore,ip-ranges,isolation,key-format,known-device,permissions}.test.ts",
       "src/{redact-keys,relying-party,restrictions,size-classes}.test.ts",
       "src/admission/{answer,batch,decision,facts-cache,scheduler}.test.ts",
       "src/statistics/{bounds,hour-counters,last-seen-recorder,rejection-log}.test.ts",
       "src/verification/{api-key-target,assumed-state,choose-batch,copies-cache}.test.ts",
-      "src/verification/{decide-request,decide-verification,isolation,list-owners,meters}.test.ts",
+      "src/verification/{decide-request,decide-verification,isolation-names,list-owners,meters}.test.ts",
       "src/verification/{pending-of-callers,permission-query,request-names,request-targets}.test.ts",
       "src/verification/{split-on-failure,task-queue,verification-results}.test.ts",
     ],

@@ -217,8 +217,8 @@ export async function lockConsumer(
 }
 
 /**
- * Changes the limits of a consumer. Returns false if it doesn't exist or is at none of `versions`. Call {@link removeFormerWindows}
- * and then `bumpOwnerVersions` last in the transaction.
+ * Changes the limits of a consumer. Returns false if it doesn't exist or is at none of `versions`. Call `bumpOwnerVersions`
+ * and then {@link removeFormerWindows} last in the transaction.
  */
 export async function updateConsumer(
   trx: WorkspaceTrx,
@@ -244,7 +244,7 @@ export async function updateConsumer(
 
 /**
  * Removes the windows of limits that a consumer no longer has, so that its counter doesn't grow. It locks the counter, for which
- * verifications wait, so call it late in the transaction.
+ * verifications wait, so call it last in the transaction, after `bumpOwnerVersions`.
  */
 export async function removeFormerWindows(
   trx: WorkspaceTrx,

@@ -68,7 +68,10 @@ export async function readKeyUsage(
   return rows;
 }
 
-/** The outcomes of requests with one of the user's own keys, added up over all workspaces, oldest first. */
+/**
+ * The outcomes of requests with one of the user's own keys, added up over all workspaces, oldest first. A request that
+ * verifies keys of several workspaces is counted in each of them.
+ */
 export async function readKeyUsageInBuckets(
   trx: UserTrx,
   keyId: KeyId,

@@ -56,8 +56,8 @@ export async function changeConsumer(
       after: { externalId, limits: listLimits(after.limits) },
     });
   }
-  await removeFormerWindows(workspaceTrx, after);
   await bumpOwnerVersions(workspaceTrx, [before.id]);
+  await removeFormerWindows(workspaceTrx, after);
   return after;
 }
 

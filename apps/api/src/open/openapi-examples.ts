@@ -14,7 +14,11 @@ export function addExamples(document: Document): Document {
     for (const operation of [path.get, path.post, path.put, path.patch, path.delete]) {
       for (const part of [operation?.requestBody, ...Object.values(operation?.responses ?? {})]) {
         const media = part?.content?.["application/json"];
-        if (media?.schema && !media.examples) media.example = compose(media.schema, schemas);
+        if (!media?.schema || media.examples) continue;
+        const example = compose(media.schema, schemas);
+        // After these operations, a key has no old secret.
+        const isWithoutOldSecrets = operation?.operationId?.startsWith("revokeOld");
+        media.example = isWithoutOldSecrets ? { ...Object(example), formerSecrets: [] } : example;
       }
     }
   }

@@ -1,6 +1,7 @@
 import type { KeyId } from "@latchkey/db/ids";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type pg from "pg";
+import { Isolation } from "../isolation.ts";
 import { apiKeyLength, digestKey, isWellFormedApiKey } from "../key-format.ts";
 import { AdmissionConnection } from "./admission-connection.ts";
 import { answerCounted, malformed, presentedBy, unavailable, unknownKey } from "./answer.ts";
@@ -32,6 +33,7 @@ import type { Verdict } from "./verdict.ts";
 const maxInFlight = 2;
 /** The most requests in one batch. */
 const maxBatch = 1_024;
+const noKeys: ReadonlySet<KeyId> = new Set();
 
 /**
  * Verifies and counts a request in one step.
@@ -51,9 +53,9 @@ export class Admission {
   #epoch = 0;
   /**
    * Keys that were not counted, because their version had changed or another transaction locked their row. Until their row is found
-   * unlocked, only the second statement counts them, because it waits for no lock.
+   * unlocked, or for a second, only the second statement counts them, because it waits for no lock.
    */
-  readonly #isolatedKeys = new Set<KeyId>();
+  readonly #isolation = new Isolation();
 
   constructor(options: AdmissionOptions) {
     const timeouts = { ...admissionTimeouts, ...options };
@@ -154,7 +156,8 @@ export class Admission {
       request.facts = undefined;
       request.epoch = this.#epoch;
     }
-    const { known, isolated, deferred } = composeBatches(requests, this.#isolatedKeys);
+    const isolatedKeys = this.#isolation.isEmpty(performance.now()) ? noKeys : this.#isolation;
+    const { known, isolated, deferred } = composeBatches(requests, isolatedKeys);
     this.#scheduler.requeue(deferred);
     const hasIsolated = isolated.usageGroups.size + isolated.lookupGroups.size > 0;
     if (known.size === 0) return hasIsolated ? this.#resolve(isolated) : undefined;
@@ -167,8 +170,8 @@ export class Admission {
     try {
       const { uncounted, limits } = await this.#send({ usageGroups, lookupGroups: new Map() }, countUses);
       const uncountedRequests: PendingRequest[] = [];
+      this.#isolation.add(uncounted, performance.now());
       for (const keyId of uncounted) {
-        this.#isolatedKeys.add(keyId);
         uncountedRequests.push(...(usageGroups.get(keyId)?.requests ?? []));
         usageGroups.delete(keyId);
       }
@@ -232,11 +235,11 @@ export class Admission {
       const { requests } = group;
       const obstacle = uncounted.get(keyId);
       if (obstacle === "locked") {
-        this.#isolatedKeys.add(keyId);
+        this.#isolation.add([keyId], performance.now());
         this.#scheduler.postpone(requests);
         continue;
       }
-      this.#isolatedKeys.delete(keyId);
+      this.#isolation.delete([keyId]);
       if (!obstacle) this.#answerCounted(group, limits.get(keyId));
       else for (const request of requests) request.facts = undefined;
       unanswered.push(...requests.filter(({ isAnswered }) => !isAnswered));

@@ -63,7 +63,7 @@ export interface Batch {
  */
 export function composeBatches(
   requests: readonly PendingRequest[],
-  isolatedKeys: ReadonlySet<KeyId>,
+  isolatedKeys: { readonly has: (keyId: KeyId) => boolean },
 ): {
   readonly known: Batch["usageGroups"];
   readonly isolated: Batch;

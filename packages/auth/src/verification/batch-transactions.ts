@@ -1,11 +1,12 @@
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import type { Scheduler } from "../admission/scheduler.ts";
+import type { Isolation } from "../isolation.ts";
 import { isUnmetered } from "./assumed-state.ts";
 import { ClockEstimate } from "./clock-estimate.ts";
 import { listCounterIds } from "./decide-request.ts";
 import type { CounterId } from "./decide-verification.ts";
-import { type Isolation, listWorkspaceIds } from "./isolation.ts";
+import { listWorkspaceIds } from "./isolation-names.ts";
 import type { KeyDirectory } from "./key-directory.ts";
 import type { FoundVerification, PendingVerification } from "./pending-verification.ts";
 import {

@@ -54,7 +54,9 @@ const copiesInPlace = `
 
 /**
  * SQL for whether only one row in all workspaces of the instance has the secret. It needs the `lookup`. Old secrets whose overlap has
- * ended count: they are copies again if the clock is set back, and callers share only a copy that no other one can precede.
+ * ended count: they are copies again if the clock is set back, and a copy that another one precedes isn't
+ * shared. A copy that is added later usually has a newer ID, but an older one if the clock of its node is behind
+ * (docs/decisions/0082).
  */
 const isOnlyCopy = `(
   select count(*) = 1 from (

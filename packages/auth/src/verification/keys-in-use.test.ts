@@ -7,7 +7,7 @@ let database: TestDatabase;
 const { addKeyspace, execute, issueKey, openNode, readCounter } = verifierKit(() => database);
 beforeAll(async () => {
   database = await createTestDatabase(inject("postgres"));
-  // Records which statement counted each use. Only the text of the one that locks no counters first has the name of this function.
+  // Records which statement counted each use. Of these statements, only the one that locks no counters first calls this function.
   await execute(sql`
     create table counted (position bigint generated always as identity, key_id uuid, is_locked boolean)`);
   await execute(sql`

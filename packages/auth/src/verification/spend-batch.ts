@@ -14,6 +14,7 @@ import { listOwners } from "./list-owners.ts";
 import {
   findEarlier,
   lockCounters,
+  type RecordedRequest,
   recordSpending,
   type StoredSpending,
   writeCounters,
@@ -179,7 +180,7 @@ export async function spendBatch<Request extends PreparedRequest>(
   const owners = listOwners(requests);
   const limit = locks.kind === "wait-briefly" ? `; set local lock_timeout = ${locks.timeoutMs}` : "";
   let written: readonly Counter[];
-  let recorded: readonly (NamedRequest & StoredSpending)[];
+  let recorded: readonly RecordedRequest[];
   let batch: DecidedBatch<Request>;
   try {
     const [, locked, earlier] = await sendTogether(client, () =>
@@ -200,7 +201,7 @@ export async function spendBatch<Request extends PreparedRequest>(
       maxNamedPerHour,
       isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
     };
-    const records = new Map<string, NamedRequest & StoredSpending>();
+    const records = new Map<string, RecordedRequest>();
     const decided = requests.map((request, index) => {
       const name = names[index];
       // Requests with one name are decided in order, each by what the ones before it have spent.
@@ -208,7 +209,7 @@ export async function spendBatch<Request extends PreparedRequest>(
       const known = { ...request, earlier: record ? compare(record, name) : name && storedOf.get(name) };
       const decision = decideRequest(known, state);
       const spent = name && listSpent(known, decision);
-      if (name && spent) records.set(nameOf(name), { ...name, spent });
+      if (name && spent) records.set(nameOf(name), { ...name, spent, earlier: storedOf.get(name) });
       return { request, decision };
     });
     const addsMissingRows = wasNotCounted && decided.every(({ decision }) => decision.kind !== "outdated");

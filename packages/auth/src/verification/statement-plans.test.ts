@@ -154,4 +154,6 @@ test("every statement of verifications finds its rows by an index, without any k
     if (name === "verify-find-records")
       expect(plan).toContain("Index Scan using idempotency_records_pkey on idempotency_records");
   expect(plan("verify-record")).toContain("Conflict Arbiter Indexes: idempotency_records_pkey");
+  // A record is compared with that of its own request, without reading those of all others.
+  expect(plan("verify-record")).toMatch(/Conflict Filter: .*hashed SubPlan/);
 });

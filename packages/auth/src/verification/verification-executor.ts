@@ -2,8 +2,9 @@ import { isDefiniteAbort, isLockTimeout, isQueryCanceled } from "@latchkey/db/sq
 import type pg from "pg";
 import type { AdmissionConnection } from "../admission/admission-connection.ts";
 import type { Scheduler } from "../admission/scheduler.ts";
+import { Isolation } from "../isolation.ts";
 import { BatchTransactions } from "./batch-transactions.ts";
-import { Isolation, listIsolationNames } from "./isolation.ts";
+import { listIsolationNames } from "./isolation-names.ts";
 import type { KeyDirectory } from "./key-directory.ts";
 import type { FoundVerification, PendingVerification } from "./pending-verification.ts";
 import { type LockPolicy, RolledBack } from "./spend-batch.ts";

@@ -66,7 +66,7 @@ export interface VerifiedKey {
   readonly expiresAt: Date | null;
 }
 
-/** The outcome of the verifications of an admitted request. Only `verified` has spent anything. */
+/** The outcome of the verifications of an admitted request. Each counts as a use of the caller's key. Only `verified` has spent from verified keys. */
 export type VerificationOutcome =
   | { readonly kind: "verified"; readonly results: readonly VerificationResult[] }
   /** A verification names a limit that its key doesn't have. The positions count from 0. */

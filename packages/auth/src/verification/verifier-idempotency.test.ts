@@ -99,7 +99,7 @@ describe("a request with a name", () => {
     queries.mockRestore();
   });
 
-  test("is rejected if its API key has used too many names within an hour, and spends nothing", async () => {
+  test("is rejected if its API key has used too many names within an hour, and spends nothing from the verified key", async () => {
     const nodes = [openNode({ maxNamedPerHour: 3 }), openNode({ maxNamedPerHour: 3 })];
     const space = await addKeyspace();
     const key = await issueKey(space, { credits: 100 });
@@ -121,6 +121,8 @@ describe("a request with a name", () => {
     expect(codesOf(await send("second", 1, nodes[1]))).toEqual(["VALID"]);
     expect(codesOf(await send(undefined, 1))).toEqual(["VALID"]);
     expect(await readCounter(key.id)).toMatchObject({ uses: 4, credits: 96 });
+    // Each of the six requests is a use of the caller's key.
+    expect(await readCounter(space.caller.id)).toMatchObject({ uses: 6 });
     await execute(sql`
       update key_counters set windows = jsonb_build_object('idempotency-keys', jsonb_build_array(1, 3))
       where key_id = ${space.caller.id}`);

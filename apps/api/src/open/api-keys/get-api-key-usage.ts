@@ -16,7 +16,7 @@ export const getApiKeyUsage = defineEndpoint({
   operationId: "getApiKeyUsage",
   summary: "Get the usage of an API key",
   description:
-    "Returns the number of requests per outcome, workspace, and hour or day in UTC, oldest first. Includes the hours or days that begin at or after `from` and before `to`. Counts of 0 are omitted. A period with more than 10,000 counts is rejected. These statistics are about a second behind; the key's `usageCount` is exact.",
+    "Returns the number of requests per outcome, workspace, and hour or day in UTC, oldest first. Includes the hours or days that begin at or after `from` and before `to`. Counts of 0 are omitted. A request that verifies keys of several workspaces is counted in each of them. A period with more than 10,000 counts is rejected. These statistics are about a second behind; the key's `usageCount` is exact.",
   access: "key",
   request: { params: keyParams, query: z.strictObject(usagePeriod).refine(isValidPeriod, invalidPeriod) },
   response: { status: 200, description: "The number of requests by time and outcome.", schema: usage },

@@ -1,7 +1,3 @@
-import type { WorkspaceId } from "@latchkey/db/ids";
-import { type FoundKeys, listCounterIds } from "./decide-request.ts";
-import type { CounterId } from "./decide-verification.ts";
-
 /** How long a name stays isolated, in milliseconds. */
 const isolatedMs = 1_000;
 /** The maximum number of isolated names. Beyond it, the names that were added earliest are removed. */
@@ -9,7 +5,7 @@ const maxIsolated = 10_000;
 
 /**
  * Remembers the keys, consumers and workspaces that recently kept a batch waiting for a lock or made it fail. Requests that
- * need one of them are decided separately from all others, so that none of them delays a batch of other requests more than
+ * need one of them are handled separately from all others, so that none of them delays a batch of other requests more than
  * once per second.
  */
 export class Isolation {
@@ -44,21 +40,4 @@ export class Isolation {
   has(name: string): boolean {
     return this.#until.has(name);
   }
-}
-
-/** The names that isolate a request: the IDs of its counters, and of the workspaces of the keys that it verifies. */
-export function listIsolationNames(request: Pick<FoundKeys, "caller" | "targets">): string[] {
-  return [...listCounterIds(request), ...listWorkspaceIds(request)];
-}
-
-/** The workspaces of the keys that a request verifies; with a condition, only of keys with a counter that meets it. */
-export function listWorkspaceIds(
-  { targets }: Pick<FoundKeys, "targets">,
-  condition: (id: CounterId) => boolean = () => true,
-): WorkspaceId[] {
-  return targets.flatMap((facts) => {
-    if (!facts) return [];
-    const { keyId, consumer, workspaceId } = facts;
-    return condition(keyId) || (consumer && condition(consumer.id)) ? [workspaceId] : [];
-  });
 }

@@ -1,0 +1,46 @@
+import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
+import pg from "pg";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
+import { admissionKit, type TestKey } from "./admission.test-kit.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase(inject("postgres"));
+});
+afterAll(() => database.drop());
+
+const { openNode, addKey, hold } = admissionKit(() => database);
+
+test("a key whose row was locked is counted separately for a second after that, even if it isn't used until then", async () => {
+  let now = performance.now();
+  vi.spyOn(performance, "now").mockImplementation(() => now);
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+  });
+  const node = openNode({ deadlineMs: 400 });
+  const keys = [await addKey(), await addKey()] as const;
+  for (const { secret } of keys) await node.admit(secret);
+  const releases = [await hold(keys[0]), await hold(keys[1])];
+  const query = vi.spyOn(pg.Client.prototype, "query");
+  const listSent = () => query.mock.calls.map(([config]) => (config as { readonly name?: string }).name);
+  const verdicts = Promise.all(keys.map(({ secret }) => node.admit(secret)));
+  // The statement that finds the rows locked is sent again until the deadline, so that the connection is never silent for as long.
+  for (const elapsedMs of [300, 101]) {
+    query.mockClear();
+    await expect.poll(() => listSent().filter((name) => name === "admit-resolve").length).toBeGreaterThan(2);
+    now += elapsedMs;
+  }
+  expect(await verdicts).toMatchObject([{ kind: "unavailable" }, { kind: "unavailable" }]);
+  // What was sent for the requests before has ended.
+  await expect.poll(() => node.isAvailable()).toBe(true);
+  for (const release of releases) await release();
+  const countBy = async ({ secret }: TestKey) => {
+    query.mockClear();
+    expect(await node.admit(secret)).toMatchObject({ kind: "admitted" });
+    return listSent();
+  };
+  now += 500;
+  expect(await countBy(keys[0])).toEqual(["admit-resolve"]);
+  now += 500;
+  expect(await countBy(keys[1])).toEqual(["admit-count-one"]);
+});
