@@ -93,7 +93,7 @@ async function visitEverything(
   await dialog.getByRole("button", { name: "Create key" }).click();
   await dialog.getByRole("textbox", { name: "API key" }).waitFor();
   await page.keyboard.press("Escape");
-  await dialog.getByText("You haven’t copied the key").waitFor();
+  await dialog.getByText("You haven’t copied the API key").waitFor();
   await check("new secret with its warning");
   await dialog.getByRole("button", { name: "Done" }).click();
 

@@ -4,6 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { startMailbox } from "../support/mailbox.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
+import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
 
 // With an SMTP server, links are emailed. Ada invites Grace, who later forgets her password.
@@ -88,10 +89,14 @@ test("after ten emails to a person, shows the link of an invitation that is sent
     await ada.getByRole("button", { name: `Resend the invitation for ${address}` }).click();
     await dialog.getByText("or shows it here for you to send if the person got ten emails").waitFor();
     await dialog.getByRole("button", { name: "Create a new link" }).click();
-    if (isEmailed) await dialog.getByText(`The link is on its way to ${address}.`).waitFor();
-    else expect(linkIn((await links.textContent()) ?? "")).not.toBe("");
-    await dialog.getByRole("button", { name: "Done" }).click();
-    await dialog.waitFor({ state: "detached" });
+    if (isEmailed) {
+      await dialog.getByText(`The link is on its way to ${address}.`).waitFor();
+      await dialog.getByRole("button", { name: "Done" }).click();
+      await dialog.waitFor({ state: "detached" });
+    } else {
+      expect(linkIn((await links.textContent()) ?? "")).not.toBe("");
+      await closeWithoutCopying(dialog);
+    }
   }
 
   await ada.getByRole("checkbox", { name: "Select all on this page" }).check();
@@ -102,10 +107,7 @@ test("after ten emails to a person, shows the link of an invitation that is sent
   await dialog.getByRole("listitem").getByText(often).waitFor();
   expect(await links.count()).toBe(1);
   const link = linkIn((await links.textContent()) ?? "");
-  await dialog.getByRole("button", { name: "Done" }).click();
-  await dialog.getByRole("alert").getByText("You haven’t copied 1 link").waitFor();
-  await dialog.getByRole("button", { name: "Done" }).click();
-  await dialog.waitFor({ state: "detached" });
+  await closeWithoutCopying(dialog);
   const { page } = await environment.browser.open();
   await page.goto(link);
   expect(await page.getByLabel("Email").inputValue()).toBe(often);

@@ -3,7 +3,9 @@ import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
+import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 
 // Ada invites people to her workspace. Linus has an account, and Grace has none. Each test continues where the
 // previous one ended.
@@ -60,13 +62,18 @@ test("invites a person from the members page, and shows the link once", async ()
   expect(graceLink).toMatch(/^http:.+\/invitation#[\w-]{43}$/);
   await dialog.getByText("Send this link to grace@example.com.").waitFor();
   await dialog.getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
+  await ada.keyboard.press("Escape");
+  const warning = dialog.getByText("You haven’t copied the link, and it won’t be shown again.");
+  await warning.waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await ada.keyboard.press("Enter");
+  await warning.waitFor({ state: "detached" });
   await dialog.getByRole("button", { name: "Invite another" }).click();
   await dialog.getByLabel("Email address").and(ada.locator(":focus")).fill("grace@example.com");
   await dialog.getByRole("button", { name: "Create invitation" }).click();
   await dialog.getByText("This person already has an invitation.").waitFor();
   await invite("ken@example.com");
-  await dialog.getByRole("button", { name: "Done" }).click();
-  await dialog.waitFor({ state: "detached" });
+  await closeWithoutCopying(dialog);
   await ada.getByRole("button", { name: "Invite member" }).and(ada.locator(":focus")).waitFor();
 
   await ada.getByRole("link", { name: "Invitations" }).click();
@@ -120,8 +127,7 @@ test("revokes an invitation, and sends another one again", async () => {
   await ada.goto(addressOf("members/invitations"));
   await ada.getByRole("button", { name: "Invite member" }).click();
   const former = await invite("linus@example.com", "Viewer");
-  await dialogOf(ada).getByRole("button", { name: "Done" }).click();
-  await dialogOf(ada).waitFor({ state: "detached" });
+  await closeWithoutCopying(dialogOf(ada));
   await ada.getByRole("button", { name: "Revoke the invitation for ken@example.com" }).click();
   await dialogOf(ada).getByText("The link stops working immediately.").waitFor();
   await dialogOf(ada).getByRole("button", { name: "Revoke" }).click();
@@ -133,7 +139,7 @@ test("revokes an invitation, and sends another one again", async () => {
   await dialogOf(ada).getByRole("button", { name: "Create a new link" }).click();
   const link = await readLink();
   await dialogOf(ada).getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
-  await dialogOf(ada).getByRole("button", { name: "Done" }).click();
+  await closeWithoutCopying(dialogOf(ada));
   await linus.goto(former);
   await linus.getByRole("heading", { name: "This invitation can’t be used" }).waitFor();
   await linus.goto("about:blank");
@@ -158,9 +164,10 @@ test("a member invites a person, and sees only the invitations that they sent", 
   await enter(joan, environment.baseUrl, "joan@example.com");
   const link = await invite("joan@example.com", "Member");
   await dialogOf(ada).getByRole("button", { name: "Invite another" }).click();
+  await dialogOf(ada).getByText("To continue without copying it, try again.").waitFor();
+  await dialogOf(ada).getByRole("button", { name: "Invite another" }).click();
   await invite("radia@example.com", "Viewer");
-  await dialogOf(ada).getByRole("button", { name: "Done" }).click();
-  await dialogOf(ada).waitFor({ state: "detached" });
+  await closeWithoutCopying(dialogOf(ada));
   await joan.goto(link);
   await joan.getByRole("button", { name: "Join" }).click();
   await joan.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
@@ -179,8 +186,7 @@ test("a member invites a person, and sees only the invitations that they sent", 
   await joan.getByRole("option", { name: /^Viewer/ }).click();
   await dialog.getByRole("button", { name: "Create invitation" }).click();
   await dialog.getByText("Send this link to barbara@example.com.").waitFor();
-  await dialog.getByRole("button", { name: "Done" }).click();
-  await dialog.waitFor({ state: "detached" });
+  await closeWithoutCopying(dialog);
   await rowOf(joan, "barbara@example.com").getByText("Viewer").waitFor();
   expect(await rowOf(joan, "radia@example.com").count()).toBe(0);
   await joan.waitForLoadState("networkidle");
@@ -250,7 +256,14 @@ test("sends expired invitations again together, and shows their links although t
   await ada.getByRole("button", { name: "Resend", exact: true }).click();
   const dialog = dialogOf(ada);
   await dialog.getByText("which are shown here, once, for you to send.").waitFor();
+  const call = await holdCall(ada, "invitations.resend");
   await dialog.getByRole("button", { name: "Resend 2 invitations" }).click();
+  await call.isSent;
+  await ada.getByRole("link", { name: "Members" }).first().press("Enter");
+  const question = ada.getByRole("dialog", { name: "Leave this page?" });
+  await question.getByRole("button", { name: "Stay" }).click();
+  await question.waitFor({ state: "detached" });
+  call.release();
   await dialog.getByRole("heading", { name: "2 invitations were sent again" }).waitFor();
   await ada.getByText("No invitation matches").waitFor();
   await ada.context().grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -102,7 +102,7 @@ test("asks before Escape discards a key that was not copied", async () => {
   await page.keyboard.press("Enter");
   await page.getByRole("textbox", { name: "API key" }).waitFor();
   await page.keyboard.press("Escape");
-  await page.getByText("You haven’t copied the key").waitFor();
+  await page.getByText("You haven’t copied the API key").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
 });

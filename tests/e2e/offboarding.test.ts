@@ -1,10 +1,11 @@
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { expect, test, vi } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createKey, enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 
 // Ada invites Grace, who works with a key. Grace is demoted and removed, and a service account takes over. Each test
 // continues where the previous one ended.
@@ -74,9 +75,31 @@ async function closeTab(page: Page, answer: "accept" | "dismiss"): Promise<strin
   return question.type();
 }
 
+/** Returns to the window after the member has left, so that the preview of the change can't be loaded again. */
+async function failPreview(page: Page, procedure: string): Promise<void> {
+  const url = new RegExp(`/trpc/[^?]*${procedure}\\b`);
+  const data = { code: "NOT_FOUND", httpStatus: 404, requestId: "0f8fad5b", issues: [] };
+  const failure = { error: { code: -32004, message: "Not Found", data } };
+  const fail = async (route: Route) => {
+    const response = await route.fetch();
+    const results = (await response.json()) as readonly unknown[]; // One per procedure of the path.
+    const position = new URL(route.request().url()).pathname.split("/").at(-1)?.split(",").indexOf(procedure);
+    await route.fulfill({
+      response,
+      json: results.map((result, index) => (index === position ? failure : result)),
+    });
+  };
+  await page.route(url, fail, { times: 1 });
+  const response = page.waitForResponse(url);
+  await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+  await (await response).finished();
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+}
+
 test.each([
   {
     procedure: "members.changeRole",
+    preview: "offboarding.preview",
     action: "Make a member",
     pageOf: () => ada,
     open: async () => {
@@ -86,27 +109,49 @@ test.each([
   },
   {
     procedure: "members.remove",
+    preview: "offboarding.preview",
     action: "Remove member",
     pageOf: () => ada,
     open: () => ada.getByRole("button", { name: "Remove Grace Hopper" }).click(),
   },
   {
     procedure: "members.leave",
+    preview: "offboarding.previewOwn",
     action: "Leave workspace",
     pageOf: () => grace,
     open: () => grace.getByRole("button", { name: "Leave the workspace" }).click(),
   },
 ])(
-  "asks before closing the tab loses a new key while $procedure is pending, and after it failed",
-  async ({ procedure, action, pageOf, open }) => {
+  "keeps a new key while it is created, while its preview fails, and while $procedure is pending, and after it failed",
+  async ({ procedure, preview, action, pageOf, open }) => {
     const page = pageOf();
     const dialog = page.getByRole("dialog");
     await page.goto(addressOf("members"));
     await open();
     await dialog.getByRole("button", { name: "Replace with service account keys" }).click();
-    await dialog.getByLabel("Name of the service account").fill(procedure);
+    const name = dialog.getByLabel("Name of the service account");
+    await name.fill(procedure);
+    await failPreview(page, preview);
+    expect(await name.inputValue()).toBe(procedure);
+    const confirm = dialog.getByRole("button", { name: action, exact: true });
+    const created = dialog.getByRole("region", { name: "New API keys" });
+    const replacement = await holdCall(page, "offboarding.replaceKeys");
     await dialog.getByRole("button", { name: "Create 1 key" }).click();
-    await dialog.getByRole("region", { name: "New API keys" }).waitFor();
+    await replacement.isSent;
+    for (const button of [
+      confirm,
+      ...["Cancel", "Close"].map((text) => dialog.getByRole("button", { name: text })),
+    ])
+      await button.and(page.locator(":disabled")).waitFor();
+    const navigation = page.getByRole("navigation", { name: "Main" });
+    await navigation.getByRole("link", { name: "Overview" }).press("Enter");
+    const question = page.getByRole("dialog", { name: "Leave this page?" });
+    await question.getByRole("button", { name: "Stay" }).click();
+    await question.waitFor({ state: "detached" });
+    replacement.release();
+    const newKey = await created.locator("code").first().textContent();
+    await failPreview(page, preview);
+    expect(await created.locator("code").first().textContent()).toBe(newKey);
     const calls = new RegExp(`/trpc/${procedure}`);
     const [isCalled, isAnswered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     await page.route(calls, async (route) => {
@@ -115,7 +160,6 @@ test.each([
       await route.fulfill({ status: 502, body: "" });
     });
     try {
-      const confirm = dialog.getByRole("button", { name: action, exact: true });
       await confirm.click();
       await dialog.getByText("You haven’t copied 1 key, and it won’t be shown again.").waitFor();
       await confirm.click();

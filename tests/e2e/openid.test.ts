@@ -83,14 +83,27 @@ test("a person with an old sign-in authenticates again at the provider before a 
 test("they can't unlink their only sign-in method, and can after they set a password", async () => {
   await page.goto(`${environment.baseUrl}/account/security`);
   await page.getByRole("button", { name: `Unlink ${name}` }).click();
-  await page.getByText("Set a password first.").waitFor();
+  const dialog = page.getByRole("dialog", { name: `Unlink ${name}?` });
+  await dialog.getByText("You can no longer sign in with your identity at Example ID").waitFor();
+  await page.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog.getByRole("button", { name: "Unlink" }).click();
+  await dialog.getByText("Set a password first.").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await page
+    .getByRole("button", { name: `Unlink ${name}` })
+    .and(page.locator(":focus"))
+    .waitFor();
   await page.goto(`${environment.baseUrl}/account/profile`);
   await page.getByLabel("New password").fill(visitor.password);
   await page.getByRole("button", { name: "Set password" }).click();
   await page.getByLabel("Current password").waitFor();
   await page.goto(`${environment.baseUrl}/account/security`);
   await page.getByRole("button", { name: `Unlink ${name}` }).click();
+  await dialog.getByRole("button", { name: "Unlink" }).click();
   await page.getByRole("button", { name: `Link ${name}` }).waitFor();
+  await dialog.waitFor({ state: "detached" });
+  await page.locator("#content:focus").waitFor();
 });
 
 test("a person with a password links an identity with a different email address, and signs in with it", async () => {

@@ -4,6 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 
 // The pages of the operator, and two people of whom one is an operator.
 
@@ -209,10 +210,23 @@ test("creates a reset link, by keyboard", async () => {
   await ada.keyboard.press("Enter");
   // Opening the dialog moves the focus to this button.
   await dialog().getByRole("button", { name: "Cancel" }).and(ada.locator(":focus")).waitFor();
+  const call = await holdCall(ada, "operator.createResetLink");
   await dialog().getByRole("button", { name: "Create link" }).focus();
   await ada.keyboard.press("Enter");
+  await call.isSent;
+  await ada.getByRole("link", { name: "Instance log" }).first().press("Enter");
+  const question = ada.getByRole("dialog", { name: "Leave this page?" });
+  await question.getByRole("button", { name: "Stay" }).click();
+  await question.waitFor({ state: "detached" });
+  call.release();
   await dialog().getByText(`${environment.baseUrl}/reset-password#`).waitFor();
   await dialog().getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
+  await ada.keyboard.press("Escape");
+  const warning = dialog().getByText("You haven’t copied the link, and it won’t be shown again.");
+  await warning.waitFor();
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await ada.keyboard.press("Enter");
+  await warning.waitFor({ state: "detached" });
   await dialog().getByRole("button", { name: "Done" }).click();
   await dialog().waitFor({ state: "detached" });
 });

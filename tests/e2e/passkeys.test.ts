@@ -2,6 +2,7 @@ import type { CDPSession, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { visitor } from "../support/visitor.ts";
+import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
 
 // Ada uses a passkey, with Chromium's virtual authenticator. Each test continues where the previous one ended.
@@ -66,7 +67,7 @@ test("adds a passkey with the keyboard, and shows recovery codes", async () => {
   const codes = page.getByRole("dialog", { name: "Your recovery codes" });
   await expect.poll(() => codes.getByRole("listitem").count()).toBe(10);
   recoveryCode = (await codes.getByRole("listitem").first().textContent()) ?? "";
-  await codes.getByRole("button", { name: "Done" }).click();
+  await closeWithoutCopying(codes);
   await page.getByRole("button", { name: "Remove the passkey Work laptop" }).waitFor();
   await page.getByText(/Added .*, not used yet\.$/).waitFor();
   await logOf().getByText("Added the passkey “Work laptop” and ended your other sessions").waitFor();

@@ -46,7 +46,7 @@ test("creates a key and shows all of its secret", async () => {
   const box = await dialog.getByRole("button", { name: "Done" }).boundingBox();
   expect(box && box.y + box.height).toBeLessThan(667);
   await dialog.getByRole("button", { name: "Done" }).tap();
-  await dialog.getByText("You haven’t copied the key").waitFor();
+  await dialog.getByText("You haven’t copied the API key").waitFor();
   expect(await readOverflow()).toBe(0);
   await dialog.getByRole("button", { name: "Done" }).tap();
 });

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, signUp, visitor } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
+import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
 
 // Ada protects her account with an authenticator app. Each test continues where the previous one ended.
@@ -65,10 +66,13 @@ test("sets up an authenticator app with the keyboard, and shows recovery codes o
   await here.getByText("The authenticator app was set up.").waitFor();
   expect(await findProblemsInBothSchemes(here)).toEqual([]);
   await codes.getByRole("button", { name: "Copy recovery codes" }).and(here.locator(":focus")).waitFor();
-  await here.keyboard.press("Enter");
-  expect(await here.evaluate("navigator.clipboard.readText()")).toBe(recoveryCodes.join("\n"));
-  // The codes can't be shown again, so Escape doesn't close the dialog.
   await here.keyboard.press("Escape");
+  const warning = codes.getByText("You haven’t copied the recovery codes, and they won’t be shown again.");
+  await warning.waitFor();
+  expect(await findProblemsInBothSchemes(here)).toEqual([]);
+  await here.keyboard.press("Enter");
+  await warning.waitFor({ state: "detached" });
+  expect(await here.evaluate("navigator.clipboard.readText()")).toBe(recoveryCodes.join("\n"));
   await codes.getByRole("button", { name: "Done" }).click();
   await codes.waitFor({ state: "detached" });
   // The button that opened the dialog no longer exists.
@@ -151,7 +155,7 @@ test("a sensitive change asks for the password and a code, and repeats the chang
   const next = await codes.getByRole("listitem").allTextContents();
   expect(next.filter((code) => recoveryCodes.includes(code))).toEqual([]);
   recoveryCodes = next;
-  await codes.getByRole("button", { name: "Done" }).click();
+  await closeWithoutCopying(codes);
   await here.getByText("10 unused codes.").waitFor();
 });
 
@@ -191,7 +195,7 @@ test("removes the authenticator app after a confirmation", async () => {
   secret = ((await setup.locator("code").textContent()) ?? "").replaceAll(" ", "");
   await setup.getByRole("textbox", { name: "Code" }).fill(await createCode());
   await setup.getByRole("button", { name: "Set up" }).click();
-  await here.getByRole("button", { name: "Done" }).click();
+  await closeWithoutCopying(here.getByRole("dialog", { name: "Your recovery codes" }));
   await here.getByRole("button", { name: "Remove the authenticator app" }).click();
   const dialog = here.getByRole("dialog", { name: "Remove the authenticator app?" });
   await here.waitForLoadState("networkidle");
@@ -199,5 +203,7 @@ test("removes the authenticator app after a confirmation", async () => {
   await dialog.getByRole("button", { name: "Remove" }).click();
   await here.getByText("The authenticator app was removed.").waitFor();
   await here.getByRole("button", { name: "Set up an authenticator app" }).waitFor();
+  await dialog.waitFor({ state: "detached" });
+  await here.locator("#content:focus").waitFor();
   expect(await here.getByRole("button", { name: "Create new codes" }).count()).toBe(0);
 });

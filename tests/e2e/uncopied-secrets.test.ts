@@ -5,6 +5,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 
 // A secret is shown once, so leaving it without a copy asks for confirmation.
 
@@ -24,26 +25,54 @@ const secret = () => page.getByRole("dialog", { name: "Copy the new secret" });
 const question = () => page.getByRole("dialog", { name: "Leave this page?" });
 const list = () => page.getByRole("heading", { name: "Keyspaces", level: 1 });
 
-/** Issues a key, on a page from which Back leads to the list of keyspaces. */
-async function issueKey(): Promise<void> {
+/** Submits the form of a new key, on a page from which Back leads to the list of keyspaces. */
+async function submitKey(): Promise<void> {
   await page.goto(`${environment.baseUrl}/w/${slug}/keyspaces`);
   await page.getByRole("link", { name: "Production", exact: true }).click();
   await list().waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Issue key", exact: true }).click();
   const form = page.getByRole("dialog", { name: "Issue a key" });
   await form.getByRole("button", { name: "Issue key" }).click();
+}
+
+async function issueKey(): Promise<void> {
+  await submitKey();
   await secret().waitFor();
+}
+
+async function stay(): Promise<void> {
+  await question().getByRole("button", { name: "Stay" }).click();
+  await question().waitFor({ state: "detached" });
+}
+
+async function signOut(): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("option").first().waitFor();
+  await page.keyboard.type("sign out");
+  await page.getByRole("option", { name: "Sign out", selected: true }).waitFor();
+  await page.keyboard.press("Enter");
+}
+
+/** Reloads the page, which is reloaded whatever it asks. Returns the kinds of its questions. */
+async function reload(): Promise<readonly string[]> {
+  const types: string[] = [];
+  page.on("dialog", (dialog) => {
+    types.push(dialog.type());
+    void dialog.accept();
+  });
+  await page.reload();
+  page.removeAllListeners("dialog");
+  return types;
 }
 
 test("asks before Back loses a secret that wasn't copied", async () => {
   await issueKey();
   await page.goBack();
   await question()
-    .getByText("The dialog shows secrets that you haven’t copied or downloaded. They won’t be shown again.")
+    .getByText("Secrets that you haven’t copied or downloaded would be lost. They won’t be shown again.")
     .waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
-  await question().getByRole("button", { name: "Stay" }).click();
-  await question().waitFor({ state: "detached" });
+  await stay();
   expect(await secret().getByRole("textbox", { name: "Key" }).inputValue()).toMatch(/^acme_/);
   await page.goBack();
   await question().getByRole("button", { name: "Leave page" }).click();
@@ -53,26 +82,40 @@ test("asks before Back loses a secret that wasn't copied", async () => {
 
 test("asks before signing out loses a secret that wasn't copied", async () => {
   await issueKey();
-  await page.keyboard.press("Control+k");
-  await page.getByRole("option").first().waitFor();
-  await page.keyboard.type("sign out");
-  await page.getByRole("option", { name: "Sign out", selected: true }).waitFor();
-  await page.keyboard.press("Enter");
-  await question().getByRole("button", { name: "Stay" }).click();
-  await question().waitFor({ state: "detached" });
+  await signOut();
+  await stay();
   expect(await secret().getByRole("textbox", { name: "Key" }).inputValue()).toMatch(/^acme_/);
 });
 
 test("asks before closing the tab loses a secret that wasn't copied", async () => {
   await issueKey();
-  const dialogTypes: string[] = [];
-  page.on("dialog", (dialog) => {
-    dialogTypes.push(dialog.type());
-    void dialog.accept();
-  });
-  await page.reload();
-  page.removeAllListeners("dialog");
-  expect(dialogTypes).toEqual(["beforeunload"]);
+  expect(await reload()).toEqual(["beforeunload"]);
+});
+
+test("asks before a secret whose call is in flight is lost, although the form has no input", async () => {
+  const call = await holdCall(page, "issuedKeys.create");
+  await submitKey();
+  await call.isSent;
+  await page.goBack();
+  await stay();
+  await signOut();
+  await stay();
+  call.release();
+  expect(await secret().getByRole("textbox", { name: "Key" }).inputValue()).toMatch(/^acme_/);
+  const next = await holdCall(page, "issuedKeys.create");
+  await submitKey();
+  await next.isSent;
+  expect(await reload()).toEqual(["beforeunload"]);
+  next.release();
+});
+
+test("asks nothing while the call waits for another authentication", async () => {
+  const age = "update sessions set created_at = now() - interval '1 day', authenticated_at = null";
+  await environment.change(age);
+  await submitKey();
+  await page.getByRole("dialog", { name: "Confirm your password" }).waitFor();
+  expect(await reload()).toEqual([]);
+  await environment.change("update sessions set created_at = now(), authenticated_at = now()");
 });
 
 test("asks nothing once the secret was copied", async () => {
@@ -108,10 +151,22 @@ test("asks before Back loses recovery codes that weren't copied", async () => {
   const codes = page.getByRole("dialog", { name: "Your recovery codes" });
   await codes.waitFor();
   await page.goBack();
-  await question().getByRole("button", { name: "Stay" }).click();
-  await question().waitFor({ state: "detached" });
+  await stay();
   await codes.getByRole("button", { name: "Copy recovery codes" }).click();
   await codes.getByText("Copied").first().waitFor();
   await page.goBack();
   await list().waitFor();
+});
+
+test("asks before new recovery codes whose call is in flight are lost", async () => {
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Security" }).click();
+  const call = await holdCall(page, "factors.createRecoveryCodes");
+  await page.getByRole("button", { name: "Create new codes" }).click();
+  const confirmation = page.getByRole("dialog", { name: "Create new recovery codes?" });
+  await confirmation.getByRole("button", { name: "Create new codes" }).click();
+  await call.isSent;
+  await page.goBack();
+  await stay();
+  call.release();
+  await page.getByRole("dialog", { name: "Your recovery codes" }).waitFor();
 });

@@ -6,6 +6,7 @@ import { enter, visitor } from "../support/visitor.ts";
 import { startWebhookReceiver } from "../support/webhook-receiver.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 
 // Ada sends the audit log of her workspace to a server. Each test continues where the previous one ended.
 
@@ -48,9 +49,11 @@ test("creates a webhook, which names invalid fields, and shows the secret once",
   await dialog().getByLabel("Workspace renamed").check();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Create webhook" }).click();
-  secret = (await dialog().locator("code").textContent()) ?? "";
+  secret = await dialog().getByRole("textbox", { name: "Secret" }).inputValue();
   expect(secret).toMatch(/^whsec_/);
   await dialog().getByRole("button", { name: "Copy secret" }).and(page.locator(":focus")).waitFor();
+  // A click outside doesn't close the dialog.
+  await page.mouse.click(5, 5);
   await page.keyboard.press("Escape");
   await dialog().getByText("You haven’t copied the secret").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
@@ -105,11 +108,18 @@ test("rotates the secret after asking for the password, and edits the webhook", 
   await dialog().getByRole("button", { name: "Rotate secret" }).click();
   const confirmation = page.getByRole("dialog").filter({ hasText: "password" });
   await confirmation.getByLabel("Password").fill(visitor.password);
+  const call = await holdCall(page, "webhooks.rotateSecret");
   await confirmation.getByRole("button", { name: "Confirm" }).click();
+  await call.isSent;
+  await page.goBack();
+  const question = page.getByRole("dialog", { name: "Leave this page?" });
+  await question.getByRole("button", { name: "Stay" }).click();
+  await question.waitFor({ state: "detached" });
+  call.release();
   const former = secret;
   await dialog().getByText("It won’t be shown again.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
-  secret = (await dialog().locator("code").textContent()) ?? "";
+  secret = await dialog().getByRole("textbox", { name: "Secret" }).inputValue();
   expect(secret).not.toBe(former);
   await dialog().getByRole("button", { name: "Copy secret" }).click();
   await dialog().getByRole("button", { name: "Done" }).click();

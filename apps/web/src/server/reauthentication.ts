@@ -27,6 +27,11 @@ async function reauthenticate(): Promise<boolean> {
 
 const required: IssueCode = "reauthentication_required";
 
+/** Whether the user is asked to authenticate. The API has rejected the call that waits for this. */
+export function isReauthenticating(): boolean {
+  return asking !== undefined;
+}
+
 function isRequired({ data }: TRPCClientError<AppRouter>): boolean {
   const { issues } = (data ?? {}) as { readonly issues?: readonly { readonly code?: unknown }[] }; // The API's format.
   return issues?.some(({ code }) => code === required) ?? false;

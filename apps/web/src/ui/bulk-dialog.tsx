@@ -9,6 +9,7 @@ import dialogClasses from "./dialog.module.css";
 import { FormDialog } from "./form-dialog.tsx";
 import { FormFailure, type FormFailureProps } from "./form-failure.tsx";
 import { type IssuedSecret, IssuedSecrets } from "./issued-secrets.tsx";
+import { usePendingSecrets } from "./uncopied-secrets.ts";
 
 const idle = { done: 0, isBusy: false, failures: [], secrets: [] };
 
@@ -32,6 +33,7 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
   const [pending, setPending] = useState<BulkChange>();
   if (change && !pending) setPending(change);
   if (!change && pending) setPending(undefined);
+  usePendingSecrets(isBusy && pending?.issued !== undefined);
   const confirm = async (confirmed: BulkChange) => {
     const { failed, changedCount, isShown } = await run(confirmed);
     onDone(failed);

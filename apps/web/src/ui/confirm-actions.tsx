@@ -12,6 +12,8 @@ export interface ConfirmActionsProps {
   /** The failure of the last attempt. */
   readonly failure: FormFailureProps | undefined;
   readonly isBusy: boolean;
+  /** Whether another call of the dialog is in flight, whose result the dialog shows; false by default. */
+  readonly isDisabled?: boolean;
   /** Keeps the buttons visible, for a dialog that can be long. */
   readonly isSticky?: boolean;
   /** False for an action that removes nothing; true by default. */
@@ -23,7 +25,7 @@ export interface ConfirmActionsProps {
 /** The buttons of a confirmation dialog. The focus starts on the one that changes nothing. */
 export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
   const { action, cancelLabel = "Cancel", failure, isBusy, isSticky = false } = props;
-  const { isDangerous = true, onCancel, onConfirm } = props;
+  const { isDisabled = false, isDangerous = true, onCancel, onConfirm } = props;
   return (
     <>
       {failure && (
@@ -32,10 +34,15 @@ export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
         </div>
       )}
       <Group {...(isSticky && { className: classes.foot })} justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onCancel} disabled={isBusy} data-autofocus>
+        <Button variant="default" onClick={onCancel} disabled={isBusy || isDisabled} data-autofocus>
           {cancelLabel}
         </Button>
-        <BusyButton {...(isDangerous && { className: classes.danger })} loading={isBusy} onClick={onConfirm}>
+        <BusyButton
+          {...(isDangerous && { className: classes.danger })}
+          loading={isBusy}
+          disabled={isDisabled}
+          onClick={onConfirm}
+        >
           {action}
         </BusyButton>
       </Group>

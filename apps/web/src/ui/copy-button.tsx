@@ -46,6 +46,8 @@ export function CopyButton({
     if (isCopied) onCopied?.();
     start();
   };
+  // A dialog that opens focuses the element with `data-autofocus`, and React focuses one that appears later.
+  const focus = hasAutofocus && { "data-autofocus": true, autoFocus: true };
   const icon = outcome === "copied" ? <IconCheck size={16} /> : <IconCopy size={16} />;
   return (
     <>
@@ -61,18 +63,12 @@ export function CopyButton({
             onClick={copy}
             aria-label={label}
             miw={104}
-            autoFocus={hasAutofocus}
+            {...focus}
           >
             {outcome === "copied" ? statusTexts.copied : statusTexts.none}
           </Button>
         ) : (
-          <ActionIcon
-            variant="subtle"
-            color="gray"
-            onClick={copy}
-            aria-label={label}
-            autoFocus={hasAutofocus}
-          >
+          <ActionIcon variant="subtle" color="gray" onClick={copy} aria-label={label} {...focus}>
             {icon}
           </ActionIcon>
         )}

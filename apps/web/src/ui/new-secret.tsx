@@ -5,20 +5,25 @@ import { CopyButton } from "./copy-button.tsx";
 import classes from "./new-secret.module.css";
 import { CurrentCloseGuard, useUncopiedSecrets } from "./uncopied-secrets.ts";
 
-/** What a secret belongs to, and the command to try it. */
+/** What a secret is, and how to try it. */
 export interface SecretKind {
   /** Such as "API key". */
   readonly noun: string;
-  readonly commandTitle: string;
-  /** A line below the command. */
-  readonly commandHelp?: ReactNode;
-  /** What has become of the secret so far. */
-  readonly status?: ReactNode;
-  readonly command: (secret: string) => string;
+  /** A sentence on what the secret is for. */
+  readonly purpose?: string;
+  /** The command to try it. */
+  readonly command?: {
+    readonly title: string;
+    /** A line below the command. */
+    readonly help?: ReactNode;
+    /** What has become of the secret so far. */
+    readonly status?: ReactNode;
+    readonly lineOf: (secret: string) => string;
+  };
 }
 
 interface NewSecretProps {
-  /** Empty for none. */
+  /** The name of what the secret belongs to; empty for none. */
   readonly name: string;
   readonly kind: SecretKind;
   readonly secret: string;
@@ -31,11 +36,11 @@ export function NewSecret({ name, secret, kind, onDone }: NewSecretProps): React
   const secrets = useUncopiedSecrets([name]);
   const isCopied = secrets.uncopiedCount === 0;
   const onCopied = () => secrets.onCopied(name);
-  const { noun, commandTitle, commandHelp, status, command } = kind;
+  const { noun, purpose, command } = kind;
   return (
     <div className={classes.secret}>
       <p className={classes.words}>
-        Copy the {noun}{" "}
+        {purpose} Copy the {noun}{" "}
         {name !== "" && (
           <>
             <strong>
@@ -67,16 +72,18 @@ export function NewSecret({ name, secret, kind, onDone }: NewSecretProps): React
           onCopied={onCopied}
         />
       </div>
-      <div>
-        <p className={classes.label}>{commandTitle}</p>
-        <CodeLine code={command(secret)} copyLabel="Copy command" onCopied={onCopied} />
-        {commandHelp && <p className={classes.help}>{commandHelp}</p>}
-        {status}
-      </div>
+      {command && (
+        <div>
+          <p className={classes.label}>{command.title}</p>
+          <CodeLine code={command.lineOf(secret)} copyLabel="Copy command" onCopied={onCopied} />
+          {command.help && <p className={classes.help}>{command.help}</p>}
+          {command.status}
+        </div>
+      )}
       <Group justify="space-between" gap={8} wrap="nowrap">
         <p className={classes.warning} role="alert">
           {secrets.isWarningShown &&
-            "You haven’t copied the key, and it won’t be shown again. To close without copying it, select Done."}
+            `You haven’t copied the ${noun}, and it won’t be shown again. To close without copying it, select Done.`}
         </p>
         <Button variant={isCopied ? "filled" : "default"} onClick={() => attempt(onDone)} flex="none">
           Done

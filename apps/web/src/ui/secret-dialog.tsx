@@ -1,9 +1,10 @@
 import { type ReactElement, type ReactNode, useState } from "react";
 import { FormDialog } from "./form-dialog.tsx";
 import { NewSecret, type SecretKind } from "./new-secret.tsx";
+import { usePendingSecrets } from "./uncopied-secrets.ts";
 
 export interface CreatedSecret {
-  /** The name of the key; empty for none. */
+  /** The name of what the secret belongs to; empty for none. */
   readonly name: string;
   /**
    * The secret. It is stored only in the state of the dialog, so that closing or reloading discards
@@ -32,6 +33,7 @@ export interface SecretFormProps {
 export function SecretDialog(props: SecretDialogProps): ReactElement {
   const { isOpen, isBusy, title, kind, onClose, form } = props;
   const [created, setCreated] = useState<CreatedSecret>();
+  usePendingSecrets(isBusy);
   const close = () => {
     onClose();
     setCreated(undefined);

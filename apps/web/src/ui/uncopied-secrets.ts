@@ -44,6 +44,19 @@ export const CurrentCloseGuard = createContext<CloseGuard>(createCloseGuard());
 /** The dialogs with uncopied secrets, which would be lost if the user opened another page or left the app. */
 export const CurrentSecretScope = createContext<InputScope>(createInputScope());
 
+/** The calls in flight whose responses contain secrets. */
+export const CurrentPendingScope = createContext<InputScope>(createInputScope());
+
+/**
+ * Asks for confirmation before another page replaces the dialog, and before the user leaves the app, while a call is in
+ * flight whose response contains a secret: nothing would show the secret.
+ */
+export function usePendingSecrets(isPending: boolean): void {
+  const scope = useContext(CurrentPendingScope);
+  const isPendingNow = useEffectEvent(() => isPending);
+  useEffect(() => scope.add(() => isPendingNow()), [scope]);
+}
+
 /**
  * Warns at the first attempt to close the dialog if one of its secrets was not copied, because it is easy to press Done
  * or Escape too early. Asks for confirmation before another page replaces the dialog, and before the user leaves the app.

@@ -1,9 +1,10 @@
 import { type ShouldBlockFn, useBlocker } from "@tanstack/react-router";
-import { type ReactElement, type ReactNode, useMemo, useState } from "react";
+import { type ReactElement, type ReactNode, useEffect, useMemo, useState } from "react";
+import { isReauthenticating } from "../../server/reauthentication.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { dialogLayers } from "../../ui/dialog-layers.ts";
-import { CurrentSecretScope } from "../../ui/uncopied-secrets.ts";
+import { CurrentPendingScope, CurrentSecretScope } from "../../ui/uncopied-secrets.ts";
 import { CurrentDiscardConfirmation, CurrentInputScope, createInputScope } from "../../ui/unsaved-input.ts";
 
 const inputLabels = {
@@ -25,6 +26,8 @@ const secretLabels = {
 export function UnsavedInputGuard({ children }: { readonly children: ReactNode }): ReactElement {
   const [scope] = useState(createInputScope);
   const [secrets] = useState(createInputScope);
+  const [pending] = useState(createInputScope);
+  useEffect(() => secrets.add(() => pending.hasInput() && !isReauthenticating()), [secrets, pending]);
   const [losesAnything] = useState(() => () => scope.hasInput() || secrets.hasInput());
   const [losesSecret, setLosesSecret] = useState(false);
   const [discard, setDiscard] = useState<() => void>();
@@ -66,7 +69,9 @@ export function UnsavedInputGuard({ children }: { readonly children: ReactNode }
   return (
     <CurrentInputScope value={scope}>
       <CurrentDiscardConfirmation value={confirmation}>
-        <CurrentSecretScope value={secrets}>{children}</CurrentSecretScope>
+        <CurrentSecretScope value={secrets}>
+          <CurrentPendingScope value={pending}>{children}</CurrentPendingScope>
+        </CurrentSecretScope>
         <ConfirmDialog
           isOpen={isOpen}
           {...(losesSecret ? secretLabels : inputLabels)}
@@ -78,7 +83,7 @@ export function UnsavedInputGuard({ children }: { readonly children: ReactNode }
         >
           <p className={dialogClasses.words}>
             {losesSecret
-              ? "The dialog shows secrets that you haven’t copied or downloaded. They won’t be shown again."
+              ? "Secrets that you haven’t copied or downloaded would be lost. They won’t be shown again."
               : "What you entered isn’t saved yet."}
           </p>
         </ConfirmDialog>

@@ -9,8 +9,7 @@ export function ApiKeySecretDialog(props: Omit<SecretDialogProps, "kind">): Reac
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   const kind = {
     noun: "API key",
-    commandTitle: "Try it",
-    command: (secret: string) => curlLine(instance.baseUrl, secret),
+    command: { title: "Try it", lineOf: (secret: string) => curlLine(instance.baseUrl, secret) },
   };
   return <SecretDialog {...props} kind={kind} />;
 }

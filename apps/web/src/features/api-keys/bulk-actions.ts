@@ -2,7 +2,7 @@ import { describeUnlessDeleted } from "../../server/describe-unless-deleted.ts";
 import { queryClient } from "../../server/query-client.ts";
 import { type ListedApiKey, trpc, trpcClient } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
-import { formatCount } from "../../ui/count.ts";
+import { describeUses } from "../../ui/describe-uses.ts";
 
 /** What can be done with several keys. */
 export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
@@ -38,17 +38,7 @@ export const bulkActions: readonly BulkAction<ListedApiKey>[] = [
 export const bulkKeys: Omit<BulkItems<ListedApiKey>, "items"> = {
   nameOf: ({ name }) => name,
   nouns: ["key", "keys"],
-  describe: describeUse,
+  describe: describeUses,
   describeError: describeUnlessDeleted,
   refresh: () => queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() }),
 };
-
-function describeUse(apiKeys: readonly ListedApiKey[]): string {
-  const usedCount = apiKeys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
-  if (apiKeys.length === 1)
-    return usedCount === 0 ? "This key has never been used." : "This key has been used.";
-  if (usedCount === apiKeys.length) return `All ${formatCount(usedCount)} have been used.`;
-  return usedCount === 0
-    ? "None of them has ever been used."
-    : `${formatCount(usedCount)} of them ${usedCount === 1 ? "has" : "have"} been used.`;
-}

@@ -1,7 +1,7 @@
 import { describeFailure } from "../../server/failure.ts";
 import { type IssuedKey, trpcClient } from "../../server/trpc.ts";
 import type { BulkAction, BulkItems } from "../../ui/bulk-change.ts";
-import { formatCount } from "../../ui/count.ts";
+import { describeUses } from "../../ui/describe-uses.ts";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { refreshKeys } from "./refresh-keys.ts";
 import type { KeyspacePath } from "./use-keyspaces.ts";
@@ -56,12 +56,3 @@ export const bulkKeys: Omit<BulkItems<IssuedKey>, "items"> = {
   describeError: describeFailure,
   refresh: refreshKeys,
 };
-
-function describeUses(keys: readonly IssuedKey[]): string {
-  const usedCount = keys.filter(({ lastUsedAt }) => lastUsedAt !== null).length;
-  if (keys.length === 1) return usedCount === 0 ? "This key has never been used." : "This key has been used.";
-  if (usedCount === keys.length) return `All ${formatCount(usedCount)} have been used.`;
-  return usedCount === 0
-    ? "None of them has ever been used."
-    : `${formatCount(usedCount)} of them ${usedCount === 1 ? "has" : "have"} been used.`;
-}

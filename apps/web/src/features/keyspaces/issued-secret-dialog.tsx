@@ -15,19 +15,21 @@ export function IssuedSecretDialog({ status, ...props }: IssuedSecretDialogProps
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   const kind = {
     noun: "key",
-    commandTitle: "Verify it",
-    commandHelp: (
-      <>
-        Replace <code>$API_KEY</code> with one of your API keys. It needs the permission{" "}
-        <code>keys:verify</code>. If you have none,{" "}
-        <Link to="/account/api-keys" search={{ dialog: "new" }} target="_blank">
-          create one in a new tab
-        </Link>
-        .
-      </>
-    ),
-    status,
-    command: (secret: string) => verifyCommand(instance.baseUrl, secret),
+    command: {
+      title: "Verify it",
+      help: (
+        <>
+          Replace <code>$API_KEY</code> with one of your API keys. It needs the permission{" "}
+          <code>keys:verify</code>. If you have none,{" "}
+          <Link to="/account/api-keys" search={{ dialog: "new" }} target="_blank">
+            create one in a new tab
+          </Link>
+          .
+        </>
+      ),
+      status,
+      lineOf: (secret: string) => verifyCommand(instance.baseUrl, secret),
+    },
   };
   return <SecretDialog {...props} kind={kind} />;
 }

@@ -4,6 +4,7 @@ import { RotationForm } from "../../server/rotation-form.tsx";
 import { type BulkRotation, trpc } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
+import { usePendingSecrets } from "../../ui/uncopied-secrets.ts";
 import { refreshKeys } from "./refresh-keys.ts";
 import { RotatedKeys } from "./rotated-keys.tsx";
 import type { KeyspacePath } from "./use-keyspaces.ts";
@@ -24,6 +25,7 @@ interface RotateIssuedKeysDialogProps {
 export function RotateIssuedKeysDialog(props: RotateIssuedKeysDialogProps): ReactElement {
   const { isOpen, title, onRotated, onClose } = props;
   const isRotating = useIsMutating({ mutationKey: trpc.issuedKeyBulk.rotate.mutationKey() }) > 0;
+  usePendingSecrets(isRotating);
   // The secrets are stored only here, so that closing or reloading discards them.
   const [result, setResult] = useState<BulkRotation>();
   const close = () => {

@@ -1,8 +1,8 @@
 import type { ReactElement } from "react";
 import type { SentInvitation } from "../../server/trpc.ts";
-import { CodeLine } from "../../ui/code-line.tsx";
 import classes from "../../ui/dialog.module.css";
 import { describeExactly } from "../../ui/elapsed.ts";
+import { OneTimeLink } from "../../ui/one-time-link.tsx";
 
 /** Where the link of an invitation that was just sent is: in an email, or here, only once. */
 export function InvitationLink({ invitation }: { readonly invitation: SentInvitation }): ReactElement {
@@ -16,14 +16,9 @@ export function InvitationLink({ invitation }: { readonly invitation: SentInvita
     );
   }
   return (
-    <>
-      <p className={classes.words}>
-        Send this link to <strong>{email}</strong>. It works once, for an account with this email address,
-        until {until}. You can’t see it again.
-      </p>
-      <div className={classes.code}>
-        <CodeLine code={url} copyLabel="Copy link" hasAutofocus />
-      </div>
-    </>
+    <OneTimeLink url={url}>
+      Send this link to <strong>{email}</strong>. It works once, for an account with this email address, until{" "}
+      {until}.
+    </OneTimeLink>
   );
 }

@@ -1,7 +1,7 @@
 import { Button, Group, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useContext, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { RoleSelect } from "../../server/role-select.tsx";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
@@ -13,6 +13,7 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
+import { CurrentCloseGuard, usePendingSecrets } from "../../ui/uncopied-secrets.ts";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { InvitationLink } from "./invitation-link.tsx";
 
@@ -46,6 +47,7 @@ export function InviteDialog(props: InviteDialogProps): ReactElement {
 
 function Invite({ workspace, grantableRoles, onClose }: InviteDialogProps): ReactElement {
   const [sent, setSent] = useState<SentInvitation>();
+  const { attempt } = useContext(CurrentCloseGuard);
   const [isAnother, setIsAnother] = useState(false);
   const inviteAnother = () => {
     setSent(undefined);
@@ -66,10 +68,10 @@ function Invite({ workspace, grantableRoles, onClose }: InviteDialogProps): Reac
     <>
       <InvitationLink invitation={sent} />
       <Group justify="flex-end" gap={8}>
-        <Button variant="default" onClick={inviteAnother}>
+        <Button variant="default" onClick={() => attempt(inviteAnother)}>
           Invite another
         </Button>
-        <Button onClick={onClose} autoFocus={sent.url === undefined}>
+        <Button onClick={() => attempt(onClose)} autoFocus={sent.url === undefined}>
           Done
         </Button>
       </Group>
@@ -108,6 +110,7 @@ function InviteForm(props: InviteFormProps): ReactElement {
       },
     }),
   );
+  usePendingSecrets(create.isPending && !sendsEmail);
   const failure = create.error ? describeFailure(create.error) : undefined;
   const isShownUnderFields = failure && (failure.code === "CONFLICT" || hasIssueOf(form, failure));
   return (

@@ -9,6 +9,7 @@ import { collapseSpaces } from "../../ui/collapse-spaces.ts";
 import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { usePendingSecrets } from "../../ui/uncopied-secrets.ts";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { isAffected, isReplaceable, KeyEffect, KeyName } from "./affected-key.tsx";
 import classes from "./key-impact.module.css";
@@ -59,7 +60,12 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
       },
     }),
   );
-  if (preview.error) {
+  usePendingSecrets(replace.isPending);
+  // The preview is loaded again when the window gets the focus, which must not replace secrets or a selection.
+  if (replace.data) {
+    return <ReplacementKeys workspace={workspace} cancelLabel={cancelLabel} {...replace.data} />;
+  }
+  if (preview.error && !preview.data) {
     const { message, requestId } = describeFailure(preview.error);
     return (
       <FormFailure
@@ -71,9 +77,6 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
   if (!preview.data) {
     const label = isSelf ? "Loading your API keys" : "Loading their API keys";
     return <Skeleton h={64} mb={16} role="status" aria-label={label} />;
-  }
-  if (replace.data) {
-    return <ReplacementKeys workspace={workspace} cancelLabel={cancelLabel} {...replace.data} />;
   }
   const { keys, total, replacementRole } = preview.data;
   const affected = keys.filter(isAffected);

@@ -9,6 +9,7 @@ import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
 import { CurrentCloseGuard } from "../../ui/uncopied-secrets.ts";
 import { KeyImpact } from "./key-impact.tsx";
+import { useIsReplacingKeys } from "./use-is-replacing-keys.ts";
 
 interface LeaveConfirmationProps {
   readonly workspace: SessionWorkspace;
@@ -22,6 +23,7 @@ interface LeaveConfirmationProps {
 export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
   const { workspace, user, canReplaceKeys, onClose } = props;
   const [isReplaced, setIsReplaced] = useState(false);
+  const isReplacing = useIsReplacingKeys();
   const { attempt, mayClose, discard } = useContext(CurrentCloseGuard);
   const cancelLabel = "Stay for now";
   const sessionChanges = useSessionChanges();
@@ -60,6 +62,7 @@ export function LeaveConfirmation(props: LeaveConfirmationProps): ReactElement {
         {...(isReplaced && { cancelLabel })}
         failure={leave.error ? describeFailure(leave.error) : undefined}
         isBusy={leave.isPending}
+        isDisabled={isReplacing}
         onCancel={() => attempt(onClose)}
         onConfirm={() => {
           if (mayClose()) leave.mutate({ workspaceId: workspace.id });

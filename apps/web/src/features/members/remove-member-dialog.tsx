@@ -13,6 +13,7 @@ import { CurrentCloseGuard } from "../../ui/uncopied-secrets.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { KeyImpact } from "./key-impact.tsx";
 import { LeaveConfirmation } from "./leave-confirmation.tsx";
+import { useIsReplacingKeys } from "./use-is-replacing-keys.ts";
 
 interface RemoveMemberDialogProps {
   readonly workspace: SessionWorkspace;
@@ -27,11 +28,12 @@ interface RemoveMemberDialogProps {
 export function RemoveMemberDialog(props: RemoveMemberDialogProps): ReactElement {
   const { workspace, ownId, canManage, member, onClose } = props;
   const removals = useIsMutating({ mutationKey: trpc.members.remove.mutationKey() });
-  const isBusy = removals + useIsMutating({ mutationKey: trpc.members.leave.mutationKey() }) > 0;
+  const isReplacing = useIsReplacingKeys();
+  const isChanging = removals + useIsMutating({ mutationKey: trpc.members.leave.mutationKey() }) > 0;
   return (
     <FormDialog
       isOpen={member !== undefined}
-      isBusy={isBusy}
+      isBusy={isChanging || isReplacing}
       title={
         member &&
         (member.userId === ownId ? (
@@ -69,6 +71,7 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
   const now = useNow();
   const joinedAt = new Date(member.joinedAt);
   const [isReplaced, setIsReplaced] = useState(false);
+  const isReplacing = useIsReplacingKeys();
   const { attempt, mayClose, discard } = useContext(CurrentCloseGuard);
   const cancelLabel = "Keep for now";
   const closeAndNotify = async (outcome: string) => {
@@ -140,6 +143,7 @@ function RemoveConfirmation({ workspace, member, onClose }: ConfirmationProps): 
         {...(isReplaced && { cancelLabel })}
         failure={remove.error ? describeFailure(remove.error) : undefined}
         isBusy={remove.isPending}
+        isDisabled={isReplacing}
         onCancel={() => attempt(onClose)}
         onConfirm={() => {
           if (mayClose()) remove.mutate({ workspaceId: workspace.id, userId: member.userId });

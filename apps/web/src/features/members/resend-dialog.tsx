@@ -1,11 +1,12 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Button, Group } from "@mantine/core";
 import { useIsMutating, useMutation, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useContext } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type Invitation, type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
+import { FormDialog } from "../../ui/form-dialog.tsx";
+import { CurrentCloseGuard, usePendingSecrets } from "../../ui/uncopied-secrets.ts";
 import { InvitationLink } from "./invitation-link.tsx";
 
 interface ResendDialogProps {
@@ -20,14 +21,15 @@ export function ResendDialog(props: ResendDialogProps): ReactElement {
   const { invitation, onClose } = props;
   const isSending = useIsMutating({ mutationKey: trpc.invitations.resend.mutationKey() }) > 0;
   return (
-    <Modal
-      opened={invitation !== undefined}
-      {...closeUnlessBusy(isSending, onClose)}
+    <FormDialog
+      isOpen={invitation !== undefined}
+      isBusy={isSending}
       title={invitation && `Invite ${invitation.email} again?`}
       size={560}
+      onClose={onClose}
     >
       {invitation && <Resend {...props} invitation={invitation} />}
-    </Modal>
+    </FormDialog>
   );
 }
 
@@ -42,12 +44,14 @@ function Resend({
   const resend = useMutation(
     trpc.invitations.resend.mutationOptions({ onSuccess: refresh, onError: refresh }),
   );
+  const { attempt } = useContext(CurrentCloseGuard);
+  usePendingSecrets(resend.isPending && !sendsEmail);
   if (resend.data) {
     return (
       <>
         <InvitationLink invitation={resend.data} />
         <Group justify="flex-end">
-          <Button onClick={onClose} autoFocus={resend.data.url === undefined}>
+          <Button onClick={() => attempt(onClose)} autoFocus={resend.data.url === undefined}>
             Done
           </Button>
         </Group>

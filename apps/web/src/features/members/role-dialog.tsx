@@ -15,6 +15,7 @@ import { Quoted } from "../../ui/quoted.tsx";
 import { CurrentCloseGuard } from "../../ui/uncopied-secrets.ts";
 import { KeyImpact } from "./key-impact.tsx";
 import { OfferOwnership } from "./offer-ownership.tsx";
+import { useIsReplacingKeys } from "./use-is-replacing-keys.ts";
 import { describeRejectedChange, useRoleChange } from "./use-role-change.tsx";
 
 /** A member and the role selected for them. */
@@ -37,10 +38,11 @@ interface RoleDialogProps {
  */
 export function RoleDialog({ workspace, ownId, choice, onClose }: RoleDialogProps): ReactElement {
   const isChanging = useIsMutating({ mutationKey: trpc.members.changeRole.mutationKey() }) > 0;
+  const isReplacing = useIsReplacingKeys();
   return (
     <FormDialog
       isOpen={choice !== undefined}
-      isBusy={isChanging}
+      isBusy={isChanging || isReplacing}
       title={
         choice &&
         (choice.member.userId === ownId ? (
@@ -64,6 +66,7 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
   const { member, role } = choice;
   const isSelf = member.userId === ownId;
   const [isReplaced, setIsReplaced] = useState(false);
+  const isReplacing = useIsReplacingKeys();
   const { attempt, mayClose, discard } = useContext(CurrentCloseGuard);
   const cancelLabel = "Keep the role for now";
   const change = useRoleChange(workspace.id, member, { onSuccess: discard, onRefreshed: onClose });
@@ -111,6 +114,7 @@ function Confirmation(props: RoleDialogProps & { readonly choice: RoleChoice }):
         action={isSelf ? `Become ${withArticle(role)}` : `Make ${withArticle(role)}`}
         failure={change.error ? describeRejectedChange(change.error) : undefined}
         isBusy={change.isPending}
+        isDisabled={isReplacing}
         {...(isReplaced && { cancelLabel })}
         isDangerous={lost.length > 0}
         onCancel={() => attempt(onClose)}

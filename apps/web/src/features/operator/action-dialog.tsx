@@ -1,10 +1,9 @@
-import { Modal } from "@mantine/core";
 import { useIsMutating } from "@tanstack/react-query";
 import type { ReactElement, ReactNode } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
+import { FormDialog } from "../../ui/form-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 
 /** What a dialog says about an action on a user or a workspace. */
@@ -32,14 +31,15 @@ export function ActionDialog(props: ActionDialogProps): ReactElement {
   const { wording, name, mutationKey, onClose, children } = props;
   const isBusy = useIsMutating({ mutationKey }) > 0;
   return (
-    <Modal
-      opened={wording !== undefined}
-      {...closeUnlessBusy(isBusy, onClose)}
+    <FormDialog
+      isOpen={wording !== undefined}
+      isBusy={isBusy}
       title={wording?.title(<Quoted>{name ?? ""}</Quoted>)}
       size={520}
+      onClose={onClose}
     >
       {children}
-    </Modal>
+    </FormDialog>
   );
 }
 

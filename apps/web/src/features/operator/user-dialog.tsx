@@ -1,12 +1,12 @@
 import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useContext } from "react";
 import { trpc, trpcClient, type UserOverview } from "../../server/trpc.ts";
-import { CodeLine } from "../../ui/code-line.tsx";
 import { countOf } from "../../ui/count.ts";
-import classes from "../../ui/dialog.module.css";
 import { describeExactly } from "../../ui/elapsed.ts";
+import { OneTimeLink } from "../../ui/one-time-link.tsx";
+import { CurrentCloseGuard, usePendingSecrets } from "../../ui/uncopied-secrets.ts";
 import { ActionConfirmation, ActionDialog, type ActionWording } from "./action-dialog.tsx";
 import type { UserAction } from "./user-actions.tsx";
 
@@ -132,6 +132,7 @@ function Confirmation({ choice, onClose }: { readonly choice: UserChoice; readon
       notifications.show({ message: wording.done(user.name) });
     },
   });
+  usePendingSecrets(change.isPending && action === "reset-link");
   if (change.data) return <ResetLinkShown user={user} link={change.data} onClose={onClose} />;
   return (
     <ActionConfirmation
@@ -163,17 +164,15 @@ function ResetLinkShown({
   readonly link: ResetLink;
   readonly onClose: () => void;
 }): ReactElement {
+  const { attempt } = useContext(CurrentCloseGuard);
   return (
     <>
-      <p className={classes.words}>
+      <OneTimeLink url={link.url}>
         Send this link to <strong>{user.email}</strong>. It works once, until{" "}
-        {describeExactly(new Date(link.expiresAt))}. You can’t see it again.
-      </p>
-      <div className={classes.code}>
-        <CodeLine code={link.url} copyLabel="Copy link" hasAutofocus />
-      </div>
+        {describeExactly(new Date(link.expiresAt))}.
+      </OneTimeLink>
       <Group justify="flex-end">
-        <Button onClick={onClose}>Done</Button>
+        <Button onClick={() => attempt(onClose)}>Done</Button>
       </Group>
     </>
   );

@@ -13,6 +13,7 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import removalClasses from "../../ui/removal.module.css";
 import { Section } from "../../ui/section.tsx";
+import { usePendingSecrets } from "../../ui/uncopied-secrets.ts";
 import classes from "./factor.module.css";
 import { type CodesReceiver, Factor } from "./factor.tsx";
 import { PasskeyFactors } from "./factor-passkeys.tsx";
@@ -74,6 +75,8 @@ function TotpFactor({
       onSuccess: async () => {
         await showChanged();
         setRemoving(false);
+        // The button that opened the dialog was replaced, so the focus moves to the page.
+        document.getElementById("content")?.focus();
         notifications.show({ message: "The authenticator app was removed." });
       },
     }),
@@ -145,6 +148,7 @@ function RecoveryCodes({ count, onRecoveryCodes }: CodesReceiver & { readonly co
       },
     }),
   );
+  usePendingSecrets(replace.isPending);
   return (
     <>
       <Factor

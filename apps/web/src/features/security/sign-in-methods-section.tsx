@@ -1,40 +1,32 @@
 import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { goToProvider } from "../../server/openid.ts";
 import { trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
+import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
+import dialogClasses from "../../ui/dialog.module.css";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import removalClasses from "../../ui/removal.module.css";
 import { Section } from "../../ui/section.tsx";
 import classes from "./factor.module.css";
 import { Factor } from "./factor.tsx";
 
-function showFailure(error: unknown): void {
-  notifications.show({ color: "red", title: "Nothing was changed", message: describeFailure(error).message });
-}
-
 /** The identity at the OpenID provider with which the user can sign in. Absent if the instance has no provider. */
 export function SignInMethodsSection(): ReactElement | null {
   const { data } = useQuery(trpc.account.signInMethods.queryOptions());
-  const queryClient = useQueryClient();
+  const [isUnlinking, setUnlinking] = useState(false);
   const start = useMutation(
     trpc.account.startOpenid.mutationOptions({
       onSuccess: ({ url }) => goToProvider(url, { use: "link", next: "/account/security" }),
-      onError: showFailure,
-    }),
-  );
-  const unlink = useMutation(
-    trpc.account.unlinkOpenid.mutationOptions({
-      onSuccess: async () => {
-        await queryClient.invalidateQueries({ queryKey: trpc.account.signInMethods.queryKey() });
-        await queryClient.invalidateQueries({ queryKey: trpc.securityLog.pathKey() });
-        await queryClient.invalidateQueries({ queryKey: trpc.account.sessions.queryKey() });
-        notifications.show({ message: "The identity was unlinked. Your other sessions have ended." });
-      },
-      onError: showFailure,
+      onError: (error) =>
+        notifications.show({
+          color: "red",
+          title: "Nothing was changed",
+          message: describeFailure(error).message,
+        }),
     }),
   );
   const openid = data?.openid;
@@ -52,8 +44,7 @@ export function SignInMethodsSection(): ReactElement | null {
                 variant="subtle"
                 color="gray"
                 aria-label={`Unlink ${name}`}
-                loading={unlink.isPending}
-                onClick={() => unlink.mutate()}
+                onClick={() => setUnlinking(true)}
               >
                 Unlink
               </Button>
@@ -78,6 +69,48 @@ export function SignInMethodsSection(): ReactElement | null {
           )}
         </Factor>
       </ul>
+      <UnlinkDialog name={name} isOpen={isUnlinking} onClose={() => setUnlinking(false)} />
     </Section>
+  );
+}
+
+interface UnlinkDialogProps {
+  /** The name of the provider. */
+  readonly name: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+}
+
+function UnlinkDialog({ name, isOpen, onClose }: UnlinkDialogProps): ReactElement {
+  const queryClient = useQueryClient();
+  const unlink = useMutation(
+    trpc.account.unlinkOpenid.mutationOptions({
+      onSuccess: async () => {
+        await queryClient.invalidateQueries({ queryKey: trpc.account.signInMethods.queryKey() });
+        await queryClient.invalidateQueries({ queryKey: trpc.securityLog.pathKey() });
+        await queryClient.invalidateQueries({ queryKey: trpc.account.sessions.queryKey() });
+        onClose();
+        // The button that opened the dialog was replaced, so the focus moves to the page.
+        document.getElementById("content")?.focus();
+        notifications.show({ message: "The identity was unlinked. Your other sessions have ended." });
+      },
+    }),
+  );
+  return (
+    <ConfirmDialog
+      isOpen={isOpen}
+      title={`Unlink ${name}?`}
+      action="Unlink"
+      failure={unlink.error ? describeFailure(unlink.error) : undefined}
+      isBusy={unlink.isPending}
+      onCancel={onClose}
+      onConfirm={() => unlink.mutate()}
+      onClosed={() => unlink.reset()}
+    >
+      <p className={dialogClasses.words}>
+        You can no longer sign in with your identity at {name}, and your other sessions end. You can link it
+        again.
+      </p>
+    </ConfirmDialog>
   );
 }

@@ -1,9 +1,9 @@
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import { type ReactElement, useState } from "react";
+import type { ReactElement } from "react";
 import { type SessionWorkspace, trpc } from "../../server/trpc.ts";
-import { FormDialog } from "../../ui/form-dialog.tsx";
+import { SecretDialog, type SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
-import { WebhookSecret } from "./webhook-secret.tsx";
+import { webhookSecret } from "./webhook-secret-kind.ts";
 import { emptyWebhook } from "./webhook-values.ts";
 
 interface NewWebhookDialogProps {
@@ -14,33 +14,21 @@ interface NewWebhookDialogProps {
 
 /** Creates a webhook, then shows its secret once. */
 export function NewWebhookDialog({ workspace, isOpen, onClose }: NewWebhookDialogProps): ReactElement {
-  const [secret, setSecret] = useState<string>();
   const isCreating = useIsMutating({ mutationKey: trpc.webhooks.create.mutationKey() }) > 0;
-  const close = () => {
-    onClose();
-    setSecret(undefined);
-  };
   return (
-    <FormDialog
+    <SecretDialog
       isOpen={isOpen}
       isBusy={isCreating}
-      title={secret === undefined ? "New webhook" : "Copy the secret"}
-      size={560}
-      onClose={close}
-    >
-      {secret === undefined ? (
-        <Form workspace={workspace} onCreated={setSecret} onCancel={close} />
-      ) : (
-        <WebhookSecret secret={secret} onDone={close} />
-      )}
-    </FormDialog>
+      title="New webhook"
+      kind={webhookSecret}
+      onClose={onClose}
+      form={(formProps) => <Form {...formProps} workspace={workspace} />}
+    />
   );
 }
 
-interface FormProps {
+interface FormProps extends SecretFormProps {
   readonly workspace: SessionWorkspace;
-  readonly onCreated: (secret: string) => void;
-  readonly onCancel: () => void;
 }
 
 /** Unmounts when the webhook is created, so that its mutation, whose response has the secret, is garbage collected. */
@@ -51,7 +39,7 @@ function Form({ workspace, onCreated, onCancel }: FormProps): ReactElement {
       // The response contains the secret and must not stay in the mutation cache.
       gcTime: 0,
       onSuccess: ({ secret }) => {
-        onCreated(secret);
+        onCreated({ name: "", secret });
         void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
       },
     }),

@@ -5,10 +5,10 @@ import { describeFailure } from "../../server/failure.ts";
 import { trpc, type Webhook } from "../../server/trpc.ts";
 import classes from "../../ui/dialog.module.css";
 import { FormActions } from "../../ui/form-actions.tsx";
-import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { SecretDialog, type SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
-import { WebhookSecret } from "./webhook-secret.tsx";
+import { webhookSecret } from "./webhook-secret-kind.ts";
 
 /** How long messages are also signed with the old secret, in seconds. */
 const overlaps = [
@@ -27,44 +27,24 @@ interface RotateWebhookDialogProps {
 }
 
 /** Rotates the secret of a webhook, then shows the new one once. */
-export function RotateWebhookDialog({
-  workspaceId,
-  webhook,
-  isOpen,
-  onClose,
-}: RotateWebhookDialogProps): ReactElement {
-  const [secret, setSecret] = useState<string>();
+export function RotateWebhookDialog(props: RotateWebhookDialogProps): ReactElement {
+  const { isOpen, onClose } = props;
   const isRotating = useIsMutating({ mutationKey: trpc.webhooks.rotateSecret.mutationKey() }) > 0;
-  const close = () => {
-    onClose();
-    setSecret(undefined);
-  };
   return (
-    <FormDialog
+    <SecretDialog
       isOpen={isOpen}
       isBusy={isRotating}
-      title={secret === undefined ? "Rotate the secret" : "Copy the new secret"}
-      size={520}
-      onClose={close}
-    >
-      {secret === undefined ? (
-        <Form workspaceId={workspaceId} webhookId={webhook.id} onRotated={setSecret} onCancel={close} />
-      ) : (
-        <WebhookSecret secret={secret} onDone={close} />
-      )}
-    </FormDialog>
+      title="Rotate the secret"
+      kind={webhookSecret}
+      onClose={onClose}
+      form={(formProps) => <Form {...props} {...formProps} />}
+    />
   );
 }
 
-interface FormProps {
-  readonly workspaceId: string;
-  readonly webhookId: string;
-  readonly onRotated: (secret: string) => void;
-  readonly onCancel: () => void;
-}
-
 /** Unmounts when the secret is rotated, so that its mutation, whose response has the secret, is garbage collected. */
-function Form({ workspaceId, webhookId, onRotated, onCancel }: FormProps): ReactElement {
+function Form(props: RotateWebhookDialogProps & SecretFormProps): ReactElement {
+  const { workspaceId, webhook, onCreated, onCancel } = props;
   const queryClient = useQueryClient();
   const [overlap, setOverlap] = useState(defaultOverlap);
   useUnsavedInput(() => overlap !== defaultOverlap);
@@ -73,7 +53,7 @@ function Form({ workspaceId, webhookId, onRotated, onCancel }: FormProps): React
       // The response contains the secret and must not stay in the mutation cache.
       gcTime: 0,
       onSuccess: ({ secret }) => {
-        onRotated(secret);
+        onCreated({ name: "", secret });
         void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
       },
     }),
@@ -84,7 +64,8 @@ function Form({ workspaceId, webhookId, onRotated, onCancel }: FormProps): React
       className={classes.form}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!rotate.isPending) rotate.mutate({ workspaceId, id: webhookId, overlapSeconds: Number(overlap) });
+        if (!rotate.isPending)
+          rotate.mutate({ workspaceId, id: webhook.id, overlapSeconds: Number(overlap) });
       }}
     >
       <p className={classes.words}>

@@ -30,13 +30,16 @@ export function BlockBar({ apiKeys, onRequest, onClear }: BlockBarProps): ReactE
         {blockable.length > 0 && (
           <Button
             className={dialogClasses.danger}
-            onClick={() => onRequest({ action: "block", apiKeys: blockable })}
+            onClick={() => onRequest({ action: "block", apiKeys: blockable, isSelection: true })}
           >
             Block
           </Button>
         )}
         {unblockable.length > 0 && (
-          <Button variant="default" onClick={() => onRequest({ action: "unblock", apiKeys: unblockable })}>
+          <Button
+            variant="default"
+            onClick={() => onRequest({ action: "unblock", apiKeys: unblockable, isSelection: true })}
+          >
             Unblock
           </Button>
         )}

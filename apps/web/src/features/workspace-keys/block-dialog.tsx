@@ -74,7 +74,8 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
                 <Quoted>{workspace.name}</Quoted> immediately rejects{" "}
                 {apiKeys.length === 1 ? "this key" : "these keys"} until an owner or admin unblocks{" "}
                 {apiKeys.length === 1 ? "it" : "them"}. Other workspaces are not affected. The{" "}
-                {apiKeys.length === 1 ? "owner sees" : "owners see"} that you blocked it.
+                {apiKeys.length === 1 ? "owner sees that you blocked it" : "owners see that you blocked them"}
+                .
               </>
             ) : (
               <>

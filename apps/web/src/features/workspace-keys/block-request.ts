@@ -4,6 +4,8 @@ import type { WorkspaceKey } from "../../server/trpc.ts";
 export interface BlockRequest {
   readonly action: "block" | "unblock";
   readonly apiKeys: readonly WorkspaceKey[];
+  /** Whether these are the selected keys, which are no longer selected after the change. */
+  readonly isSelection: boolean;
 }
 
 /** Whether unblocking changes anything: it also lets an idle key use the workspace again. */

@@ -62,7 +62,7 @@ export function WorkspaceKeysPage(): ReactElement {
         variant="default"
         size="xs"
         aria-label={`${label} ${key.name}`}
-        onClick={() => setRequest({ action, apiKeys: [key] })}
+        onClick={() => setRequest({ action, apiKeys: [key], isSelection: false })}
       >
         {label}
       </Button>
@@ -153,7 +153,9 @@ export function WorkspaceKeysPage(): ReactElement {
           workspace,
           request,
           onClose: () => setRequest(undefined),
-          onDone: () => table.select(new Set()),
+          onDone: () => {
+            if (request?.isSelection) table.select(new Set());
+          },
         }}
       />
     </>
