@@ -14,44 +14,44 @@ interface PolicyDialogProps {
   readonly policy: ApiKeyPolicy;
   /** The members to change. The dialog is open if they are defined. */
   readonly changes: PolicyChanges | undefined;
-  /** Called with the version of the saved policy. */
-  readonly onSaved: (version: number) => void;
+  readonly onSaved: (policy: ApiKeyPolicy) => void;
+  /** Called if the policy could not be saved. */
+  readonly onRejected: (error: unknown) => Promise<void>;
   readonly onClose: () => void;
 }
 
 /** Shows which keys would stop working under a policy before it is saved. */
 export function PolicyDialog(props: PolicyDialogProps): ReactElement {
-  const { workspace, policy, changes, onSaved, onClose } = props;
+  const { workspace, policy, changes, onSaved, onRejected, onClose } = props;
   const queryClient = useQueryClient();
   const workspaceId = workspace.id;
   const preview = useQuery({
     ...trpc.workspaceKeys.previewPolicy.queryOptions({ workspaceId, ...changes }),
     enabled: changes !== undefined,
     staleTime: 0,
+    // What a former preview showed may no longer be true.
+    gcTime: 0,
   });
   const save = useMutation(
     trpc.workspaceKeys.changePolicy.mutationOptions({
       onSuccess: (saved) => {
         onClose();
-        onSaved(saved.version);
         queryClient.setQueryData(trpc.workspaceKeys.policy.queryKey({ workspaceId }), saved);
+        onSaved(saved);
         void queryClient.invalidateQueries({ queryKey: trpc.workspaceKeys.list.pathKey() });
         notifications.show({ message: "API key policy saved." });
       },
+      onError: onRejected,
     }),
   );
-  const error = save.error ?? preview.error;
+  const error = save.error ?? (preview.data ? undefined : preview.error);
   const failure = error ? describeFailure(error) : undefined;
-  const isOutdated = failure?.code === "PRECONDITION_FAILED";
-  const close = () => {
-    onClose();
-    // Shows what someone else saved.
-    if (isOutdated) void queryClient.invalidateQueries({ queryKey: trpc.workspaceKeys.policy.pathKey() });
-  };
+  // Without a preview, the user can't see which keys would stop working.
+  const canSave = preview.data !== undefined;
   return (
     <Modal
       opened={changes !== undefined}
-      {...closeUnlessBusy(save.isPending, close)}
+      {...closeUnlessBusy(save.isPending, onClose)}
       onExitTransitionEnd={() => save.reset()}
       title="Save the API key policy?"
       size={560}
@@ -60,19 +60,15 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
         <>
           {preview.data ? <PolicyPreview preview={preview.data} /> : !failure && <Skeleton h={72} mb={16} />}
           <ConfirmActions
-            action="Save policy"
+            action={canSave || preview.isPending ? "Save policy" : "Try again"}
             isDangerous={(preview.data?.total ?? 0) > 0}
-            failure={
-              isOutdated
-                ? {
-                    message:
-                      "Someone else changed the policy while you were editing it. Cancel to see the current policy.",
-                  }
-                : failure
-            }
-            isBusy={save.isPending || preview.isLoading}
-            onCancel={close}
-            onConfirm={() => save.mutate({ workspaceId, ...changes, version: policy.version })}
+            failure={failure}
+            isBusy={save.isPending || (!canSave && preview.isFetching)}
+            onCancel={onClose}
+            onConfirm={() => {
+              if (canSave) save.mutate({ workspaceId, ...changes, version: policy.version });
+              else void preview.refetch();
+            }}
           />
         </>
       )}
