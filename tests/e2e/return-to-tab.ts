@@ -1,9 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 
-/** Another page of the same context may have hidden the tab. */
 const returning = `
-  Object.defineProperty(document, "visibilityState", { value: "visible", configurable: true });
   dispatchEvent(new Event("visibilitychange"));
   dispatchEvent(new Event("focus"));
 `;
