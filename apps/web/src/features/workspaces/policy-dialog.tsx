@@ -1,8 +1,9 @@
-import { Modal, Skeleton } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
+import { QueryPanel } from "../../server/query-panel.tsx";
 import { type ApiKeyPolicy, type PolicyChanges, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
@@ -44,10 +45,6 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
       onError: onRejected,
     }),
   );
-  const error = save.error ?? (preview.data ? undefined : preview.error);
-  const failure = error ? describeFailure(error) : undefined;
-  // Without a preview, the user can't see which keys would stop working.
-  const canSave = preview.data !== undefined;
   return (
     <Modal
       opened={changes !== undefined}
@@ -58,16 +55,18 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
     >
       {changes && (
         <>
-          {preview.data ? <PolicyPreview preview={preview.data} /> : !failure && <Skeleton h={72} mb={16} />}
+          <QueryPanel query={preview} failureTitle="Couldn’t check which keys would stop working" height={72}>
+            {(keys) => <PolicyPreview preview={keys} />}
+          </QueryPanel>
           <ConfirmActions
-            action={canSave || preview.isPending ? "Save policy" : "Try again"}
+            action="Save policy"
             isDangerous={(preview.data?.total ?? 0) > 0}
-            failure={failure}
-            isBusy={save.isPending || (!canSave && preview.isFetching)}
+            failure={save.error ? describeFailure(save.error) : undefined}
+            isBusy={save.isPending || preview.isLoading}
             onCancel={onClose}
             onConfirm={() => {
-              if (canSave) save.mutate({ workspaceId, ...changes, version: policy.version });
-              else void preview.refetch();
+              // Without a preview, the user doesn't know which keys would stop working.
+              if (preview.data) save.mutate({ workspaceId, ...changes, version: policy.version });
             }}
           />
         </>
