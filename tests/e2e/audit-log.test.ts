@@ -59,6 +59,9 @@ test("filters by action, person, target and day, in the URL", async () => {
   const actions = page.getByRole("listbox", { name: "Action" });
   await actions.waitFor();
   expect((await actions.boundingBox())?.width).toBeGreaterThanOrEqual(250);
+  await page.keyboard.type("no such action");
+  await actions.getByText("No action matches").waitFor();
+  await page.getByRole("combobox", { name: "Action" }).fill("");
   await page.getByRole("option", { name: "Workspace renamed" }).click();
   await status("1 event");
   expect(new URL(page.url()).search).toBe("?action=workspace.renamed");
@@ -142,7 +145,11 @@ test("shows how many events have been exported, and can be canceled", async () =
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("NDJSON").check();
   await dialog.getByRole("button", { name: "Export" }).click();
-  await dialog.getByText(/^[1-9][\d,]* events in \d+ seconds? so far$/).waitFor();
+  const shown = dialog.getByRole("paragraph", { includeHidden: true });
+  await shown.filter({ hasText: /^[1-9][\d,]* events in \d+ seconds? so far$/ }).waitFor();
+  // A screen reader announces it every few seconds.
+  const announced = await dialog.getByRole("status").textContent();
+  expect(announced).toMatch(/^0 events in 0 seconds so far$|in (([5-9]|\d\d+) seconds|\d+ minutes?) so far$/);
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Export" }).click();

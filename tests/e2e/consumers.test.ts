@@ -139,8 +139,13 @@ test("sets a limit that the keys of a consumer share, after a conflict, and veri
   await proceduresOf(page).consumers.update.mutate({ ...path, externalId: "acme", version, changes });
   await dialog().getByRole("button", { name: "Save" }).click();
   await dialog().getByText("your changes weren’t saved").waitFor();
-  expect(await field("Limit name").inputValue()).toBe("exports");
+  await dialog().getByRole("alert").getByText("exports: 9 per minute").waitFor();
+  expect(await field("Quota").inputValue()).toBe("5");
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Discard changes" }).click();
+  await field("Limit name").and(page.locator(":focus")).waitFor();
+  expect(await field("Limit name").inputValue()).toBe("exports");
+  expect(await dialog().getByRole("alert").count()).toBe(0);
   await field("Limit name").fill("requests");
   await field("Quota").fill("3");
   await dialog().getByRole("combobox", { name: "Window" }).click();

@@ -129,6 +129,23 @@ test("the operator enables the workspace with the keyboard, and its members cont
   await grace.getByRole("heading", { level: 1, name: "Members" }).waitFor();
 });
 
+test("the operator's own list of workspaces shows the change", async () => {
+  const { slug: own } = await getWorkspace(ada);
+  const ownRow = ada.getByRole("row").filter({ hasText: new RegExp(`/w/${own}(?!-)`) });
+  for (const action of ["Disable", "Enable"]) {
+    await ownRow.getByRole("button", { name: /^Manage / }).click();
+    await ada.getByRole("menuitem", { name: action, exact: true }).click();
+    await dialog()
+      .getByRole("button", { name: `${action} workspace` })
+      .click();
+    await dialog().waitFor({ state: "detached" });
+    await ada.getByRole("button", { name: /^Workspace: / }).click();
+    const tag = ada.getByRole("menuitem").getByText("Disabled", { exact: true });
+    await tag.waitFor({ state: action === "Disable" ? "visible" : "detached" });
+    await ada.keyboard.press("Escape");
+  }
+});
+
 test("the instance log shows both changes", async () => {
   await choose("Show in the instance log");
   const log = ada.getByRole("table", { name: "Instance log" });

@@ -1,6 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
@@ -39,6 +42,8 @@ async function chooseFile(name: string, text: string): Promise<void> {
     page.waitForEvent("filechooser"),
     dialog().getByRole("button", { name: "File", exact: true }).click(),
   ]);
+  // Otherwise, the browser wouldn't report that the same file is chosen again.
+  expect(await chooser.element().inputValue()).toBe("");
   await chooser.setFiles({ name, mimeType: "text/plain", buffer: Buffer.from(text) });
 }
 
@@ -72,6 +77,21 @@ test("a file is required, and one that can't be read is explained", async () => 
   await dialog().getByText("Choose a file whose name ends in .csv, .ndjson or .jsonl.").waitFor();
 });
 
+test("a file that was changed after it was chosen can be chosen again", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "latchkey-import-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const changed = join(folder, "changed.csv");
+  await writeFile(changed, "hash,password\n1,2");
+  const [chooser] = await Promise.all([
+    page.waitForEvent("filechooser"),
+    dialog().getByRole("button", { name: "File", exact: true }).click(),
+  ]);
+  await chooser.setFiles(changed);
+  await writeFile(changed, "hash\n");
+  await dialog().getByRole("button", { name: "Import keys" }).click();
+  await dialog().getByText("The file can’t be read. If it has changed, choose it again.").waitFor();
+});
+
 test("imports 998 of 1,001 rows, and names the line, the column and the reason of the others", async () => {
   await chooseFile("keys.csv", file);
   await dialog().getByRole("button", { name: "Import keys" }).click();
@@ -89,7 +109,10 @@ test("imports 998 of 1,001 rows, and names the line, the column and the reason o
     "Line 802credits: Use at least 0.",
   ]);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
-  await closeButton.click();
+  await dialog().getByText("Correct them, then choose the file again and import it.").waitFor();
+  await chooseFile("keys.csv", file);
+  await dialog().getByRole("button", { name: "Import keys" }).waitFor();
+  await dialog().getByRole("button", { name: "Cancel" }).click();
   await page.getByText("998 keys").first().waitFor();
   const { code, externalId } = await proceduresOf(page).issuedKeys.verify.mutate({
     ...{ workspaceId, keyspaceId, key: firstKey },

@@ -7,6 +7,7 @@ import { scrollUntil } from "../support/scroll-until.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { failCalls } from "./fail-calls.ts";
 
 const environment = prepareEnvironment();
 
@@ -124,17 +125,42 @@ test("creates a key that is restricted from its first request", async () => {
   await page.getByRole("img", { name: "2 allowed, 1 rate limited, 0 rejected" }).waitFor();
 });
 
-test("saves an edit only if the key still has the version that was shown, and otherwise shows the current one", async () => {
+test("saves an edit only if the key still has the version that was shown, and otherwise keeps it and shows what changed", async () => {
   const { page, id } = await openKey("conflict");
   await page.getByRole("button", { name: "Edit", exact: true }).click();
   await dialogOf(page).getByLabel("Name", { exact: true }).fill("Mine");
-  await proceduresOf(page).apiKeys.update.mutate({ id, version: 1, name: "Theirs" });
+  await proceduresOf(page).apiKeys.update.mutate({ id, version: 1, name: "Theirs", description: "Kept" });
   await dialogOf(page).getByRole("button", { name: "Save" }).click();
-  await dialogOf(page).getByText("This key was changed in another window").waitFor();
-  expect(await dialogOf(page).getByLabel("Name", { exact: true }).inputValue()).toBe("Theirs");
-  await dialogOf(page).getByLabel("Name", { exact: true }).fill("Ours");
+  const conflict = page.getByRole("alert").filter({ hasText: "The API key was changed in another window" });
+  await conflict.and(page.locator(":focus")).getByText("Theirs").waitFor();
+  expect(await dialogOf(page).getByLabel("Name", { exact: true }).inputValue()).toBe("Mine");
+  expect(await dialogOf(page).getByLabel("Description").inputValue()).toBe("Kept");
   await dialogOf(page).getByRole("button", { name: "Save" }).click();
-  await page.getByRole("heading", { name: "Ours", level: 1 }).waitFor();
+  await page.getByRole("heading", { name: "Mine", level: 1 }).waitFor();
+  const saved = await proceduresOf(page).apiKeys.get.query({ id });
+  expect(saved).toMatchObject({ name: "Mine", description: "Kept" });
+
+  await page.getByRole("button", { name: "Edit restrictions" }).click();
+  const form = page.getByRole("form", { name: "Restrictions" });
+  const limit = form.getByLabel("Rate limit", { exact: true });
+  await limit.fill("7");
+  const settings = { isReadOnly: true };
+  const changed = await proceduresOf(page).apiKeys.update.mutate({ id, version: saved.version, settings });
+  // The current version can't be loaded after the first attempt.
+  await failCalls(page, "apiKeys.get");
+  await form.getByRole("button", { name: "Save restrictions" }).click();
+  await form.getByText("Someone changed the key at the same time. Your changes weren’t saved.").waitFor();
+  await page.unrouteAll();
+  await form.getByRole("button", { name: "Save restrictions" }).click();
+  await conflict.getByText("read").waitFor();
+  expect(await limit.inputValue()).toBe("7");
+  await form.getByRole("button", { name: "Save restrictions" }).click();
+  await page.getByRole("button", { name: "Edit restrictions" }).waitFor();
+  expect(await proceduresOf(page).apiKeys.get.query({ id })).toMatchObject({
+    version: changed.version + 1,
+    isReadOnly: true,
+    limit: { quota: 7 },
+  });
 });
 
 test("rotates a key with an overlap, and revokes the old secret", async () => {
@@ -291,11 +317,17 @@ test("offers to change the expiry of an expired key", async () => {
   // A page of its own, because its clock can't be set back.
   const { page } = await openKey("expired", { expiresAt: { inSeconds: 3_600 } }, environment.browser.open);
   await page.clock.setSystemTime(Date.now() + 2 * 3_600_000);
-  await page.reload();
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
+  await page.getByRole("link", { name: "Deploy pipeline" }).click();
   const status = section(page, "Status");
   await status.getByText("This key expired").waitFor();
   await status.getByRole("link", { name: "Change the expiry" }).click();
   await section(page, "Restrictions").getByRole("button", { name: "Save restrictions" }).waitFor();
+  const limit = page.getByLabel("Rate limit", { exact: true });
+  await limit.fill("5");
+  await page.goBack();
+  await page.getByRole("dialog", { name: "Discard unsaved changes?" }).getByText("Keep editing").click();
+  expect(await limit.inputValue()).toBe("5");
 });
 
 test("shows no previous failure when a confirmation is opened again", async () => {

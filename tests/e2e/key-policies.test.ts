@@ -5,6 +5,8 @@ import { scrollUntil } from "../support/scroll-until.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { failCalls } from "./fail-calls.ts";
+import { returnToTab } from "./return-to-tab.ts";
 
 // Ada owns a workspace. Linus is a member, and his key works there. Each test continues where the previous one ended.
 
@@ -70,7 +72,9 @@ test("an owner sees the keys of all members with their use in the workspace", as
 });
 
 test("the longest time of a last use isn’t cut", async () => {
-  const later = await ada.context().newPage();
+  // In a context of its own, because all pages of a context have the same clock.
+  const storageState = await ada.context().storageState();
+  const { page: later } = await environment.browser.open({ storageState });
   await later.clock.setFixedTime(Date.now() + 3_600_000);
   await later.setViewportSize({ width: 1440, height: 900 });
   await later.goto(addressOf("api-keys"));
@@ -78,7 +82,6 @@ test("the longest time of a last use isn’t cut", async () => {
   await cell.waitFor();
   expect(await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
   await later.getByRole("columnheader", { name: "Restrictions", exact: true }).waitFor();
-  await later.close();
 });
 
 test("an owner blocks a key, and the key's page shows its owner who blocked it", async () => {
@@ -209,18 +212,52 @@ test("a member sees the policy, why it rejects the key, and a valid lifetime for
   await dialog.getByText("would reject this key").waitFor({ state: "detached" });
 });
 
-test("someone who edited an outdated policy gets a conflict, and then sees the current policy", async () => {
+test("someone who edits an outdated policy keeps the input, gets a conflict, and sees the current policy", async () => {
   await ada.goto(addressOf("settings"));
-  await ada.getByLabel("Maximum idle time, in days").fill("7");
-  const procedures = proceduresOf(ada);
-  const { version } = await procedures.workspaceKeys.policy.query({ workspaceId: workspace.id });
-  await procedures.workspaceKeys.changePolicy.mutate({ workspaceId: workspace.id, maxIdleDays: 14, version });
+  const idleDays = ada.getByLabel("Maximum idle time, in days");
+  const lifetimeDays = ada.getByLabel("Maximum lifetime, in days");
+  const dialog = dialogOf(ada);
+  const { workspaceKeys } = proceduresOf(ada);
+  const { id: workspaceId } = workspace;
+  const { version } = await workspaceKeys.policy.query({ workspaceId });
+  // Without input, the form follows the server.
+  await workspaceKeys.changePolicy.mutate({ workspaceId, maxIdleDays: 60, version });
+  await returnToTab(ada, async () => (await idleDays.inputValue()) === "60");
+  await idleDays.fill("7");
+  await ada.getByRole("button", { name: "Review and save" }).click();
+  await dialog.getByRole("button", { name: "Save policy" }).waitFor();
+  const changes = { maxIdleDays: 14, maxLifetimeDays: 365 };
+  await workspaceKeys.changePolicy.mutate({ workspaceId, ...changes, version: version + 1 });
+  let isRead = false;
+  void ada.waitForResponse(/workspaceKeys\.policy/).then(() => {
+    isRead = true;
+  });
+  await returnToTab(ada, async () => isRead);
+  await dialog.getByRole("button", { name: "Save policy" }).click();
+  const conflict = ada.getByRole("alert").filter({ hasText: "The API key policy was changed" });
+  await conflict.getByText("Rejected after 14 days without use here").waitFor();
+  await dialog.waitFor({ state: "detached" });
+  expect([await idleDays.inputValue(), await lifetimeDays.inputValue()]).toEqual(["7", "365"]);
+  await expectAccessible(ada);
+  await conflict.getByRole("button", { name: "Discard changes" }).click();
+  await conflict.waitFor({ state: "detached" });
+  expect([await idleDays.inputValue(), await lifetimeDays.inputValue()]).toEqual(["14", "365"]);
+});
+
+test("a policy isn’t saved without a preview", async () => {
+  const idleDays = ada.getByLabel("Maximum idle time, in days");
+  await idleDays.fill("7");
+  await failCalls(ada, "workspaceKeys.previewPolicy");
   await ada.getByRole("button", { name: "Review and save" }).click();
   const dialog = dialogOf(ada);
+  await dialog.getByText("Couldn’t check which keys would stop working").waitFor();
   await dialog.getByRole("button", { name: "Save policy" }).click();
-  await dialog.getByText("Someone else changed the policy").waitFor();
-  await dialog.getByRole("button", { name: "Cancel" }).click();
-  await expect.poll(() => ada.getByLabel("Maximum idle time, in days").inputValue()).toBe("14");
+  await ada.unrouteAll();
+  await dialog.getByRole("button", { name: "Try again" }).click();
+  await dialog.getByText("would stop working").waitFor();
+  await dialog.getByRole("button", { name: "Save policy" }).click();
+  await ada.getByText("API key policy saved.").waitFor();
+  expect(await idleDays.inputValue()).toBe("7");
 });
 
 test("admins and the owner of a key see that a service account blocked the key", async () => {

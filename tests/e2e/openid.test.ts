@@ -142,6 +142,15 @@ test("an error of the provider is shown, and the way back", async () => {
   if (!explanation || !link) throw new Error("The page has no link.");
   // As far apart as on the other pages with only a link.
   expect(link.y - explanation.y - explanation.height).toBeLessThan(24);
+  for (const [use, title] of [
+    ["link", "The identity wasn’t linked"],
+    ["confirmation", "The confirmation was canceled"],
+  ] as const) {
+    await page.evaluate(`sessionStorage.setItem("latchkey-openid", '{"use":"${use}","next":"/"}')`);
+    await page.goto(`${environment.baseUrl}/sign-in/openid?error=access_denied&state=x`);
+    await page.getByRole("heading", { name: title }).waitFor();
+  }
+  await page.evaluate("sessionStorage.clear()");
   await page.goto(`${environment.baseUrl}/sign-in/openid?code=x&state=x`);
   await page.getByRole("heading", { name: "Couldn’t sign you in" }).waitFor();
   await page

@@ -3,8 +3,9 @@ import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpen } from "../support/open-call.ts";
 import { enter } from "../support/visitor.ts";
-import { getWorkspace } from "./call.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { returnToTab } from "./return-to-tab.ts";
 
 // Ada creates a service account and manages its keys. Each test continues where the previous one ended.
 
@@ -109,6 +110,29 @@ test("finds its keys by text and status, in the URL", async () => {
   await ada.getByRole("button", { name: "Clear filters" }).click();
   await ada.getByRole("link", { name: "Pipeline" }).waitFor();
   expect(new URL(ada.url()).search).toBe("");
+});
+
+test("an edit of the name doesn’t undo a change of the role", async () => {
+  const { serviceAccounts } = proceduresOf(ada);
+  const path = { workspaceId: workspace.id, userId: new URL(ada.url()).pathname.split("/").at(-1) ?? "" };
+  const edit = async (name: string) => {
+    await ada.getByRole("button", { name: "Edit", exact: true }).click();
+    await dialogOf(ada).getByLabel("Name").fill(name);
+  };
+  await edit("Deployments");
+  await serviceAccounts.change.mutate({ ...path, role: "viewer" });
+  await returnToTab(ada, () => ada.getByText("Service account with the viewer role.").isVisible());
+  await dialogOf(ada).getByRole("button", { name: "Save" }).click();
+  const conflict = dialogOf(ada).getByRole("alert").filter({ hasText: "The service account was changed" });
+  await conflict.getByText("Viewer").waitFor();
+  expect(await dialogOf(ada).getByRole("combobox", { name: "Role" }).inputValue()).toBe("Viewer");
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await confirm("Save");
+  expect(await serviceAccounts.get.query(path)).toMatchObject({ name: "Deployments", role: "viewer" });
+  await edit("Deploys");
+  await confirm("Save");
+  expect(await serviceAccounts.get.query(path)).toMatchObject({ name: "Deploys", role: "viewer" });
+  await serviceAccounts.change.mutate({ ...path, role: "member" });
 });
 
 test("the members page and the audit log mark it as a service account", async () => {

@@ -4,7 +4,9 @@ import { signIn as callSignIn } from "../support/account.ts";
 import { measureStall } from "../support/machine-stall.ts";
 import { startProduct } from "../support/prepared-instance.ts";
 import { createKey, enter, signUp, visitor } from "../support/visitor.ts";
+import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { returnToTab } from "./return-to-tab.ts";
 
 const environment = prepareEnvironment();
 
@@ -44,6 +46,31 @@ test("shows no data of the previous user to the next user who signs in", async (
   await page.getByRole("link", { name: "Your API keys" }).click();
   await page.getByRole("heading", { name: "Your API keys", exact: true }).waitFor();
   expect(await page.content()).not.toContain("Secret project");
+});
+
+test("a tab follows the session when it gets the focus: another tab may have changed it", async () => {
+  const { page } = await environment.browser.open();
+  await enter(page, environment.baseUrl, "one@example.com");
+  await createKey(page, "Key of one");
+  const other = await page.context().newPage();
+  await other.goto(`${environment.baseUrl}/favicon.svg`);
+  await page.goto(`${environment.baseUrl}/account/api-keys`);
+  await page.getByRole("rowheader", { name: "Key of one" }).waitFor();
+  await proceduresOf(other).workspaces.create.mutate({ name: "Globex" });
+  await page.getByRole("button", { name: /^Workspace: / }).click();
+  expect(await page.getByRole("menuitem", { name: "Globex" }).count()).toBe(0);
+  await returnToTab(page, () => page.getByRole("menuitem", { name: "Globex" }).isVisible());
+  await page.keyboard.press("Escape");
+
+  await enter(other, environment.baseUrl, "two@example.com");
+  await createKey(other, "Key of two");
+  await returnToTab(page, () => page.getByRole("rowheader", { name: "Key of two" }).isVisible());
+  await page.getByRole("button", { name: "Account menu" }).click();
+  await page.getByText("two@example.com").waitFor();
+  expect(await page.content()).not.toContain("Key of one");
+
+  await proceduresOf(other).session.signOut.mutate();
+  await returnToTab(page, () => page.getByText("Your session has ended.").isVisible());
 });
 
 test("signs out immediately, and leaves only the appearance setting in the browser", async () => {

@@ -7,6 +7,7 @@ import { startWebhookReceiver } from "../support/webhook-receiver.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { holdCall } from "./hold-call.ts";
+import { returnToTab } from "./return-to-tab.ts";
 
 // Ada sends the audit log of her workspace to a server. Each test continues where the previous one ended.
 
@@ -136,6 +137,31 @@ test("rotates the secret after asking for the password, and edits the webhook", 
   await dialog().getByRole("button", { name: "Save" }).click();
   await page.getByText("Archive").waitFor();
   await page.getByText("All events, including future ones").waitFor();
+});
+
+test("an edit keeps what someone else changed at the same time", async () => {
+  const { webhooks } = proceduresOf(page);
+  const path = { workspaceId: workspace.id, id: new URL(page.url()).pathname.split("/").at(-1) ?? "" };
+  const { version } = await webhooks.get.query(path);
+  await page.getByRole("button", { name: "Edit" }).click();
+  const description = dialog().getByRole("textbox", { name: "Description" });
+  await description.fill("Our archive");
+  await webhooks.update.mutate({ ...path, version, changes: { actions: ["workspace.renamed"] } });
+  // The page shows the new version, but the edit is based on the former one.
+  const events = page.getByRole("definition").filter({ hasText: /^Workspace renamed$/ });
+  await returnToTab(page, () => events.isVisible());
+  await dialog().getByRole("button", { name: "Save" }).click();
+  const conflict = dialog().getByRole("alert").filter({ hasText: "The webhook was changed" });
+  await conflict.getByText("Workspace renamed").waitFor();
+  expect(await description.inputValue()).toBe("Our archive");
+  expect(await dialog().getByLabel("Selected events").isChecked()).toBe(true);
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Save" }).click();
+  await dialog().waitFor({ state: "detached" });
+  expect(await webhooks.get.query(path)).toMatchObject({
+    description: "Our archive",
+    actions: ["workspace.renamed"],
+  });
 });
 
 test("disables, enables and deletes the webhook", async () => {

@@ -29,13 +29,21 @@ interface ExportFormProps {
 export function ExportForm(props: ExportFormProps): ReactElement {
   const { explanation, children, readSource, fileName, nouns, onClose } = props;
   const [progress, setProgress] = useState(noProgress);
+  const [announced, setAnnounced] = useState(noProgress);
   const stopping = useRef<AbortController>(undefined);
   useEffect(() => () => stopping.current?.abort(), []);
   const startedAt = useRef(0);
-  const report = (count: number) => setProgress({ count, seconds: secondsSince(startedAt.current) });
+  const report = (count: number) => {
+    const latest = { count, seconds: secondsSince(startedAt.current) };
+    setProgress(latest);
+    setAnnounced((last) => (latest.seconds - last.seconds < announceEverySeconds ? last : latest));
+  };
+  const describe = ({ count, seconds }: typeof noProgress) =>
+    `${countOf(count, ...nouns)} in ${describeDuration(seconds)} so far`;
   const download = useMutation({
     mutationFn: () => {
       setProgress(noProgress);
+      setAnnounced(noProgress);
       startedAt.current = performance.now();
       const controller = new AbortController();
       stopping.current = controller;
@@ -53,9 +61,15 @@ export function ExportForm(props: ExportFormProps): ReactElement {
     <>
       <p className={classes.words}>{explanation}</p>
       {download.isPending ? (
-        <p className={classes.words} role="status">
-          {countOf(progress.count, ...nouns)} in {describeDuration(progress.seconds)} so far
-        </p>
+        <>
+          {/* Changes with every chunk of the response, which a screen reader would announce each time. */}
+          <p className={classes.words} aria-hidden="true">
+            {describe(progress)}
+          </p>
+          <span className="visually-hidden" role="status">
+            {describe(announced)}
+          </span>
+        </>
       ) : (
         children
       )}
@@ -71,6 +85,9 @@ export function ExportForm(props: ExportFormProps): ReactElement {
     </>
   );
 }
+
+/** How often the progress is announced to users of a screen reader. */
+const announceEverySeconds = 5;
 
 const noProgress = { count: 0, seconds: 0 };
 

@@ -40,7 +40,7 @@ export function LogFilters({ search, onChange, action, actor, target }: LogFilte
         maxDropdownHeight={360}
         data={[{ value: anyAction, label: `Any ${action.label.toLowerCase()}` }, ...actions]}
         value={search.action ?? anyAction}
-        nothingFoundMessage="No event matches"
+        nothingFoundMessage={`No ${action.label.toLowerCase()} matches`}
         onChange={(value) => onChange({ action: value === null || value === anyAction ? undefined : value })}
       />
       {actor}

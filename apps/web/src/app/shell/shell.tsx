@@ -11,6 +11,7 @@ import {
 import { ExactTimes } from "../../ui/exact-times.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { useSessionEnd } from "../use-session-end.ts";
+import { useSessionRefresh } from "../use-session-refresh.ts";
 import { useThemeColor } from "./appearance.ts";
 import { Header } from "./header.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -64,6 +65,7 @@ function Frame(): ReactElement {
   // The dialog is part of the frame, so opening another page would not close it.
   const main = useFocusOnNavigation(newWorkspace.close);
   useSessionEnd();
+  useSessionRefresh();
   useThemeColor();
   useEffect(() => {
     if (!workspace) rememberWorkspace(noSlug);

@@ -21,7 +21,8 @@ const secretLabels = {
 /**
  * Asks for confirmation before unsaved input or an uncopied secret in `children` is lost. If the user leaves the app, the
  * browser asks.
- * A navigation within a page, such as a change of its filters, keeps the input.
+ * A navigation within a page isn't blocked, because a change of filters keeps the input. So a page whose URL opens a form must
+ * replace the history entry: with a new one, Back would close the form without a question.
  */
 export function UnsavedInputGuard({ children }: { readonly children: ReactNode }): ReactElement {
   const [scope] = useState(createInputScope);

@@ -10,6 +10,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import { useLatestValues } from "../../ui/use-latest-values.ts";
 import { type ApiKeyValues, apiKeyRules, normalizeValues } from "./api-key-values.ts";
 import { KeyReview } from "./key-review.tsx";
 import { PolicyWarning } from "./policy-warning.tsx";
@@ -27,6 +28,8 @@ interface ApiKeyFormProps {
   /** Saves the values. The form shows any error that it throws. */
   readonly onSave: (values: ApiKeyValues, settings?: KeySettings) => Promise<unknown>;
   readonly onCancel: () => void;
+  /** Shown above the fields. */
+  readonly notice?: ReactNode;
   /** The restrictions of a new key. */
   readonly restrictions?: RestrictionForm;
   /** The control that selects the template of a new key. */
@@ -39,7 +42,7 @@ interface ApiKeyFormProps {
 
 /** Edits the name and description of a new or existing key. */
 export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
-  const { initialValues, restrictions, template, onSave, onCancel } = props;
+  const { initialValues, restrictions, template, notice, onSave, onCancel } = props;
   const { describe = ({ message }) => message, onlyWorkspaceId } = props;
   const hasOneWorkspace = onlyWorkspaceId !== undefined;
   const [isSaving, setIsSaving] = useState(false);
@@ -50,6 +53,7 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
     initialValues,
     validate: apiKeyRules,
   });
+  useLatestValues(form, initialValues);
   useUnsavedInput(() => form.isDirty() || (restrictions?.isDirty() ?? false));
   const save = async (values: ApiKeyValues) => {
     // The button is disabled while saving, but Ctrl+Enter can still submit the form.
@@ -78,12 +82,14 @@ export function ApiKeyForm(props: ApiKeyFormProps): ReactElement {
     <form
       className={classes.form}
       noValidate
+      onReset={form.onReset}
       onSubmit={form.onSubmit(save, (errors) => {
         // Also validates the restrictions, so that all invalid fields show their errors.
         restrictions?.validate();
         focusFirstError(form.getInputNode)(errors);
       })}
     >
+      {notice}
       {failure && !hasIssueOf(form, failure) && !hasRestrictionIssues && (
         <FormFailure message={describe(failure)} requestId={failure.requestId} />
       )}

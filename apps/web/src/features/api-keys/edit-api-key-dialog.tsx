@@ -3,10 +3,12 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure, type Failure } from "../../server/failure.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
+import { useConflict } from "../../server/use-conflict.tsx";
+import { changedFields } from "../../ui/changed-fields.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { ApiKeyForm } from "./api-key-form.tsx";
-import { KeyConflict } from "./key-conflict.tsx";
+import type { ApiKeyValues } from "./api-key-values.ts";
 
 interface EditApiKeyDialogProps {
   /** The key to edit, as it was when the dialog was opened. The dialog is open if it is defined. */
@@ -35,44 +37,44 @@ interface EditFormProps {
   readonly onSaving: (isSaving: boolean) => void;
 }
 
-/**
- * Saves only if the key still has the version that the user saw. A conflict restarts it from the
- * current version.
- */
+/** Saves only if the key still has the version that the user saw, and only the fields that the user changed. */
 function EditForm({ apiKey, onClose, onSaving }: EditFormProps): ReactElement {
-  const [base, setBase] = useState(apiKey);
-  const [hasConflict, setHasConflict] = useState(false);
-  const save = useSave(onClose, (latest) => {
-    setBase(latest);
-    setHasConflict(true);
+  const queryClient = useQueryClient();
+  const { id } = apiKey;
+  const { base, notice, clear, onError } = useConflict({
+    noun: "API key",
+    item: apiKey,
+    load: () => queryClient.fetchQuery(trpc.apiKeys.get.queryOptions({ id }, { staleTime: 0 })),
+    describe: ({ name, description }) => ({ Name: name, Description: description }),
   });
-  const send = async (values: { readonly name: string; readonly description: string }) => {
+  const save = useSave(onClose);
+  const initialValues = { name: base.name, description: base.description };
+  const send = async (values: ApiKeyValues) => {
+    const changes = changedFields(initialValues, values);
+    if (Object.keys(changes).length === 0) return onClose();
+    clear();
     onSaving(true);
     try {
-      await save.mutateAsync({ id: base.id, version: base.version, ...values });
+      await save.mutateAsync({ id, version: base.version, ...changes });
+    } catch (error) {
+      if (!(await onError(error))) throw error;
     } finally {
       onSaving(false);
     }
   };
   return (
-    <>
-      {hasConflict && <KeyConflict key={`conflict-${base.version}`} />}
-      <ApiKeyForm
-        key={base.version}
-        initialValues={{ name: base.name, description: base.description }}
-        onSave={send}
-        onCancel={onClose}
-        describe={describeRejection}
-      />
-    </>
+    <ApiKeyForm
+      initialValues={initialValues}
+      onSave={send}
+      onCancel={onClose}
+      notice={notice}
+      describe={describeRejection}
+    />
   );
 }
 
-/**
- * Saves a key and refreshes the lists, even if the key was deleted. Passes the current key to
- * `onConflict`.
- */
-function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {
+/** Saves a key and refreshes the lists, even if the key was deleted or changed. */
+function useSave(onSaved: () => void) {
   const queryClient = useQueryClient();
   const refresh = () => queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });
   return useMutation(
@@ -88,12 +90,9 @@ function useSave(onSaved: () => void, onConflict: (latest: ApiKey) => void) {
           ),
         });
       },
-      onError: async (error, { id }) => {
+      onError: (error) => {
         const { code } = describeFailure(error);
-        if (code === "NOT_FOUND") void refresh();
-        if (code !== "PRECONDITION_FAILED") return;
-        onConflict(await queryClient.fetchQuery(trpc.apiKeys.get.queryOptions({ id }, { staleTime: 0 })));
-        void refresh();
+        if (code === "NOT_FOUND" || code === "PRECONDITION_FAILED") void refresh();
       },
     }),
   );

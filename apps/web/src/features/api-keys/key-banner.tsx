@@ -52,6 +52,8 @@ export function KeyBanner({ apiKey, onEnabled }: KeyBannerProps): ReactElement |
               to="/account/api-keys/$keyId"
               params={{ keyId: apiKey.id }}
               search={(search) => ({ ...search, edit: "restrictions" })}
+              // Otherwise, Back would close the form without a question.
+              replace
             />
           )}
         >

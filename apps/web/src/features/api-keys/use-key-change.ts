@@ -15,7 +15,7 @@ interface RequestedChange {
   readonly isConfirmed?: boolean;
   readonly onSaved: () => void;
   /** Called with an error, except if the API only requires a confirmation. */
-  readonly onFailed?: (error: unknown, code: Failure["code"]) => void;
+  readonly onFailed?: (error: unknown) => void;
 }
 
 interface KeyChange {
@@ -65,7 +65,7 @@ export function useKeyChange(): KeyChange {
         },
         onError: (error) => {
           const { code, issues } = describeFailure(error);
-          if (code !== "UNPROCESSABLE_CONTENT") return requested.onFailed?.(error, code);
+          if (code !== "UNPROCESSABLE_CONTENT") return requested.onFailed?.(error);
           const names = issues.map(({ path }) => path);
           setPending({ requested, expansions: describeExpansions(base, settings, { names, workspaces }) });
         },

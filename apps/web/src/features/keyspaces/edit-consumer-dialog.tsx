@@ -3,11 +3,12 @@ import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { type Consumer, trpc } from "../../server/trpc.ts";
+import { useConflict } from "../../server/use-conflict.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
+import { useLatestValues } from "../../ui/use-latest-values.ts";
 import { LimitFields } from "./limit-fields.tsx";
-import { type ConsumerValues, limitRules, readLimits, toLimits } from "./limit-values.ts";
+import { type ConsumerValues, describeNamedLimit, limitRules, readLimits, toLimits } from "./limit-values.ts";
 import { SettingsForm, type SettingsFormProps } from "./settings-form.tsx";
-import { useConflict } from "./use-conflict.tsx";
 
 interface EditConsumerDialogProps {
   readonly workspaceId: string;
@@ -38,10 +39,11 @@ function Loaded({ workspaceId, consumer, onClose }: EditConsumerDialogProps): Re
   const queryClient = useQueryClient();
   const { keyspaceId, externalId } = consumer;
   const path = { workspaceId, keyspaceId, externalId };
-  const { base, notice, clear, onError } = useConflict({
+  const { base, notice, clear, onError, omitReported } = useConflict({
     noun: "consumer",
     item: consumer,
     load: () => queryClient.fetchQuery(trpc.consumers.get.queryOptions(path, { staleTime: 0 })),
+    describe: ({ limits }) => ({ "Rate limits": limits.map(describeNamedLimit).join("\n") }),
   });
   const update = useMutation(
     trpc.consumers.update.mutationOptions({
@@ -56,10 +58,9 @@ function Loaded({ workspaceId, consumer, onClose }: EditConsumerDialogProps): Re
   );
   return (
     <Form
-      key={base.version}
       limits={base.limits}
       action="Save"
-      error={notice ? undefined : update.error}
+      error={omitReported(update.error)}
       notice={notice}
       isBusy={update.isPending}
       onSubmit={(limits) => {
@@ -77,12 +78,14 @@ interface FormProps extends SettingsFormProps<Consumer["limits"]> {
 }
 
 function Form({ limits, onSubmit, ...frame }: FormProps): ReactElement {
+  const initialValues = { limits: readLimits(limits) };
   const form = useForm<ConsumerValues>({
     name: "consumer",
     mode: "controlled",
-    initialValues: { limits: readLimits(limits) },
+    initialValues,
     validate: { limits: limitRules },
   });
+  useLatestValues(form, initialValues);
   return (
     <SettingsForm {...frame} form={form} onSubmit={(values) => onSubmit(toLimits(values.limits))}>
       <LimitFields

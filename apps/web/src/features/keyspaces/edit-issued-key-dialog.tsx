@@ -2,11 +2,13 @@ import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
+import { useConflict } from "../../server/use-conflict.tsx";
+import { describeExactly } from "../../ui/elapsed.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { IssuedKeyForm } from "./issued-key-form.tsx";
 import { changesOfKey, fieldsOfKey, valuesOfKey } from "./issued-key-values.ts";
+import { describeNamedLimit } from "./limit-values.ts";
 import { refreshKeys } from "./refresh-keys.ts";
-import { useConflict } from "./use-conflict.tsx";
 
 interface EditIssuedKeyDialogProps {
   readonly workspaceId: string;
@@ -29,10 +31,19 @@ export function EditIssuedKeyDialog(props: EditIssuedKeyDialogProps): ReactEleme
 function Form({ workspaceId, issuedKey, onClose }: EditIssuedKeyDialogProps): ReactElement {
   const queryClient = useQueryClient();
   const path = { workspaceId, keyspaceId: issuedKey.keyspaceId, id: issuedKey.id };
-  const { base, notice, clear, onError } = useConflict({
+  const { base, notice, clear, onError, omitReported } = useConflict({
     noun: "key",
     item: issuedKey,
     load: () => queryClient.fetchQuery(trpc.issuedKeys.get.queryOptions(path, { staleTime: 0 })),
+    describe: (key) => ({
+      Name: key.name,
+      "External ID": key.externalId ?? "",
+      Permissions: key.permissions.join("\n"),
+      Expires: key.expiresAt === null ? "Never expires" : describeExactly(new Date(key.expiresAt)),
+      "IP ranges": key.ipRanges?.join("\n") ?? "Any IP address",
+      "Rate limits": key.limits.map(describeNamedLimit).join("\n"),
+      Metadata: JSON.stringify(key.meta),
+    }),
   });
   const update = useMutation(
     trpc.issuedKeys.update.mutationOptions({
@@ -47,11 +58,10 @@ function Form({ workspaceId, issuedKey, onClose }: EditIssuedKeyDialogProps): Re
   const initialValues = valuesOfKey(base);
   return (
     <IssuedKeyForm
-      key={base.version}
       initialValues={initialValues}
       expiresAt={base.expiresAt}
       action="Save"
-      error={notice ? undefined : update.error}
+      error={omitReported(update.error)}
       notice={notice}
       isBusy={update.isPending}
       onSubmit={(fields) => {

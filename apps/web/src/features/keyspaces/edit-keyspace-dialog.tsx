@@ -2,11 +2,13 @@ import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { type Keyspace, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { useConflict } from "../../server/use-conflict.tsx";
+import { changedFields } from "../../ui/changed-fields.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
-import { changedFields } from "./changed-fields.ts";
+import { describeCredits } from "./credits-values.ts";
 import { KeyspaceForm } from "./keyspace-form.tsx";
 import { fieldsOfKeyspace, valuesOfKeyspace } from "./keyspace-values.ts";
-import { useConflict } from "./use-conflict.tsx";
+import { describeNamedLimit } from "./limit-values.ts";
 
 interface EditKeyspaceDialogProps {
   readonly workspace: SessionWorkspace;
@@ -29,10 +31,19 @@ export function EditKeyspaceDialog(props: EditKeyspaceDialogProps): ReactElement
 function Form({ workspace, keyspace, onClose }: EditKeyspaceDialogProps): ReactElement {
   const queryClient = useQueryClient();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
-  const { base, notice, clear, onError } = useConflict({
+  const { base, notice, clear, onError, omitReported } = useConflict({
     noun: "keyspace",
     item: keyspace,
     load: () => queryClient.fetchQuery(trpc.keyspaces.get.queryOptions(path, { staleTime: 0 })),
+    describe: ({ name, prefix, environment, ...defaults }) => ({
+      Name: name,
+      Prefix: prefix,
+      Environment: environment,
+      "Lifetime in days": defaults.defaultLifetimeDays?.toString() ?? "Never expires",
+      Permissions: defaults.defaultPermissions.join("\n"),
+      "Rate limits": defaults.defaultLimits.map(describeNamedLimit).join("\n"),
+      Credits: defaults.defaultCredits ? describeCredits(defaults.defaultCredits) : "Unlimited",
+    }),
   });
   const update = useMutation(
     trpc.keyspaces.update.mutationOptions({
@@ -47,10 +58,9 @@ function Form({ workspace, keyspace, onClose }: EditKeyspaceDialogProps): ReactE
   const initialValues = valuesOfKeyspace(base);
   return (
     <KeyspaceForm
-      key={base.version}
       initialValues={initialValues}
       action="Save"
-      error={notice ? undefined : update.error}
+      error={omitReported(update.error)}
       notice={notice}
       isBusy={update.isPending}
       onSubmit={(fields) => {

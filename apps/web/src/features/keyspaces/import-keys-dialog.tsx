@@ -2,7 +2,7 @@ import "@mantine/core/styles/Progress.css";
 import { KeyFileError } from "@latchkey/key-file/key-file-error";
 import { keyFileFields } from "@latchkey/key-file/key-file-fields";
 import { Button, FileInput, Group, Progress } from "@mantine/core";
-import { Children, type ReactElement, type Ref, useEffect, useRef, useState } from "react";
+import { Children, type MouseEvent, type ReactElement, type Ref, useEffect, useRef, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { countOf } from "../../ui/count.ts";
@@ -89,6 +89,7 @@ function Import({ workspaceId, keyspaceId, onClose, onBusy }: ImportProps): Reac
         value={file}
         error={problem}
         data-autofocus
+        fileInputProps={{ onClick: forgetFile }}
         onChange={(chosen) => {
           setFile(chosen);
           setProblem(undefined);
@@ -165,6 +166,11 @@ function Example(): ReactElement {
       ))}
     </pre>
   );
+}
+
+/** Otherwise, browsers don't report that the same file was chosen again. */
+function forgetFile({ currentTarget }: MouseEvent<HTMLInputElement>): void {
+  currentTarget.value = "";
 }
 
 function hasRows({ imported, existing, rejected }: ImportProgress): boolean {

@@ -38,7 +38,8 @@ export function RejectedRows({ rows }: { readonly rows: readonly RejectedRow[] }
   return (
     <>
       <p className={dialogClasses.words}>
-        {countOf(rows.length, "row was", "rows were")} rejected. Correct them, and import the same file again.
+        {countOf(rows.length, "row was", "rows were")} rejected. Correct them, then choose the file again and
+        import it.
       </p>
       {rows.length > maxShown && (
         <Button

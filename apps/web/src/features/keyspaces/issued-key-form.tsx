@@ -1,6 +1,7 @@
 import { useForm } from "@mantine/form";
 import type { ReactElement } from "react";
 import type { IssuedKeyFields } from "../../server/trpc.ts";
+import { useLatestValues } from "../../ui/use-latest-values.ts";
 import { IssuedKeyInputs } from "./issued-key-inputs.tsx";
 import { fieldsOfKey, type IssuedKeyValues, issuedKeyRules } from "./issued-key-values.ts";
 import { SettingsForm, type SettingsFormProps } from "./settings-form.tsx";
@@ -22,6 +23,7 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
     initialValues,
     validate: issuedKeyRules,
   });
+  useLatestValues(form, initialValues);
   return (
     <SettingsForm {...frame} form={form} onSubmit={(values) => onSubmit(fieldsOfKey(values))}>
       <IssuedKeyInputs form={form} expiresAt={expiresAt} defaultLifetimeDays={defaultLifetimeDays} />

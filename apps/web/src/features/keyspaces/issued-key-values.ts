@@ -1,10 +1,10 @@
 import { issuedKeyLimits, maxLength } from "@latchkey/limits";
 import type { IssuedKey, IssuedKeyChanges, IssuedKeyFields, Keyspace } from "../../server/trpc.ts";
+import { changedFields } from "../../ui/changed-fields.ts";
 import { formatCount } from "../../ui/count.ts";
 import { describeLengthError } from "../../ui/describe-length-error.ts";
 import { describeInvalidRanges } from "../../ui/ip-range-lines.ts";
 import type { lifetimes } from "../../ui/lifetimes.ts";
-import { changedFields } from "./changed-fields.ts";
 import { type CreditsValues, creditsRules, readCredits, toCredits } from "./credits-values.ts";
 import { type LimitValues, limitRules, readLimits, toLimits } from "./limit-values.ts";
 import { describePermissionError, readPermissions } from "./permission-lines.ts";

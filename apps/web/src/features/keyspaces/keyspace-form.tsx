@@ -2,6 +2,7 @@ import { TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import type { ReactElement } from "react";
 import type { KeyspaceFields } from "../../server/trpc.ts";
+import { useLatestValues } from "../../ui/use-latest-values.ts";
 import { CreditsFields } from "./credits-fields.tsx";
 import classes from "./fields.module.css";
 import { fieldsOfKeyspace, type KeyspaceValues, keyspaceRules } from "./keyspace-values.ts";
@@ -23,6 +24,7 @@ export function KeyspaceForm({ initialValues, onSubmit, ...frame }: KeyspaceForm
     initialValues,
     validate: keyspaceRules,
   });
+  useLatestValues(form, initialValues);
   return (
     <SettingsForm
       {...frame}

@@ -55,9 +55,14 @@ export async function sendKeyFile(
 /** Reads a file, and notes how much was read. In ASCII, which most files are, a character is a byte. */
 async function* readText(file: File, position: { characters: number }): AsyncGenerator<string> {
   for (const reader = file.stream().pipeThrough(new TextDecoderStream()).getReader(); ; ) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(rejectUnreadable);
     if (done) return;
     position.characters += value.length;
     yield value;
   }
+}
+
+/** Browsers can't read a file that was changed, moved or deleted after the user chose it. */
+function rejectUnreadable(cause: unknown): never {
+  throw new KeyFileError("The file can’t be read. If it has changed, choose it again.", { cause });
 }

@@ -38,6 +38,7 @@ export function SettingsForm<Values extends IssuedKeyValues | KeyspaceValues | C
     <form
       className={dialogClasses.form}
       noValidate
+      onReset={form.onReset}
       onSubmit={form.onSubmit((values) => {
         if (!isBusy) onSubmit(values);
       }, focusFirstError(form.getInputNode))}

@@ -10,7 +10,8 @@ import classes from "./notices.module.css";
 interface NoticeListProps {
   readonly notices: readonly Notice[];
   readonly workspaces: readonly SessionWorkspace[];
-  readonly onRead: (id: string) => void;
+  /** @param item the element of the notice. */
+  readonly onRead: (id: string, item: HTMLElement | null) => void;
 }
 
 export function NoticeList({ notices, workspaces, onRead }: NoticeListProps): ReactElement {
@@ -19,7 +20,10 @@ export function NoticeList({ notices, workspaces, onRead }: NoticeListProps): Re
       {notices.map((notice) => (
         <li key={notice.id} className={classes.notice}>
           <div className={classes.head}>
-            <h3 className={classes.title}>{notice.title}</h3>
+            {/* Can get the focus, because the button is removed. */}
+            <h3 className={classes.title} tabIndex={-1}>
+              {notice.title}
+            </h3>
             {!notice.isRead && <Tag>Unread</Tag>}
             <span className={classes.time}>
               <RelativeTime at={notice.createdAt} />
@@ -35,7 +39,7 @@ export function NoticeList({ notices, workspaces, onRead }: NoticeListProps): Re
                 color="gray"
                 size="compact-sm"
                 aria-label={`Mark “${notice.title}” as read`}
-                onClick={() => onRead(notice.id)}
+                onClick={({ currentTarget }) => onRead(notice.id, currentTarget.closest("li"))}
               >
                 Mark as read
               </Button>

@@ -53,14 +53,14 @@ export function NoticeSettings(): ReactElement {
                       <Setting
                         label={`${kindTitles[kind]}, in the app`}
                         isOn={inApp}
-                        isDisabled={change.isPending}
+                        isBusy={change.isPending}
                         onChange={(isOn) => change.mutate({ kind, inApp: isOn })}
                       />
                       {getsEmail && (
                         <Setting
                           label={`${kindTitles[kind]}, by email`}
                           isOn={byEmail}
-                          isDisabled={change.isPending}
+                          isBusy={change.isPending}
                           onChange={(isOn) => change.mutate({ kind, byEmail: isOn })}
                         />
                       )}
@@ -93,12 +93,13 @@ interface SettingProps {
   /** The accessible name. */
   readonly label: string;
   readonly isOn: boolean;
-  readonly isDisabled: boolean;
+  /** Whether a change is in flight, during which others are ignored. */
+  readonly isBusy: boolean;
   readonly onChange: (isOn: boolean) => void;
 }
 
 /** A cell with a checkbox, which also reacts to clicks beside it. */
-function Setting({ label, isOn, isDisabled, onChange }: SettingProps): ReactElement {
+function Setting({ label, isOn, isBusy, onChange }: SettingProps): ReactElement {
   return (
     <td>
       <label className={classes.setting}>
@@ -107,8 +108,11 @@ function Setting({ label, isOn, isDisabled, onChange }: SettingProps): ReactElem
           className={checkboxClasses.box}
           aria-label={label}
           checked={isOn}
-          disabled={isDisabled}
-          onChange={({ currentTarget: { checked } }) => onChange(checked)}
+          // A disabled checkbox would lose the focus.
+          aria-disabled={isBusy}
+          onChange={({ currentTarget: { checked } }) => {
+            if (!isBusy) onChange(checked);
+          }}
         />
       </label>
     </td>

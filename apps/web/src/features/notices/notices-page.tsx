@@ -1,7 +1,7 @@
 import { Button, Skeleton } from "@mantine/core";
 import { infiniteQueryOptions, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
@@ -51,11 +51,25 @@ export function NoticesPage(): ReactElement {
   const read = useMutation(trpc.notices.markRead.mutationOptions({ onSettled }));
   const readAll = useMutation(trpc.notices.markAllRead.mutationOptions({ onSettled }));
   const error = read.error ?? readAll.error;
+  const title = useRef<HTMLHeadingElement>(null);
+  const markRead = (id: string, item: HTMLElement | null) => {
+    // The button is removed, and with the filter, the whole notice.
+    const next = isUnread ? (item?.nextElementSibling ?? item?.previousElementSibling) : item;
+    (next?.querySelector("h3") ?? title.current)?.focus();
+    readAll.reset();
+    read.mutate({ id });
+  };
+  const markAllRead = () => {
+    title.current?.focus();
+    read.reset();
+    readAll.mutate();
+  };
   const notices = list.data?.pages.flatMap(({ items }) => items);
   return (
     <>
       <PageHeader
         title="Notices"
+        titleRef={title}
         explanation="What happened to your account and your API keys. Notices are deleted after 90 days."
       />
       <Section
@@ -72,7 +86,7 @@ export function NoticesPage(): ReactElement {
               }
             />
             {notices?.some((notice) => !notice.isRead) && (
-              <Button variant="default" loading={readAll.isPending} onClick={() => readAll.mutate()}>
+              <Button variant="default" loading={readAll.isPending} onClick={markAllRead}>
                 Mark all as read
               </Button>
             )}
@@ -113,11 +127,7 @@ export function NoticesPage(): ReactElement {
           </EmptyPanel>
         ) : notices ? (
           <>
-            <NoticeList
-              notices={notices}
-              workspaces={session.workspaces}
-              onRead={(id) => read.mutate({ id })}
-            />
+            <NoticeList notices={notices} workspaces={session.workspaces} onRead={markRead} />
             {list.hasNextPage && (
               <ShowMore
                 hasMore={list.hasNextPage}

@@ -3,6 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { trpc, trpcClient, type WorkspaceOverview } from "../../server/trpc.ts";
+import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { formatCount } from "../../ui/count.ts";
 import { ActionConfirmation, ActionDialog, type ActionWording } from "./action-dialog.tsx";
 
@@ -61,6 +62,7 @@ function Confirmation({
   const { id, name, isDisabled } = workspace;
   const wording = wordingFor(workspace);
   const queryClient = useQueryClient();
+  const sessionChanges = useSessionChanges();
   const reach = useQuery(trpc.operator.workspaceReach.queryOptions({ id }));
   const change = useMutation({
     mutationKey,
@@ -72,7 +74,7 @@ function Confirmation({
       await Promise.all([
         queryClient.invalidateQueries({ queryKey: trpc.operator.pathKey() }),
         // The operator can be a member of the workspace.
-        queryClient.invalidateQueries({ queryKey: trpc.session.current.queryKey() }),
+        sessionChanges.update(id, { isDisabled: !isDisabled }),
       ]);
       onClose();
       notifications.show({ message: wording.done(name) });

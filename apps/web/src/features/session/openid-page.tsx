@@ -25,6 +25,18 @@ const failureTitles = {
   confirmation: "Couldn’t confirm that it’s you",
 } as const satisfies Record<OpenidAttempt["use"], string>;
 
+const pendingTitles = {
+  "sign-in": "Signing in",
+  link: "Linking the identity",
+  confirmation: "Confirming that it’s you",
+} as const satisfies Record<OpenidAttempt["use"], string>;
+
+const cancellationTitles = {
+  "sign-in": "The sign-in was canceled",
+  link: "The identity wasn’t linked",
+  confirmation: "The confirmation was canceled",
+} as const satisfies Record<OpenidAttempt["use"], string>;
+
 const defaultAttempt: OpenidAttempt = { use: "sign-in", next: "/" };
 
 /** The page to which the OpenID provider redirects. */
@@ -94,14 +106,14 @@ export function OpenidPage(): ReactElement {
   }
   if (response && !failure) {
     return (
-      <SessionFrame title="Signing in" explanation="This takes a moment.">
+      <SessionFrame title={pendingTitles[attempt.use]} explanation="This takes a moment.">
         <Skeleton h={40} />
       </SessionFrame>
     );
   }
   return (
     <SessionFrame
-      title={failure ? failureTitles[attempt.use] : "The sign-in was canceled"}
+      title={(failure ? failureTitles : cancellationTitles)[attempt.use]}
       explanation={failure ? "Nothing was changed." : "The provider didn’t sign you in."}
     >
       {failure && (

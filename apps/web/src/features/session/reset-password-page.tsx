@@ -23,6 +23,7 @@ export function ResetPasswordPage(): ReactElement {
     queryFn: () => trpcClient.session.resetAccount.mutate({ token }),
     enabled: token !== "",
     retry: false,
+    staleTime: Infinity,
   });
   const reset = useMutation(trpc.session.resetPassword.mutationOptions());
   const signInLink = (
@@ -42,7 +43,7 @@ export function ResetPasswordPage(): ReactElement {
       </SessionFrame>
     );
   }
-  if (token === "" || account.error) {
+  if (token === "" || (account.error && !account.data)) {
     return (
       <LinkFailure
         title="This link can’t be used"

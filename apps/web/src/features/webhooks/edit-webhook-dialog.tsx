@@ -1,10 +1,13 @@
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { actionTitles } from "../../server/action-titles.ts";
 import { trpc, type Webhook } from "../../server/trpc.ts";
+import { useConflict } from "../../server/use-conflict.tsx";
+import { changedFields } from "../../ui/changed-fields.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { WebhookForm } from "./webhook-form.tsx";
-import { valuesOf } from "./webhook-values.ts";
+import { fieldsOf, valuesOf } from "./webhook-values.ts";
 
 interface EditWebhookDialogProps {
   readonly workspaceId: string;
@@ -13,7 +16,7 @@ interface EditWebhookDialogProps {
   readonly onClose: () => void;
 }
 
-/** Edits a webhook. Saves only if it still has the version that the user saw. */
+/** Edits a webhook. */
 export function EditWebhookDialog(props: EditWebhookDialogProps): ReactElement {
   const { isOpen, onClose } = props;
   const isSaving = useIsMutating({ mutationKey: trpc.webhooks.update.mutationKey() }) > 0;
@@ -24,8 +27,20 @@ export function EditWebhookDialog(props: EditWebhookDialogProps): ReactElement {
   );
 }
 
+/** Saves only if the webhook still has the version that the user saw, and only the fields that the user changed. */
 function Form({ workspaceId, webhook, onClose }: EditWebhookDialogProps): ReactElement {
   const queryClient = useQueryClient();
+  const path = { workspaceId, id: webhook.id };
+  const { base, notice, clear, onError, omitReported } = useConflict({
+    noun: "webhook",
+    item: webhook,
+    load: () => queryClient.fetchQuery(trpc.webhooks.get.queryOptions(path, { staleTime: 0 })),
+    describe: ({ url, description, actions }) => ({
+      URL: url,
+      Description: description,
+      Events: actions?.map((action) => actionTitles[action]).join(", ") ?? "All events",
+    }),
+  });
   const update = useMutation(
     trpc.webhooks.update.mutationOptions({
       onSuccess: async () => {
@@ -33,18 +48,23 @@ function Form({ workspaceId, webhook, onClose }: EditWebhookDialogProps): ReactE
         onClose();
         notifications.show({ message: "Webhook saved." });
       },
-      // After a conflict, saving again is based on the current version.
-      onError: () => queryClient.invalidateQueries({ queryKey: trpc.webhooks.get.pathKey() }),
+      onError,
     }),
   );
-  const { id, version } = webhook;
+  const initialValues = valuesOf(base);
   return (
     <WebhookForm
-      initialValues={valuesOf(webhook)}
+      initialValues={initialValues}
       action="Save"
-      error={update.error}
+      error={omitReported(update.error)}
+      notice={notice}
       isBusy={update.isPending}
-      onSubmit={(changes) => update.mutate({ workspaceId, id, version, changes })}
+      onSubmit={(fields) => {
+        const changes = changedFields(fieldsOf(initialValues), fields);
+        if (Object.keys(changes).length === 0) return onClose();
+        clear();
+        update.mutate({ ...path, version: base.version, changes });
+      }}
       onCancel={onClose}
     />
   );

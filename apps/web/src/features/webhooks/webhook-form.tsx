@@ -1,5 +1,5 @@
 import { useForm } from "@mantine/form";
-import { type ReactElement, useEffect, useEffectEvent } from "react";
+import { type ReactElement, type ReactNode, useEffect, useEffectEvent } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import classes from "../../ui/dialog.module.css";
@@ -7,6 +7,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import { useLatestValues } from "../../ui/use-latest-values.ts";
 import { WebhookFields } from "./webhook-fields.tsx";
 import { fieldsOf, type WebhookValues, webhookRules } from "./webhook-values.ts";
 
@@ -15,6 +16,8 @@ interface WebhookFormProps {
   /** The label of the button that submits. */
   readonly action: string;
   readonly error: unknown;
+  /** Shown above the fields. */
+  readonly notice?: ReactNode;
   readonly isBusy: boolean;
   readonly onSubmit: (fields: ReturnType<typeof fieldsOf>) => void;
   readonly onCancel: () => void;
@@ -22,13 +25,14 @@ interface WebhookFormProps {
 
 /** The form of a new webhook, or of an edit. */
 export function WebhookForm(props: WebhookFormProps): ReactElement {
-  const { initialValues, action, error, isBusy, onSubmit, onCancel } = props;
+  const { initialValues, action, error, notice, isBusy, onSubmit, onCancel } = props;
   const form = useForm<WebhookValues>({
     name: "webhook",
     mode: "controlled",
     initialValues,
     validate: webhookRules,
   });
+  useLatestValues(form, initialValues);
   useUnsavedInput(form.isDirty);
   const show = useEffectEvent((rejection: unknown) => showIssues(form, rejection, fieldOf));
   useEffect(() => {
@@ -39,10 +43,12 @@ export function WebhookForm(props: WebhookFormProps): ReactElement {
     <form
       className={classes.form}
       noValidate
+      onReset={form.onReset}
       onSubmit={form.onSubmit((values) => {
         if (!isBusy) onSubmit(fieldsOf(values));
       }, focusFirstError(form.getInputNode))}
     >
+      {notice}
       {failure && !hasIssueOf(form, failure, fieldOf) && (
         <FormFailure message={failure.message} requestId={failure.requestId} />
       )}

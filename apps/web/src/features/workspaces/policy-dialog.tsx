@@ -1,8 +1,9 @@
-import { Modal, Skeleton } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
+import { QueryPanel } from "../../server/query-panel.tsx";
 import { type ApiKeyPolicy, type PolicyChanges, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
@@ -14,65 +15,59 @@ interface PolicyDialogProps {
   readonly policy: ApiKeyPolicy;
   /** The members to change. The dialog is open if they are defined. */
   readonly changes: PolicyChanges | undefined;
-  /** Called with the version of the saved policy. */
-  readonly onSaved: (version: number) => void;
+  readonly onSaved: (policy: ApiKeyPolicy) => void;
+  /** Called if the policy could not be saved. */
+  readonly onRejected: (error: unknown) => Promise<void>;
   readonly onClose: () => void;
 }
 
 /** Shows which keys would stop working under a policy before it is saved. */
 export function PolicyDialog(props: PolicyDialogProps): ReactElement {
-  const { workspace, policy, changes, onSaved, onClose } = props;
+  const { workspace, policy, changes, onSaved, onRejected, onClose } = props;
   const queryClient = useQueryClient();
   const workspaceId = workspace.id;
   const preview = useQuery({
     ...trpc.workspaceKeys.previewPolicy.queryOptions({ workspaceId, ...changes }),
     enabled: changes !== undefined,
     staleTime: 0,
+    // What a former preview showed may no longer be true.
+    gcTime: 0,
   });
   const save = useMutation(
     trpc.workspaceKeys.changePolicy.mutationOptions({
       onSuccess: (saved) => {
         onClose();
-        onSaved(saved.version);
         queryClient.setQueryData(trpc.workspaceKeys.policy.queryKey({ workspaceId }), saved);
+        onSaved(saved);
         void queryClient.invalidateQueries({ queryKey: trpc.workspaceKeys.list.pathKey() });
         notifications.show({ message: "API key policy saved." });
       },
+      onError: onRejected,
     }),
   );
-  const error = save.error ?? preview.error;
-  const failure = error ? describeFailure(error) : undefined;
-  const isOutdated = failure?.code === "PRECONDITION_FAILED";
-  const close = () => {
-    onClose();
-    // Shows what someone else saved.
-    if (isOutdated) void queryClient.invalidateQueries({ queryKey: trpc.workspaceKeys.policy.pathKey() });
-  };
   return (
     <Modal
       opened={changes !== undefined}
-      {...closeUnlessBusy(save.isPending, close)}
+      {...closeUnlessBusy(save.isPending, onClose)}
       onExitTransitionEnd={() => save.reset()}
       title="Save the API key policy?"
       size={560}
     >
       {changes && (
         <>
-          {preview.data ? <PolicyPreview preview={preview.data} /> : !failure && <Skeleton h={72} mb={16} />}
+          <QueryPanel query={preview} failureTitle="Couldn’t check which keys would stop working" height={72}>
+            {(keys) => <PolicyPreview preview={keys} />}
+          </QueryPanel>
           <ConfirmActions
             action="Save policy"
             isDangerous={(preview.data?.total ?? 0) > 0}
-            failure={
-              isOutdated
-                ? {
-                    message:
-                      "Someone else changed the policy while you were editing it. Cancel to see the current policy.",
-                  }
-                : failure
-            }
+            failure={save.error ? describeFailure(save.error) : undefined}
             isBusy={save.isPending || preview.isLoading}
-            onCancel={close}
-            onConfirm={() => save.mutate({ workspaceId, ...changes, version: policy.version })}
+            onCancel={onClose}
+            onConfirm={() => {
+              // Without a preview, the user doesn't know which keys would stop working.
+              if (preview.data) save.mutate({ workspaceId, ...changes, version: policy.version });
+            }}
           />
         </>
       )}

@@ -1,10 +1,11 @@
 import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
-import { useQuery } from "@tanstack/react-query";
-import { type ReactElement, useEffect, useRef, useState } from "react";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Fragment, type ReactElement, useState } from "react";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import { type ApiKeyPolicy, type PolicyChanges, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { useConflict } from "../../server/use-conflict.tsx";
 import { Choice, Choices } from "../../ui/choice.tsx";
 import { countOf } from "../../ui/count.ts";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
@@ -12,6 +13,7 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import { useLatestValues } from "../../ui/use-latest-values.ts";
 import { type PolicyValues, policyChangesBetween, policyFormRules, policyValuesOf } from "./policy-values.ts";
 import classes from "./settings-form.module.css";
 
@@ -28,23 +30,13 @@ interface PolicySectionProps {
 /** The policy of the workspace for API keys: a form for those who can change it, and a list for others. */
 export function PolicySection({ workspace, canManage }: PolicySectionProps): ReactElement {
   const query = useQuery(trpc.workspaceKeys.policy.queryOptions({ workspaceId: workspace.id }));
-  const keyOf = (version: number) => `${workspace.id} ${version}`;
-  /** The React key of the form that is rendered after the user saves the policy. */
-  const [savedKey, setSavedKey] = useState<string>();
   return (
     <Section title="API key policy">
       <QueryPanel query={query} failureTitle="Couldn’t load the policy" height={canManage ? 424 : 110}>
         {(policy) =>
           canManage ? (
             <div className={sectionClasses.box}>
-              {/* Remounts when someone saved the policy, so that the form shows it. */}
-              <PolicyForm
-                key={keyOf(policy.version)}
-                workspace={workspace}
-                policy={policy}
-                isJustSaved={keyOf(policy.version) === savedKey}
-                onSaved={(version) => setSavedKey(keyOf(version))}
-              />
+              <PolicyForm workspace={workspace} policy={policy} />
             </div>
           ) : (
             <PolicyFacts policy={policy} />
@@ -57,19 +49,15 @@ export function PolicySection({ workspace, canManage }: PolicySectionProps): Rea
 
 interface PolicyFormProps {
   readonly workspace: SessionWorkspace;
+  /** The latest policy. */
   readonly policy: ApiKeyPolicy;
-  /** Whether this form replaced the one with which the user has just saved the policy, and takes its focus. */
-  readonly isJustSaved: boolean;
-  readonly onSaved: (version: number) => void;
 }
 
-function PolicyForm({ workspace, policy, isJustSaved, onSaved }: PolicyFormProps): ReactElement {
+/** Saves only if the policy still has the version that the user saw, and only what the user changed. */
+function PolicyForm({ workspace, policy }: PolicyFormProps): ReactElement {
+  const queryClient = useQueryClient();
+  const query = trpc.workspaceKeys.policy.queryOptions({ workspaceId: workspace.id });
   const [changes, setChanges] = useState<PolicyChanges>();
-  const button = useRef<HTMLButtonElement>(null);
-  // The button that opened the dialog was removed with the previous form.
-  useEffect(() => {
-    if (isJustSaved) button.current?.focus();
-  }, [isJustSaved]);
   const form = useForm<PolicyValues>({
     name: "api-key-policy",
     mode: "controlled",
@@ -77,17 +65,35 @@ function PolicyForm({ workspace, policy, isJustSaved, onSaved }: PolicyFormProps
     validate: policyFormRules,
   });
   useUnsavedInput(form.isDirty);
+  const { base, notice, clear, onError } = useConflict({
+    noun: "API key policy",
+    item: policy,
+    load: () => queryClient.fetchQuery({ ...query, staleTime: 0 }),
+    hasInput: form.isDirty,
+    describe: describePolicy,
+  });
+  useLatestValues(form, policyValuesOf(base));
+  const close = () => setChanges(undefined);
   const review = (values: PolicyValues) => {
-    const changed = policyChangesBetween(policy, values);
-    if (Object.keys(changed).length > 0) setChanges(changed);
-    else notifications.show({ message: "There are no changes to save." });
+    const changed = policyChangesBetween(base, values);
+    if (Object.keys(changed).length > 0) return setChanges(changed);
+    clear();
+    form.reset();
+    notifications.show({ message: "There are no changes to save." });
+  };
+  const showSaved = (saved: ApiKeyPolicy) => {
+    clear(saved);
+    form.setInitialValues(policyValuesOf(saved));
+    form.reset();
   };
   return (
     <form
       className={classes.form}
       noValidate
+      onReset={form.onReset}
       onSubmit={form.onSubmit(review, focusFirstError(form.getInputNode))}
     >
+      {notice}
       <p className={sectionClasses.words}>
         What this workspace requires of every API key that reaches it, existing keys included. It rejects keys
         that don’t meet the policy; they keep their access to other workspaces.
@@ -124,12 +130,22 @@ function PolicyForm({ workspace, policy, isJustSaved, onSaved }: PolicyFormProps
         inputMode="numeric"
         autoComplete="off"
       />
-      <Button ref={button} className={classes.submit} type="submit" variant="filled">
+      <Button className={classes.submit} type="submit" variant="filled">
         Review and save
       </Button>
       <LazyDialog
         source={policyDialog}
-        props={{ workspace, policy, changes, onSaved, onClose: () => setChanges(undefined) }}
+        props={{
+          workspace,
+          policy: base,
+          changes,
+          onSaved: showSaved,
+          // The notice in the form reports a conflict.
+          onRejected: async (error) => {
+            if (await onError(error)) close();
+          },
+          onClose: close,
+        }}
       />
     </form>
   );
@@ -137,25 +153,30 @@ function PolicyForm({ workspace, policy, isJustSaved, onSaved }: PolicyFormProps
 
 /** The policy for those who can't change it. Their own keys must meet it too. */
 function PolicyFacts({ policy }: { readonly policy: ApiKeyPolicy }): ReactElement {
-  const { isExpiryRequired, areIpRangesRequired, maxLifetimeDays, maxIdleDays } = policy;
   return (
     <dl className={sectionClasses.facts}>
-      <dt>Expiry</dt>
-      <dd>
-        {maxLifetimeDays === null
-          ? isExpiryRequired
-            ? "Required"
-            : "Not required"
-          : `Within ${countOf(maxLifetimeDays, "day", "days")}`}
-      </dd>
-      <dt>IP ranges</dt>
-      <dd>{areIpRangesRequired ? "Required" : "Not required"}</dd>
-      <dt>Idle keys</dt>
-      <dd>
-        {maxIdleDays === null
-          ? "Not rejected"
-          : `Rejected after ${countOf(maxIdleDays, "day", "days")} without use here`}
-      </dd>
+      {Object.entries(describePolicy(policy)).map(([label, value]) => (
+        <Fragment key={label}>
+          <dt>{label}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
     </dl>
   );
+}
+
+function describePolicy(policy: ApiKeyPolicy) {
+  const { isExpiryRequired, areIpRangesRequired, maxLifetimeDays, maxIdleDays } = policy;
+  const days = (count: number) => countOf(count, "day", "days");
+  return {
+    Expiry:
+      maxLifetimeDays === null
+        ? isExpiryRequired
+          ? "Required"
+          : "Not required"
+        : `Within ${days(maxLifetimeDays)}`,
+    "IP ranges": areIpRangesRequired ? "Required" : "Not required",
+    "Idle keys":
+      maxIdleDays === null ? "Not rejected" : `Rejected after ${days(maxIdleDays)} without use here`,
+  };
 }

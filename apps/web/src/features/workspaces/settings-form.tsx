@@ -3,14 +3,15 @@ import { useForm } from "@mantine/form";
 import { getHotkeyHandler } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { type KeyboardEvent, type ReactElement, useEffect, useState } from "react";
+import type { KeyboardEvent, ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc, type Workspace } from "../../server/trpc.ts";
+import { useConflict } from "../../server/use-conflict.tsx";
 import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
-import { SettingsConflict } from "./settings-conflict.tsx";
+import { useLatestValues } from "../../ui/use-latest-values.ts";
 import classes from "./settings-form.module.css";
 import {
   changesBetween,
@@ -25,10 +26,6 @@ import {
 export function SettingsForm({ workspace }: { readonly workspace: Workspace }): ReactElement {
   const queryClient = useQueryClient();
   const query = trpc.workspaces.get.queryOptions({ workspaceId: workspace.id });
-  /** The version that the edit is based on. Follows the server until the user types something. */
-  const [base, setBase] = useState(workspace);
-  /** The fields that someone else changed during the edit. */
-  const [concurrentChanges, setConcurrentChanges] = useState<Partial<WorkspaceValues>>();
   const form = useForm<WorkspaceValues>({
     // Named, because a page can contain two forms with a field of this name.
     name: "workspace-settings",
@@ -37,47 +34,44 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
     validate: workspaceRules,
   });
   useUnsavedInput(form.isDirty);
-  const typedChanges = () => changesBetween(valuesOf(base), normalizeValues(form.getValues()));
-  const rebase = (latest: Workspace) => {
-    setBase(latest);
-    setConcurrentChanges(undefined);
-    form.setInitialValues(valuesOf(latest));
-    form.setValues(valuesOf(latest));
-    form.resetDirty();
-  };
-  useEffect(() => {
-    if (workspace.version !== base.version && !concurrentChanges && !form.isDirty()) rebase(workspace);
+  const { base, notice, clear, onError, omitReported } = useConflict({
+    noun: "workspace",
+    item: workspace,
+    load: () => queryClient.fetchQuery({ ...query, staleTime: 0 }),
+    hasInput: form.isDirty,
+    describe: (item) => {
+      const { name, description } = valuesOf(item);
+      return { [workspaceLabels.name]: name, [workspaceLabels.description]: description };
+    },
   });
+  useLatestValues(form, valuesOf(base));
   const update = useMutation(
     trpc.workspaces.update.mutationOptions({
       onSuccess: (updated) => {
         const latest = { ...workspace, ...updated };
         // The header and the overview read the workspace from the same query.
         queryClient.setQueryData(query.queryKey, latest);
-        rebase(latest);
+        clear(latest);
+        form.setInitialValues(valuesOf(latest));
+        form.reset();
         notifications.show({ message: "Workspace settings saved." });
       },
       onError: async (error) => {
         showIssues(form, error);
-        const { code } = describeFailure(error);
-        if (code !== "PRECONDITION_FAILED" && code !== "FORBIDDEN") return;
-        const latest = await queryClient.fetchQuery({ ...query, staleTime: 0 });
-        if (code === "FORBIDDEN") return;
-        // Fields that the user didn't edit show the saved values, so that saving again doesn't
-        // revert them.
-        form.setValues({ ...valuesOf(latest), ...typedChanges() });
-        setConcurrentChanges(changesBetween(base, latest));
-        setBase(latest);
+        await onError(error);
+        if (describeFailure(error).code === "FORBIDDEN")
+          await queryClient.invalidateQueries({ queryKey: query.queryKey });
       },
     }),
   );
   const save = () => {
     if (update.isPending) return;
-    const changes = typedChanges();
+    const changes = changesBetween(valuesOf(base), normalizeValues(form.getValues()));
+    clear();
     // Saving would increment the version, and anyone else who edits the workspace would get a
     // conflict for no reason.
     if (Object.keys(changes).length === 0) {
-      rebase(base);
+      form.reset();
       notifications.show({ message: "There are no changes to save." });
       return;
     }
@@ -86,18 +80,19 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
   const submit = (event: KeyboardEvent | globalThis.KeyboardEvent) => {
     if (event.target instanceof HTMLTextAreaElement) event.target.form?.requestSubmit();
   };
-  const failure = update.error ? describeFailure(update.error) : undefined;
-  const isShown = failure && failure.code !== "PRECONDITION_FAILED" && !hasIssueOf(form, failure);
+  const error = omitReported(update.error);
+  const failure = error ? describeFailure(error) : undefined;
   return (
     <form
       className={classes.form}
       noValidate
+      onReset={form.onReset}
       onSubmit={form.onSubmit(save, focusFirstError(form.getInputNode))}
     >
-      {concurrentChanges && (
-        <SettingsConflict concurrentChanges={concurrentChanges} onDiscard={() => rebase(base)} />
+      {notice}
+      {failure && !hasIssueOf(form, failure) && (
+        <FormFailure message={failure.message} requestId={failure.requestId} />
       )}
-      {isShown && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <TextInput
         {...form.getInputProps("name")}
         key={form.key("name")}

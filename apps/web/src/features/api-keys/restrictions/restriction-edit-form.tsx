@@ -1,64 +1,61 @@
 import { Button, Group } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { getRouteApi } from "@tanstack/react-router";
 import { type ReactElement, useEffect, useRef, useState } from "react";
-import type { ApiKey } from "../../../server/trpc.ts";
+import { type ApiKey, trpc } from "../../../server/trpc.ts";
+import { useConflict } from "../../../server/use-conflict.tsx";
 import { BusyButton } from "../../../ui/busy-button.tsx";
 import classes from "../../../ui/dialog.module.css";
 import { FormFailure } from "../../../ui/form-failure.tsx";
 import { useUnsavedInput } from "../../../ui/unsaved-input.ts";
-import { KeyConflict } from "../key-conflict.tsx";
+import { useLatestValues } from "../../../ui/use-latest-values.ts";
 import { useKeyChange } from "../use-key-change.ts";
+import {
+  describeExpiry,
+  describeLimit,
+  describePermissions,
+  describeRanges,
+  describeWorkspaces,
+} from "./describe-restrictions.ts";
 import { ExpandAccessDialog } from "./expand-access-dialog.tsx";
 import { RestrictionFields } from "./restriction-fields.tsx";
 import { changedSettings, readRestrictions } from "./restriction-values.ts";
 import { showRestrictionIssues, useRestrictionForm, validateRestrictions } from "./use-restriction-form.ts";
 
+const app = getRouteApi("/app");
+
 interface RestrictionEditFormProps {
-  /**
-   * The latest version of the key. Input is kept if it changes, but the API then rejects the input
-   * with a conflict.
-   */
+  /** The latest version of the key. The edit stays based on the version that the form showed first. */
   readonly apiKey: ApiKey;
   /** The field that gets the focus; the first one by default. */
   readonly field: string | undefined;
   readonly onDone: () => void;
 }
 
-/**
- * Edits the restrictions of a key. After a conflict, the form restarts from the current settings.
- */
+/** Edits the restrictions of a key. Saves only if the key still has the version that the user saw. */
 export function RestrictionEditForm({ apiKey, field, onDone }: RestrictionEditFormProps): ReactElement {
-  const [base, setBase] = useState(apiKey);
-  const [conflictedVersion, setConflictedVersion] = useState<number>();
-  if (conflictedVersion === base.version && apiKey.version !== base.version) setBase(apiKey);
-  return (
-    <>
-      {conflictedVersion !== undefined && conflictedVersion !== base.version && (
-        <KeyConflict key={base.version} />
-      )}
-      <Fields
-        key={`fields-${base.version}`}
-        base={base}
-        field={field}
-        onDone={onDone}
-        onConflict={() => setConflictedVersion(base.version)}
-      />
-    </>
-  );
-}
-
-interface FieldsProps {
-  readonly base: ApiKey;
-  readonly field: string | undefined;
-  readonly onDone: () => void;
-  readonly onConflict: () => void;
-}
-
-function Fields({ base, field, onDone, onConflict }: FieldsProps): ReactElement {
-  const [initialValues] = useState(() => readRestrictions(base));
+  const queryClient = useQueryClient();
+  const { workspaces } = app.useRouteContext().session;
+  const { base, notice, clear, onError } = useConflict({
+    noun: "API key",
+    item: apiKey,
+    load: () => queryClient.fetchQuery(trpc.apiKeys.get.queryOptions({ id: apiKey.id }, { staleTime: 0 })),
+    describe: (key) => ({
+      Expires: describeExpiry(key.expiresAt),
+      Permissions: describePermissions(key, key.serviceAccount !== null),
+      Workspaces: describeWorkspaces(key.workspaceIds, workspaces),
+      "IP ranges": describeRanges(key.ipRanges),
+      "Rate limit": describeLimit(key.limit),
+    }),
+  });
+  const initialValues = readRestrictions(base);
   const form = useRestrictionForm(initialValues);
   useUnsavedInput(form.isDirty);
+  useLatestValues(form, initialValues);
   const change = useKeyChange();
   const [hasFieldIssues, setHasFieldIssues] = useState(false);
+  /** Whether the current version couldn't be loaded after a conflict. */
+  const [isConflictUnreported, setIsConflictUnreported] = useState(false);
   const isConflict = change.failure?.code === "PRECONDITION_FAILED";
   const element = useRef<HTMLFormElement>(null);
   // The button that opened the form was removed.
@@ -73,13 +70,15 @@ function Fields({ base, field, onDone, onConflict }: FieldsProps): ReactElement 
     const settings = changedSettings(initialValues, form.values);
     if (Object.keys(settings).length === 0) return onDone();
     setHasFieldIssues(false);
+    setIsConflictUnreported(false);
+    clear();
     change.change({
       base,
       settings,
       onSaved: onDone,
-      onFailed: (error, code) => {
-        if (code === "PRECONDITION_FAILED") onConflict();
+      onFailed: async (error) => {
         setHasFieldIssues(showRestrictionIssues(form, error));
+        setIsConflictUnreported(!(await onError(error)));
       },
     });
   };
@@ -89,12 +88,14 @@ function Fields({ base, field, onDone, onConflict }: FieldsProps): ReactElement 
       className={classes.form}
       noValidate
       aria-label="Restrictions"
+      onReset={form.onReset}
       onSubmit={(event) => {
         event.preventDefault();
         save();
       }}
     >
-      {change.failure && !isConflict && !hasFieldIssues && !change.expansions && (
+      {notice}
+      {change.failure && (!isConflict || isConflictUnreported) && !hasFieldIssues && !change.expansions && (
         <FormFailure message={change.failure.message} requestId={change.failure.requestId} />
       )}
       <RestrictionFields

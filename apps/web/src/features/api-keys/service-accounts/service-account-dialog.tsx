@@ -1,20 +1,11 @@
-import { maxLength } from "@latchkey/limits";
-import { TextInput } from "@mantine/core";
-import { useForm } from "@mantine/form";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../../server/failure.ts";
-import { RoleSelect } from "../../../server/role-select.tsx";
-import { hasIssueOf, showIssues } from "../../../server/show-issues.ts";
+import { roleTitles } from "../../../server/roles.ts";
 import { type Role, type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
-import { collapseSpaces } from "../../../ui/collapse-spaces.ts";
-import { describeLengthError } from "../../../ui/describe-length-error.ts";
-import classes from "../../../ui/dialog.module.css";
-import { focusFirstError } from "../../../ui/focus-first-error.ts";
-import { FormActions } from "../../../ui/form-actions.tsx";
+import { useConflict } from "../../../server/use-conflict.tsx";
+import { changedFields } from "../../../ui/changed-fields.ts";
 import { FormDialog } from "../../../ui/form-dialog.tsx";
-import { FormFailure } from "../../../ui/form-failure.tsx";
-import { useUnsavedInput } from "../../../ui/unsaved-input.ts";
+import { ServiceAccountForm } from "./service-account-form.tsx";
 
 interface ServiceAccountDialogProps {
   readonly workspace: SessionWorkspace;
@@ -39,87 +30,86 @@ export function ServiceAccountDialog(props: ServiceAccountDialogProps): ReactEle
       size={480}
       onClose={onClose}
     >
-      <ServiceAccountForm {...props} />
+      {account ? <EditForm {...props} account={account} /> : <NewForm {...props} />}
     </FormDialog>
   );
 }
 
-function ServiceAccountForm(props: ServiceAccountDialogProps): ReactElement {
-  const { workspace, grantableRoles, account, onClose, onSaved } = props;
-  const queryClient = useQueryClient();
-  const form = useForm({
-    // Named, because a page can contain two forms with a field of this name.
-    name: "service-account",
-    mode: "uncontrolled",
-    initialValues: { name: account?.name ?? "", role: account?.role ?? ("member" as const) },
-    validate: {
-      name: (name) => {
-        const { length } = collapseSpaces(name);
-        return length === 0
-          ? "Enter a name, such as the integration that uses it."
-          : describeLengthError(length, maxLength.serviceAccountName);
-      },
-    },
-  });
-  useUnsavedInput(form.isDirty);
-  const handlers = {
-    onSuccess: async (saved: ServiceAccount) => {
-      queryClient.setQueryData(
-        trpc.serviceAccounts.get.queryKey({ workspaceId: workspace.id, userId: saved.userId }),
-        saved,
-      );
-      void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
-      // The values are saved, so nothing asks before the page of the account opens.
-      form.resetDirty();
-      onClose();
-      onSaved?.(saved);
-    },
-    onError: (error: unknown) => void showIssues(form, error),
-  };
-  const create = useMutation(trpc.serviceAccounts.create.mutationOptions(handlers));
-  const change = useMutation(trpc.serviceAccounts.change.mutationOptions(handlers));
-  const { isPending } = account ? change : create;
-  const error = account ? change.error : create.error;
-  const failure = error ? describeFailure(error) : undefined;
-  const workspaceId = workspace.id;
-  const save = ({ name, role }: { readonly name: string; readonly role: ServiceAccount["role"] }) => {
-    if (isPending) return;
-    const values = { name: collapseSpaces(name), role };
-    if (!account) return create.mutate({ workspaceId, ...values });
-    change.mutate({ workspaceId, userId: account.userId, version: account.version, ...values });
-  };
+const newAccount = { name: "", role: "member" } as const;
+
+function NewForm(props: ServiceAccountDialogProps): ReactElement {
+  const { workspace, grantableRoles, onClose } = props;
+  const onSaved = useSaved(props);
+  const create = useMutation(trpc.serviceAccounts.create.mutationOptions());
   return (
-    <form
-      className={classes.form}
-      noValidate
-      onSubmit={form.onSubmit(save, focusFirstError(form.getInputNode))}
-    >
-      {failure && !hasIssueOf(form, failure) && (
-        <FormFailure message={failure.message} requestId={failure.requestId} />
-      )}
-      <TextInput
-        {...form.getInputProps("name")}
-        key={form.key("name")}
-        label="Name"
-        description="What the integration is. Shown to members and in the audit log."
-        placeholder="Deploy pipeline"
-        autoComplete="off"
-        dir="auto"
-        data-autofocus
-        required
-        withAsterisk={false}
-      />
-      <RoleSelect
-        {...form.getInputProps("role")}
-        key={form.key("role")}
-        help="What its API keys can do in this workspace, unless they are restricted."
-        roles={grantableRoles.filter((role) => role !== "owner")}
-      />
-      <FormActions
-        action={account ? "Save" : "Create service account"}
-        isBusy={isPending}
-        onCancel={onClose}
-      />
-    </form>
+    <ServiceAccountForm
+      initialValues={newAccount}
+      grantableRoles={grantableRoles}
+      action="Create service account"
+      error={create.error}
+      isBusy={create.isPending}
+      onSubmit={(values, markSaved) =>
+        create.mutate(
+          { workspaceId: workspace.id, ...values },
+          {
+            onSuccess: (saved) => {
+              // Nothing asks before the page of the account opens.
+              markSaved();
+              onSaved(saved);
+            },
+          },
+        )
+      }
+      onCancel={onClose}
+    />
   );
+}
+
+interface EditFormProps extends ServiceAccountDialogProps {
+  readonly account: ServiceAccount;
+}
+
+/** Saves only if the account still has the version that the user saw, and only the fields that the user changed. */
+function EditForm(props: EditFormProps): ReactElement {
+  const { workspace, grantableRoles, account, onClose } = props;
+  const queryClient = useQueryClient();
+  const onSaved = useSaved(props);
+  const path = { workspaceId: workspace.id, userId: account.userId };
+  const { base, notice, clear, onError, omitReported } = useConflict({
+    noun: "service account",
+    item: account,
+    load: () => queryClient.fetchQuery(trpc.serviceAccounts.get.queryOptions(path, { staleTime: 0 })),
+    describe: ({ name, role }) => ({ Name: name, Role: roleTitles[role] }),
+  });
+  const change = useMutation(trpc.serviceAccounts.change.mutationOptions({ onSuccess: onSaved, onError }));
+  const initialValues = { name: base.name, role: base.role };
+  return (
+    <ServiceAccountForm
+      initialValues={initialValues}
+      grantableRoles={grantableRoles}
+      action="Save"
+      error={omitReported(change.error)}
+      notice={notice}
+      isBusy={change.isPending}
+      onSubmit={(values) => {
+        const changes = changedFields(initialValues, values);
+        if (Object.keys(changes).length === 0) return onClose();
+        clear();
+        change.mutate({ ...path, version: base.version, ...changes });
+      }}
+      onCancel={onClose}
+    />
+  );
+}
+
+/** Shows the saved account, and closes the dialog. */
+function useSaved({ workspace, onClose, onSaved }: ServiceAccountDialogProps) {
+  const queryClient = useQueryClient();
+  return (saved: ServiceAccount) => {
+    const path = { workspaceId: workspace.id, userId: saved.userId };
+    queryClient.setQueryData(trpc.serviceAccounts.get.queryKey(path), saved);
+    void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
+    onClose();
+    onSaved?.(saved);
+  };
 }
