@@ -20,10 +20,10 @@ const eventModules =
 const choiceModules = /\/src\/ui\/choice\./;
 /** What dialogs show that create or rotate a secret. */
 const secretModules =
-  /\/src\/(ui\/(new-secret|overlap-(fields|values)|secret-dialog)|server\/rotation-form)\./;
+  /\/src\/(ui\/(new-secret|one-time-link|overlap-(fields|values)|secret-dialog)|server\/rotation-form)\./;
 /** What the forms of keyspaces and issued keys share. */
 const keyspaceFormModules =
-  /features\/keyspaces\/(changed-fields|credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field|settings-form|use-conflict)/;
+  /features\/keyspaces\/(credits-fields|fields\.module|issued-key-(form|values)|issued-secret-dialog|keyspace-(form|values)|limit-fields|permissions-field|settings-form)/;
 /**
  * Charts, and the lists below them. The styles of the overview are among theirs, because the overview is at its limit of
  * requests.
@@ -41,9 +41,9 @@ const factorLibraries = /\/uqr\/|@simplewebauthn/;
 /** Libraries of the messages in a corner of the window, which load at the first key press or click. */
 const toastLibraries =
   /@mantine\/notifications\/(styles|esm\/(?!index|notifications\.store))|@mantine\/core\/.*\/Notification[./]|react-transition-group/;
-/** The library of forms, and what puts the errors of a call into a form. */
+/** The library of forms, what puts the errors of a call into a form, and what shows that someone else changed the same. */
 const formModules =
-  /@mantine\/form|klona|fast-deep-equal|\/src\/(server\/show-issues|ui\/focus-first-error)\./;
+  /@mantine\/form|klona|fast-deep-equal|\/src\/(server\/(show-issues|use-conflict)|ui\/(changed-fields|conflict-notice|focus-first-error|use-latest-values))\./;
 /** Separate from the other form libraries, because most pages with a form have no field of several lines. */
 const textAreaLibraries = /@mantine\/core\/.*\/Textarea\//;
 
@@ -70,7 +70,7 @@ function isShared(path: string): boolean {
   if (tableStyles.test(path)) return true;
   return (
     /\/src\/(app|ui|server)\/|api-keys\/(last-use|key-status-badges)/.test(path) &&
-    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|describe-violation|drawer|field-rules|form-(actions|dialog)|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|revoke-secrets-dialog|role-select|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|use-commands|verdict\.module|workspace-(disabled|obstacle-page)/.test(
+    !/node_modules|bulk-dialog|code-field|confirm-(actions|modal)|describe-rejection|describe-violation|drawer|field-rules|form-(actions|dialog)|ip-range-lines|issued-secrets|last-use-hour|ownership-transfer|palette|passkeys|password-dialog|recent-hours|refresh-session|revoke-secrets-dialog|role-select|second-factor-required|rejections-table|secret-field|save-file|sparkline|toast-list|use-commands|verdict\.module|workspace-(disabled|obstacle-page)/.test(
       path,
     ) &&
     ![
@@ -145,7 +145,7 @@ export default defineConfig({
             },
             {
               name: "key-forms",
-              test: /features\/api-keys\/(restrictions\/restriction|key-conflict)|\/src\/ui\/ip-range-lines\./,
+              test: /features\/api-keys\/restrictions\/restriction|\/src\/ui\/ip-range-lines\./,
             },
             { name: "secrets", test: secretModules },
             { name: "keyspace-forms", test: keyspaceFormModules },

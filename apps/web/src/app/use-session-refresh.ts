@@ -1,8 +1,5 @@
 import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
-import { queryClient } from "../server/query-client.ts";
-import { trpc, trpcClient } from "../server/trpc.ts";
-import { goToSignIn } from "./go-to-sign-in.ts";
 
 /**
  * Loads the session again when the window gets the focus, because the user may have signed out in another window, or in as
@@ -11,18 +8,12 @@ import { goToSignIn } from "./go-to-sign-in.ts";
 export function useSessionRefresh(): void {
   const router = useRouter();
   useEffect(() => {
-    const key = trpc.session.current.queryKey();
-    const refresh = async () => {
-      // If the call fails, the next one of the page reports it.
-      const session = await trpcClient.session.current.query().catch(() => undefined);
-      const former = queryClient.getQueryData(key);
-      // A rejected call has already led to the sign-in page.
-      if (session === undefined || !former) return;
-      if (session === null) await goToSignIn(router, { next: router.state.location.href, ended: "yes" });
-      else if (session.user.id !== former.user.id) window.location.reload();
-      else if (queryClient.setQueryData(key, session) !== former) await router.invalidate();
-    };
-    const onFocus = () => void refresh();
+    const onFocus = () =>
+      // Not part of the first load. If it can't be loaded, the next call of the page reports that nobody is signed in.
+      void import("./refresh-session.ts").then(
+        ({ refreshSession }) => refreshSession(router),
+        () => undefined,
+      );
     window.addEventListener("focus", onFocus);
     return () => window.removeEventListener("focus", onFocus);
   }, [router]);
