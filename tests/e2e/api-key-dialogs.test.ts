@@ -71,6 +71,7 @@ test("reports that a key was already deleted, on deletion and on edit", async ()
   await dialog.waitFor({ state: "detached" });
   await rejectCalls(page, "apiKeys.update", "NOT_FOUND");
   await page.getByRole("button", { name: "Edit Robot 1" }).click();
+  await dialog.getByLabel("Description").fill("Mows the lawn");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("This key was deleted. Your changes weren’t saved.").waitFor();
 });
@@ -99,6 +100,7 @@ test("moves the focus to the field that an error is about", async () => {
   const error = { code: -32600, message: "The request is not valid", data };
   await page.route("**/trpc/apiKeys.update*", (route) => route.fulfill({ status: 400, json: [{ error }] }));
   await page.getByRole("button", { name: "Edit Robot 0" }).click();
+  await dialog.getByLabel("Description").fill("Mows the lawn");
   await dialog.getByLabel("Name").press("Enter");
   await dialog.getByText("Not like this.").waitFor();
   await dialog.getByLabel("Description").and(page.locator(":focus")).waitFor();

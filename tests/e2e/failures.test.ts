@@ -119,6 +119,7 @@ test("removes messages about a key on sign-out, and reports a failed sign-out", 
   expect(new Set(colors).size).toBe(2);
   await page.unroute("**/trpc/session.signOut*");
   await page.getByRole("button", { name: "Edit Robot 0" }).click();
+  await page.getByRole("dialog").getByLabel("Description").fill("Mows the lawn");
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await page.getByText("“Robot 0” was saved.").waitFor();
   await signOut();

@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { scrollUntil } from "../support/scroll-until.ts";
@@ -229,7 +229,9 @@ test("someone who edits an outdated policy keeps the input, gets a conflict, and
   const changes = { maxIdleDays: 14, maxLifetimeDays: 365 };
   await workspaceKeys.changePolicy.mutate({ workspaceId, ...changes, version: version + 1 });
   let isRead = false;
-  void ada.waitForResponse(/workspaceKeys\.policy/).then(() => {
+  const isNewest = async (response: Response) =>
+    response.url().includes("workspaceKeys.policy") && (await response.text()).includes('"maxIdleDays":14');
+  void ada.waitForResponse(isNewest).then(() => {
     isRead = true;
   });
   await returnToTab(ada, async () => isRead);
@@ -237,6 +239,7 @@ test("someone who edits an outdated policy keeps the input, gets a conflict, and
   const conflict = ada.getByRole("alert").filter({ hasText: "The API key policy was changed" });
   await conflict.getByText("Rejected after 14 days without use here").waitFor();
   await dialog.waitFor({ state: "detached" });
+  await conflict.and(ada.locator(":focus")).waitFor();
   expect([await idleDays.inputValue(), await lifetimeDays.inputValue()]).toEqual(["7", "365"]);
   await expectAccessible(ada);
   await conflict.getByRole("button", { name: "Discard changes" }).click();

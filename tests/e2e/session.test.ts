@@ -58,6 +58,7 @@ test("a tab follows the session when it gets the focus: another tab may have cha
   await page.getByRole("rowheader", { name: "Key of one" }).waitFor();
   await proceduresOf(other).workspaces.create.mutate({ name: "Globex" });
   await page.getByRole("button", { name: /^Workspace: / }).click();
+  await page.getByRole("menuitem").first().waitFor();
   expect(await page.getByRole("menuitem", { name: "Globex" }).count()).toBe(0);
   await returnToTab(page, () => page.getByRole("menuitem", { name: "Globex" }).isVisible());
   await page.keyboard.press("Escape");

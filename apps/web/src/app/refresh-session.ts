@@ -3,18 +3,24 @@ import { queryClient } from "../server/query-client.ts";
 import { trpc, trpcClient } from "../server/trpc.ts";
 import { goToSignIn } from "./go-to-sign-in.ts";
 
+/** The user for whom the page was to be reloaded. Whoever refuses, because input or secrets would be lost, isn't asked again. */
+let reloadedFor: string | undefined;
+
 /**
  * Loads the session again. If another user has signed in since, the page is reloaded; if nobody is signed in any more, it
  * leads to the sign-in page.
  */
 export async function refreshSession(router: ReturnType<typeof useRouter>): Promise<void> {
   const key = trpc.session.current.queryKey();
+  const former = queryClient.getQueryData(key);
   // If the call fails, the next one of the page reports it.
   const session = await trpcClient.session.current.query().catch(() => undefined);
-  const former = queryClient.getQueryData(key);
-  // A rejected call has already led to the sign-in page.
-  if (session === undefined || !former) return;
+  // A rejected call has already led to the sign-in page. A change in this window meanwhile is newer than the response.
+  if (session === undefined || !former || queryClient.getQueryData(key) !== former) return;
   if (session === null) await goToSignIn(router, { next: router.state.location.href, ended: "yes" });
-  else if (session.user.id !== former.user.id) window.location.reload();
-  else if (queryClient.setQueryData(key, session) !== former) await router.invalidate();
+  else if (session.user.id !== former.user.id) {
+    if (reloadedFor === session.user.id) return;
+    reloadedFor = session.user.id;
+    window.location.reload();
+  } else if (queryClient.setQueryData(key, session) !== former) await router.invalidate();
 }

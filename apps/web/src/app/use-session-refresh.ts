@@ -2,8 +2,8 @@ import { useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 
 /**
- * Loads the session again when the window gets the focus, because the user may have signed out in another window, or in as
- * another user, whose cookie the calls of this window would then send.
+ * Loads the session again when the window gets the focus. In another window, the user may have signed out, or someone else
+ * may have signed in. The calls of this window would then send the cookie of that user.
  */
 export function useSessionRefresh(): void {
   const router = useRouter();

@@ -24,7 +24,7 @@ export function ConflictNotice({ noun, changes, onDiscard }: ConflictNoticeProps
     form?.reset();
     onDiscard();
     // The button is removed with the notice. Waits until the fields are rendered again.
-    setTimeout(() => form?.querySelector<HTMLElement>("input:not([type=hidden]), textarea")?.focus());
+    setTimeout(() => form?.querySelector<HTMLElement>("input:not([type=hidden]), textarea, button")?.focus());
   };
   return (
     <div className={classes.conflict} role="alert" ref={box} tabIndex={-1}>

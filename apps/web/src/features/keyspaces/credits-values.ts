@@ -14,6 +14,9 @@ export interface CreditsValues {
   readonly refillDay: string;
 }
 
+/** The fields form one setting. */
+export const creditsNames = ["credits", "refill", "refillAmount", "refillDay"] as const;
+
 export function readCredits(credits: Credits | null): CreditsValues {
   const refill = credits?.refill ?? null;
   return {

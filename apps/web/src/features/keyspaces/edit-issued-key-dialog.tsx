@@ -5,6 +5,7 @@ import { type IssuedKey, trpc } from "../../server/trpc.ts";
 import { useConflict } from "../../server/use-conflict.tsx";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
+import { describeCredits } from "./credits-values.ts";
 import { IssuedKeyForm } from "./issued-key-form.tsx";
 import { changesOfKey, fieldsOfKey, valuesOfKey } from "./issued-key-values.ts";
 import { describeNamedLimit } from "./limit-values.ts";
@@ -42,6 +43,7 @@ function Form({ workspaceId, issuedKey, onClose }: EditIssuedKeyDialogProps): Re
       Expires: key.expiresAt === null ? "Never expires" : describeExactly(new Date(key.expiresAt)),
       "IP ranges": key.ipRanges?.join("\n") ?? "Any IP address",
       "Rate limits": key.limits.map(describeNamedLimit).join("\n"),
+      Credits: key.credits ? describeCredits(key.credits) : "Unlimited",
       Metadata: JSON.stringify(key.meta),
     }),
   });

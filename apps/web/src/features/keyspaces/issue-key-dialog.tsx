@@ -1,5 +1,5 @@
 import { useIsMutating, useMutation } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { type Keyspace, trpc } from "../../server/trpc.ts";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { FirstVerificationStatus } from "./first-verification.tsx";
@@ -53,10 +53,15 @@ function Form({
       },
     }),
   );
+  // The page can load a newer version of the keyspace. The key gets what the user saw.
+  const [{ initialValues, defaultLifetimeDays }] = useState(() => ({
+    initialValues: { ...valuesOfNewKey(keyspace), externalId },
+    defaultLifetimeDays: keyspace.defaultLifetimeDays,
+  }));
   return (
     <IssuedKeyForm
-      initialValues={{ ...valuesOfNewKey(keyspace), externalId }}
-      defaultLifetimeDays={keyspace.defaultLifetimeDays}
+      initialValues={initialValues}
+      defaultLifetimeDays={defaultLifetimeDays}
       action="Issue key"
       error={create.error}
       isBusy={create.isPending}

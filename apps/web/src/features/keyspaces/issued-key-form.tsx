@@ -2,6 +2,7 @@ import { useForm } from "@mantine/form";
 import type { ReactElement } from "react";
 import type { IssuedKeyFields } from "../../server/trpc.ts";
 import { useLatestValues } from "../../ui/use-latest-values.ts";
+import { creditsNames } from "./credits-values.ts";
 import { IssuedKeyInputs } from "./issued-key-inputs.tsx";
 import { fieldsOfKey, type IssuedKeyValues, issuedKeyRules } from "./issued-key-values.ts";
 import { SettingsForm, type SettingsFormProps } from "./settings-form.tsx";
@@ -14,6 +15,8 @@ interface IssuedKeyFormProps extends SettingsFormProps<IssuedKeyFields> {
   readonly defaultLifetimeDays?: number | null;
 }
 
+const settings = [creditsNames, ["expiry", "expiryDate"]] as const;
+
 /** The form of a new issued key, or of an edit. */
 export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
   const { initialValues, expiresAt, defaultLifetimeDays, onSubmit, ...frame } = props;
@@ -23,7 +26,7 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
     initialValues,
     validate: issuedKeyRules,
   });
-  useLatestValues(form, initialValues);
+  useLatestValues(form, initialValues, settings);
   return (
     <SettingsForm {...frame} form={form} onSubmit={(values) => onSubmit(fieldsOfKey(values))}>
       <IssuedKeyInputs form={form} expiresAt={expiresAt} defaultLifetimeDays={defaultLifetimeDays} />

@@ -110,7 +110,8 @@ function InviteForm(props: InviteFormProps): ReactElement {
       },
     }),
   );
-  usePendingSecrets(create.isPending && !sendsEmail);
+  // Beyond ten emails to one person, the response has the link.
+  usePendingSecrets(create.isPending);
   const failure = create.error ? describeFailure(create.error) : undefined;
   const isShownUnderFields = failure && (failure.code === "CONFLICT" || hasIssueOf(form, failure));
   return (

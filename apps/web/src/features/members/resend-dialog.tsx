@@ -45,7 +45,8 @@ function Resend({
     trpc.invitations.resend.mutationOptions({ onSuccess: refresh, onError: refresh }),
   );
   const { attempt } = useContext(CurrentCloseGuard);
-  usePendingSecrets(resend.isPending && !sendsEmail);
+  // Beyond ten emails to one person, the response has the link.
+  usePendingSecrets(resend.isPending);
   if (resend.data) {
     return (
       <>

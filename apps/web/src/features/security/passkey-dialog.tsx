@@ -11,6 +11,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { usePendingSecrets } from "../../ui/uncopied-secrets.ts";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import type { CodesReceiver } from "./factor.tsx";
 import { useFactorsChanged } from "./use-factors-changed.ts";
@@ -61,6 +62,7 @@ function PasskeyForm({ mode, onBusy, onRecoveryCodes, onClose }: PasskeyFormProp
   const showChanged = useFactorsChanged();
   const start = useMutation(trpc.factors.startPasskey.mutationOptions());
   const add = useMutation(trpc.factors.addPasskey.mutationOptions());
+  usePendingSecrets(add.isPending);
   const rename = useMutation(trpc.factors.renamePasskey.mutationOptions());
   const save = async (name: string) => {
     if (isRename) {

@@ -15,6 +15,7 @@ import { focusFirstError } from "../../ui/focus-first-error.ts";
 import { FormActions } from "../../ui/form-actions.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
+import { usePendingSecrets } from "../../ui/uncopied-secrets.ts";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import type { CodesReceiver } from "./factor.tsx";
 import classes from "./totp-dialog.module.css";
@@ -67,6 +68,7 @@ function TotpForm({ totp, onRecoveryCodes, onClose }: TotpFormProps): ReactEleme
       onError: (error) => showIssues(form, error),
     }),
   );
+  usePendingSecrets(enable.isPending);
   const failure = enable.error ? describeFailure(enable.error) : undefined;
   return (
     <form

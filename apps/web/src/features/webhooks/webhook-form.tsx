@@ -23,6 +23,8 @@ interface WebhookFormProps {
   readonly onCancel: () => void;
 }
 
+const settings = [["hasAllActions", "actions"]] as const;
+
 /** The form of a new webhook, or of an edit. */
 export function WebhookForm(props: WebhookFormProps): ReactElement {
   const { initialValues, action, error, notice, isBusy, onSubmit, onCancel } = props;
@@ -32,7 +34,7 @@ export function WebhookForm(props: WebhookFormProps): ReactElement {
     initialValues,
     validate: webhookRules,
   });
-  useLatestValues(form, initialValues);
+  useLatestValues(form, initialValues, settings);
   useUnsavedInput(form.isDirty);
   const show = useEffectEvent((rejection: unknown) => showIssues(form, rejection, fieldOf));
   useEffect(() => {

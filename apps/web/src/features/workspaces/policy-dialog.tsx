@@ -15,6 +15,8 @@ interface PolicyDialogProps {
   readonly policy: ApiKeyPolicy;
   /** The members to change. The dialog is open if they are defined. */
   readonly changes: PolicyChanges | undefined;
+  /** Whether the form reports a conflict. The focus then moves to the report when the dialog closes. */
+  readonly isConflict: boolean;
   readonly onSaved: (policy: ApiKeyPolicy) => void;
   /** Called if the policy could not be saved. */
   readonly onRejected: (error: unknown) => Promise<void>;
@@ -23,7 +25,7 @@ interface PolicyDialogProps {
 
 /** Shows which keys would stop working under a policy before it is saved. */
 export function PolicyDialog(props: PolicyDialogProps): ReactElement {
-  const { workspace, policy, changes, onSaved, onRejected, onClose } = props;
+  const { workspace, policy, changes, isConflict, onSaved, onRejected, onClose } = props;
   const queryClient = useQueryClient();
   const workspaceId = workspace.id;
   const preview = useQuery({
@@ -50,6 +52,7 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
       opened={changes !== undefined}
       {...closeUnlessBusy(save.isPending, onClose)}
       onExitTransitionEnd={() => save.reset()}
+      returnFocus={!isConflict}
       title="Save the API key policy?"
       size={560}
     >

@@ -139,6 +139,7 @@ function PolicyForm({ workspace, policy }: PolicyFormProps): ReactElement {
           workspace,
           policy: base,
           changes,
+          isConflict: notice !== false,
           onSaved: showSaved,
           // The notice in the form reports a conflict.
           onRejected: async (error) => {

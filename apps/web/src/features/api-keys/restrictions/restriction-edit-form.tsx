@@ -24,6 +24,11 @@ import { showRestrictionIssues, useRestrictionForm, validateRestrictions } from 
 
 const app = getRouteApi("/app");
 
+const restrictions = [
+  ["expiry", "expiryDate"],
+  ["quota", "window", "windowSeconds"],
+] as const;
+
 interface RestrictionEditFormProps {
   /** The latest version of the key. The edit stays based on the version that the form showed first. */
   readonly apiKey: ApiKey;
@@ -51,7 +56,7 @@ export function RestrictionEditForm({ apiKey, field, onDone }: RestrictionEditFo
   const initialValues = readRestrictions(base);
   const form = useRestrictionForm(initialValues);
   useUnsavedInput(form.isDirty);
-  useLatestValues(form, initialValues);
+  useLatestValues(form, initialValues, restrictions);
   const change = useKeyChange();
   const [hasFieldIssues, setHasFieldIssues] = useState(false);
   /** Whether the current version couldn't be loaded after a conflict. */
