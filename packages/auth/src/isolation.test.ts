@@ -5,11 +5,14 @@ test("remembers for a second, counted from the last time", () => {
   const isolation = new Isolation();
   isolation.add(["early", "late"], 0);
   isolation.add(["late"], 600);
-  expect(isolation.isEmpty(999)).toBe(false);
+  isolation.removeEnded(999);
+  expect(isolation.isEmpty).toBe(false);
   expect(isolation.has("early")).toBe(true);
-  expect(isolation.isEmpty(1_000)).toBe(false);
+  isolation.removeEnded(1_000);
+  expect(isolation.isEmpty).toBe(false);
   expect([isolation.has("early"), isolation.has("late")]).toEqual([false, true]);
-  expect(isolation.isEmpty(1_600)).toBe(true);
+  isolation.removeEnded(1_600);
+  expect(isolation.isEmpty).toBe(true);
   expect(isolation.has("late")).toBe(false);
 });
 
@@ -17,7 +20,8 @@ test("a name that is added again is forgotten after the others, and doesn't keep
   const isolation = new Isolation();
   isolation.add(["again", "once"], 0);
   isolation.add(["again"], 600);
-  expect(isolation.isEmpty(1_000)).toBe(false);
+  isolation.removeEnded(1_000);
+  expect(isolation.isEmpty).toBe(false);
   expect([isolation.has("again"), isolation.has("once")]).toEqual([true, false]);
 });
 
@@ -27,7 +31,7 @@ test("forgets names that are deleted, and no others", () => {
   isolation.delete(["first", "third", "unknown"]);
   expect(["first", "second", "third"].map((name) => isolation.has(name))).toEqual([false, true, false]);
   isolation.delete(["second"]);
-  expect(isolation.isEmpty(0)).toBe(true);
+  expect(isolation.isEmpty).toBe(true);
 });
 
 test("forgets what was added first when it is full", () => {

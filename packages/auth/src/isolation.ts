@@ -4,8 +4,8 @@ const isolatedMs = 1_000;
 const maxIsolated = 10_000;
 
 /**
- * Remembers the keys, consumers and workspaces that recently kept a batch waiting for a lock or made it fail. Requests that
- * need one of them are handled separately from all others, so that none of them delays a batch of other requests more than
+ * Remembers the keys, consumers and workspaces that recently kept a batch waiting for a lock, made it fail or were not counted. Requests
+ * that need one of them are handled separately from all others, so that none of them delays a batch of other requests more than
  * once per second.
  */
 export class Isolation {
@@ -24,13 +24,16 @@ export class Isolation {
     }
   }
 
-  /** Removes names whose isolation has ended. @returns whether no name is left. */
-  isEmpty(now: number): boolean {
+  get isEmpty(): boolean {
+    return this.#until.size === 0;
+  }
+
+  /** Removes names whose isolation has ended. */
+  removeEnded(now: number): void {
     for (const [name, until] of this.#until) {
       if (until > now) break;
       this.#until.delete(name);
     }
-    return this.#until.size === 0;
   }
 
   delete(names: Iterable<string>): void {

@@ -6,8 +6,8 @@ import type { Trx } from "./schema.ts";
  * Increments the versions of owners of keys: of users, workspaces, keyspaces and consumers. This invalidates the facts that nodes
  * remember about all of their keys: the next request with each key reads the key again.
  *
- * Call it last in the transaction, but before the counters of keys or consumers are locked. The rows are locked in the order of their IDs, and before those of keys, so that two
- * transactions can't deadlock. Admission doesn't wait for them.
+ * Call it after all other changes and before the counters of keys or consumers are locked. The rows are locked in the order of
+ * their IDs, so that two transactions can't deadlock. Admission doesn't wait for them.
  */
 export async function bumpOwnerVersions(
   trx: Trx,

@@ -1,4 +1,3 @@
-import type { KeyId } from "@latchkey/db/ids";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import { Isolation } from "../isolation.ts";
@@ -33,7 +32,6 @@ import type { Verdict } from "./verdict.ts";
 const maxInFlight = 2;
 /** The most requests in one batch. */
 const maxBatch = 1_024;
-const noKeys: ReadonlySet<KeyId> = new Set();
 
 /**
  * Verifies and counts a request in one step.
@@ -156,8 +154,8 @@ export class Admission {
       request.facts = undefined;
       request.epoch = this.#epoch;
     }
-    const isolatedKeys = this.#isolation.isEmpty(performance.now()) ? noKeys : this.#isolation;
-    const { known, isolated, deferred } = composeBatches(requests, isolatedKeys);
+    this.#isolation.removeEnded(performance.now());
+    const { known, isolated, deferred } = composeBatches(requests, this.#isolation);
     this.#scheduler.requeue(deferred);
     const hasIsolated = isolated.usageGroups.size + isolated.lookupGroups.size > 0;
     if (known.size === 0) return hasIsolated ? this.#resolve(isolated) : undefined;

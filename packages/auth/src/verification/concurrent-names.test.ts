@@ -1,6 +1,9 @@
+import { clientConfig } from "@latchkey/db/connection";
 import { sql } from "kysely";
+import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import type { TestKey } from "../admission/admission.test-kit.ts";
+import { claimNames } from "./claim-names.ts";
 import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
   codesOf,
@@ -9,12 +12,14 @@ import {
   setUpVerifierTests,
   type TestIssuedKey,
   verificationOf,
+  verify,
 } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
 
 // Two API keys of one user send one name. If their requests find different keys, no counter that both lock makes them take turns.
 
-const { addKey, addKeyspace, bumpKey, execute, issueKey, openNode, readCounter } = setUpVerifierTests();
+const { addKey, addKeyspace, bumpKey, database, execute, issueKey, openNode, readCounter } =
+  setUpVerifierTests();
 
 const send = async (node: Verifier, caller: TestKey, key: TestIssuedKey, body: string) =>
   codesOf(
@@ -25,7 +30,10 @@ const send = async (node: Verifier, caller: TestKey, key: TestIssuedKey, body: s
     }),
   )[0];
 
-/** Lets neither of the next two requests continue before both have looked for a record of their name. */
+/**
+ * Lets neither of the next two requests continue before both have looked for a record of their name, or Postgres has kept one of them
+ * from it until its lock timeout.
+ */
 function holdUntilBothHaveLooked(): void {
   const bothHaveLooked = Promise.withResolvers<void>();
   let [looking, looked] = [0, 0];
@@ -36,10 +44,11 @@ function holdUntilBothHaveLooked(): void {
       if (statement !== "verify-find-records" || looking === 2) return undefined;
       looking += 1;
       // Postgres has executed the statement when it answers the next one.
-      void client.query("select").then(() => {
+      const onAnswer = () => {
         looked += 1;
         if (looked === 2) bothHaveLooked.resolve();
-      });
+      };
+      void client.query("select").then(onAnswer, onAnswer);
       return bothHaveLooked.promise;
     }),
   );
@@ -99,3 +108,35 @@ test.each([
     expect(uses.toSorted()).toEqual([0, 1]);
   },
 );
+
+test("a transaction that has claimed the names of a user delays the verifications of others once", async () => {
+  const node = openNode(patient);
+  const [space, other] = [await addKeyspace(), await addKeyspace()];
+  const [key, otherKey] = [await issueKey(space, { credits: 5 }), await issueKey(other, { credits: 5 })];
+  expect(await send(node, space.caller, key, "body")).toBe("VALID");
+  expect(await verify(node, other, otherKey)).toBe("VALID");
+  const stalled = new pg.Client(clientConfig(database().connection, "a stalled node"));
+  await stalled.connect();
+  onTestFinished(() => stalled.end());
+  await stalled.query("begin");
+  await claimNames(stalled, [space.caller], { skipsClaimed: false });
+  const sent: string[] = [];
+  onTestFinished(
+    interceptStatements((statement) => {
+      sent.push(statement);
+      return undefined;
+    }),
+  );
+  // Both are in one batch.
+  const retry = send(node, space.caller, key, "body");
+  expect(await verify(node, other, otherKey)).toBe("VALID");
+  expect(sent.slice(0, 10)).toEqual([
+    ...["begin", "verify-lock", "verify-claim-names", "verify-find-records", "rollback"],
+    ...["begin", "verify-lock-free", "verify-claim-free-names", "verify-find-records", "verify-write"],
+  ]);
+  await stalled.query("rollback");
+  expect(await retry).toBe("VALID");
+  // The retry has spent nothing again.
+  expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 4 });
+  expect(await readCounter(space.caller.id)).toMatchObject({ uses: 2 });
+});

@@ -35,7 +35,10 @@ export class KeyDirectory<Request extends RequestedKeys> {
     this.#apiKeys = new FactsCache(capacity);
     this.#copies = new CopiesCache(maxIssuedBytes);
     this.#remembered = {
-      findApiKey: (digest) => this.#apiKeys.get(digest),
+      findApiKey: (digest, workspaceId) => {
+        const facts = this.#apiKeys.get(digest);
+        return facts && !isIdle(facts, workspaceId) ? facts : undefined;
+      },
       findCopies: (lookup, caller) => this.#copies.get(lookup, caller),
     };
   }
@@ -64,7 +67,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
 
   #isApiKeyRemembered(digest: string, workspaceId: WorkspaceId | undefined): boolean {
     const facts = this.#apiKeys.peek(digest);
-    return facts !== undefined && (workspaceId === undefined || facts.memberships.has(workspaceId));
+    return facts !== undefined && !(workspaceId && isIdle(facts, workspaceId));
   }
 
   /** The owner of an API key that was allowed once; undefined if it isn't remembered. */
@@ -218,7 +221,7 @@ export class KeyDirectory<Request extends RequestedKeys> {
       const facts = apiKeys.get(digest);
       // A secret is unused until its first use, which doesn't change the key's version.
       if (facts && !facts.isUnusedSecret && checkKey(facts).kind === "allowed")
-        this.#apiKeys.set(digest, withoutIdle(facts));
+        this.#apiKeys.set(digest, facts);
       else this.#apiKeys.delete(digest);
     }
     return apiKeys;
@@ -238,19 +241,16 @@ export class KeyDirectory<Request extends RequestedKeys> {
     const facts = { ...caller, memberships: new Map([...caller.memberships, ...read.memberships]) };
     callers.set(digest, facts);
     const remembered = this.#apiKeys.get(digest);
-    if (remembered && haveSameVersions(remembered, facts)) this.#apiKeys.set(digest, withoutIdle(facts));
+    if (remembered && haveSameVersions(remembered, facts)) this.#apiKeys.set(digest, facts);
   }
 }
 
 /**
- * The facts about a key, without the memberships in which it was idle when they were read. These are read again for each
- * verification: another node may write a use from before that time up to a second later, and a use doesn't change the version of the
- * key. A caller that is idle where the oldest copy of a secret is would otherwise find the next one until its version changes.
+ * Whether a key was idle in a workspace when its facts were read. Such facts are read again for each verification: another node may
+ * write a use from before that time up to a second later, and a use doesn't change the version of the key.
  */
-function withoutIdle(facts: KeyFacts): KeyFacts {
-  const memberships = [...facts.memberships];
-  if (!memberships.some(([, { violation }]) => violation === "idle")) return facts;
-  return { ...facts, memberships: new Map(memberships.filter(([, { violation }]) => violation !== "idle")) };
+function isIdle({ memberships }: KeyFacts, workspaceId: WorkspaceId): boolean {
+  return memberships.get(workspaceId)?.violation === "idle";
 }
 
 /** The most memory for the facts about issued keys, in bytes: about 65,000 keys without data of their own. */

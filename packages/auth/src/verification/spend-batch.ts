@@ -1,6 +1,7 @@
 import { isSerializationFailure, isServerUnavailable } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import { assumeState, isMetered, isUnmetered } from "./assumed-state.ts";
+import { claimNames, withoutCallers } from "./claim-names.ts";
 import { addUseRows, countUses } from "./count-statement.ts";
 import {
   decideRequest,
@@ -14,7 +15,6 @@ import { listOwners } from "./list-owners.ts";
 import {
   findEarlier,
   lockCounters,
-  type RecordedRequest,
   recordSpending,
   type StoredSpending,
   writeCounters,
@@ -180,28 +180,30 @@ export async function spendBatch<Request extends PreparedRequest>(
   const owners = listOwners(requests);
   const limit = locks.kind === "wait-briefly" ? `; set local lock_timeout = ${locks.timeoutMs}` : "";
   let written: readonly Counter[];
-  let recorded: readonly RecordedRequest[];
+  let recorded: readonly (NamedRequest & StoredSpending)[];
   let batch: DecidedBatch<Request>;
   try {
-    const [, locked, earlier] = await sendTogether(client, () =>
+    const [, locked, skippedUsers, earlier] = await sendTogether(client, () =>
       Promise.all([
         client.query(`begin${limit}`),
         lockCounters(client, ids, { owners, skipsLocked: locks.kind === "skip" }),
+        claimNames(client, named, { skipsClaimed: locks.kind === "skip" }),
         named.length > 0 ? findEarlier(client, named) : [],
       ]),
     );
+    const counters = withoutCallers(locked.counters, requests, skippedUsers);
     const storedOf = new Map(named.map((request, index) => [request, earlier[index]]));
     const changed = new Map<string, Set<number>>();
     for (const { id, version } of locked.changedOwners)
       changed.set(id, (changed.get(id) ?? new Set()).add(version));
     const state = {
-      counters: locked.counters,
+      counters,
       now: locked.now,
       hasPassed: (time: number) => time <= locked.now,
       maxNamedPerHour,
       isOwnerCurrent: (id: string, version: number) => !changed.get(id)?.has(version),
     };
-    const records = new Map<string, RecordedRequest>();
+    const records = new Map<string, NamedRequest & StoredSpending>();
     const decided = requests.map((request, index) => {
       const name = names[index];
       // Requests with one name are decided in order, each by what the ones before it have spent.
@@ -209,13 +211,13 @@ export async function spendBatch<Request extends PreparedRequest>(
       const known = { ...request, earlier: record ? compare(record, name) : name && storedOf.get(name) };
       const decision = decideRequest(known, state);
       const spent = name && listSpent(known, decision);
-      if (name && spent) records.set(nameOf(name), { ...name, spent, earlier: storedOf.get(name) });
+      if (name && spent) records.set(nameOf(name), { ...name, spent });
       return { request, decision };
     });
     const addsMissingRows = wasNotCounted && decided.every(({ decision }) => decision.kind !== "outdated");
-    const firstUsed = listFirstUsed(requests, locked.counters, addsMissingRows);
-    batch = { decided, counters: locked.counters, firstUsed, now: locked.now };
-    written = [...locked.counters.values()].filter(({ isChanged }) => isChanged);
+    const firstUsed = listFirstUsed(requests, counters, addsMissingRows);
+    batch = { decided, counters, firstUsed, now: locked.now };
+    written = [...counters.values()].filter(({ isChanged }) => isChanged);
     recorded = [...records.values()];
   } catch (error) {
     throw await rollBack(client, error);

@@ -1,7 +1,9 @@
+import { createId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import type pg from "pg";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { connectAsAdmission } from "../admission/connect.test-kit.ts";
+import { claimNames } from "./claim-names.ts";
 import { addUseRows, countUses } from "./count-statement.ts";
 import { findCopies } from "./find-copies.ts";
 import { findApiKeys, findEarlier, lockCounters, recordSpending, writeCounters } from "./statements.ts";
@@ -40,6 +42,8 @@ async function collectTexts(): Promise<void> {
     validity: { from: 0, until: Number.POSITIVE_INFINITY },
   });
   await addUseRows(observed, []);
+  await claimNames(observed, [{ userId: createId("user") }], { skipsClaimed: false });
+  await claimNames(observed, [{ userId: createId("user") }], { skipsClaimed: true });
   await findEarlier(observed, []);
   await recordSpending(observed, []);
 }
@@ -85,6 +89,8 @@ async function addRows(from: number, to: number): Promise<void> {
 test("every statement of verifications finds its rows by an index, without any keys, with one and with many", async () => {
   expect([...texts.keys()].sort()).toEqual([
     "verify-add-uses",
+    "verify-claim-free-names",
+    "verify-claim-names",
     "verify-count",
     "verify-find-api-keys",
     "verify-find-issued-keys",
@@ -127,6 +133,10 @@ test("every statement of verifications finds its rows by an index, without any k
   // The rows are sorted before they are locked.
   for (const name of ["verify-lock", "verify-lock-free"])
     expect(plan(name)).toMatch(/LockRows .*\s+->\s+Sort .*\s+Sort Key: counter\.key_id/);
+  for (const plans of [small, large])
+    expect(plans.get("verify-claim-names")).toMatch(
+      /^CTE Scan .*\s+Filter: .*pg_advisory_xact_lock.*\s+CTE name_lock\s+->\s+(Unique|Sort)/,
+    );
   // The batch is sorted before its rows are updated one by one, also while the tables are empty.
   for (const plans of [small, large]) {
     const counting = plans.get("verify-count");
@@ -154,6 +164,4 @@ test("every statement of verifications finds its rows by an index, without any k
     if (name === "verify-find-records")
       expect(plan).toContain("Index Scan using idempotency_records_pkey on idempotency_records");
   expect(plan("verify-record")).toContain("Conflict Arbiter Indexes: idempotency_records_pkey");
-  // A record is compared with that of its own request, without reading those of all others.
-  expect(plan("verify-record")).toMatch(/Conflict Filter: .*hashed SubPlan/);
 });

@@ -190,8 +190,8 @@ function toColumns({ windows, balance }: MeterState, now: number) {
 }
 
 /**
- * Finds what earlier requests with these names have spent, after the counters of the requests were locked. Without
- * `offset 0`, a plan that is made while there are few records reads them all, and Postgres keeps that plan when there are more. The
+ * Finds what earlier requests with these names have spent, after the counters of the requests were locked and the names were claimed, so
+ * that no other transaction changes the records. Without `offset 0`, a plan that is made while there are few records reads them all, and Postgres keeps that plan when there are more. The
  * age is compared outside, so that only the index of names finds a record.
  */
 export async function findEarlier(
@@ -225,53 +225,33 @@ export interface StoredSpending {
   readonly spent: readonly SpentKey[];
 }
 
-/** What to record of a request. `earlier` is what {@link findEarlier} returned. */
-export type RecordedRequest = NamedRequest &
-  StoredSpending & { readonly earlier: EarlierRequest | undefined };
-
 /**
  * Records what requests with names have spent, in the order of the names, so that two nodes can't deadlock. A record keeps its age,
  * unless it had expired.
- *
- * Two API keys of a user can send one name to two nodes. If the requests verify different keys, they lock no common counter.
- * So the statement fails with a serialization failure if a record isn't the one by which the request was decided.
  */
-export async function recordSpending(client: pg.Client, requests: readonly RecordedRequest[]): Promise<void> {
+export async function recordSpending(
+  client: pg.Client,
+  requests: readonly (NamedRequest & StoredSpending)[],
+): Promise<void> {
   await client.query({
     name: "verify-record",
     text: `
-      with spending as materialized (
-        select *
-        from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::json[], $7::jsonb[])
-          as input (user_id, method, path, key, request_hash, answer, earlier_answer)
-      ),
-      recorded as (
-        insert into idempotency_records as known (user_id, method, path, key, request_hash, answer, status)
-        select user_id, method, path, key, request_hash, answer, 200 from spending
-        order by user_id, method, path, key
-        on conflict (user_id, method, path, key) do update set
-          request_hash = excluded.request_hash, answer = excluded.answer, status = excluded.status,
-          created_at = case when ${isKnown} then known.created_at else now() end
-        where not ${isKnown}
-          or (known.user_id, known.method, known.path, known.key, known.request_hash, known.answer::jsonb)
-            in (select user_id, method, path, key, request_hash, earlier_answer from spending)
-        returning 1
-      )
-      select reject_outdated_batch() where (select count(*) from recorded) < cardinality($1)`,
+      insert into idempotency_records as known (user_id, method, path, key, request_hash, answer, status)
+      select *, 200
+      from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::json[])
+        as spending (user_id, method, path, key, request_hash, answer)
+      order by user_id, method, path, key
+      on conflict (user_id, method, path, key) do update set
+        request_hash = excluded.request_hash, answer = excluded.answer, status = excluded.status,
+        created_at = case
+          when known.created_at > now() - make_interval(hours => ${verificationLifetimeHours}) then known.created_at
+          else now() end`,
     values: [
       ...namesOf(requests),
       requests.map(({ requestHash }) => requestHash),
-      requests.map(({ spent }) => toStored(spent)),
-      requests.map(({ earlier }) => (earlier?.kind === "known" ? toStored(earlier.spent) : null)),
+      requests.map(({ spent }) => JSON.stringify({ spent })),
     ],
   });
-}
-
-/** SQL for whether a record is in use: {@link findEarlier} finds no older one. */
-const isKnown = `(known.created_at > now() - make_interval(hours => ${verificationLifetimeHours}))`;
-
-function toStored(spent: StoredSpending["spent"]): string {
-  return JSON.stringify({ spent });
 }
 
 function namesOf(requests: readonly NamedRequest[]): string[][] {

@@ -58,10 +58,9 @@ export class VerificationExecutor {
   async execute(requests: readonly PendingVerification[]): Promise<void> {
     const chosen = requests.filter(({ isAnswered }) => !isAnswered);
     if (chosen.length === 0) return;
+    this.#isolation.removeEnded(performance.now());
     const isolated = new Set(
-      this.#isolation.isEmpty(performance.now())
-        ? []
-        : chosen.filter(({ digest }) => digest !== undefined && this.#isolation.has(digest)),
+      chosen.filter(({ digest }) => digest !== undefined && this.#isolation.has(digest)),
     );
     await this.#connection.use(async (client) => {
       // The others are answered first, because requests of isolated keys may fail or find their rows locked.
@@ -148,7 +147,8 @@ export class VerificationExecutor {
   }
 
   #createIsolationCheck(): (request: FoundVerification) => boolean {
-    if (this.#isolation.isEmpty(performance.now())) return () => false;
+    this.#isolation.removeEnded(performance.now());
+    if (this.#isolation.isEmpty) return () => false;
     return (request) => listIsolationNames(request).some((name) => this.#isolation.has(name));
   }
 

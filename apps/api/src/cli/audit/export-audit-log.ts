@@ -45,7 +45,7 @@ export const exportAuditLogTask = defineTask({
     const pages = readAuditLog(
       (work) => db.connection().execute(work),
       { scope, filter },
-      // A workspace that was deleted meanwhile still has events until they are purged.
+      // A deleted workspace still has events until they are purged.
       async (reader) => {
         await reader.transaction().execute((trx) => getWorkspaceSummary(trx, workspace));
       },
