@@ -9,8 +9,8 @@ import type { NamedRequest, VerificationRequest } from "./verification.ts";
  * Claims all `Idempotency-Key`s of users for verifications until the transaction ends. Call it after the counters were locked and
  * before the records are read. Without requests, no statement is sent.
  *
- * Two API keys of one user can send one `Idempotency-Key` to two nodes, and if their requests verify
- * different keys, they lock no common counter.
+ * Two API keys of one user can send one `Idempotency-Key` to two nodes. If their requests verify different keys, they lock no common
+ * counter.
  *
  * There is one lock per user, because a batch can have more `Idempotency-Key`s than Postgres has room for locks. Transactions wait for
  * these locks in the order of the hashes, so that two can't deadlock.
@@ -37,7 +37,7 @@ export async function claimNames(
 
 const hash = "hashtextextended('latchkey verification names ' || user_id, 0)";
 
-/** The result of the function is never null, so this returns no row. */
+/** `pg_advisory_xact_lock` never returns null, so this returns no row. */
 const claimText = `
 with name_lock as materialized (
   select distinct ${hash} as hash from unnest($1::uuid[]) as input (user_id) order by hash

@@ -134,6 +134,7 @@ test("a transaction that has claimed the names of a user delays the verification
     ...["begin", "verify-lock", "verify-claim-names", "verify-find-records", "rollback"],
     ...["begin", "verify-lock-free", "verify-claim-free-names", "verify-find-records", "verify-write"],
   ]);
+  expect(await readCounter(space.caller.id)).toMatchObject({ uses: 1 });
   await stalled.query("rollback");
   expect(await retry).toBe("VALID");
   // The retry has spent nothing again.
