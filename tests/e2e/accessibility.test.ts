@@ -100,7 +100,7 @@ async function visitEverything(
   await page.getByRole("button", { name: "Edit Backup" }).click();
   await dialog.getByLabel("Name").waitFor();
   await check("edit dialog");
-  await dialog.getByLabel("Description").fill("Every night");
+  await dialog.getByLabel("Description").fill("Every night at two");
   await dialog.getByRole("button", { name: "Save" }).click();
   await page.getByText("“Backup” was saved.").waitFor();
   await check("API keys with a message");
