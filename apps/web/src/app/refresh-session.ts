@@ -3,8 +3,9 @@ import { queryClient } from "../server/query-client.ts";
 import { trpc, trpcClient } from "../server/trpc.ts";
 import { goToSignIn } from "./go-to-sign-in.ts";
 
-/** The user for whom the page was to be reloaded. Whoever refuses, because input or secrets would be lost, isn't asked again. */
-let reloadedFor: string | undefined;
+/** How soon the page is reloaded again, in milliseconds, if the user has refused because input or secrets would be lost. */
+const reloadPauseMs = 60_000;
+let reloadedAt = Number.NEGATIVE_INFINITY;
 
 /**
  * Loads the session again. If another user has signed in since, the page is reloaded; if nobody is signed in any more, it
@@ -19,8 +20,9 @@ export async function refreshSession(router: ReturnType<typeof useRouter>): Prom
   if (session === undefined || !former || queryClient.getQueryData(key) !== former) return;
   if (session === null) await goToSignIn(router, { next: router.state.location.href, ended: "yes" });
   else if (session.user.id !== former.user.id) {
-    if (reloadedFor === session.user.id) return;
-    reloadedFor = session.user.id;
+    // The end of the browser's question gives the window the focus again.
+    if (performance.now() - reloadedAt < reloadPauseMs) return;
+    reloadedAt = performance.now();
     window.location.reload();
   } else if (queryClient.setQueryData(key, session) !== former) await router.invalidate();
 }

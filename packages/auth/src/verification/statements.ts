@@ -190,9 +190,10 @@ function toColumns({ windows, balance }: MeterState, now: number) {
 }
 
 /**
- * Finds what earlier requests with these names have spent, after the counters of the requests were locked and the names were claimed, so
- * that no other transaction changes the records. Without `offset 0`, a plan that is made while there are few records reads them all, and Postgres keeps that plan when there are more. The
- * age is compared outside, so that only the index of names finds a record.
+ * Finds what earlier requests with these names have spent, after the counters of the requests were locked and the names were
+ * claimed, so that no other verification changes the records. Without `offset 0`, a plan that is made while there are few
+ * records reads them all, and Postgres keeps that plan when there are more. The age is compared outside, so that only the
+ * index of names finds a record.
  */
 export async function findEarlier(
   client: pg.Client,
@@ -226,8 +227,8 @@ export interface StoredSpending {
 }
 
 /**
- * Records what requests with names have spent, in the order of the names, so that two nodes can't deadlock. A record keeps its age,
- * unless it had expired.
+ * Records what requests with names have spent, in the order of the names. A record keeps its age, unless it had
+ * expired.
  */
 export async function recordSpending(
   client: pg.Client,

@@ -14,8 +14,8 @@ export interface CreditsValues {
   readonly refillDay: string;
 }
 
-/** The fields form one setting. */
-export const creditsNames = ["credits", "refill", "refillAmount", "refillDay"] as const;
+/** The fields that form the setting of a refill. */
+export const refillNames = ["refill", "refillAmount", "refillDay"] as const;
 
 export function readCredits(credits: Credits | null): CreditsValues {
   const refill = credits?.refill ?? null;

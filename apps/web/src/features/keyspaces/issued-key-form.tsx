@@ -2,9 +2,8 @@ import { useForm } from "@mantine/form";
 import type { ReactElement } from "react";
 import type { IssuedKeyFields } from "../../server/trpc.ts";
 import { useLatestValues } from "../../ui/use-latest-values.ts";
-import { creditsNames } from "./credits-values.ts";
 import { IssuedKeyInputs } from "./issued-key-inputs.tsx";
-import { fieldsOfKey, type IssuedKeyValues, issuedKeyRules } from "./issued-key-values.ts";
+import { fieldsOfKey, type IssuedKeyValues, issuedKeyRules, keySettings } from "./issued-key-values.ts";
 import { SettingsForm, type SettingsFormProps } from "./settings-form.tsx";
 
 interface IssuedKeyFormProps extends SettingsFormProps<IssuedKeyFields> {
@@ -15,8 +14,6 @@ interface IssuedKeyFormProps extends SettingsFormProps<IssuedKeyFields> {
   readonly defaultLifetimeDays?: number | null;
 }
 
-const settings = [creditsNames, ["expiry", "expiryDate"]] as const;
-
 /** The form of a new issued key, or of an edit. */
 export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
   const { initialValues, expiresAt, defaultLifetimeDays, onSubmit, ...frame } = props;
@@ -26,7 +23,7 @@ export function IssuedKeyForm(props: IssuedKeyFormProps): ReactElement {
     initialValues,
     validate: issuedKeyRules,
   });
-  useLatestValues(form, initialValues, settings);
+  useLatestValues(form, initialValues, keySettings);
   return (
     <SettingsForm {...frame} form={form} onSubmit={(values) => onSubmit(fieldsOfKey(values))}>
       <IssuedKeyInputs form={form} expiresAt={expiresAt} defaultLifetimeDays={defaultLifetimeDays} />

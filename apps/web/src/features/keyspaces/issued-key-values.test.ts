@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
 import type { IssuedKey, Keyspace } from "../../server/trpc.ts";
+import { keepInput } from "../../ui/keep-input.ts";
 import { creditsRules, describeCredits, toCredits } from "./credits-values.ts";
 import {
   changesOfKey,
   fieldsOfKey,
   issuedKeyRules,
+  keySettings,
   valuesOfKey,
   valuesOfNewKey,
 } from "./issued-key-values.ts";
@@ -49,6 +51,17 @@ test("sends only the fields that were changed, and null for those that were clea
     credits: null,
     expiresAt: null,
     meta: {},
+  });
+});
+
+test("a refill that was edited before a conflict is kept without the balance, which uses have changed", () => {
+  const base = valuesOfKey(key);
+  const input = { ...base, refillAmount: "200" };
+  const latest = { ...base, name: "ACME", credits: "7", refill: "daily" } as const;
+  const kept = keepInput({ base, input, latest, groups: keySettings });
+  expect(kept).toEqual({ ...input, name: "ACME", credits: "7" });
+  expect(changesOfKey(fieldsOfKey(latest), fieldsOfKey(kept))).toEqual({
+    credits: { refill: { amount: 200, interval: "monthly", day: 31 } },
   });
 });
 

@@ -5,7 +5,7 @@ import { formatCount } from "../../ui/count.ts";
 import { describeLengthError } from "../../ui/describe-length-error.ts";
 import { describeInvalidRanges } from "../../ui/ip-range-lines.ts";
 import type { lifetimes } from "../../ui/lifetimes.ts";
-import { type CreditsValues, creditsRules, readCredits, toCredits } from "./credits-values.ts";
+import { type CreditsValues, creditsRules, readCredits, refillNames, toCredits } from "./credits-values.ts";
 import { type LimitValues, limitRules, readLimits, toLimits } from "./limit-values.ts";
 import { describePermissionError, readPermissions } from "./permission-lines.ts";
 
@@ -25,6 +25,9 @@ export interface IssuedKeyValues extends CreditsValues {
   /** A JSON object; empty for an empty one. */
   readonly meta: string;
 }
+
+/** Fields that form one setting. The balance is not part of its refill, because uses change it. */
+export const keySettings = [refillNames, ["expiry", "expiryDate"]] as const;
 
 /** The values of a new key: the defaults of its keyspace. */
 export function valuesOfNewKey(keyspace: Keyspace): IssuedKeyValues {

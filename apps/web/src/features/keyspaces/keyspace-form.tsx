@@ -4,7 +4,7 @@ import type { ReactElement } from "react";
 import type { KeyspaceFields } from "../../server/trpc.ts";
 import { useLatestValues } from "../../ui/use-latest-values.ts";
 import { CreditsFields } from "./credits-fields.tsx";
-import { creditsNames } from "./credits-values.ts";
+import { refillNames } from "./credits-values.ts";
 import classes from "./fields.module.css";
 import { fieldsOfKeyspace, type KeyspaceValues, keyspaceRules } from "./keyspace-values.ts";
 import { LimitFields } from "./limit-fields.tsx";
@@ -17,7 +17,7 @@ interface KeyspaceFormProps extends Omit<SettingsFormProps<KeyspaceFields>, "onS
   readonly onSubmit: (fields: KeyspaceFields, markSaved: () => void) => void;
 }
 
-const settings = [creditsNames];
+const settings = [["credits", ...refillNames]] as const;
 
 /** The form of a new keyspace, or of an edit. */
 export function KeyspaceForm({ initialValues, onSubmit, ...frame }: KeyspaceFormProps): ReactElement {

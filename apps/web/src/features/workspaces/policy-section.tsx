@@ -76,8 +76,8 @@ function PolicyForm({ workspace, policy }: PolicyFormProps): ReactElement {
   const close = () => setChanges(undefined);
   const review = (values: PolicyValues) => {
     const changed = policyChangesBetween(base, values);
-    if (Object.keys(changed).length > 0) return setChanges(changed);
     clear();
+    if (Object.keys(changed).length > 0) return setChanges(changed);
     form.reset();
     notifications.show({ message: "There are no changes to save." });
   };
