@@ -62,7 +62,10 @@ test("workspaces that can't be purged are tried once per round, and don't delay 
   });
   // 58 workspaces with 30 rows take four steps of 500 rows.
   expect(await runRound(deleteBatch)).toMatchObject([
-    { message: "2 workspaces couldn't be purged.", errors: [{ message: /can't/ }, { message: /can't/ }] },
+    {
+      message: "Workspaces that couldn't be purged: 2.",
+      errors: [{ message: /can't/ }, { message: /can't/ }],
+    },
   ]);
   expect(good.map((id) => rows.get(id))).toEqual(good.map(() => 0));
   expect(tried.sort()).toEqual([bad, worse]);
@@ -77,7 +80,9 @@ test("a workspace is purged in one round although more can't be purged than are 
   const deleteBatch = createPurge(rows, (id) => {
     if (id !== good) throw new Error("It can't be purged.");
   });
-  expect(await runRound(deleteBatch)).toMatchObject([{ message: "100 workspaces couldn't be purged." }]);
+  expect(await runRound(deleteBatch)).toMatchObject([
+    { message: "Workspaces that couldn't be purged: 100." },
+  ]);
   expect(rows.get(good)).toBe(0);
 });
 

@@ -62,8 +62,8 @@ export async function purgeWorkspace(
 ): Promise<number> {
   const { workspaceId } = scope;
   if (!(await lockPurge(trx, "workspace", workspaceId))) return 0;
-  // Only a deleted workspace has a record, unless it was restored by hand. The lock prevents that a record of its next
-  // deletion is deleted instead.
+  // Only a deleted workspace has a record, unless it was restored by hand. Without the lock, this could delete the record of
+  // its next deletion.
   if (await lockWorkspaceAgainstDeletion(trx, scope)) {
     const { numAffectedRows = 0n } = await sql`
       delete from deleted_workspaces where workspace_id = ${workspaceId}`.execute(trx);
@@ -103,8 +103,8 @@ async function purgeBlockedKeys(trx: WorkspaceTrx, id: WorkspaceId, limit: numbe
 
 /** Deletes the record of the deletion, or postpones its next visit, if nothing is left. */
 async function purgeRecord(trx: WorkspaceTrx, id: WorkspaceId): Promise<number> {
-  // The order makes Postgres use the index. As long as it has the statistics of before the purge, it would otherwise read
-  // the whole table to find one of the workspace's many rows.
+  // The order makes Postgres use the index. With statistics from before the purge, it would otherwise read the whole table to
+  // find one of the workspace's many rows.
   const isDone = sql`workspace_id = ${id} and next_purge_at <= now()
     and (select id from audit_events where workspace_id = ${id} order by occurred_at, id limit 1) is null
     and (select id from webhook_deliveries where workspace_id = ${id} order by created_at limit 1) is null

@@ -87,6 +87,6 @@ export class Purger {
     }
     const { failures } = round;
     if (failures.size > 0)
-      throw new AggregateError(failures.values(), `${failures.size} workspaces couldn't be purged.`);
+      throw new AggregateError(failures.values(), `Workspaces that couldn't be purged: ${failures.size}.`);
   }
 }

@@ -16,7 +16,8 @@ export async function refreshSession(router: ReturnType<typeof useRouter>): Prom
   const former = queryClient.getQueryData(key);
   // If the call fails, the next one of the page reports it.
   const session = await trpcClient.session.current.query().catch(() => undefined);
-  // A rejected call has already led to the sign-in page. A change in this window meanwhile is newer than the response.
+  // A rejected call has already led to the sign-in page. If this window has changed the session since the call, the
+  // response is older.
   if (session === undefined || !former || queryClient.getQueryData(key) !== former) return;
   if (session === null) await goToSignIn(router, { next: router.state.location.href, ended: "yes" });
   else if (session.user.id !== former.user.id) {

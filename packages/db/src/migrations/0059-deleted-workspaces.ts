@@ -48,8 +48,8 @@ export async function up(db: Kysely<unknown>): Promise<void> {
   // Last, because these wait for transactions that use the tables, and others wait for them until the end of the
   // migration. They change only the catalog, however many rows there are.
   await sql`lock table audit_events, webhook_deliveries, webhooks in access exclusive mode`.execute(db);
-  // Every lookup of admission reads the other three, and waits meanwhile. A lock that isn't granted at once is given up
-  // soon, with all others, and the migration is tried again.
+  // Every lookup of admission reads the other three, and waits while one is locked. If a lock isn't granted within 30 ms,
+  // the migration gives up all of its locks and is tried again.
   await sql`
     select set_config('latchkey.lock_timeout', current_setting('lock_timeout'), true),
       set_config('lock_timeout', '30ms', true)`.execute(db);
