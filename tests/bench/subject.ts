@@ -21,6 +21,8 @@ export interface Subject {
   readonly store: { readonly address: DatabaseConnection; readonly countSql: string } | undefined;
   /** With more connections, requests would wait as long as their deadline; undefined for any number. */
   readonly maxConnections?: number;
+  /** The largest share (0 to 1) of its responses that may have an error status; 0 by default. */
+  readonly maxRejectedShare?: number;
   /** Whether each key must be used once before the measurement. */
   readonly remembersKeys: boolean;
   readonly start: () => Promise<RunningServer>;

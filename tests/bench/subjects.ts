@@ -5,6 +5,7 @@ import { authSecret, startNode } from "../support/product.ts";
 import { type BenchCluster, type DatabaseConnection, urlOf } from "./database/bench-cluster.ts";
 import { seedBetterAuth } from "./database/seed-better-auth.ts";
 import { addWorkspace, type Restrictions, seedLatchkey } from "./database/seed-latchkey.ts";
+import { betterAuthMaxRejectedShare } from "./servers/better-auth-options.ts";
 import {
   benchPath,
   type ReferenceResponse,
@@ -113,7 +114,13 @@ async function prepareSubject(cluster: BenchCluster, preparation: Preparation): 
       requireSameResponse(await recordResponse(baseUrl + path, firstOf(requests)), response);
       await requireRejection(baseUrl);
     });
-    return { ...common, store: { address, countSql }, remembersKeys: false, start };
+    return {
+      ...common,
+      store: { address, countSql },
+      maxRejectedShare: betterAuthMaxRejectedShare,
+      remembersKeys: false,
+      start,
+    };
   }
   await seedLatchkey(address, { secrets: keys, storedKeys, restrictions });
   const countSql = "select coalesce(sum(use_count), 0)::float8 as uses from key_counters";

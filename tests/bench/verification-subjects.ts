@@ -3,6 +3,7 @@ import type { BenchCluster, DatabaseConnection } from "./database/bench-cluster.
 import { seedBetterAuth } from "./database/seed-better-auth.ts";
 import { createSecrets, type KeyspaceSeed, seedKeyspaces } from "./database/seed-keyspaces.ts";
 import type { LoadRequest } from "./load/start-load.ts";
+import { betterAuthMaxRejectedShare } from "./servers/better-auth-options.ts";
 import { type ReferenceResponse, recordResponse } from "./servers/reference-response.ts";
 import { startPeer } from "./servers/start-peer.ts";
 import { firstOf, type Progress, type Subject, startVerifiedPeer, withServer } from "./subject.ts";
@@ -159,6 +160,7 @@ async function prepareBetterAuth(
       address,
       countSql: `select coalesce(sum("requestCount"), 0)::float8 as uses from apikey`,
     },
+    maxRejectedShare: betterAuthMaxRejectedShare,
     remembersKeys: false,
     start: () => startPeer("better-auth-post.ts", { response, database: address }),
     startReference,

@@ -13,6 +13,8 @@ export interface DatabaseCounts {
 /** The totals of all loads of a server. */
 export interface LoadTotals {
   readonly answered: number;
+  /** Responses with an error status. They are among the answered ones, and may have counted no use. */
+  readonly rejected: number;
   /** Requests that were answered, or aborted at the end of a load. */
   readonly sent: number;
   /** The maximum number of connections at the same time. */
@@ -52,13 +54,13 @@ export function checkCounts(
   }: { readonly before: DatabaseCounts; readonly after: DatabaseCounts; readonly total: LoadTotals },
 ): number {
   const counted = (after.uses - before.uses) / usesPerRequest;
-  const counts = `${name}: answered ${total.answered}, counted ${counted}, sent at most ${total.sent}`;
-  if (!(total.answered <= counted && counted <= total.sent))
+  const counts = `${name}: answered ${total.answered}, rejected ${total.rejected}, counted ${counted}, sent at most ${total.sent}`;
+  if (!(total.answered - total.rejected <= counted && counted <= total.sent))
     throw new Error(`Not counted exactly: ${counts}.`);
   // Every response needs a flush after its request, and a connection has one request in flight. So one flush can
   // cover at most one response per connection.
   const flushes = after.flushes - before.flushes;
-  if (flushes * total.maxConnections < total.answered) {
+  if (flushes * total.maxConnections < total.answered - total.rejected) {
     throw new Error(`Not durable: ${flushes} flushes; ${counts}.`);
   }
   return total.answered / flushes;

@@ -46,7 +46,7 @@ export interface MeasuringOptions {
 /**
  * Measures one subject in new processes, alternating with bare Koa: on a machine that can be twice as fast in one
  * second as in another, only measurements that alternate are comparable.
- * @throws an Error if a response is unsuccessful, if uses weren't counted exactly, or if a count can't have been
+ * @throws an Error if more responses than the subject may are unsuccessful, if uses weren't counted exactly, or if a count can't have been
  *   durable before its response.
  */
 export async function measure(
@@ -130,11 +130,12 @@ async function takeTurns(
 ): Promise<TurnResults> {
   const { subject, server, connections, signal } = options;
   const url = `${server.baseUrl}${subject.path}`;
-  let total: LoadTotals = { answered: 0, sent: 0, maxConnections: 0 };
+  let total: LoadTotals = { answered: 0, rejected: 0, sent: 0, maxConnections: 0 };
   const start = (seconds: number, count = connections): RunningLoad => {
     // Each load continues with the request after the last one sent.
     const requests = rotate(subject.requests, total.answered);
-    const load = startLoad({ url, requests, connections: count, seconds }, signal);
+    const { maxRejectedShare = 0 } = subject;
+    const load = startLoad({ url, requests, connections: count, seconds, maxRejectedShare }, signal);
     const ended = load.ended.then((report) => {
       total = addLoad(total, report, count);
       return report;
@@ -212,12 +213,13 @@ function subtractCounters(from: ResourceCounters, to: ResourceCounters): Turn["u
 }
 
 function addLoad(
-  { answered, sent, maxConnections }: LoadTotals,
+  { answered, rejected, sent, maxConnections }: LoadTotals,
   run: LoadReport,
   connections: number,
 ): LoadTotals {
   return {
     answered: answered + run.answered,
+    rejected: rejected + run.rejected,
     sent: sent + run.answered + connections,
     maxConnections: Math.max(maxConnections, connections),
   };

@@ -1,6 +1,6 @@
 import type { MemoryFigures } from "../measure/memory.ts";
 import { median } from "../measure/statistics.ts";
-import { betterAuthPoolSize } from "../servers/better-auth-options.ts";
+import { betterAuthMaxRejectedShare, betterAuthPoolSize } from "../servers/better-auth-options.ts";
 import { tableOfRequirements } from "./requirements.ts";
 import { type BenchResults, describeRun, describeSetup, explanationOfTables, sectionOf } from "./sections.ts";
 import { milliseconds, renderTable, subjectTitles } from "./tables.ts";
@@ -86,7 +86,8 @@ const method = `## Method
   clients that send the next request as soon as they have the response.
 - Linux counts processor times in hundredths of a second. They are measured over 0.6 s of each turn.
 - One flush is the median time of writing 8 kB to a file of fixed size next to the cluster and calling fdatasync.
-- A run fails if a response has a status of 400 or more; if a connection breaks; if answered ≤ counted ≤ sent is false after
+- A run fails if a response has a status of 400 or more, of better-auth if more than ${betterAuthMaxRejectedShare * 100}% of its responses
+  have one; if a connection breaks; if answered ≤ counted ≤ sent is false after
   a measurement; or if the log was flushed less often than needed to make each count durable before its response, because
   one flush can cover at most one response per connection.
 
