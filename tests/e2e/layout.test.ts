@@ -140,6 +140,7 @@ async function prepare({ browser, baseUrl, command }: typeof environment): Promi
   }, 30_000);
 }
 
+const wide = { width: 1280, height: 900 };
 const widths = [375, 480, 600, 640, 700, 768, 820, 900, 960, 1024, 1100, 1280, 1440, 1920, 2560];
 
 /**
@@ -270,14 +271,18 @@ const pages = [
   ["the settings", (): string => `/w/${slug}/settings`, "Review and save"],
 ] as const;
 
+async function resize(size: { readonly width: number; readonly height: number }): Promise<void> {
+  await page.setViewportSize(size);
+  // Two frames later the page is laid out for the new width.
+  await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+}
+
 /** Returns the problems of the open dialog, or else of the page, by window width. */
 async function findProblemsByWidth(): Promise<Record<number, readonly string[]>> {
   await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
   const found: Record<number, readonly string[]> = {};
   for (const width of widths) {
-    await page.setViewportSize({ width, height: 900 });
-    // Two frames later the page is laid out for the new width.
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    await resize({ width, height: 900 });
     const problems = await page.evaluate<string[]>(findProblems);
     if (problems.length > 0) found[width] = problems;
   }
@@ -299,20 +304,55 @@ async function showTimes(times: "relative" | "exact"): Promise<void> {
   await expect.poll(() => page.locator("main time").filter({ hasNotText: /:\d\d/ }).count()).toBe(0);
 }
 
-describe.each([
-  ...pages,
-  ["a key that was used", (): string => `/account/api-keys/${usedKeyId}`, "of-the-pipeline"],
-] as const)("pages neither clip nor overlap their text at any width: %s", (_what, path, text) => {
+async function openPage(path: string): Promise<void> {
+  await page.setViewportSize(wide);
+  await page.goto(environment.baseUrl + path);
+}
+
+function testWidths(): void {
+  test.each(["exact", "relative"] as const)(
+    "no text is clipped or overlaps another at any width, with %s times",
+    async (times) => {
+      await showTimes(times);
+      expect(await findProblemsByWidth()).toEqual({});
+    },
+  );
+}
+
+// The tests of a page share one load of it, which takes longer than a test.
+describe.each([...pages, ["a key", (): string => `/account/api-keys/${keyId}`, "Danger zone"]] as const)(
+  "page: %s",
+  (_what, path, text) => {
+    beforeAll(async () => {
+      await openPage(path());
+      await page.getByText(text).first().waitFor();
+    });
+
+    testWidths();
+
+    // Tab scrolls, so this comes last.
+    test("Tab reaches every control in the order of the page, and shows the focus", async () => {
+      await resize(wide);
+      await expect.poll(() => page.locator("[aria-busy=true], .mantine-Skeleton-root").count()).toBe(0);
+      const names = await page.evaluate<string[]>(findControls);
+      const visited: { place: number; isShown: boolean }[] = [];
+      for (let press = 0; press < names.length; press += 1) {
+        await page.keyboard.press("Tab");
+        visited.push(await page.evaluate(findFocus));
+      }
+      expect(visited.map(({ place }) => names[place])).toEqual(names);
+      expect(visited.filter(({ isShown }) => !isShown).map(({ place }) => names[place])).toEqual([]);
+    });
+  },
+);
+
+describe("page: a key that was used", () => {
   beforeAll(async () => {
-    await page.goto(environment.baseUrl + path());
-    await scrollUntil(page.getByText(text));
-    await page.getByText(text).first().waitFor();
+    await openPage(`/account/api-keys/${usedKeyId}`);
+    await scrollUntil(page.getByText("of-the-pipeline"));
   });
 
-  test.each(["exact", "relative"] as const)("with %s times", async (times) => {
-    await showTimes(times);
-    expect(await findProblemsByWidth()).toEqual({});
-  });
+  testWidths();
 });
 
 const dialogs = [
@@ -359,8 +399,7 @@ const dialogs = [
 
 describe.each(dialogs)("dialogs neither clip nor overlap their text at any width: $name, $text", (dialog) => {
   beforeAll(async () => {
-    await page.setViewportSize({ width: 1280, height: 900 });
-    await page.goto(environment.baseUrl + dialog.path());
+    await openPage(dialog.path());
     await dialog.open();
     await page.getByRole("dialog", { name: dialog.name }).getByText(dialog.text).waitFor();
   });
@@ -399,24 +438,6 @@ const findFocus = `(() => {
   const place = controls.indexOf(document.activeElement);
   return { place, isShown: place >= 0 && lookOf(document.activeElement) !== looks[place] };
 })()`;
-
-test.each([...pages, ["a key", (): string => `/account/api-keys/${keyId}`, "Danger zone"]] as const)(
-  "Tab reaches every control in the order of the page, and shows the focus: %s",
-  async (_what, path, text) => {
-    await page.setViewportSize({ width: 1280, height: 900 });
-    await page.goto(environment.baseUrl + path());
-    await page.getByText(text).first().waitFor();
-    await expect.poll(() => page.locator("[aria-busy=true], .mantine-Skeleton-root").count()).toBe(0);
-    const names = await page.evaluate<string[]>(findControls);
-    const visited: { place: number; isShown: boolean }[] = [];
-    for (let press = 0; press < names.length; press += 1) {
-      await page.keyboard.press("Tab");
-      visited.push(await page.evaluate(findFocus));
-    }
-    expect(visited.map(({ place }) => names[place])).toEqual(names);
-    expect(visited.filter(({ isShown }) => !isShown).map(({ place }) => names[place])).toEqual([]);
-  },
-);
 
 test("columns, sort order and filters are kept in the URL", async () => {
   await page.setViewportSize({ width: 1440, height: 900 });
