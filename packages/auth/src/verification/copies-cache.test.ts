@@ -1,8 +1,9 @@
 import type { KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
 import { beforeEach, describe, expect, test } from "vitest";
+import type { Membership } from "../admission/decision.ts";
 import { membershipAs } from "../admission/facts.test-kit.ts";
 import { CopiesCache } from "./copies-cache.ts";
-import type { CopyLookup } from "./find-copies.ts";
+import { type CopyLookup, maxCopies } from "./find-copies.ts";
 import { caller, keyspaceId, plainKey, workspaceId } from "./verifiable-key.test-kit.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 
@@ -150,6 +151,53 @@ describe("copies that were found for one caller", () => {
     cache.set(lookup, { keys: copies, isOnly: false, caller: undefined });
     expect(cache.has(lookup, memberOfBoth)).toBe(false);
   });
+});
+
+describe("copies that were found for a caller that was idle in a workspace", () => {
+  const idleIn = (id: WorkspaceId, change: Partial<Membership> = {}) => ({
+    ...memberOfBoth,
+    memberships: new Map([
+      ...memberOfBoth.memberships,
+      [id, membershipAs("member", { violation: "idle", ...change })],
+    ]),
+  });
+  const getAs = (finder: typeof memberOfBoth) => {
+    cache.set(lookup, { keys: [copyElsewhere, known], isOnly: false, caller: finder });
+    return [cache.get(lookup, finder), cache.has(lookup, finder)];
+  };
+
+  test("must be looked up if it was the workspace of the oldest one, even if an operator disabled the workspace", () => {
+    expect(getAs(idleIn(elsewhere))).toEqual([undefined, false]);
+    expect(getAs(idleIn(elsewhere, { isWorkspaceDisabled: true }))).toEqual([undefined, false]);
+  });
+
+  test("are remembered up to the one in this workspace", () => {
+    expect(getAs(idleIn(workspaceId))).toEqual([[copyElsewhere], true]);
+  });
+
+  test.each<[string, Partial<Membership>]>([
+    ["has a role that can't verify keys", { role: "viewer" }],
+    ["is blocked", { isBlocked: true }],
+    ["violates another rule of the policy", { violation: "expiry-required" }],
+  ])("are all remembered if the caller also %s there", (_why, change) => {
+    expect(getAs(idleIn(elsewhere, change))).toEqual([[copyElsewhere, known], true]);
+  });
+
+  test("must be looked up if it is the only one", () => {
+    const idle = idleIn(workspaceId);
+    cache.set(lookup, { ...found, caller: idle });
+    expect([cache.get(lookup, idle), cache.has(lookup, idle)]).toEqual([undefined, false]);
+    expect(cache.get(byOther, caller)).toEqual([known]);
+    expect(cache.get(byMember, undefined)).toEqual([known]);
+  });
+});
+
+test("copies aren't remembered if a lookup may have left some out", () => {
+  const keys = Array<VerifiableKey>(maxCopies).fill(known);
+  cache.set(lookup, { keys: keys.slice(1), isOnly: false, caller });
+  expect(cache.get(lookup, caller)).toHaveLength(maxCopies - 1);
+  cache.set(lookup, { keys, isOnly: false, caller });
+  expect([cache.get(lookup, caller), cache.has(lookup, caller)]).toEqual([undefined, false]);
 });
 
 describe("the memory of a copy is bounded", () => {

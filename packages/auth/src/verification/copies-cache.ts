@@ -1,6 +1,7 @@
-import { haveSameVersions, type KeyFacts, type KeyVersions } from "../admission/decision.ts";
+import { haveSameVersions, type KeyFacts, type KeyVersions, type Membership } from "../admission/decision.ts";
 import { FairCache } from "../fair-cache.ts";
-import type { CopyLookup, FoundCopies } from "./find-copies.ts";
+import { roleHasPermission } from "../permissions.ts";
+import { type CopyLookup, type FoundCopies, maxCopies } from "./find-copies.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 
 /** The caller of a lookup; undefined for a member without an API key. */
@@ -25,7 +26,10 @@ export class CopiesCache {
     this.#copies = new FairCache(maxBytes);
   }
 
-  /** The copies that a lookup of this caller would find, oldest first; undefined if they must be looked up. */
+  /**
+   * The copies that a lookup of this caller would find, oldest first, without those that {@link beforeIdle} leaves out; undefined if
+   * they must be looked up.
+   */
   get(lookup: CopyLookup, caller: Caller): readonly VerifiableKey[] | undefined {
     return findReached(lookup, caller, (name) => this.#copies.get(name));
   }
@@ -36,15 +40,18 @@ export class CopiesCache {
   }
 
   /**
-   * Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. When another node
-   * counts the first use of a secret, the version doesn't change, so this node still remembers the secret as unused. Its next use
-   * on this node then marks it as used again, which changes nothing.
+   * Remembers the copies that a lookup found. An empty result is not remembered, because no row would confirm it. A result of
+   * {@link maxCopies} isn't remembered either: a lookup prefers copies that the caller may verify, so an older one in a workspace where
+   * the caller is idle may be missing (see {@link beforeIdle}).
+   *
+   * When another node counts the first use of a secret, the version doesn't change, so this node still remembers the secret as unused.
+   * Its next use on this node then marks it as used again, which changes nothing.
    */
   set(lookup: CopyLookup, { keys, isOnly, caller }: FoundCopies): void {
     const name = isOnly ? lookup.digest : nameOf(lookup);
     const [oldest] = keys;
     const finder = isOnly ? undefined : caller && versionsOf(caller);
-    if (oldest && (isOnly || finder))
+    if (oldest && keys.length < maxCopies && (isOnly || finder))
       this.#copies.set(name, { keys, caller: finder }, { owner: oldest.workspaceId, size: sizeOf(keys) });
     else this.#copies.delete(name);
   }
@@ -80,9 +87,30 @@ function findReached(
   read: (name: string) => RememberedCopies | undefined,
 ): readonly VerifiableKey[] | undefined {
   const shared = read(lookup.digest);
-  if (shared && reachesAll(shared, lookup, caller)) return shared.keys;
+  if (shared && reachesAll(shared, lookup, caller)) return beforeIdle(shared.keys, caller);
   const own = read(nameOf(lookup));
-  return own && reachesAll(own, lookup, caller) ? own.keys : undefined;
+  return own && reachesAll(own, lookup, caller) ? beforeIdle(own.keys, caller) : undefined;
+}
+
+/**
+ * The copies that are older than the first one in a workspace where the caller was idle; all of them if there is none, and undefined if
+ * it is the oldest one. Remembered facts must not let a newer copy decide instead of it: another node can write a use from before the
+ * caller became idle after the facts were read, and a use doesn't change the versions of the caller (docs/decisions/0041).
+ */
+function beforeIdle(keys: readonly VerifiableKey[], caller: Caller): readonly VerifiableKey[] | undefined {
+  if (!caller) return keys;
+  const index = keys.findIndex(({ workspaceId }) => isRejectedAsIdle(caller.memberships.get(workspaceId)));
+  if (index < 0) return keys;
+  return index > 0 ? keys.slice(0, index) : undefined;
+}
+
+/** Whether a caller could verify keys of the workspace, also of a disabled one, if it had used it recently. */
+function isRejectedAsIdle(membership: Membership | undefined): boolean {
+  return (
+    membership?.violation === "idle" &&
+    !membership.isBlocked &&
+    roleHasPermission(membership.role, "keys:verify")
+  );
 }
 
 /**

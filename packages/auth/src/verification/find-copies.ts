@@ -68,7 +68,7 @@ const isOnlyCopy = `(
 )`;
 
 /** The most copies that are read per lookup. The oldest of those that the caller may verify decides. */
-const maxCopies = 16;
+export const maxCopies = 16;
 
 /** The most copies per lookup for which the policies of their workspaces are read, to find the {@link maxCopies}. */
 const maxCandidates = 64;
