@@ -15,20 +15,21 @@ import {
   verificationOf,
   verify,
 } from "./verifier.test-kit.ts";
-import type { Verifier } from "./verifier.ts";
+import type { Verifier, VerifierOptions } from "./verifier.ts";
 
 // A node stalls after it has claimed the Idempotency-Keys of a user. Another node verifies keys for this user and for others.
 
-const { addKey, addKeyspace, database, execute, issueKey, openNode, readCounter } = setUpVerifierTests();
+const { addKey, addKeyspace, database, execute, hold, issueKey, openNode, readCounter } =
+  setUpVerifierTests();
 const sent = recordStatements();
 
 /**
  * A user with two API keys, and another tenant. The node knows all keys. The time stands still, so that isolation doesn't end and
  * isolated requests don't wait for locks, until a test advances it.
  */
-async function setUp() {
+async function setUp(options: Partial<VerifierOptions> = {}) {
   useFakeTime();
-  const node = openNode(patient);
+  const node = openNode({ ...patient, ...options });
   const [space, other] = [await addKeyspace(), await addKeyspace()];
   const callers = [space.caller, await addKey(space.caller.userId)] as const;
   const key = await issueKey(space, { credits: 9 });
@@ -57,14 +58,14 @@ const sendNamed = async (node: Verifier, caller: TestKey, key: TestIssuedKey, na
     }),
   )[0];
 
-/** The transactions among statements, each from its start. */
-function toTransactions(names: readonly string[]): readonly (readonly string[])[] {
+/** Which of the statements sent since `start` belong to transactions that have begun since, and spent something. */
+function listSpending(start = 0): readonly (readonly string[])[] {
   const transactions: string[][] = [];
-  for (const name of names) {
+  for (const name of sent.names.slice(start)) {
     if (name.startsWith("begin")) transactions.push([]);
     transactions.at(-1)?.push(name);
   }
-  return transactions;
+  return transactions.filter((names) => names.includes("verify-write"));
 }
 
 const hasWaited = ["begin", "verify-lock", "verify-claim-names", "verify-find-records", "rollback"];
@@ -121,17 +122,47 @@ test("requests without a name of a user with claimed names are decided with thos
     "VALID",
     ["VALID", "VALID"],
   ]);
-  expect(sent.names.slice(0, 10)).toEqual([...hasWaited, ...hasSkipped, "verify-write"]);
-  // From now on, only requests with names are isolated.
+  expect(listSpending()).toEqual([[...hasSkipped, "verify-write", "commit"]]);
+  // In the next batch, the user is isolated, but only its requests with names are.
   const before = sent.names.length;
   named.push(sendNamed(node, callers[1], key, "second"));
   expect(await Promise.all([...callers.map(verifyUnnamed), verifyApiKey()])).toEqual([
     ...callers.map(() => "VALID"),
     ["VALID", "VALID"],
   ]);
-  const writing = toTransactions(sent.names.slice(before)).filter((names) => names.includes("verify-write"));
-  expect(writing).toEqual([["begin", "verify-lock", "verify-write", "commit"]]);
+  expect(listSpending(before)).toEqual([["begin", "verify-lock", "verify-write", "commit"]]);
   await stalled.query("rollback");
   expect(await Promise.all(named)).toEqual(["VALID", "VALID"]);
   expect(await readCounter(key.id)).toMatchObject({ uses: 7, credits: 2 });
+});
+
+test("requests with claimed names occupy at most half of the queue", async () => {
+  const { node, other, callers, key, otherKey } = await setUp({ maxWaiting: 4 });
+  const stalled = [await claimAndStall(callers[0]), await claimAndStall(other.caller)];
+  const [first, second, third] = [
+    sendNamed(node, callers[0], key, "first"),
+    sendNamed(node, callers[1], key, "second"),
+    sendNamed(node, other.caller, otherKey, "third"),
+  ];
+  expect(await third).toBe("unavailable");
+  for (const client of stalled) await client.query("rollback");
+  expect([await first, await second]).toEqual(["VALID", "VALID"]);
+  expect(await readCounter(other.caller.id)).toMatchObject({ uses: 1 });
+});
+
+test("a locked API key of a user with claimed names is isolated too", async () => {
+  const { node, other, callers, key, otherKey } = await setUp();
+  const release = await hold(callers[0]);
+  const stalled = await claimAndStall(callers[0]);
+  const named = sendNamed(node, callers[0], key, "first");
+  expect(await verify(node, other, otherKey)).toBe("VALID");
+  const before = sent.names.length;
+  const unnamed = verify(node, { caller: callers[0] }, key);
+  expect(await verify(node, other, otherKey)).toBe("VALID");
+  // The request of the other tenant was not in a batch that waited.
+  expect(sent.names.slice(before)).not.toContain("rollback");
+  await release();
+  expect(await unnamed).toBe("VALID");
+  await stalled.query("rollback");
+  expect(await named).toBe("VALID");
 });

@@ -28,7 +28,7 @@ export interface PreparedRequest extends FoundKeys {
 }
 
 /** The decision about a request of a batch. */
-export type BatchDecision =
+type BatchDecision =
   | RequestDecision
   /** The request was skipped because another transaction has claimed the `Idempotency-Key`s of its user. Nothing was spent. */
   | { readonly kind: "claimed"; readonly userId: UserId };
