@@ -4,9 +4,9 @@ const isolatedMs = 1_000;
 const maxIsolated = 10_000;
 
 /**
- * Remembers the keys, consumers and workspaces that recently kept a batch waiting for a lock, made it fail or were not counted. Requests
- * that need one of them are handled separately from all others, so that none of them delays a batch of other requests more than
- * once per second.
+ * Remembers the keys, consumers, workspaces and users that recently kept a batch waiting for a lock, made it fail or were not
+ * counted. Requests that need one of them are handled separately from all others, so that none of them delays a batch of other
+ * requests more than once per second.
  */
 export class Isolation {
   /** When the isolation of each name ends, soonest first. */

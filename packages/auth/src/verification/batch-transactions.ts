@@ -26,7 +26,7 @@ const maxCountMs = 150;
 interface BatchTransactionsOptions {
   readonly keys: KeyDirectory<PendingVerification>;
   readonly scheduler: Scheduler<PendingVerification>;
-  /** Where keys are added whose requests failed alone or whose counters were locked. */
+  /** Where keys are added whose requests failed alone or whose counters were locked, and users whose names were claimed. */
   readonly isolation: Isolation;
   readonly maxNamedPerHour: number;
 }
@@ -89,8 +89,9 @@ export class BatchTransactions {
   }
 
   /**
-   * Decides requests, and answers them after the commit. Those whose facts have changed are queued again or postponed. A batch that
-   * waits as long as the session allows first counts its requests without meters (see {@link countBatch}).
+   * Decides requests, and answers them after the commit. Those whose facts have changed are queued again or postponed, and
+   * those with a counter or a user that was skipped are postponed. A batch that waits as long as the session allows first counts its
+   * requests without meters (see {@link countBatch}).
    * @throws {RolledBack} if a transaction had no effect. Requests without meters can have been answered before.
    */
   async decide(client: pg.Client, requests: readonly FoundVerification[], policy: LockPolicy): Promise<void> {
@@ -105,7 +106,7 @@ export class BatchTransactions {
         pending = listPending();
         if (pending.length === 0) return;
         // Its deadline allows a batch to wait for locks once.
-        if (tookMs > maxCountMs) locks = { kind: "skip", isolatesKeys: false };
+        if (tookMs > maxCountMs) locks = { kind: "skip", isolatesSkipped: false };
         wasNotCounted = isOutdated;
       }
       const batch = await this.#sending.run(async () => {
@@ -171,19 +172,22 @@ export class BatchTransactions {
     const postponed: PendingVerification[] = [];
     for (const { request, decision } of decided) {
       const { pending } = request;
-      if (decision.kind !== "outdated")
+      if (decision.kind !== "outdated" && decision.kind !== "claimed") {
         this.#settle(pending, toAnswer(request.caller, pending.digest, decision));
-      else {
-        this.#keys.forget(pending);
-        const locked = listCounterIds(request).filter(isLocked);
-        // A change of many keys can lock one after the other, so the whole workspace is isolated.
-        if (locked.length > 0 && locks.kind === "skip" && locks.isolatesKeys)
-          this.#isolate([...locked, ...listWorkspaceIds(request, isLocked)]);
-        // Facts that are outdated twice change often, and must not keep the database busy.
-        if (locked.length > 0 || pending.wasOutdated) postponed.push(pending);
-        else outdated.push(pending);
-        pending.wasOutdated = true;
+        continue;
       }
+      const locked = listCounterIds(request).filter(isLocked);
+      const skipped = decision.kind === "claimed" ? [...locked, decision.userId] : locked;
+      // A change of many keys can lock one after the other, so the whole workspace is isolated.
+      if (skipped.length > 0 && locks.kind === "skip" && locks.isolatesSkipped)
+        this.#isolate([...skipped, ...listWorkspaceIds(request, isLocked)]);
+      // Facts that are outdated twice change often, and must not keep the database busy.
+      if (skipped.length > 0 || pending.wasOutdated) postponed.push(pending);
+      else outdated.push(pending);
+      // If only its user was skipped, its facts were not compared, and nothing indicates that they have changed.
+      if (decision.kind === "claimed" && locked.length === 0) continue;
+      this.#keys.forget(pending);
+      pending.wasOutdated = true;
     }
     this.#scheduler.requeue(outdated.filter(({ isAnswered }) => !isAnswered));
     if (postponed.length > 0) this.#scheduler.postpone(postponed);

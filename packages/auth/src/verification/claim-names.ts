@@ -1,9 +1,7 @@
 import type { UserId } from "@latchkey/db/ids";
 import type pg from "pg";
 import { toUuidArray } from "./array-parameter.ts";
-import type { FoundKeys } from "./decide-request.ts";
-import type { Counter, CounterId } from "./decide-verification.ts";
-import type { NamedRequest, VerificationRequest } from "./verification.ts";
+import type { NamedRequest } from "./verification.ts";
 
 /**
  * Claims all `Idempotency-Key`s of users for verifications until the transaction ends. Call it after the counters were locked and
@@ -46,19 +44,3 @@ select null from name_lock where pg_advisory_xact_lock(hash) is null`;
 
 const claimFreeText = `
 select user_id from unnest($1::uuid[]) as input (user_id) where not pg_try_advisory_xact_lock(${hash})`;
-
-/**
- * Leaves out the callers' counters of requests with an `Idempotency-Key` of users that were skipped. Their requests are then decided as if
- * another transaction had locked these counters.
- */
-export function withoutCallers(
-  counters: ReadonlyMap<CounterId, Counter>,
-  requests: readonly (Pick<FoundKeys, "caller"> & Pick<VerificationRequest, "name">)[],
-  skipped: ReadonlySet<UserId>,
-): ReadonlyMap<CounterId, Counter> {
-  if (skipped.size === 0) return counters;
-  const others = new Map(counters);
-  for (const { caller, name } of requests)
-    if (caller && name && skipped.has(caller.userId)) others.delete(caller.keyId);
-  return others;
-}

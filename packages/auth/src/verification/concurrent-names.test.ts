@@ -1,9 +1,6 @@
-import { clientConfig } from "@latchkey/db/connection";
 import { sql } from "kysely";
-import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
 import type { TestKey } from "../admission/admission.test-kit.ts";
-import { claimNames } from "./claim-names.ts";
 import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
   codesOf,
@@ -12,14 +9,12 @@ import {
   setUpVerifierTests,
   type TestIssuedKey,
   verificationOf,
-  verify,
 } from "./verifier.test-kit.ts";
 import type { Verifier } from "./verifier.ts";
 
 // Two API keys of one user send one name. If their requests find different keys, no counter that both lock makes them take turns.
 
-const { addKey, addKeyspace, bumpKey, database, execute, issueKey, openNode, readCounter } =
-  setUpVerifierTests();
+const { addKey, addKeyspace, bumpKey, execute, issueKey, openNode, readCounter } = setUpVerifierTests();
 
 const send = async (node: Verifier, caller: TestKey, key: TestIssuedKey, body: string) =>
   codesOf(
@@ -108,36 +103,3 @@ test.each([
     expect(uses.toSorted()).toEqual([0, 1]);
   },
 );
-
-test("a transaction that has claimed the names of a user delays the verifications of others once", async () => {
-  const node = openNode(patient);
-  const [space, other] = [await addKeyspace(), await addKeyspace()];
-  const [key, otherKey] = [await issueKey(space, { credits: 5 }), await issueKey(other, { credits: 5 })];
-  expect(await send(node, space.caller, key, "body")).toBe("VALID");
-  expect(await verify(node, other, otherKey)).toBe("VALID");
-  const stalled = new pg.Client(clientConfig(database().connection, "a stalled node"));
-  await stalled.connect();
-  onTestFinished(() => stalled.end());
-  await stalled.query("begin");
-  await claimNames(stalled, [space.caller], { skipsClaimed: false });
-  const sent: string[] = [];
-  onTestFinished(
-    interceptStatements((statement) => {
-      sent.push(statement);
-      return undefined;
-    }),
-  );
-  // Both are in one batch.
-  const retry = send(node, space.caller, key, "body");
-  expect(await verify(node, other, otherKey)).toBe("VALID");
-  expect(sent.slice(0, 10)).toEqual([
-    ...["begin", "verify-lock", "verify-claim-names", "verify-find-records", "rollback"],
-    ...["begin", "verify-lock-free", "verify-claim-free-names", "verify-find-records", "verify-write"],
-  ]);
-  expect(await readCounter(space.caller.id)).toMatchObject({ uses: 1 });
-  await stalled.query("rollback");
-  expect(await retry).toBe("VALID");
-  // The retry has spent nothing again.
-  expect(await readCounter(key.id)).toMatchObject({ uses: 1, credits: 4 });
-  expect(await readCounter(space.caller.id)).toMatchObject({ uses: 2 });
-});

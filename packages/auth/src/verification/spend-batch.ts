@@ -1,7 +1,8 @@
+import type { UserId } from "@latchkey/db/ids";
 import { isSerializationFailure, isServerUnavailable } from "@latchkey/db/sqlstate";
 import type pg from "pg";
 import { assumeState, isMetered, isUnmetered } from "./assumed-state.ts";
-import { claimNames, withoutCallers } from "./claim-names.ts";
+import { claimNames } from "./claim-names.ts";
 import { addUseRows, countUses } from "./count-statement.ts";
 import {
   decideRequest,
@@ -26,8 +27,14 @@ export interface PreparedRequest extends FoundKeys {
   readonly name: VerificationRequest["name"];
 }
 
+/** The decision about a request of a batch. */
+type BatchDecision =
+  | RequestDecision
+  /** The request was skipped because another transaction has claimed the `Idempotency-Key`s of its user. Nothing was spent. */
+  | { readonly kind: "claimed"; readonly userId: UserId };
+
 export interface DecidedBatch<Request> {
-  readonly decided: readonly { readonly request: Request; readonly decision: RequestDecision }[];
+  readonly decided: readonly { readonly request: Request; readonly decision: BatchDecision }[];
   /** The counters that were locked. Those that were skipped because another transaction had locked them are missing. */
   readonly counters: ReadonlyMap<CounterId, Counter>;
   /**
@@ -39,14 +46,14 @@ export interface DecidedBatch<Request> {
   readonly now: number;
 }
 
-/** What a transaction does about counters that another transaction has locked. */
+/** What a transaction does about counters that another transaction has locked, and users whose names it has claimed. */
 export type LockPolicy =
   /** Waits for each lock as long as the session allows. */
   | { readonly kind: "wait" }
   /** Waits for each lock at most this long, in milliseconds. */
   | { readonly kind: "wait-briefly"; readonly timeoutMs: number }
-  /** Leaves them out. If they were locked for some time already, `isolatesKeys` is true, and their keys are isolated. */
-  | { readonly kind: "skip"; readonly isolatesKeys: boolean };
+  /** Leaves them out. If they were locked for some time already, `isolatesSkipped` is true, and the keys and users are isolated. */
+  | { readonly kind: "skip"; readonly isolatesSkipped: boolean };
 
 interface SpendOptions {
   readonly maxNamedPerHour: number;
@@ -191,7 +198,7 @@ export async function spendBatch<Request extends PreparedRequest>(
         named.length > 0 ? findEarlier(client, named) : [],
       ]),
     );
-    const counters = withoutCallers(locked.counters, requests, skippedUsers);
+    const { counters } = locked;
     const storedOf = new Map(named.map((request, index) => [request, earlier[index]]));
     const changed = new Map<string, Set<number>>();
     for (const { id, version } of locked.changedOwners)
@@ -209,7 +216,10 @@ export async function spendBatch<Request extends PreparedRequest>(
       // Requests with one name are decided in order, each by what the ones before it have spent.
       const record = name && records.get(nameOf(name));
       const known = { ...request, earlier: record ? compare(record, name) : name && storedOf.get(name) };
-      const decision = decideRequest(known, state);
+      const decision: BatchDecision =
+        name && skippedUsers.has(name.userId)
+          ? { kind: "claimed", userId: name.userId }
+          : decideRequest(known, state);
       const spent = name && listSpent(known, decision);
       if (name && spent) records.set(nameOf(name), { ...name, spent });
       return { request, decision };
@@ -280,7 +290,7 @@ function compare({ requestHash, spent }: NamedRequest & StoredSpending, later: N
 }
 
 /** What a request and the earlier ones with the same name have spent; undefined if it verified nothing. */
-function listSpent({ earlier }: KnownRequest, decision: RequestDecision): readonly SpentKey[] | undefined {
+function listSpent({ earlier }: KnownRequest, decision: BatchDecision): readonly SpentKey[] | undefined {
   if (decision.kind !== "admitted" || decision.outcome.kind !== "verified") return undefined;
   const before = earlier?.kind === "known" ? earlier.spent : [];
   return decision.outcome.results.map(

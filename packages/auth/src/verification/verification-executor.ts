@@ -88,7 +88,7 @@ export class VerificationExecutor {
         const found = all.filter(({ pending }) => !isolated.has(pending));
         if (waitsForLocks && (await this.#decideWaiting(client, found, { kind: "wait" }))) return;
         waitsForLocks = false;
-        await this.#transactions.decide(client, found, { kind: "skip", isolatesKeys: true });
+        await this.#transactions.decide(client, found, { kind: "skip", isolatesSkipped: true });
       },
       isPending: (request) => !request.isAnswered && !isolated.has(request),
       hadNoEffect: (error) => error instanceof RolledBack,
@@ -118,7 +118,7 @@ export class VerificationExecutor {
             return;
           }
         }
-        await this.#transactions.decide(client, found, { kind: "skip", isolatesKeys: waits });
+        await this.#transactions.decide(client, found, { kind: "skip", isolatesSkipped: waits });
       },
       isPending: ({ isAnswered }) => !isAnswered,
       hadNoEffect: (error) => error instanceof RolledBack,
