@@ -148,9 +148,14 @@ async function useIssuedKeyEverywhere(key: string): Promise<void> {
     const command = ["verify", "--key-stdin", "--workspace", workspaceId, ...options];
     for (const form of [[], ["--json"]]) {
       const { stdout, stderr } = await instance.command([...form, ...command], `${key}\n`);
-      // The error of a wrong option quotes it.
-      shown.push(stdout, options.includes(key) ? "" : stderr);
+      shown.push(stdout, stderr);
     }
+  }
+  // The key in the place of an ID and of a command.
+  for (const command of [["issued-key", "disable", key], ["issued-key", key], [key]]) {
+    const { status, stdout, stderr } = await instance.command(command);
+    expect([command, status]).toEqual([command, 2]);
+    shown.push(stdout, stderr);
   }
 }
 
@@ -281,7 +286,8 @@ async function useKeyEverywhere(): Promise<void> {
     kind: "mutation",
     input: { email: account.email, password: key },
   });
-  expect((await instance.command(["key", "delete", key])).stdout).not.toContain(hidden[0]);
+  const { stdout, stderr } = await instance.command(["key", "delete", key]);
+  shown.push(stdout, stderr);
   // While Postgres is killed, the failing statements contain the key's digest and the search text.
   process.kill(await getPostmaster(instance.cluster), "SIGKILL");
   await Promise.all([

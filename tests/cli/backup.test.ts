@@ -219,8 +219,16 @@ test("after a restore elsewhere, keys work, users can sign in, and counts are co
   }
 });
 
-test("never replaces a file, and leaves no file if it fails", async () => {
+test("never replaces a file, and leaves no file and no event if it is refused", async () => {
   const before = await readFile(file);
+  const client = await open(await connectionTo(instance.cluster));
+  const countEvents = async () => {
+    const { rows } = await client.query(
+      "select count(*)::int as count from instance_events where action = 'backup.created'",
+    );
+    return rows[0];
+  };
+  const events = await countEvents();
   const exists = {
     status: 1,
     code: "CONFLICT",
@@ -251,6 +259,8 @@ test("never replaces a file, and leaves no file if it fails", async () => {
   });
   await expect(access(nowhere)).rejects.toThrow("ENOENT");
   await expect(access(path)).rejects.toThrow("ENOENT");
+  expect(await countEvents()).toEqual(events);
+  await client.end();
 });
 
 test("a file that is missing, truncated, modified or not a backup creates no database", async () => {

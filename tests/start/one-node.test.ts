@@ -71,7 +71,8 @@ async function expectCleanEnd(end: () => Promise<number | null>): Promise<void> 
   expect(node.output()).not.toContain("cannot start");
 }
 
-test("the first start prints the URL and the next step", () => {
+test("the first start prints where it created the database, the URL and the next step", () => {
+  expect(node.output()).toContain(`Created a Latchkey database in ${instance.dataDirectory}.`);
   expect(node.output()).toMatch(/Latchkey \d+\.\d+\.\d+ is ready at http:\/\/127\.0\.0\.1:\d+/);
   expect(node.output()).toContain(`Sign up at ${node.baseUrl}/sign-up`);
   expect(node.output()).toContain("open Your API keys in the sidebar");

@@ -58,7 +58,7 @@ function readChoice({ externalId, keyIds = [] }: Choice): ChosenKeys {
 /** A change of several issued keys. */
 export const bulkChange = z
   .strictObject({
-    action: z.enum(bulkActions).meta({ description: "What to do with the keys.", example: "disable" }),
+    action: z.enum(bulkActions).meta({ description: "What to do with the keys.", example: "enable" }),
     ...choice,
     changes: changes.exactOptional(),
   })
@@ -67,7 +67,8 @@ export const bulkChange = z
     ...customIssue("invalid_value", "Send changes with the action change, and with no other action."),
   })
   .refine(...exactlyOneChoice)
-  .meta({ example: { action: "disable", externalId: "customer_42" } });
+  // No key is disabled if someone sends the examples from the reference page, which create a key of this consumer.
+  .meta({ example: { action: "enable", externalId: "customer_42" } });
 
 /** What a parsed {@link bulkChange} does, and the keys that it chooses. */
 export function readBulkChange({

@@ -4,7 +4,8 @@ import { z } from "zod";
 import { multilineText, workspaceName } from "./fields.ts";
 import { shownText } from "./schemas.ts";
 
-const examples = { name: "Payments", description: "Keys of the payment services." };
+/** Examples of the fields that describe a workspace. */
+export const workspaceExamples = { name: "Payments", description: "Keys of the payment services." };
 
 const secondFactorDescription =
   "Whether members need a second factor to use the workspace, in the web app and with their API keys. Service accounts need none.";
@@ -38,10 +39,10 @@ export const retentionInQuery = z
   });
 
 const fields = {
-  name: workspaceName.meta({ example: examples.name }),
+  name: workspaceName.meta({ example: workspaceExamples.name }),
   description: multilineText(maxLength.workspaceDescription).meta({
     description: "What the workspace is for.",
-    example: examples.description,
+    example: workspaceExamples.description,
   }),
   requiresSecondFactor: z.boolean().meta({ description: secondFactorDescription, example: false }),
   auditRetentionDays: retention,
@@ -60,10 +61,10 @@ export const workspaceFieldChanges = {
 
 /** The members that a presented workspace has for these fields. */
 export const shownWorkspaceFields = {
-  name: shownText(maxLength.workspaceName).meta({ example: examples.name }),
+  name: shownText(maxLength.workspaceName).meta({ example: workspaceExamples.name }),
   description: shownText(maxLength.workspaceDescription).meta({
     description: "What the workspace is for; may be empty.",
-    example: examples.description,
+    example: workspaceExamples.description,
   }),
   requiresSecondFactor: fields.requiresSecondFactor,
   auditRetentionDays: fields.auditRetentionDays,

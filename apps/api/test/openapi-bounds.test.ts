@@ -161,54 +161,47 @@ test("request headers have no examples, because the reference page would send th
   }
 });
 
-test("the examples of request bodies don't restrict or disable anything", () => {
+/**
+ * Whether a member of a request body, with the value of an example, is harmless: it identifies or describes something, adds
+ * something, or has the value that restricts nothing. People send the examples from the reference page, one after the other.
+ */
+const harmless: Readonly<Record<string, (value: unknown) => boolean>> = {
+  ...Object.fromEntries(
+    ["name", "description", "url", "email", "prefix", "environment", "userId", "externalId", "key"].map(
+      (name) => [name, (value: unknown) => typeof value === "string" && value !== ""],
+    ),
+  ),
+  meta: (value) => value !== null,
+  isRead: (value) => value === true,
+  isDisabled: (value) => value === false,
+  action: (value) => value === "enable",
+  // With the examples, people and service accounts are added as members, and webhooks with these events.
+  role: (value) => value === "member",
+  actions: (value) => JSON.stringify(value) === '["member.removed","key.created"]',
+  // The secret that is rotated stays valid for a day.
+  overlapSeconds: (value) => value === 86_400,
+  add: (value) => Number(value) > 0,
+  maxIdleDays: (value) => value === null,
+  limits: (value) => value === null,
+  // What a verification requires, and how much it costs.
+  permissions: (value) => typeof value === "string",
+  cost: (value) => Number(value) >= 0,
+  verifications: (value) => [value].flat().every((body) => findHarm(Object(body)).length === 0),
+};
+
+function findHarm(body: object): string[] {
+  return Object.entries(body).flatMap(([name, value]) => (harmless[name]?.(value) ? [] : [name]));
+}
+
+test("the examples of request bodies don't disable, delete, restrict or lower anything", () => {
   const examples = operations.flatMap(({ operationId, requestBody }) =>
-    requestBody ? [[operationId, requestBody.content["application/json"].example]] : [],
+    requestBody ? [[operationId, requestBody.content["application/json"].example] as const] : [],
   );
-  expect(Object.fromEntries(examples)).toEqual({
-    markNoticeRead: { isRead: true },
-    updateApiKey: { name: "CI deploys", description: "Used by the deploy job." },
-    rotateApiKey: { overlapSeconds: 86_400 },
-    rotateWebhookSecret: { overlapSeconds: 86_400 },
-    updateWebhook: {
-      url: "https://example.com/webhooks",
-      description: "Our SIEM.",
-      actions: ["member.removed", "key.created"],
-      isDisabled: false,
-    },
-    createWorkspace: { name: "Payments", description: "Keys of the payment services." },
-    offerOwnership: { userId: "usr_01h455vb4pex5vsknk084sn02q" },
-    renameWorkspace: {
-      name: "Payments",
-      description: "Keys of the payment services.",
-      requiresSecondFactor: false,
-      auditRetentionDays: 365,
-    },
-    changeMemberRole: { role: "member" },
-    createServiceAccount: { name: "Deploys", role: "member" },
-    changeServiceAccount: { name: "Deploys", role: "viewer" },
-    createServiceAccountApiKey: { name: "CI deploys", description: "Used by the deploy job." },
-    updateServiceAccountApiKey: { name: "CI deploys", description: "Used by the deploy job." },
-    rotateServiceAccountApiKey: { overlapSeconds: 86_400 },
-    updateApiKeyPolicy: { maxIdleDays: null },
-    createInvitation: { email: "grace@example.com", role: "member" },
-    createKeyspace: { name: "Production", prefix: "sk_live", environment: "production" },
-    updateKeyspace: { name: "Production", environment: "production" },
-    createIssuedKey: { name: "Acme", externalId: "customer_42", meta: { plan: "pro" } },
-    updateIssuedKey: { name: "Acme", meta: { plan: "enterprise" } },
-    rotateIssuedKey: { overlapSeconds: 86_400 },
-    changeIssuedKeyCredits: { add: 500 },
-    changeIssuedKeys: { action: "disable", externalId: "customer_42" },
-    rotateIssuedKeys: { externalId: "customer_42", overlapSeconds: 86_400 },
-    updateConsumer: { limits: [{ name: "requests", quota: 1_000, windowSeconds: 60 }] },
-    createWebhook: {
-      url: "https://example.com/webhooks",
-      description: "Our SIEM.",
-      actions: ["member.removed", "key.created"],
-    },
-    verifyKey: { key: "acme_…", permissions: "documents.read" },
-    verifyKeys: { verifications: [{ key: "acme_…" }, { key: "acme_…", cost: 5 }] },
-  });
+  expect(examples.length).toBeGreaterThan(20);
+  for (const [operationId, example] of examples) {
+    expect(Object.keys(Object(example)), operationId).not.toEqual([]);
+    expect(findHarm(Object(example)), operationId).toEqual([]);
+  }
 });
 
 test("403 and 404 are described for keys under /api-keys, and for workspaces elsewhere", () => {

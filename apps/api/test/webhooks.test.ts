@@ -8,7 +8,7 @@ import { type DeliveryId, decodeId, encodeId, type UserId, type WorkspaceId } fr
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { Webhook } from "standardwebhooks";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { createMessageSender } from "../src/webhooks/message-sender.ts";
 import { createWebhookTasks, DeliveryFailedError } from "../src/webhooks/webhook-tasks.ts";
 import { createOpenClient, type OpenReply } from "./open-client.ts";
@@ -54,6 +54,8 @@ beforeEach(() => {
   received.length = 0;
   responseStatus = 200;
 });
+
+afterEach(() => void vi.useRealTimers());
 
 const { send } = createOpenClient(() => app);
 
@@ -188,6 +190,31 @@ describe("a message", () => {
     await team.send(["PATCH", ""], { name: "x" }, { "If-Match": '"99"' });
     expect(await listDeliveries(team, path)).toEqual([]);
   });
+});
+
+test.each([-1, 1])("an attempt has the database's time if the node's differs by %d hours", async (hours) => {
+  const team = await addTeam();
+  const { path } = await addWebhook(team);
+  await rename(team);
+  const readTime = async () => {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(app.owner);
+    return rows[0]?.now.getTime() ?? Number.NaN;
+  };
+  const startedAt = await readTime();
+  const nodeTime = Date.now() + hours * 3_600_000;
+  vi.useFakeTimers({ toFake: ["Date"], now: nodeTime });
+  await team.deliver();
+  vi.useRealTimers();
+  const endedAt = await readTime();
+  const [delivery] = await listDeliveries(team, path);
+  const attempts = delivery?.attempts as { at: string }[]; // The schema of the response was checked.
+  expect(attempts).toHaveLength(1);
+  const at = Date.parse(attempts[0]?.at ?? "");
+  // The duration is rounded to milliseconds.
+  expect(at).toBeGreaterThanOrEqual(startedAt - 1);
+  expect(at).toBeLessThanOrEqual(endedAt);
+  // The receiver compares this header with its own clock.
+  expect(Number(received[0]?.headers["webhook-timestamp"])).toBe(Math.floor(nodeTime / 1_000));
 });
 
 describe("a failed attempt", () => {

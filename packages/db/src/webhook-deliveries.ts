@@ -3,7 +3,7 @@ import type { AuditAction } from "./audit-actions.ts";
 import { type AuditEventId, createId, type DeliveryId, type WebhookId } from "./ids.ts";
 import { addQueuedJobs, moveQueuedJob } from "./jobs/add-job.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
-import type { DeliveryAttempt, DeliveryStatus } from "./schema/webhooks.ts";
+import type { AttemptOutcome, DeliveryAttempt, DeliveryStatus } from "./schema/webhooks.ts";
 import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /** One event, or a test message, that is sent to one webhook until it succeeds. */
@@ -189,7 +189,8 @@ export async function findDelivery(
 }
 
 /**
- * Adds an attempt to a delivery that is pending, and decides whether there will be another one.
+ * Adds an attempt that has just ended to a delivery that is pending, and decides whether there will be another one. The time of
+ * the attempt is computed from its duration and the database's clock, because the node's clock may be wrong.
  * @param isFinal whether there is no further attempt, whatever the outcome and the number of attempts.
  * @returns the status; undefined if the delivery is no longer pending.
  */
@@ -201,14 +202,16 @@ export async function recordAttempt(
     attempt,
     isSuccess,
     isFinal,
-  }: { readonly attempt: DeliveryAttempt; readonly isSuccess: boolean; readonly isFinal: boolean },
+  }: { readonly attempt: AttemptOutcome; readonly isSuccess: boolean; readonly isFinal: boolean },
 ): Promise<DeliveryStatus | undefined> {
   const row = await trx
     .updateTable("webhook_deliveries")
     .set((eb) => ({
       attempts: sql`
         (case when jsonb_array_length(attempts) < ${maxListedAttempts} then attempts else attempts - 0 end)
-        || ${JSON.stringify([attempt])}::jsonb`,
+        || jsonb_build_array(${JSON.stringify(attempt)}::jsonb || jsonb_build_object('at', to_char(
+          (clock_timestamp() - make_interval(secs => ${attempt.durationMs / 1_000})) at time zone 'UTC',
+          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))`,
       attempt_count: eb("attempt_count", "+", 1),
       status: sql<DeliveryStatus>`case
         when ${isSuccess} then 'succeeded'

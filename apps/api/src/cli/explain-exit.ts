@@ -14,10 +14,18 @@ export async function explainExit(thrown: unknown): Promise<Exit> {
     return { status: 2, error: { code: "BAD_REQUEST", message: thrown.message } };
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return { status: 0 };
-    return { status: 2, error: { code: "BAD_REQUEST", message: explainMisuse(thrown) } };
+    return { status: 2, error: { code: "BAD_REQUEST", message: await hideKeys(explainMisuse(thrown)) } };
   }
   const { explainFailure } = await import("./explain-failure.ts");
   return { status: 1, error: explainFailure(thrown) };
+}
+
+/** Commander quotes unknown commands and options. A key can be in their place. */
+async function hideKeys(message: string): Promise<string> {
+  // Every key has an underscore, which may be percent-encoded. Few messages have one, so few load the module.
+  if (!/[_%]/.test(message)) return message;
+  const { redactKeys } = await import("@latchkey/auth/redact-keys");
+  return redactKeys(message);
 }
 
 function explainMisuse({ code, message }: CommanderError): string {

@@ -1,3 +1,4 @@
+import { redactKeys } from "@latchkey/auth/redact-keys";
 import type { z } from "zod";
 import type { CommandLine } from "./command-line.ts";
 import { UsageError } from "./usage-error.ts";
@@ -47,8 +48,11 @@ function descend(value: unknown, step: PropertyKey): unknown {
 
 const maxQuotedLength = 60;
 
-/** A value as JSON, so that it can't control the terminal, shortened; an API key is cut to its first characters. */
+/**
+ * A value as JSON, so that it can't control the terminal, shortened. An API key, even an incomplete one, is cut to its first
+ * characters, and an issued key to its prefix.
+ */
 function quote(value: unknown): string {
-  const text = String(value).replace(/\b(lk_[0-9A-Za-z]{6})[0-9A-Za-z]+/g, "$1…");
+  const text = redactKeys(String(value).replace(/\b(lk_[0-9A-Za-z]{6})[0-9A-Za-z]+/g, "$1…"));
   return JSON.stringify(text.length > maxQuotedLength ? `${text.slice(0, maxQuotedLength)}…` : text);
 }

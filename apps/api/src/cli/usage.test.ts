@@ -2,6 +2,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
+import { createIssuedKey } from "@latchkey/auth/key-format";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readEnv } from "../env.ts";
 import { type Exit, explainExit } from "./explain-exit.ts";
@@ -109,6 +110,19 @@ test.each([
   const io = { ...process, stdout, loadEnv: async () => readEnv({}) };
   await createProgram(io).parseAsync(args, { from: "user" });
   expect(chunks.join("")).toMatch(help);
+});
+
+/** An issued key of a keyspace with the prefix `acme`, the same in each run. */
+const { secret: issued } = createIssuedKey("acme", (size) => Buffer.alloc(size));
+
+test.each([
+  [[issued], "Unknown command 'acme_…'."],
+  [["issued-key", issued], "Unknown command 'acme_…'."],
+  [["migrate", `--${issued}`], "Unknown option '--acme_…'."],
+  [["issued-key", "disable", issued], /^<ids>: "acme_…" is not valid\. Expected the ID of an issued key/],
+  [["issued-key", "disable", `${issued} ${issued}`], /^<ids>: "acme_… acme_…" is not valid\. /],
+])("%j doesn't repeat the key", async (args, message) => {
+  await expectUsageError(args, message);
 });
 
 const expectedUser = `Expected an email address or the ID of a user, such as ${userId}.`;

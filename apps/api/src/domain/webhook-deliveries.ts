@@ -5,7 +5,7 @@ import { type AuditEvent, findAuditEvent } from "@latchkey/db/audit-log";
 import type { WebhookId } from "@latchkey/db/ids";
 import type { JobPayloads } from "@latchkey/db/job";
 import type { Db } from "@latchkey/db/schema";
-import type { DeliveryAttempt, DeliveryStatus } from "@latchkey/db/schema/webhooks";
+import type { AttemptOutcome, DeliveryStatus } from "@latchkey/db/schema/webhooks";
 import {
   type Delivery,
   deleteOldDeliveries,
@@ -89,7 +89,7 @@ function openSecrets(
 export async function recordDelivery(
   db: Db,
   { workspaceId, deliveryId: id }: Job,
-  attempt: DeliveryAttempt,
+  attempt: AttemptOutcome,
 ): Promise<DeliveryStatus | undefined> {
   const isSuccess = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
   // 410 tells senders to stop.

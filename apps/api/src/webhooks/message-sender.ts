@@ -2,7 +2,7 @@ import { Resolver } from "node:dns/promises";
 import { request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import type { DeliveryAttempt, DeliveryError } from "@latchkey/db/schema/webhooks";
+import type { AttemptOutcome, DeliveryError } from "@latchkey/db/schema/webhooks";
 import ipaddr from "ipaddr.js";
 import { Webhook } from "standardwebhooks";
 import { version } from "../version.ts";
@@ -18,7 +18,7 @@ export interface WebhookMessage {
 }
 
 /** Sends a message once. Never throws: the outcome is data. */
-export type SendMessage = (message: WebhookMessage) => Promise<DeliveryAttempt>;
+export type SendMessage = (message: WebhookMessage) => Promise<AttemptOutcome>;
 
 export interface MessageSenderOptions {
   /** Whether messages may be sent to this private or loopback address, even without TLS. */
@@ -52,9 +52,9 @@ export function createMessageSender({
 }: MessageSenderOptions): SendMessage {
   return async (message) => {
     const startedAt = performance.now();
-    const at = new Date();
-    const finish = (outcome: { status: number } | { error: DeliveryError }): DeliveryAttempt => ({
-      at: at.toISOString(),
+    // By the node's clock: the receiver compares it with its own clock.
+    const sentAt = new Date();
+    const finish = (outcome: { status: number } | { error: DeliveryError }): AttemptOutcome => ({
       status: "status" in outcome ? outcome.status : null,
       error: "error" in outcome ? outcome.error : null,
       durationMs: Math.round(performance.now() - startedAt),
@@ -68,9 +68,9 @@ export function createMessageSender({
         "content-length": Buffer.byteLength(message.body),
         "user-agent": `Latchkey/${version}`,
         "webhook-id": message.id,
-        "webhook-timestamp": String(Math.floor(at.getTime() / 1_000)),
+        "webhook-timestamp": String(Math.floor(sentAt.getTime() / 1_000)),
         "webhook-signature": message.secrets
-          .map((secret) => new Webhook(secret).sign(message.id, at, message.body))
+          .map((secret) => new Webhook(secret).sign(message.id, sentAt, message.body))
           .join(" "),
       };
       return finish({ status: await post(url, { addresses, headers, body: message.body, signal }) });

@@ -100,6 +100,23 @@ test("is a snapshot: changes that others make while it is read are not in it", a
   expect(await readTables(target.superuser)).toEqual(before);
 });
 
+test("contains what is written after the checks and before the snapshot", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const beforeSnapshot = async () => {
+    await sql`update users set name = 'Renamed'`.execute(source.superuser);
+  };
+  await restore(target, await dump(source.owner, { beforeSnapshot }));
+  const { rows } = await sql`select distinct name from users`.execute(target.superuser);
+  expect(rows).toEqual([{ name: "Renamed" }]);
+});
+
+test("checks the schema again after what is done before the snapshot", async () => {
+  const { owner } = await createSource();
+  const newer = { ...migrations, "9001-newer": { up: async () => undefined } };
+  const beforeSnapshot = async () => void (await migrate(owner, { known: newer }));
+  await expect(dump(owner, { beforeSnapshot })).rejects.toMatchObject({ kind: "newer-version" });
+});
+
 test("a migration can't rewrite a table between the snapshot and the reading of the table", async () => {
   const { owner, superuser } = await createSource();
   const chunks = dumpDatabase(owner, { product: "1.2.3-test" });
@@ -146,6 +163,36 @@ test("no timeout of the server or the role ends a backup", async () => {
   expect(ofSession.rows).toEqual([{ setting: "0" }]);
 });
 
+test("no setting of the server or the role changes the format of values in a backup, or how long it waits for a lock", async () => {
+  const { owner, superuser } = await createOwnedDatabase();
+  const others = {
+    client_encoding: "LATIN1",
+    datestyle: "SQL, DMY",
+    intervalstyle: "iso_8601",
+    timezone: "America/New_York",
+    bytea_output: "escape",
+    extra_float_digits: "0",
+    lock_timeout: "1h",
+  };
+  for (const [name, value] of Object.entries(others))
+    await sql`alter role ${sql.id(owner.user)} set ${sql.id(name)} = ${sql.lit(value)}`.execute(superuser);
+  const session = await openBackupSession(owner, "test");
+  onTestFinished(session.close);
+  const ofSession = await sql<{ name: string; value: string }>`
+    select name, current_setting(name) as value from unnest(${Object.keys(others)}::text[]) as name`.execute(
+    session.db,
+  );
+  expect(Object.fromEntries(ofSession.rows.map(({ name, value }) => [name, value]))).toEqual({
+    client_encoding: "UTF8",
+    datestyle: "ISO, YMD",
+    intervalstyle: "postgres",
+    timezone: "UTC",
+    bytea_output: "hex",
+    extra_float_digits: "3",
+    lock_timeout: "10s",
+  });
+});
+
 test("a backup of an older schema is restored and then migrated, including its rows", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const newer = {
@@ -162,11 +209,16 @@ test("a backup of an older schema is restored and then migrated, including its r
   expect(rows).toEqual([{ nickname: "ADA@EXAMPLE.COM" }, { nickname: "GRACE@EXAMPLE.COM" }]);
 });
 
+/** For a backup that is refused, and must not be recorded. */
+const neverReady = {
+  beforeSnapshot: () => Promise.reject(new Error("The backup was not refused.")),
+};
+
 test("rejects a backup of a newer schema, and a database that a newer version migrated", async () => {
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const newer = { ...migrations, "9001-newer": { up: async () => undefined } };
   await migrate(source.owner, { known: newer });
-  await expect(dump(source.owner)).rejects.toMatchObject({
+  await expect(dump(source.owner, neverReady)).rejects.toMatchObject({
     kind: "newer-version",
     message:
       "A newer version of Latchkey has migrated the database (9001-newer); back it up with that version.",
@@ -183,7 +235,7 @@ test("rejects a backup of a newer schema, and a database that a newer version mi
 test("does not back up a schema whose owner can't read all rows", async () => {
   const { owner } = await createOwnedDatabase();
   await migrate(owner, { upTo: "0008-migration-checksums" });
-  await expect(dump(owner)).rejects.toMatchObject({ kind: "unsuitable-schema" });
+  await expect(dump(owner, neverReady)).rejects.toMatchObject({ kind: "unsuitable-schema" });
 });
 
 test("does not back up as a login from which row-level security hides rows", async () => {
@@ -193,7 +245,9 @@ test("does not back up as a login from which row-level security hides rows", asy
   await sql`create role ${sql.id(role)} login password 'a password for tests'`.execute(superuser);
   await sql`grant usage on schema public to ${sql.id(role)}`.execute(superuser);
   await sql`grant select on all tables in schema public to ${sql.id(role)}`.execute(superuser);
-  await expect(dump({ ...owner, user: role })).rejects.toMatchObject({ kind: "unsuitable-login" });
+  await expect(dump({ ...owner, user: role }, neverReady)).rejects.toMatchObject({
+    kind: "unsuitable-login",
+  });
 });
 
 async function listTables(db: Db): Promise<unknown[]> {

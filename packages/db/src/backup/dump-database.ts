@@ -21,6 +21,8 @@ export interface DumpOptions {
   readonly product: string;
   /** All known migrations; this version's by default. */
   readonly known?: Migrations;
+  /** Called after the checks and before the snapshot is taken, so that the backup contains what it writes. */
+  readonly beforeSnapshot?: () => Promise<void>;
   /** Called with the header and the number of rows when the last chunk has been read. */
   readonly onEnd?: (header: BackupHeader, rowCount: number) => void;
   /** How long Postgres may send nothing while the backup waits for it, in milliseconds; 60,000 by default. */
@@ -31,13 +33,13 @@ export interface DumpOptions {
 
 /**
  * Reads a backup of a database in chunks, before compression. The backup is a consistent snapshot. Other transactions
- * can read and write while it is made. It changes nothing, and its memory is bounded by the largest row.
+ * can read and write while it is made. Its memory is bounded by the largest row.
  * @throws {BackupError} `newer-version`, `unsuitable-schema`, `unsuitable-login`, `silent-database`
  * @throws {SchemaMissingError} if the database has no Latchkey schema.
  */
 export async function* dumpDatabase(
   connection: DatabaseConnection,
-  { product, known = migrations, onEnd, silenceMs = 60_000, signal }: DumpOptions,
+  { product, known = migrations, beforeSnapshot, onEnd, silenceMs = 60_000, signal }: DumpOptions,
 ): AsyncGenerator<Buffer> {
   const session = await openBackupSession(connection, "latchkey backup");
   const interrupt = (): void => void session.close();
@@ -45,6 +47,8 @@ export async function* dumpDatabase(
     signal?.throwIfAborted();
     signal?.addEventListener("abort", interrupt);
     const withTimeout: WithTimeout = (work) => limitSilence(session, silenceMs, work);
+    await withTimeout(readSchema(session.db, known));
+    await beforeSnapshot?.();
     const { schema, header } = await withTimeout(takeSnapshot(session, { product, known }));
     const hash = createHash("sha256");
     const hashed = (chunk: Buffer): Buffer => {
@@ -87,9 +91,29 @@ async function takeSnapshot(
     await client.query(
       `lock table ${present.map(({ table }) => pg.escapeIdentifier(table)).join(", ")} in access share mode`,
     );
-  const { rows } = await sql<{ schema: string | null; createdAt: Date }>`
-    select current_schema()::text as schema, now() as "createdAt"`.execute(db);
-  const { schema = null, createdAt = new Date(0) } = rows[0] ?? {};
+  // Checks again, because a migration may have run since.
+  const { schema, history, tables } = await readSchema(db, known);
+  const { rows } = await sql<{ createdAt: Date }>`select now() as "createdAt"`.execute(db);
+  const [{ createdAt } = { createdAt: new Date(0) }] = rows;
+  const header: BackupHeader = {
+    format: formatName,
+    version: formatVersion,
+    product,
+    createdAt: createdAt.toISOString(),
+    migrations: history.map(({ name, checksum = null }) => ({ name, checksum })),
+    tables,
+  };
+  return { schema, header };
+}
+
+/**
+ * Reads what a backup states of the schema, and checks that this version can back it up.
+ * @throws {BackupError} `newer-version`, `unsuitable-schema`, `unsuitable-login`
+ * @throws {SchemaMissingError} if the database has no Latchkey schema.
+ */
+async function readSchema(db: Db, known: Migrations) {
+  const { rows } = await sql<{ schema: string | null }>`select current_schema()::text as schema`.execute(db);
+  const { schema = null } = rows[0] ?? {};
   const history = schema === null ? [] : await readHistory(db, schema);
   if (schema === null || history.length === 0) throw new SchemaMissingError();
   const newer = history.find(({ name }) => !(name in known));
@@ -105,15 +129,7 @@ async function takeSnapshot(
       "The schema of the database is too old to be backed up; bring it up to date with `latchkey migrate` first.",
     );
   }
-  const header: BackupHeader = {
-    format: formatName,
-    version: formatVersion,
-    product,
-    createdAt: createdAt.toISOString(),
-    migrations: history.map(({ name, checksum = null }) => ({ name, checksum })),
-    tables: await readTables(db),
-  };
-  return { schema, header };
+  return { schema, history, tables: await readTables(db) };
 }
 
 /** The tables that the schema has, with their columns. @throws {BackupError} `unsuitable-login` */

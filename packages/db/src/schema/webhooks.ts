@@ -70,9 +70,13 @@ export type DeliveryError =
   | "tls_failed";
 
 /** One request to a webhook. */
-export interface DeliveryAttempt {
-  /** In ISO 8601, in UTC. */
+export interface DeliveryAttempt extends AttemptOutcome {
+  /** When it began, by the database's clock; in ISO 8601, in UTC. */
   readonly at: string;
+}
+
+/** How a request to a webhook ended. */
+export interface AttemptOutcome {
   /** The HTTP status of the response; null if there was none. */
   readonly status: number | null;
   /** Why there was no response; null if there was one. */

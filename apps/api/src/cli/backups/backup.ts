@@ -35,12 +35,11 @@ export const backupTask = defineServerTask({
       summary = { createdAt, rowCount };
     };
     try {
-      // Recorded before the backup starts, so that no backup is missing from the log, and a restored instance shows
-      // which backup it comes from.
-      await withStartErrors(() =>
-        withLoginRole(server.connection, "latchkey backup", (db) => recordBackup(db, commandOrigin)),
-      );
-      const chunks = dumpDatabase(server.connection, { product: version, onEnd, signal });
+      // Recorded before the snapshot, so that no backup is missing from the log, and a restored instance shows which backup
+      // it comes from. A backup that is refused reads no data and isn't recorded.
+      const beforeSnapshot = () =>
+        withLoginRole(server.connection, "latchkey backup", (db) => recordBackup(db, commandOrigin));
+      const chunks = dumpDatabase(server.connection, { product: version, beforeSnapshot, onEnd, signal });
       const sizeBytes = await withStartErrors(() => writeBackupFile(path, chunks, signal));
       return itemOf({ file: path, ...summary, sizeBytes }, [
         { label: "File", text: ({ file }) => file },

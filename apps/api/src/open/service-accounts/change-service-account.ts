@@ -12,7 +12,8 @@ const body = z
     isDisabled: z.boolean().optional().meta({ description: "Whether all of its API keys are rejected." }),
   })
   .meta({
-    example: { name: "Deploys", role: "viewer" },
+    // The role with which the example of createServiceAccount creates the account, so that it isn't lowered.
+    example: { name: "Deploys", role: "member" },
     override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
       jsonSchema.minProperties = 1;
     },

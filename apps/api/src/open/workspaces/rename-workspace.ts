@@ -3,9 +3,11 @@ import { update } from "../../domain/workspaces.ts";
 import { defineEndpoint } from "../../http/endpoint.ts";
 import { presentWorkspace, workspace } from "../../presenters/workspace.ts";
 import { workspaceParams } from "../../schemas.ts";
-import { workspaceFieldChanges } from "../../workspace-fields.ts";
+import { workspaceExamples, workspaceFieldChanges } from "../../workspace-fields.ts";
 
 const body = z.strictObject(workspaceFieldChanges).meta({
+  // A retention would delete older events for good if someone sends the example from the reference page.
+  example: workspaceExamples,
   override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
     jsonSchema.minProperties = 1;
   },
