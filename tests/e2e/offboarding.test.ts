@@ -33,7 +33,9 @@ const statusOf = async (key: string, path = "") =>
   (await callOpen(environment.baseUrl, key, `/open/workspaces/${workspace.id}${path}`)).status;
 
 async function backgroundOf(button: Locator): Promise<string> {
-  return await button.evaluate("(button) => getComputedStyle(button).backgroundColor");
+  return await button.evaluate(
+    (element) => element.ownerDocument.defaultView.getComputedStyle(element).backgroundColor,
+  );
 }
 
 /** Types a name for the service account, and expects that Escape asks before the name is discarded. */

@@ -5,6 +5,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { gapBetween } from "./gap-between.ts";
 import { holdCall } from "./hold-call.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
 
@@ -152,10 +153,12 @@ test("asks before recovery codes are lost, while their call is in flight and unt
     setup.getByRole("button", { name: "Set up" }).click(),
   );
   const codes = page.getByRole("dialog", { name: "Your recovery codes" });
-  await codes.waitFor();
+  await codes.getByText("Each one works once instead of your authenticator app or passkey.").waitFor();
+  const copy = codes.getByRole("button", { name: "Copy recovery codes" });
+  expect(await gapBetween(codes.getByRole("list"), copy)).toBeCloseTo(16);
   await page.goBack();
   await stay();
-  await codes.getByRole("button", { name: "Copy recovery codes" }).click();
+  await copy.click();
   await codes.getByText("Copied").first().waitFor();
   await page.goBack();
   await list().waitFor();
