@@ -4,6 +4,8 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { failCalls } from "./fail-calls.ts";
+import { gapBetween } from "./gap-between.ts";
 
 // Ada chooses how long the audit log of her workspace is kept. Each test continues where the previous one ended.
 
@@ -30,8 +32,19 @@ test("the dialog shows what a retention deletes, and Enter doesn't delete events
   const days = dialog.getByLabel("Retention, in days");
   await days.fill("29");
   await dialog.getByText("Enter a whole number of days from 30 to 3,650, or leave empty.").waitFor();
+  const save = dialog.getByRole("button", { name: "Save" });
+  expect(await save.isDisabled()).toBe(true);
+  await failCalls(ada, "audit.previewRetention");
+  await days.fill("36");
+  await dialog.getByRole("alert").getByText("Couldn’t count the events that would be deleted").waitFor();
+  expect(await save.isDisabled()).toBe(true);
+  await ada.unrouteAll();
+  await dialog.getByRole("button", { name: "Try again" }).click();
+  await dialog.getByText(/^1 event, the oldest from .*, will be deleted\./).waitFor();
   await days.fill("365");
-  await dialog.getByText("No event is deleted now.").waitFor();
+  const effect = dialog.getByText("No event is deleted now.");
+  await effect.waitFor();
+  expect(await gapBetween(dialog.getByText("Leave empty to keep"), effect)).toBeCloseTo(16);
   await days.fill("30");
   await dialog.getByText(/^1 event, the oldest from .*, will be deleted\./).waitFor();
   await ada.keyboard.press("Enter");

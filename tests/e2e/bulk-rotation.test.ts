@@ -5,7 +5,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
-import { holdCall } from "./hold-call.ts";
+import { stayDuringCall } from "./stay-during-call.ts";
 
 // Rotates several keys of a keyspace together. The second test continues where the first one ended.
 
@@ -59,14 +59,9 @@ test("selected keys get new secrets, which are offered as a file, and the old on
   await page.getByRole("button", { name: "Rotate", exact: true }).press("Enter");
   await dialog().getByText("2 keys get new secrets and keep their settings.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
-  const call = await holdCall(page, "issuedKeyBulk.rotate");
-  await dialog().getByRole("button", { name: "Rotate 2 keys" }).click();
-  await call.isSent;
-  await page.getByRole("link", { name: "Keyspaces" }).first().press("Enter");
-  const question = page.getByRole("dialog", { name: "Leave this page?" });
-  await question.getByRole("button", { name: "Stay" }).click();
-  await question.waitFor({ state: "detached" });
-  call.release();
+  await stayDuringCall(page, "issuedKeyBulk.rotate", () =>
+    dialog().getByRole("button", { name: "Rotate 2 keys" }).click(),
+  );
   await dialog().getByText("2 keys were rotated.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByText("2 keys selected").waitFor({ state: "detached" });

@@ -5,7 +5,7 @@ import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
-import { holdCall } from "./hold-call.ts";
+import { stayDuringCall } from "./stay-during-call.ts";
 
 // Ada invites people to her workspace. Linus has an account, and Grace has none. Each test continues where the
 // previous one ended.
@@ -72,7 +72,11 @@ test("invites a person from the members page, and shows the link once", async ()
   await dialog.getByLabel("Email address").and(ada.locator(":focus")).fill("grace@example.com");
   await dialog.getByRole("button", { name: "Create invitation" }).click();
   await dialog.getByText("This person already has an invitation.").waitFor();
-  await invite("ken@example.com");
+  await dialog.getByLabel("Email address").fill("ken@example.com");
+  await stayDuringCall(ada, "invitations.create", () =>
+    dialog.getByRole("button", { name: "Create invitation" }).click(),
+  );
+  await dialog.getByText("Send this link to ken@example.com.").waitFor();
   await closeWithoutCopying(dialog);
   await ada.getByRole("button", { name: "Invite member" }).and(ada.locator(":focus")).waitFor();
 
@@ -136,7 +140,9 @@ test("revokes an invitation, and sends another one again", async () => {
   await rowOf(ada, "ken@example.com").waitFor({ state: "detached" });
 
   await ada.getByRole("button", { name: "Resend the invitation for linus@example.com" }).click();
-  await dialogOf(ada).getByRole("button", { name: "Create a new link" }).click();
+  await stayDuringCall(ada, "invitations.resend", () =>
+    dialogOf(ada).getByRole("button", { name: "Create a new link" }).click(),
+  );
   const link = await readLink();
   await dialogOf(ada).getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await closeWithoutCopying(dialogOf(ada));
@@ -256,14 +262,9 @@ test("sends expired invitations again together, and shows their links although t
   await ada.getByRole("button", { name: "Resend", exact: true }).click();
   const dialog = dialogOf(ada);
   await dialog.getByText("which are shown here, once, for you to send.").waitFor();
-  const call = await holdCall(ada, "invitations.resend");
-  await dialog.getByRole("button", { name: "Resend 2 invitations" }).click();
-  await call.isSent;
-  await ada.getByRole("link", { name: "Members" }).first().press("Enter");
-  const question = ada.getByRole("dialog", { name: "Leave this page?" });
-  await question.getByRole("button", { name: "Stay" }).click();
-  await question.waitFor({ state: "detached" });
-  call.release();
+  await stayDuringCall(ada, "invitations.resend", () =>
+    dialog.getByRole("button", { name: "Resend 2 invitations" }).click(),
+  );
   await dialog.getByRole("heading", { name: "2 invitations were sent again" }).waitFor();
   await ada.getByText("No invitation matches").waitFor();
   await ada.context().grantPermissions(["clipboard-read", "clipboard-write"]);

@@ -6,6 +6,7 @@ import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
+import { gapBetween } from "./gap-between.ts";
 import { returnToTab } from "./return-to-tab.ts";
 
 // Ada owns a workspace. Linus is a member, and his key works there. Each test continues where the previous one ended.
@@ -251,14 +252,22 @@ test("a policy isn’t saved without a preview", async () => {
   const idleDays = ada.getByLabel("Maximum idle time, in days");
   await idleDays.fill("7");
   await failCalls(ada, "workspaceKeys.previewPolicy");
-  await ada.getByRole("button", { name: "Review and save" }).click();
+  const review = ada.getByRole("button", { name: "Review and save" });
   const dialog = dialogOf(ada);
-  await dialog.getByText("Couldn’t check which keys would stop working").waitFor();
-  await dialog.getByRole("button", { name: "Save policy" }).click();
+  const failure = dialog.getByRole("alert").getByText("Couldn’t check which keys would stop working");
+  const save = dialog.getByRole("button", { name: "Save policy" });
+  await review.click();
+  await failure.waitFor();
+  expect(await save.isDisabled()).toBe(true);
+  expect(await gapBetween(dialog.getByRole("alert"), save)).toBeCloseTo(16);
+  await dialog.getByRole("button", { name: "Cancel" }).and(ada.locator(":focus")).press("Enter");
+  await dialog.waitFor({ state: "detached" });
+  await review.click();
+  await failure.waitFor();
   await ada.unrouteAll();
   await dialog.getByRole("button", { name: "Try again" }).click();
-  await dialog.getByText("would stop working").waitFor();
-  await dialog.getByRole("button", { name: "Save policy" }).click();
+  await dialog.getByRole("status").getByText("would stop working").waitFor();
+  await save.click();
   await ada.getByText("API key policy saved.").waitFor();
   expect(await idleDays.inputValue()).toBe("7");
 });

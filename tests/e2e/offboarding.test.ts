@@ -1,11 +1,11 @@
-import type { Page, Route } from "playwright-core";
+import type { Locator, Page, Route } from "playwright-core";
 import { expect, test, vi } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpen } from "../support/open-call.ts";
 import { createKey, enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
-import { holdCall } from "./hold-call.ts";
+import { stayDuringCall } from "./stay-during-call.ts";
 
 // Ada invites Grace, who works with a key. Grace is demoted and removed, and a service account takes over. Each test
 // continues where the previous one ended.
@@ -31,6 +31,12 @@ const focusOf = () => ada.locator(":focus");
 const rowOf = (name: string) => ada.getByRole("row").filter({ hasText: name });
 const statusOf = async (key: string, path = "") =>
   (await callOpen(environment.baseUrl, key, `/open/workspaces/${workspace.id}${path}`)).status;
+
+async function backgroundOf(button: Locator): Promise<string> {
+  return await button.evaluate(
+    (element) => element.ownerDocument.defaultView.getComputedStyle(element).backgroundColor,
+  );
+}
 
 /** Types a name for the service account, and expects that Escape asks before the name is discarded. */
 async function expectQuestionOnEscape(name: string): Promise<void> {
@@ -135,20 +141,13 @@ test.each([
     expect(await name.inputValue()).toBe(procedure);
     const confirm = dialog.getByRole("button", { name: action, exact: true });
     const created = dialog.getByRole("region", { name: "New API keys" });
-    const replacement = await holdCall(page, "offboarding.replaceKeys");
-    await dialog.getByRole("button", { name: "Create 1 key" }).click();
-    await replacement.isSent;
-    for (const button of [
-      confirm,
-      ...["Cancel", "Close"].map((text) => dialog.getByRole("button", { name: text })),
-    ])
-      await button.and(page.locator(":disabled")).waitFor();
-    const navigation = page.getByRole("navigation", { name: "Main" });
-    await navigation.getByRole("link", { name: "Overview" }).press("Enter");
-    const question = page.getByRole("dialog", { name: "Leave this page?" });
-    await question.getByRole("button", { name: "Stay" }).click();
-    await question.waitFor({ state: "detached" });
-    replacement.release();
+    await stayDuringCall(page, "offboarding.replaceKeys", async () => {
+      await dialog.getByRole("button", { name: "Create 1 key" }).click();
+      const cancel = dialog.getByRole("button", { name: "Cancel" });
+      const close = dialog.getByRole("button", { name: "Close" });
+      for (const button of [confirm, cancel, close]) await button.and(page.locator(":disabled")).waitFor();
+      expect(await backgroundOf(confirm)).toBe(await backgroundOf(cancel));
+    });
     const newKey = await created.locator("code").first().textContent();
     await failPreview(page, preview);
     expect(await created.locator("code").first().textContent()).toBe(newKey);

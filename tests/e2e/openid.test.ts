@@ -87,7 +87,7 @@ test("they can't unlink their only sign-in method, and can after they set a pass
   await dialog.getByText("You can no longer sign in with your identity at Example ID").waitFor();
   await page.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
-  await dialog.getByRole("button", { name: "Unlink" }).click();
+  await dialog.getByRole("button", { name: "Unlink identity" }).click();
   await dialog.getByText("Set a password first.").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await page
@@ -100,7 +100,7 @@ test("they can't unlink their only sign-in method, and can after they set a pass
   await page.getByLabel("Current password").waitFor();
   await page.goto(`${environment.baseUrl}/account/security`);
   await page.getByRole("button", { name: `Unlink ${name}` }).click();
-  await dialog.getByRole("button", { name: "Unlink" }).click();
+  await dialog.getByRole("button", { name: "Unlink identity" }).click();
   await page.getByRole("button", { name: `Link ${name}` }).waitFor();
   await dialog.waitFor({ state: "detached" });
   await page.locator("#content:focus").waitFor();

@@ -4,7 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
-import { holdCall } from "./hold-call.ts";
+import { stayDuringCall } from "./stay-during-call.ts";
 
 // The pages of the operator, and two people of whom one is an operator.
 
@@ -210,15 +210,9 @@ test("creates a reset link, by keyboard", async () => {
   await ada.keyboard.press("Enter");
   // Opening the dialog moves the focus to this button.
   await dialog().getByRole("button", { name: "Cancel" }).and(ada.locator(":focus")).waitFor();
-  const call = await holdCall(ada, "operator.createResetLink");
-  await dialog().getByRole("button", { name: "Create link" }).focus();
-  await ada.keyboard.press("Enter");
-  await call.isSent;
-  await ada.getByRole("link", { name: "Instance log" }).first().press("Enter");
-  const question = ada.getByRole("dialog", { name: "Leave this page?" });
-  await question.getByRole("button", { name: "Stay" }).click();
-  await question.waitFor({ state: "detached" });
-  call.release();
+  await stayDuringCall(ada, "operator.createResetLink", () =>
+    dialog().getByRole("button", { name: "Create link" }).press("Enter"),
+  );
   await dialog().getByText(`${environment.baseUrl}/reset-password#`).waitFor();
   await dialog().getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await ada.keyboard.press("Escape");

@@ -4,6 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { visitor } from "../support/visitor.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { stayDuringCall } from "./stay-during-call.ts";
 
 // Ada uses a passkey, with Chromium's virtual authenticator. Each test continues where the previous one ended.
 
@@ -63,7 +64,7 @@ test("adds a passkey with the keyboard, and shows recovery codes", async () => {
   await page.keyboard.press("Enter");
   await dialog.getByText("Enter a name.").waitFor();
   await page.keyboard.type("Work  laptop");
-  await page.keyboard.press("Enter");
+  await stayDuringCall(page, "factors.addPasskey", () => page.keyboard.press("Enter"));
   const codes = page.getByRole("dialog", { name: "Your recovery codes" });
   await expect.poll(() => codes.getByRole("listitem").count()).toBe(10);
   recoveryCode = (await codes.getByRole("listitem").first().textContent()) ?? "";

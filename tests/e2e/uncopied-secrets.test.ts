@@ -5,7 +5,9 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { gapBetween } from "./gap-between.ts";
 import { holdCall } from "./hold-call.ts";
+import { stayDuringCall } from "./stay-during-call.ts";
 
 // A secret is shown once, so leaving it without a copy asks for confirmation.
 
@@ -139,7 +141,7 @@ test("asks nothing after the dialog was closed without copying the secret", asyn
   expect(await question().count()).toBe(0);
 });
 
-test("asks before Back loses recovery codes that weren't copied", async () => {
+test("asks before recovery codes are lost, while their call is in flight and until they were copied", async () => {
   await page.goto(`${environment.baseUrl}/w/${slug}/keyspaces`);
   await list().waitFor();
   await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Security" }).click();
@@ -147,12 +149,16 @@ test("asks before Back loses recovery codes that weren't copied", async () => {
   const setup = page.getByRole("dialog", { name: "Set up an authenticator app" });
   const base32 = ((await setup.locator("code").textContent()) ?? "").replaceAll(" ", "");
   await setup.getByRole("textbox", { name: "Code" }).fill(new TOTP({ secret: base32 }).generate());
-  await setup.getByRole("button", { name: "Set up" }).click();
+  await stayDuringCall(page, "factors.enableTotp", () =>
+    setup.getByRole("button", { name: "Set up" }).click(),
+  );
   const codes = page.getByRole("dialog", { name: "Your recovery codes" });
-  await codes.waitFor();
+  await codes.getByText("Each one works once instead of your authenticator app or passkey.").waitFor();
+  const copy = codes.getByRole("button", { name: "Copy recovery codes" });
+  expect(await gapBetween(codes.getByRole("list"), copy)).toBeCloseTo(16);
   await page.goBack();
   await stay();
-  await codes.getByRole("button", { name: "Copy recovery codes" }).click();
+  await copy.click();
   await codes.getByText("Copied").first().waitFor();
   await page.goBack();
   await list().waitFor();
@@ -160,13 +166,10 @@ test("asks before Back loses recovery codes that weren't copied", async () => {
 
 test("asks before new recovery codes whose call is in flight are lost", async () => {
   await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Security" }).click();
-  const call = await holdCall(page, "factors.createRecoveryCodes");
   await page.getByRole("button", { name: "Create new codes" }).click();
   const confirmation = page.getByRole("dialog", { name: "Create new recovery codes?" });
-  await confirmation.getByRole("button", { name: "Create new codes" }).click();
-  await call.isSent;
-  await page.goBack();
-  await stay();
-  call.release();
+  await stayDuringCall(page, "factors.createRecoveryCodes", () =>
+    confirmation.getByRole("button", { name: "Create new codes" }).click(),
+  );
   await page.getByRole("dialog", { name: "Your recovery codes" }).waitFor();
 });

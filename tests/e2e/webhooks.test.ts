@@ -6,8 +6,8 @@ import { enter, visitor } from "../support/visitor.ts";
 import { startWebhookReceiver } from "../support/webhook-receiver.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
-import { holdCall } from "./hold-call.ts";
 import { returnToTab } from "./return-to-tab.ts";
+import { stayDuringCall } from "./stay-during-call.ts";
 
 // Ada sends the audit log of her workspace to a server. Each test continues where the previous one ended.
 
@@ -109,14 +109,9 @@ test("rotates the secret after asking for the password, and edits the webhook", 
   await dialog().getByRole("button", { name: "Rotate secret" }).click();
   const confirmation = page.getByRole("dialog").filter({ hasText: "password" });
   await confirmation.getByLabel("Password").fill(visitor.password);
-  const call = await holdCall(page, "webhooks.rotateSecret");
-  await confirmation.getByRole("button", { name: "Confirm" }).click();
-  await call.isSent;
-  await page.goBack();
-  const question = page.getByRole("dialog", { name: "Leave this page?" });
-  await question.getByRole("button", { name: "Stay" }).click();
-  await question.waitFor({ state: "detached" });
-  call.release();
+  await stayDuringCall(page, "webhooks.rotateSecret", () =>
+    confirmation.getByRole("button", { name: "Confirm" }).click(),
+  );
   const former = secret;
   await dialog().getByText("It won’t be shown again.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);

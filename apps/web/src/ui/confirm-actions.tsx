@@ -14,6 +14,8 @@ export interface ConfirmActionsProps {
   readonly isBusy: boolean;
   /** Whether another call of the dialog is in flight, whose result the dialog shows; false by default. */
   readonly isDisabled?: boolean;
+  /** Whether the user can only cancel, for a reason that the dialog shows; false by default. */
+  readonly isActionDisabled?: boolean;
   /** Keeps the buttons visible, for a dialog that can be long. */
   readonly isSticky?: boolean;
   /** False for an action that removes nothing; true by default. */
@@ -25,7 +27,7 @@ export interface ConfirmActionsProps {
 /** The buttons of a confirmation dialog. The focus starts on the one that changes nothing. */
 export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
   const { action, cancelLabel = "Cancel", failure, isBusy, isSticky = false } = props;
-  const { isDisabled = false, isDangerous = true, onCancel, onConfirm } = props;
+  const { isDisabled = false, isActionDisabled = false, isDangerous = true, onCancel, onConfirm } = props;
   return (
     <>
       {failure && (
@@ -40,7 +42,7 @@ export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
         <BusyButton
           {...(isDangerous && { className: classes.danger })}
           loading={isBusy}
-          disabled={isDisabled}
+          disabled={isDisabled || isActionDisabled}
           onClick={onConfirm}
         >
           {action}

@@ -44,8 +44,8 @@ function RecoveryCodes({ codes, onDone }: RecoveryCodesProps): ReactElement {
   return (
     <>
       <p className={dialogClasses.words}>
-        Store these codes in a safe place, such as a password manager. Each one works once instead of a code
-        from your device. They won’t be shown again.
+        Store these codes in a safe place, such as a password manager. Each one works once instead of your
+        authenticator app or passkey. They won’t be shown again.
       </p>
       <ol className={classes.codes} onCopy={() => onCopied(name)}>
         {codes.map((code) => (

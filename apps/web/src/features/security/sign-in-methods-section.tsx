@@ -100,7 +100,7 @@ function UnlinkDialog({ name, isOpen, onClose }: UnlinkDialogProps): ReactElemen
     <ConfirmDialog
       isOpen={isOpen}
       title={`Unlink ${name}?`}
-      action="Unlink"
+      action="Unlink identity"
       failure={unlink.error ? describeFailure(unlink.error) : undefined}
       isBusy={unlink.isPending}
       onCancel={onClose}

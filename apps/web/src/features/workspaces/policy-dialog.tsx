@@ -7,6 +7,7 @@ import { QueryPanel } from "../../server/query-panel.tsx";
 import { type ApiKeyPolicy, type PolicyChanges, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
+import dialogClasses from "../../ui/dialog.module.css";
 import { PolicyPreview } from "./policy-preview.tsx";
 
 interface PolicyDialogProps {
@@ -58,19 +59,24 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
     >
       {changes && (
         <>
-          <QueryPanel query={preview} failureTitle="Couldn’t check which keys would stop working" height={72}>
-            {(keys) => <PolicyPreview preview={keys} />}
-          </QueryPanel>
+          <div className={dialogClasses.preview}>
+            <QueryPanel
+              query={preview}
+              failureTitle="Couldn’t check which keys would stop working"
+              height={72}
+            >
+              {(keys) => <PolicyPreview preview={keys} />}
+            </QueryPanel>
+          </div>
           <ConfirmActions
             action="Save policy"
             isDangerous={(preview.data?.total ?? 0) > 0}
             failure={save.error ? describeFailure(save.error) : undefined}
-            isBusy={save.isPending || preview.isLoading}
+            isBusy={save.isPending}
+            // Without a preview, the user doesn't know which keys would stop working.
+            isActionDisabled={preview.data === undefined}
             onCancel={onClose}
-            onConfirm={() => {
-              // Without a preview, the user doesn't know which keys would stop working.
-              if (preview.data) save.mutate({ workspaceId, ...changes, version: policy.version });
-            }}
+            onConfirm={() => save.mutate({ workspaceId, ...changes, version: policy.version })}
           />
         </>
       )}

@@ -1,14 +1,16 @@
 import { auditRetentionDays as limits } from "@latchkey/limits";
-import { TextInput } from "@mantine/core";
+import { Skeleton, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, type Workspace } from "../../server/trpc.ts";
+import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
 import classes from "../../ui/dialog.module.css";
 import { describeExactly, readerLocale } from "../../ui/elapsed.ts";
+import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { isWholeNumber } from "../../ui/whole-number.ts";
@@ -81,12 +83,16 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
       { enabled: isCounted, staleTime: 0 },
     ),
   );
-  const loadingFailure = isCounted && preview.error ? describeFailure(preview.error) : undefined;
+  const countFailure = useLoadingFailure(preview);
   const isDeleting = isCounted && preview.data !== undefined && preview.data.count > 0;
-  const isReady = isValid && isChanged && (!isCounted || preview.data !== undefined);
+  // Without the count, the user doesn't know what the change deletes.
+  const isCounting = isCounted && preview.data === undefined;
+  const canSave = isValid && !isCounting;
+  const effect = canSave && isChanged ? describeEffect(isCounted ? preview.data : undefined) : " ";
   const save = () => {
-    if (isValid && !isChanged) onCancel();
-    else if (isReady && !isBusy) onSave(days);
+    if (!canSave || isBusy) return;
+    if (isChanged) onSave(days);
+    else onCancel();
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -103,6 +109,7 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
           inputMode="numeric"
           autoComplete="off"
           data-autofocus
+          mb={16}
           maxLength={10}
           value={text}
           error={
@@ -112,14 +119,27 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
           onChange={(event) => setText(event.currentTarget.value)}
         />
       </form>
-      <p className={classes.words} role="status">
-        {isReady ? describeEffect(isCounted ? preview.data : undefined) : " "}
-      </p>
+      {isCounted && countFailure ? (
+        <div className={classes.preview}>
+          <FailurePanel
+            title="Couldn’t count the events that would be deleted"
+            message={countFailure.message}
+            requestId={countFailure.requestId}
+            isRetrying={preview.isFetching}
+            onRetry={() => void preview.refetch()}
+          />
+        </div>
+      ) : (
+        <div className={classes.words} role="status">
+          {isCounting ? <Skeleton h={20} /> : effect}
+        </div>
+      )}
       <ConfirmActions
         action={isDeleting ? "Delete events and save" : "Save"}
         isDangerous={isDeleting}
-        failure={failure ?? loadingFailure}
-        isBusy={isBusy || (isCounted && preview.isLoading)}
+        failure={failure}
+        isBusy={isBusy}
+        isActionDisabled={!canSave}
         onCancel={onCancel}
         onConfirm={save}
       />
