@@ -178,6 +178,16 @@ describe("copies that were found for a caller that was idle in a workspace", () 
   test.each<[string, Partial<Membership>]>([
     ["has a role that can't verify keys", { role: "viewer" }],
     ["is blocked", { isBlocked: true }],
+    ["violates the policy", { violation: "expiry-required" }],
+  ])("must be looked up if the caller %s in the workspaces of all older ones", (_why, change) => {
+    const finder = idleIn(workspaceId);
+    const memberships = new Map([...finder.memberships, [elsewhere, membershipAs("member", change)]]);
+    expect(getAs({ ...finder, memberships })).toEqual([undefined, false]);
+  });
+
+  test.each<[string, Partial<Membership>]>([
+    ["has a role that can't verify keys", { role: "viewer" }],
+    ["is blocked", { isBlocked: true }],
     ["violates another rule of the policy", { violation: "expiry-required" }],
   ])("are all remembered if the caller also %s there", (_why, change) => {
     expect(getAs(idleIn(elsewhere, change))).toEqual([[copyElsewhere, known], true]);

@@ -93,24 +93,26 @@ function findReached(
 }
 
 /**
- * The copies that are older than the first one in a workspace where the caller was idle; all of them if there is none, and undefined if
- * it is the oldest one. Remembered facts must not let a newer copy decide instead of it: another node can write a use from before the
- * caller became idle after the facts were read, and a use doesn't change the versions of the caller (docs/decisions/0041).
+ * The copies that are older than the first one in a workspace where the caller was idle. If the caller was idle in no workspace, returns
+ * all copies. If it may verify none of the older ones, returns undefined. Remembered facts must not let a newer copy decide: another
+ * node can write a use from before the caller became idle after the facts were read, and a use doesn't change the versions of the
+ * caller (docs/decisions/0041).
  */
 function beforeIdle(keys: readonly VerifiableKey[], caller: Caller): readonly VerifiableKey[] | undefined {
   if (!caller) return keys;
-  const index = keys.findIndex(({ workspaceId }) => isRejectedAsIdle(caller.memberships.get(workspaceId)));
+  const isVerifier = ({ workspaceId }: VerifiableKey, violation: Membership["violation"]) => {
+    const membership = caller.memberships.get(workspaceId);
+    return membership?.violation === violation && mayVerify(membership);
+  };
+  const index = keys.findIndex((key) => isVerifier(key, "idle"));
   if (index < 0) return keys;
-  return index > 0 ? keys.slice(0, index) : undefined;
+  const older = keys.slice(0, index);
+  return older.some((key) => isVerifier(key, null)) ? older : undefined;
 }
 
-/** Whether a caller could verify keys of the workspace, also of a disabled one, if it had used it recently. */
-function isRejectedAsIdle(membership: Membership | undefined): boolean {
-  return (
-    membership?.violation === "idle" &&
-    !membership.isBlocked &&
-    roleHasPermission(membership.role, "keys:verify")
-  );
+/** Whether only a violation of the policy can keep the caller from verifying keys of the workspace, or an operator who disabled it. */
+function mayVerify({ isBlocked, role }: Membership): boolean {
+  return !isBlocked && roleHasPermission(role, "keys:verify");
 }
 
 /**

@@ -76,7 +76,7 @@ const maxCandidates = 64;
 /** SQL for each setting as a fact of a key. */
 const settingFacts: Readonly<Record<IssuedSettingName, string>> = {
   isDisabled:
-    "key.disabled_at is not null or keyspace.disabled_at is not null or workspace.disabled_at is not null",
+    "key.disabled_at is not null or copy.keyspace_disabled_at is not null or workspace.disabled_at is not null",
   expiresAt: "extract(epoch from key.expires_at) * 1000",
   name: "key.name",
   meta: "key.meta",
@@ -131,7 +131,7 @@ const mayVerify = `
  * caller reaches, so that neither the result nor the work of a lookup depends on what other workspaces store. One statement reads
  * both, so that a lookup takes as many statements whether or not there is a copy.
  *
- * A key of a deleted keyspace is not found. `offset 0` keeps the planner from reading a whole table while it has few rows,
+ * A key of a deleted keyspace is not found, and isn't one of the most copies that are read. `offset 0` keeps the planner from reading a whole table while it has few rows,
  * because the plan is kept when it has more.
  */
 const findCopiesText = `
@@ -151,7 +151,7 @@ join lateral (
     from (
       select candidate.*, member.facts as membership
       from (
-        select copy.id, copy.good_until, place.workspace_id
+        select copy.id, copy.good_until, place.workspace_id, keyspace.disabled_at as keyspace_disabled_at
         from (
           select member.workspace_id, member.role from members member
           where member.user_id = caller.user_id
@@ -161,6 +161,7 @@ join lateral (
           select lookup.workspace_id, null where lookup.caller_hash is null
         ) place
         join lateral (${copiesInPlace}) copy on lookup.keyspace_id is null or copy.keyspace_id = lookup.keyspace_id
+        join lateral (select disabled_at from keyspaces where id = copy.keyspace_id offset 0) keyspace on true
         order by coalesce(place.role = any(${verifyingRoles}), true) desc, copy.id
         limit ${maxCandidates}
       ) candidate
@@ -176,7 +177,6 @@ join lateral (
     join lateral (
       select issued.*, copy.good_until from issued_keys issued where issued.id = copy.id offset 0
     ) key on true
-    join lateral (select disabled_at from keyspaces where id = key.keyspace_id offset 0) keyspace on true
     join lateral (
       select version, has_unused_secret, credits from key_counters where key_id = key.id offset 0
     ) counter on true

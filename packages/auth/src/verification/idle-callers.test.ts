@@ -80,7 +80,7 @@ function openRecorder(): UsageRecorder {
 describe("the older copy decides on every node as soon as a use shows that the caller isn't idle in its workspace", () => {
   test("if another node wrote the use after this one had found the newer copy", async () => {
     const { other, space, copy, own } = await prepare("the caller's is newer");
-    await joinAsIdle(space, other, { age: sql`interval '30 days' - interval '1 hour'` });
+    await joinAsIdle(space, other, { age: sql`interval '719 hours'` });
     const [node, using] = [openNode(), openNode()];
     const recorder = openRecorder();
     // Just before the caller becomes idle, a node counts a use in the older copy's workspace, and doesn't write it yet.
@@ -114,7 +114,10 @@ describe("the older copy decides on every node as soon as a use shows that the c
     expect(await find(node, space, ...batch)).toEqual([known.id, copy.id, unknown.id]);
   });
 
-  test("if the caller reaches more copies than a lookup reads", async () => {
+  test.each([
+    ["", undefined],
+    [", one of them of a deleted keyspace", 3],
+  ])("if the caller reaches more copies than a lookup reads%s", async (_what, deleted) => {
     const { other, space, copy, own, secret } = await prepare("the caller's is newer");
     await joinAsIdle(space, other);
     for (let index = 0; index < 16; index += 1) {
@@ -123,6 +126,8 @@ describe("the older copy decides on every node as soon as a use shows that the c
       await execute(sql`
         insert into members (workspace_id, user_id, role)
         values (${another.workspaceId}, ${space.caller.userId}, 'member')`);
+      // The purge deletes the keys later.
+      if (index === deleted) await execute(sql`delete from keyspaces where id = ${another.keyspaceId}`);
     }
     const node = openNode();
     for (let round = 0; round < 2; round += 1)
