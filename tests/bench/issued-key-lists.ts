@@ -15,7 +15,7 @@ import { seedKeys, seedUsage } from "./seed-issued-keys.ts";
 const keyCounts = [100_000, 1_000_000];
 const repetitions = 15;
 const maxListMs = 50;
-/** The preview reads the newest 10,000 keys with their counters and uses, and people wait for it only before a deletion. */
+/** The preview reads the newest 10,000 keys with their counters and uses, and people wait for it only before they delete or disable a keyspace. */
 const maxPreviewMs = 100;
 const maxUsageMs = 100;
 
