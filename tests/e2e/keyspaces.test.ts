@@ -324,11 +324,17 @@ test("disables and enables selected keys together", async () => {
   await dialog().getByRole("button", { name: "Enable 2 keys" }).click();
   await page.getByText("2 keys were enabled.").waitFor();
   await rowOf("Globex").getByText("Active").waitFor();
-  await page.getByRole("checkbox", { name: "Select Globex" }).check();
+  for (const name of ["Globex", "Initech"])
+    await page.getByRole("checkbox", { name: `Select ${name}` }).check();
   await page.getByRole("button", { name: "Disable", exact: true }).click();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
-  await dialog().getByRole("button", { name: "Disable 1 key" }).click();
-  await rowOf("Globex").getByText("Disabled").waitFor();
+  await dialog().getByRole("button", { name: "Disable 2 keys" }).click();
+  await page.getByText("2 keys were disabled.").waitFor();
+  for (const name of ["Globex", "Initech"]) await rowOf(name).getByText("Disabled").waitFor();
+  await page.getByRole("checkbox", { name: "Select Initech" }).check();
+  await page.getByRole("button", { name: "Enable", exact: true }).click();
+  await dialog().getByRole("button", { name: "Enable 1 key" }).click();
+  await rowOf("Initech").getByText("Active").waitFor();
   await page.getByRole("link", { name: "Acme mobile" }).click();
 });
 

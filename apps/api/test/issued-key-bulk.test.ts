@@ -161,6 +161,31 @@ test("1,000 keys are changed by one call, each with an event", async () => {
     app.owner,
   );
   expect(edited).toEqual([{ count: 1_000, areShort: true }]);
+  const readState = async () => {
+    const state = await sql`
+      select
+        (select count(*) from issued_key_permissions where key_id = any(${rows.map(({ id }) => id)}::uuid[])) as written,
+        (select count(*) from audit_events where workspace_id = ${space.team.scope.workspaceId}) as events,
+        (select sum(version) from key_counters where key_id = any(${rows.map(({ id }) => id)}::uuid[])) as versions`.execute(
+      app.owner,
+    );
+    return state.rows[0];
+  };
+  const give = (count: number) => {
+    const permissions = Array.from({ length: count }, (_, index) => `documents.${index}`);
+    return changeAll({ action: "change", changes: { permissions } });
+  };
+  const given = await give(20);
+  expect(given.status).toBe(200);
+  expect(given.body.changed).toHaveLength(1_000);
+  const before = await readState();
+  expect(before).toMatchObject({ written: 20_000 });
+  const tooLarge = await give(21);
+  expect([tooLarge.status, tooLarge.body.error]).toMatchObject([
+    400,
+    { issues: [{ path: "changes.permissions", code: "too_large" }] },
+  ]);
+  expect(await readState()).toEqual(before);
   const tooMany = await change(space, { action: "disable", keyIds: [...keyIds, keyIds[0]] });
   expect([tooMany.status, tooMany.body.error]).toMatchObject([400, { issues: [{ path: "keyIds" }] }]);
 });

@@ -385,6 +385,24 @@ test("the preview and the keyspace have the number of keys, and the preview thei
   expect(added).toMatchObject({ status: 200, body: { keyCount: 4, version: body.version } });
 });
 
+test("with more than 10,000 keys, the preview counts the active keys among the newest 10,000", async () => {
+  const team = await addTeam(app);
+  const { id, uuid } = await addKeyspace(team);
+  const preview = async () => (await call(team, ["GET", `/${id}/deletion-preview`])).body;
+  const [oldest, disabled] = await addKeys(team, uuid, 10_000);
+  await sql`update issued_keys set created_at = now() - interval '1 day' where id = ${oldest}`.execute(
+    app.owner,
+  );
+  await sql`update issued_keys set disabled_at = now() where id = ${disabled}`.execute(app.owner);
+  const unused = { activeKeyCount: 9_999, lastUsedAt: null };
+  const exact = { keyCount: 10_000, isActiveKeyCountPartial: false, isPartial: false };
+  expect(await preview()).toEqual({ ...unused, ...exact });
+  await addKeys(team, uuid, 1);
+  // The oldest key is active too, but isn't counted.
+  const partial = { keyCount: 10_001, isActiveKeyCountPartial: true, isPartial: true };
+  expect(await preview()).toEqual({ ...unused, ...partial });
+});
+
 test("deleting a keyspace increments its version as an owner, and changes no row of its keys", async () => {
   const team = await addTeam(app);
   const { id, uuid } = await addKeyspace(team);

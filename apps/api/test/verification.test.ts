@@ -209,9 +209,16 @@ test("names the position of an error in a permission query, and of an unknown li
   expect(body.error).toMatchObject({
     issues: [{ path: "permissions", message: "Character 13: Expected a permission." }],
   });
-  const { body: batch } = await send(team.owner.secret, ["POST", "/keys/verify-batch"], {
-    verifications: [{ key: secret }, { key: secret, limits: [{ name: "unknown" }] }],
+  const verifyBoth = (fields: object) =>
+    send(team.owner.secret, ["POST", "/keys/verify-batch"], {
+      verifications: [{ key: secret }, { key: secret, ...fields }],
+    });
+  const { body: batchWithQuery } = await verifyBoth({ permissions: "a AND (b OR )" });
+  expect(batchWithQuery.error).toMatchObject({
+    code: "BAD_REQUEST",
+    issues: [{ path: "verifications.1.permissions", message: "Character 13: Expected a permission." }],
   });
+  const { body: batch } = await verifyBoth({ limits: [{ name: "unknown" }] });
   expect(batch.error).toMatchObject({
     code: "BAD_REQUEST",
     issues: [{ path: "verifications.1.limits.0.name", code: "not_found" }],

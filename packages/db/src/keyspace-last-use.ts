@@ -5,7 +5,8 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 
 /**
  * How many keys of a keyspace, the newest first, {@link findLastUse} and `countActiveKeys` read. With 1,000,000 keys, of which 900,000
- * have a row of `issued_key_uses`, in random order, the request that previews a deletion took 62 ms (`pnpm bench:issued-keys`).
+ * have a row of `issued_key_uses`, in random order, the request that previews a deletion took 73 ms on a busy machine
+ * (`pnpm bench:issued-keys`).
  */
 export const maxExaminedKeys = 10_000;
 
