@@ -2,7 +2,7 @@ import { auditRetentionDays as limits } from "@latchkey/limits";
 import { Skeleton, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type FormEvent, type ReactElement, useState } from "react";
+import { type FormEvent, type ReactElement, useRef, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, type Workspace } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
@@ -72,6 +72,7 @@ interface RetentionProps {
 
 function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionProps): ReactElement {
   const [text, setText] = useState(workspace.auditRetentionDays?.toString() ?? "");
+  const input = useRef<HTMLInputElement>(null);
   const days = text.trim() === "" ? null : Number(text);
   useUnsavedInput(() => text !== (workspace.auditRetentionDays?.toString() ?? ""));
   const isValid = days === null || isWholeNumber(text, limits);
@@ -80,15 +81,17 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
   const preview = useQuery(
     trpc.audit.previewRetention.queryOptions(
       { workspaceId: workspace.id, days: days ?? limits.max },
-      { enabled: isCounted, staleTime: 0 },
+      // What was counted before may no longer be true.
+      { enabled: isCounted, staleTime: 0, gcTime: 0 },
     ),
   );
-  const countFailure = useLoadingFailure(preview);
+  const loadingFailure = useLoadingFailure(preview);
+  const countFailure = isCounted ? loadingFailure : undefined;
   const isDeleting = isCounted && preview.data !== undefined && preview.data.count > 0;
   // Without the count, the user doesn't know what the change deletes.
   const isCounting = isCounted && preview.data === undefined;
   const canSave = isValid && !isCounting;
-  const effect = canSave && isChanged ? describeEffect(isCounted ? preview.data : undefined) : " ";
+  const effect = canSave && isChanged ? describeEffect(isCounted ? preview.data : undefined) : "\u00a0";
   const save = () => {
     if (!canSave || isBusy) return;
     if (isChanged) onSave(days);
@@ -103,6 +106,7 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
     <>
       <form noValidate onSubmit={submit}>
         <TextInput
+          ref={input}
           label="Retention, in days"
           description="Leave empty to keep the audit log forever."
           placeholder="Forever"
@@ -119,21 +123,24 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
           onChange={(event) => setText(event.currentTarget.value)}
         />
       </form>
-      {isCounted && countFailure ? (
+      {countFailure && (
         <div className={classes.preview}>
           <FailurePanel
             title="Couldn’t count the events that would be deleted"
             message={countFailure.message}
             requestId={countFailure.requestId}
             isRetrying={preview.isFetching}
-            onRetry={() => void preview.refetch()}
+            onRetry={() => {
+              // The button is removed when the count arrives.
+              input.current?.focus();
+              void preview.refetch();
+            }}
           />
         </div>
-      ) : (
-        <div className={classes.words} role="status">
-          {isCounting ? <Skeleton h={20} /> : effect}
-        </div>
       )}
+      <div className={classes.words} role="status">
+        {isCounting ? !countFailure && <Skeleton h={20} /> : effect}
+      </div>
       <ConfirmActions
         action={isDeleting ? "Delete events and save" : "Save"}
         isDangerous={isDeleting}
