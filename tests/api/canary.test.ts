@@ -151,8 +151,15 @@ async function useIssuedKeyEverywhere(key: string): Promise<void> {
       shown.push(stdout, stderr);
     }
   }
-  // The key in the place of an ID and of a command.
-  for (const command of [["issued-key", "disable", key], ["issued-key", key], [key]]) {
+  // The key in the place of an ID, of a command and of a file.
+  const keyspaceId = keyspacePath.split("/").at(-1) ?? "";
+  for (const command of [
+    ["issued-key", "disable", key],
+    ["import", "keys", key, "--keyspace", keyspaceId, "--format", "csv"],
+    ["issued-key", key],
+    ["help", "migrate", key],
+    [key],
+  ]) {
     const { status, stdout, stderr } = await instance.command(command);
     expect([command, status]).toEqual([command, 2]);
     shown.push(stdout, stderr);

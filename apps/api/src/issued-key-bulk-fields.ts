@@ -67,7 +67,7 @@ export const bulkChange = z
     ...customIssue("invalid_value", "Send changes with the action change, and with no other action."),
   })
   .refine(...exactlyOneChoice)
-  // No key is disabled if someone sends the examples from the reference page, which create a key of this consumer.
+  // The examples on the reference page create a key of this consumer, and sending this one must not disable it.
   .meta({ example: { action: "enable", externalId: "customer_42" } });
 
 /** What a parsed {@link bulkChange} does, and the keys that it chooses. */

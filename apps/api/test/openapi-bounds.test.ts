@@ -182,12 +182,23 @@ const harmless: Readonly<Record<string, (value: unknown) => boolean>> = {
   overlapSeconds: (value) => value === 86_400,
   add: (value) => Number(value) > 0,
   maxIdleDays: (value) => value === null,
-  limits: (value) => value === null,
+  // At least a million requests per minute.
+  limits: (value) =>
+    isFilledList(
+      value,
+      ({ quota, windowSeconds }) => Number(quota) >= 1_000_000 && Number(windowSeconds) <= 60,
+    ),
   // What a verification requires, and how much it costs.
   permissions: (value) => typeof value === "string",
   cost: (value) => Number(value) >= 0,
-  verifications: (value) => [value].flat().every((body) => findHarm(Object(body)).length === 0),
+  verifications: (value) =>
+    isFilledList(value, (body) => typeof body.key === "string" && findHarm(body).length === 0),
 };
+
+/** Whether a value is a list with at least one item, and each item is of the kind that `isItem` accepts. */
+function isFilledList(value: unknown, isItem: (item: Readonly<Record<string, unknown>>) => boolean): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((item) => isItem(Object(item)));
+}
 
 function findHarm(body: object): string[] {
   return Object.entries(body).flatMap(([name, value]) => (harmless[name]?.(value) ? [] : [name]));

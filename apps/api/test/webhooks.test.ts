@@ -196,26 +196,52 @@ test.each([-1, 1])("an attempt has the database's time if the node's differs by 
   const team = await addTeam();
   const { path } = await addWebhook(team);
   await rename(team);
-  const readTime = async () => {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(app.owner);
-    return rows[0]?.now.getTime() ?? Number.NaN;
-  };
-  const startedAt = await readTime();
+  const startedAt = await readDatabaseTime();
   const nodeTime = Date.now() + hours * 3_600_000;
   vi.useFakeTimers({ toFake: ["Date"], now: nodeTime });
   await team.deliver();
   vi.useRealTimers();
-  const endedAt = await readTime();
-  const [delivery] = await listDeliveries(team, path);
-  const attempts = delivery?.attempts as { at: string }[]; // The schema of the response was checked.
-  expect(attempts).toHaveLength(1);
-  const at = Date.parse(attempts[0]?.at ?? "");
-  // The duration is rounded to milliseconds.
+  const endedAt = await readDatabaseTime();
+  const at = await readAttemptTime(team, path);
+  // Both are truncated to milliseconds.
   expect(at).toBeGreaterThanOrEqual(startedAt - 1);
   expect(at).toBeLessThanOrEqual(endedAt);
   // The receiver compares this header with its own clock.
   expect(Number(received[0]?.headers["webhook-timestamp"])).toBe(Math.floor(nodeTime / 1_000));
 });
+
+test("the time of an attempt doesn't depend on how long it waits to be recorded", async () => {
+  const team = await addTeam();
+  const { path } = await addWebhook(team);
+  await rename(team);
+  const startedAt = await readDatabaseTime();
+  const release = await holdLocks(app.database, "select from workspaces where id = $1 for update", [
+    team.workspaceId,
+  ]);
+  const delivered = team.deliver();
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  const waitingSince = await readDatabaseTime();
+  await sql`select pg_sleep(2)`.execute(app.owner);
+  await release();
+  await delivered;
+  const at = await readAttemptTime(team, path);
+  expect(at).toBeGreaterThanOrEqual(startedAt - 1);
+  // Late by the time that the statement that records it takes to reach Postgres.
+  expect(at).toBeLessThan(waitingSince + 1_000);
+});
+
+async function readDatabaseTime(): Promise<number> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(app.owner);
+  return rows[0]?.now.getTime() ?? Number.NaN;
+}
+
+/** Returns when the only attempt of the only delivery to a webhook began, in milliseconds since the epoch. */
+async function readAttemptTime(team: Team, path: string): Promise<number> {
+  const [delivery] = await listDeliveries(team, path);
+  const attempts = delivery?.attempts as { at: string }[]; // The schema of the response was checked.
+  expect(attempts).toHaveLength(1);
+  return Date.parse(attempts[0]?.at ?? "");
+}
 
 describe("a failed attempt", () => {
   test("is retried with exponential backoff, 14 times in about 28 hours, and then fails", async () => {

@@ -158,14 +158,24 @@ describe("a migration that fails", () => {
  * What a version may rely on: tables and columns, privileges, policies and functions, which columns it may omit in a row, and
  * what else applies to a row that it writes (constraints, unique indexes and triggers).
  */
-async function describeContract(db: Db): Promise<Map<string, string>> {
-  const { rows } = await sql<{ name: string; facts: string }>`
+async function describeContract(db: Db): Promise<Map<string, string | null>> {
+  const { rows } = await sql<{ name: string; facts: string | null }>`
     select 'column ' || table_name || '.' || column_name as name,
       data_type || case is_nullable when 'NO' then ' not null' else '' end as facts
     from information_schema.columns where table_schema = current_schema()
     union all
     select 'grant ' || table_name || '.' || column_name || ' ' || grantee || ' ' || privilege_type, ''
     from information_schema.column_privileges where table_schema = current_schema()
+    union all
+    -- These apply to tables only.
+    select 'grant ' || table_name || ' ' || grantee || ' ' || privilege_type, ''
+    from information_schema.table_privileges
+    where table_schema = current_schema() and privilege_type in ('DELETE', 'TRUNCATE')
+    union all
+    select 'grant ' || oid::regprocedure || ' ' || case grantee when 0 then 'PUBLIC' else grantee::regrole::text end
+      || ' ' || privilege_type, ''
+    from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+    where pronamespace = current_schema()::regnamespace
     union all
     select 'function ' || oid::regprocedure, pg_get_functiondef(oid)
     from pg_proc where pronamespace = current_schema()::regnamespace
@@ -181,22 +191,21 @@ async function describeContract(db: Db): Promise<Map<string, string>> {
     select 'policy ' || tablename || '.' || policyname, concat_ws(' ', roles, cmd, permissive, qual, with_check)
     from pg_policies where schemaname = current_schema()
     union all
-    select 'rules of ' || conrelid::regclass, string_agg(pg_get_constraintdef(oid), '; ' order by conname)
+    select 'rules of ' || relname, string_agg(pg_get_constraintdef(pg_constraint.oid), '; ' order by conname)
     -- Postgres 18 also lists each column that is not null, so that every new column would count as a change of its
     -- table.
-    from pg_constraint where connamespace = current_schema()::regnamespace and contype <> 'n' group by conrelid
+    from pg_class left join pg_constraint on conrelid = pg_class.oid and contype <> 'n'
+    where relnamespace = current_schema()::regnamespace and relkind = 'r' group by relname
     union all
-    select 'required in ' || table_name, string_agg(column_name, ', ' order by column_name)
-    from information_schema.columns
-    where table_schema = current_schema() and is_nullable = 'NO' and column_default is null group by table_name`.execute(
-    db,
-  );
+    select 'required in ' || table_name,
+      string_agg(column_name, ', ' order by column_name) filter (where is_nullable = 'NO' and column_default is null)
+    from information_schema.columns where table_schema = current_schema() group by table_name`.execute(db);
   return new Map(rows.map(({ name, facts }) => [name, facts]));
 }
 
 /**
- * What migrations changed that were released before this test compared functions, unique indexes and triggers. It was reviewed:
- * earlier versions run on all of it. A new migration of this kind declares `compatibleFrom` instead.
+ * Changes by migrations that were released before this test compared functions, unique indexes and triggers; reviewed: earlier
+ * versions run on all of them. A new migration of this kind declares `compatibleFrom` instead.
  */
 const reviewed: Readonly<Record<string, readonly string[]>> = {
   // The same functions, with names that are qualified with the schema.
@@ -205,16 +214,21 @@ const reviewed: Readonly<Record<string, readonly string[]>> = {
     "function is_own_workspace(uuid)",
     "function name_first_user_operator()",
   ],
-  // The triggers write only to rows that earlier versions don't need, and reject nothing that they do.
+  // Deletes the counters of deleted keys, which nothing reads without the key.
   "0010-purged-keys": ["triggers of api_keys"],
+  // Add what earlier versions count to new tables.
   "0018-workspace-usage-rollups": ["triggers of key_usage_hours"],
+  // Rejects only service accounts, as owners or in other workspaces. Earlier versions create none.
   "0021-service-accounts": ["triggers of members"],
+  // Increment versions of owners, after which nodes only read what they have cached again.
   "0037-factors-of-key-owners": [
     "triggers of passkeys",
     "triggers of totp_factors",
     "triggers of workspaces",
   ],
+  // Count in a new column. Rows that this adds count 0 keys, which earlier versions read like a missing row.
   "0039-consumers": ["triggers of consumers"],
+  // Write only to a new table.
   "0040-issued-key-lists": ["triggers of issued_keys"],
   // A faster function, with the same result.
   "0054-differences-of-permissions": ["function list_issued_key_permissions()"],
@@ -235,12 +249,48 @@ test("a migration that does not state its compatible versions only adds", async 
   for (const [name, { compatibleFrom }] of Object.entries(migrations).slice(3)) {
     await migrate(connection, { upTo: name });
     const after = await describeContract(db);
-    const changes = [...before].filter(([subject, facts]) => after.get(subject) !== facts);
-    if (compatibleFrom === undefined && changes.length > 0)
-      undeclared[name] = changes.map(([subject]) => subject).sort();
+    const changes = listChanges(before, after);
+    if (compatibleFrom === undefined && changes.length > 0) undeclared[name] = changes;
     before = after;
   }
   expect(undeclared).toEqual(reviewed);
+});
+
+function listChanges(
+  before: ReadonlyMap<string, string | null>,
+  after: ReadonlyMap<string, string | null>,
+): readonly string[] {
+  return [...before]
+    .filter(([subject, facts]) => after.get(subject) !== facts)
+    .map(([subject]) => subject)
+    .sort();
+}
+
+test("the comparison of schemas includes privileges on tables and functions, and the first rule of a table", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate(connection);
+  await sql`create table bare (number integer)`.execute(db);
+  await sql`grant truncate on bare to latchkey_tenant`.execute(db);
+  const before = await describeContract(db);
+  for (const [statement, changes] of [
+    [
+      "revoke delete on issued_key_permissions from latchkey_tenant",
+      ["grant issued_key_permissions latchkey_tenant DELETE"],
+    ],
+    ["revoke truncate on bare from latchkey_tenant", ["grant bare latchkey_tenant TRUNCATE"]],
+    ["revoke execute on function named_workspace() from public", ["grant named_workspace() PUBLIC EXECUTE"]],
+    ["alter table bare add check (number > 0)", ["rules of bare"]],
+    ["alter table bare add column required integer not null", ["required in bare"]],
+    ["alter table bare add column optional integer", []],
+  ] as const) {
+    const trx = await db.startTransaction().execute();
+    try {
+      await sql.raw(statement).execute(trx);
+      expect([statement, listChanges(before, await describeContract(trx))]).toEqual([statement, changes]);
+    } finally {
+      await trx.rollback().execute();
+    }
+  }
 });
 
 test("every foreign key has an index that begins with its columns", async () => {

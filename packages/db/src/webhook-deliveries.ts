@@ -189,8 +189,10 @@ export async function findDelivery(
 }
 
 /**
- * Adds an attempt that has just ended to a delivery that is pending, and decides whether there will be another one. The time of
- * the attempt is computed from its duration and the database's clock, because the node's clock may be wrong.
+ * Adds an attempt that has just ended to a delivery that is pending, and decides whether there will be another one. The time
+ * at which the attempt began is computed from the database's clock and the time that has passed since, because the node's clock may
+ * be wrong.
+ * @param startedAt when the attempt began, by `performance.now()`.
  * @param isFinal whether there is no further attempt, whatever the outcome and the number of attempts.
  * @returns the status; undefined if the delivery is no longer pending.
  */
@@ -200,9 +202,15 @@ export async function recordAttempt(
   id: DeliveryId,
   {
     attempt,
+    startedAt,
     isSuccess,
     isFinal,
-  }: { readonly attempt: AttemptOutcome; readonly isSuccess: boolean; readonly isFinal: boolean },
+  }: {
+    readonly attempt: AttemptOutcome;
+    readonly startedAt: number;
+    readonly isSuccess: boolean;
+    readonly isFinal: boolean;
+  },
 ): Promise<DeliveryStatus | undefined> {
   const row = await trx
     .updateTable("webhook_deliveries")
@@ -210,7 +218,7 @@ export async function recordAttempt(
       attempts: sql`
         (case when jsonb_array_length(attempts) < ${maxListedAttempts} then attempts else attempts - 0 end)
         || jsonb_build_array(${JSON.stringify(attempt)}::jsonb || jsonb_build_object('at', to_char(
-          (clock_timestamp() - make_interval(secs => ${attempt.durationMs / 1_000})) at time zone 'UTC',
+          (clock_timestamp() - make_interval(secs => ${(performance.now() - startedAt) / 1_000})) at time zone 'UTC',
           'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))`,
       attempt_count: eb("attempt_count", "+", 1),
       status: sql<DeliveryStatus>`case

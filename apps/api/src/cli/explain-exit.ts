@@ -11,7 +11,7 @@ export interface Exit {
 /** Explains what the command threw. Commander throws for `--help` and `--version` too. */
 export async function explainExit(thrown: unknown): Promise<Exit> {
   if (thrown instanceof UsageError)
-    return { status: 2, error: { code: "BAD_REQUEST", message: thrown.message } };
+    return { status: 2, error: { code: "BAD_REQUEST", message: await hideKeys(thrown.message) } };
   if (thrown instanceof CommanderError) {
     if (thrown.exitCode === 0) return { status: 0 };
     return { status: 2, error: { code: "BAD_REQUEST", message: await hideKeys(explainMisuse(thrown)) } };
@@ -20,9 +20,9 @@ export async function explainExit(thrown: unknown): Promise<Exit> {
   return { status: 1, error: explainFailure(thrown) };
 }
 
-/** Commander quotes unknown commands and options. A key can be in their place. */
+/** Messages quote unknown commands and options, and names of files. A key can be in their place. */
 async function hideKeys(message: string): Promise<string> {
-  // Every key has an underscore, which may be percent-encoded. Few messages have one, so few load the module.
+  // Every key that can be recognized has an underscore, which may be percent-encoded. Few messages have one, so few load the module.
   if (!/[_%]/.test(message)) return message;
   const { redactKeys } = await import("@latchkey/auth/redact-keys");
   return redactKeys(message);

@@ -50,9 +50,10 @@ const maxQuotedLength = 60;
 
 /**
  * A value as JSON, so that it can't control the terminal, shortened. An API key, even an incomplete one, is cut to its first
- * characters, and an issued key to its prefix.
+ * characters, and an issued key to its prefix. What follows the 36 characters of an API key's secret part stays, because it can be the
+ * prefix of an issued key, which is recognized only with its prefix.
  */
 function quote(value: unknown): string {
-  const text = redactKeys(String(value).replace(/\b(lk_[0-9A-Za-z]{6})[0-9A-Za-z]+/g, "$1…"));
+  const text = redactKeys(String(value).replace(/\b(lk_[0-9A-Za-z]{6})[0-9A-Za-z]{1,30}/g, "$1…"));
   return JSON.stringify(text.length > maxQuotedLength ? `${text.slice(0, maxQuotedLength)}…` : text);
 }

@@ -115,12 +115,19 @@ test.each([
 /** An issued key of a keyspace with the prefix `acme`, the same in each run. */
 const { secret: issued } = createIssuedKey("acme", (size) => Buffer.alloc(size));
 
+const apiKey = `lk_${"a".repeat(36)}`;
+const keyspaceId = "ks_01h455vb4pex5vsknk084sn02q";
+
 test.each([
   [[issued], "Unknown command 'acme_…'."],
   [["issued-key", issued], "Unknown command 'acme_…'."],
   [["migrate", `--${issued}`], "Unknown option '--acme_…'."],
+  [["help", "migrate", issued], "Unknown command 'acme_…'."],
+  [["import", "keys", issued, "--keyspace", keyspaceId, "--format", "csv"], 'There is no file "acme_…".'],
   [["issued-key", "disable", issued], /^<ids>: "acme_…" is not valid\. Expected the ID of an issued key/],
   [["issued-key", "disable", `${issued} ${issued}`], /^<ids>: "acme_… acme_…" is not valid\. /],
+  [["issued-key", "disable", `${apiKey}${issued}`], /^<ids>: "lk_aaaaaa…acme_…" is not valid\. /],
+  [["issued-key", "disable", `${apiKey}${apiKey}`], /^<ids>: "lk_aaaaaa…lk_…" is not valid\. /],
 ])("%j doesn't repeat the key", async (args, message) => {
   await expectUsageError(args, message);
 });
@@ -136,7 +143,7 @@ test.each([
   [["key", "show", "1234"], `<id>: "1234" is not valid. ${expectedKey}`],
   [["key", "delete", userId], `<id>: "${userId}" is not valid. ${expectedKey}`],
   // A key that is given instead of its ID isn't repeated, because errors end up in the logs of scripts.
-  [["key", "delete", `lk_${"a".repeat(36)}`], `<id>: "lk_aaaaaa…" is not valid. ${expectedKey}`],
+  [["key", "delete", apiKey], `<id>: "lk_aaaaaa…" is not valid. ${expectedKey}`],
   [
     ["key", "rotate", id, "--overlap", "soon"],
     /^--overlap: "soon" is not valid\. Expected a duration from 0s to 30d/,

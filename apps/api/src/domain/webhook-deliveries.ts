@@ -84,12 +84,14 @@ function openSecrets(
 /**
  * Records an attempt in the delivery and in its webhook. If this disables the webhook, adds an audit event, which other
  * webhooks of the workspace get.
+ * @param startedAt when the attempt began, by `performance.now()`.
  * @returns the status of the delivery; undefined if it was deleted or has ended.
  */
 export async function recordDelivery(
   db: Db,
   { workspaceId, deliveryId: id }: Job,
   attempt: AttemptOutcome,
+  startedAt: number,
 ): Promise<DeliveryStatus | undefined> {
   const isSuccess = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
   // 410 tells senders to stop.
@@ -105,7 +107,7 @@ export async function recordDelivery(
     const outcome = isSuccess ? "succeeded" : isGone ? "gone" : "failed";
     const isDisabled = await recordOutcome(trx, scope, delivery.webhookId, outcome);
     if (isDisabled) await recordDisabling(trx, scope, delivery.webhookId);
-    return await recordAttempt(trx, scope, id, { attempt, isSuccess, isFinal: isGone });
+    return await recordAttempt(trx, scope, id, { attempt, startedAt, isSuccess, isFinal: isGone });
   });
 }
 

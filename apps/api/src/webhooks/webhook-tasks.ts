@@ -27,8 +27,9 @@ export function createWebhookTasks({
     const due = await prepareDelivery(db, job, { secrets, acceptsSlow });
     if (!due) return;
     // Outside of a transaction, because a receiver may take ten seconds.
+    const startedAt = performance.now();
     const attempt = await send(composeMessage(due, job.workspaceId));
-    const status = await recordDelivery(db, job, attempt);
+    const status = await recordDelivery(db, job, attempt, startedAt);
     if (status === "pending") throw new DeliveryFailedError("The message was not delivered.");
   };
   return {

@@ -165,7 +165,7 @@ test("no timeout of the server or the role ends a backup", async () => {
 
 test("no setting of the server or the role changes the format of values in a backup, or how long it waits for a lock", async () => {
   const { owner, superuser } = await createOwnedDatabase();
-  const others = {
+  const roleSettings = {
     client_encoding: "LATIN1",
     datestyle: "SQL, DMY",
     intervalstyle: "iso_8601",
@@ -174,12 +174,12 @@ test("no setting of the server or the role changes the format of values in a bac
     extra_float_digits: "0",
     lock_timeout: "1h",
   };
-  for (const [name, value] of Object.entries(others))
+  for (const [name, value] of Object.entries(roleSettings))
     await sql`alter role ${sql.id(owner.user)} set ${sql.id(name)} = ${sql.lit(value)}`.execute(superuser);
   const session = await openBackupSession(owner, "test");
   onTestFinished(session.close);
   const ofSession = await sql<{ name: string; value: string }>`
-    select name, current_setting(name) as value from unnest(${Object.keys(others)}::text[]) as name`.execute(
+    select name, current_setting(name) as value from unnest(${Object.keys(roleSettings)}::text[]) as name`.execute(
     session.db,
   );
   expect(Object.fromEntries(ofSession.rows.map(({ name, value }) => [name, value]))).toEqual({
@@ -210,7 +210,7 @@ test("a backup of an older schema is restored and then migrated, including its r
 });
 
 /** For a backup that is refused, and must not be recorded. */
-const neverReady = {
+const refused = {
   beforeSnapshot: () => Promise.reject(new Error("The backup was not refused.")),
 };
 
@@ -218,7 +218,7 @@ test("rejects a backup of a newer schema, and a database that a newer version mi
   const [source, target] = [await createSource(), await createOwnedDatabase()];
   const newer = { ...migrations, "9001-newer": { up: async () => undefined } };
   await migrate(source.owner, { known: newer });
-  await expect(dump(source.owner, neverReady)).rejects.toMatchObject({
+  await expect(dump(source.owner, refused)).rejects.toMatchObject({
     kind: "newer-version",
     message:
       "A newer version of Latchkey has migrated the database (9001-newer); back it up with that version.",
@@ -235,7 +235,7 @@ test("rejects a backup of a newer schema, and a database that a newer version mi
 test("does not back up a schema whose owner can't read all rows", async () => {
   const { owner } = await createOwnedDatabase();
   await migrate(owner, { upTo: "0008-migration-checksums" });
-  await expect(dump(owner, neverReady)).rejects.toMatchObject({ kind: "unsuitable-schema" });
+  await expect(dump(owner, refused)).rejects.toMatchObject({ kind: "unsuitable-schema" });
 });
 
 test("does not back up as a login from which row-level security hides rows", async () => {
@@ -245,7 +245,7 @@ test("does not back up as a login from which row-level security hides rows", asy
   await sql`create role ${sql.id(role)} login password 'a password for tests'`.execute(superuser);
   await sql`grant usage on schema public to ${sql.id(role)}`.execute(superuser);
   await sql`grant select on all tables in schema public to ${sql.id(role)}`.execute(superuser);
-  await expect(dump({ ...owner, user: role }, neverReady)).rejects.toMatchObject({
+  await expect(dump({ ...owner, user: role }, refused)).rejects.toMatchObject({
     kind: "unsuitable-login",
   });
 });

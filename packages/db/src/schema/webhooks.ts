@@ -71,7 +71,7 @@ export type DeliveryError =
 
 /** One request to a webhook. */
 export interface DeliveryAttempt extends AttemptOutcome {
-  /** When it began, by the database's clock; in ISO 8601, in UTC. */
+  /** When it began, by the database's clock, whenever it was recorded; in ISO 8601, in UTC. */
   readonly at: string;
 }
 
@@ -81,5 +81,6 @@ export interface AttemptOutcome {
   readonly status: number | null;
   /** Why there was no response; null if there was one. */
   readonly error: DeliveryError | null;
+  /** How long the request took, without the time that it waited to be recorded. */
   readonly durationMs: number;
 }

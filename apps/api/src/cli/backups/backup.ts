@@ -36,7 +36,7 @@ export const backupTask = defineServerTask({
     };
     try {
       // Recorded before the snapshot, so that no backup is missing from the log, and a restored instance shows which backup
-      // it comes from. A backup that is refused reads no data and isn't recorded.
+      // it comes from. A backup that is refused by the first checks reads no data and isn't recorded.
       const beforeSnapshot = () =>
         withLoginRole(server.connection, "latchkey backup", (db) => recordBackup(db, commandOrigin));
       const chunks = dumpDatabase(server.connection, { product: version, beforeSnapshot, onEnd, signal });

@@ -5,8 +5,8 @@ import { defineEndpoint } from "../../http/endpoint.ts";
 import { consumer, consumerUses, presentConsumer } from "../../presenters/consumer.ts";
 
 const body = z.strictObject(consumerChanges).meta({
-  // No verification is rejected if someone sends the example from the reference page.
-  example: { limits: null },
+  // A high quota, so that no verification is rejected if someone sends the example from the reference page.
+  example: { limits: [{ name: "requests", quota: 1_000_000, windowSeconds: 60 }] },
   override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
     jsonSchema.minProperties = 1;
   },
