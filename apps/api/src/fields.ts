@@ -39,6 +39,8 @@ const name = (whenEmpty: string, length: number) =>
     .max(...maxLengthOf(length))
     .meta({ pattern: noControlsPattern });
 
+const emailHelp = "Enter an email address, such as ada@example.com.";
+
 /**
  * An email address, in lower case. API keys are detected before the text is converted to lower case, because the
  * original letter case could be reconstructed from the checksum of a key.
@@ -47,9 +49,15 @@ export const email = z
   .string()
   .trim()
   .refine(hasNoKey, containsKey)
+  .refine(isAscii, customIssue("invalid_format", emailHelp))
   .toLowerCase()
   .max(...maxLengthOf(maxLength.email))
-  .pipe(z.email("Enter an email address, such as ada@example.com."));
+  .pipe(z.email(emailHelp));
+
+/** Some other letters, such as the Kelvin sign, become ASCII letters in lower case, and the address that of another person. */
+function isAscii(text: string): boolean {
+  return /^\p{ASCII}*$/u.test(text);
+}
 
 /** A person's name. */
 export const personName = name("Enter your name.", maxLength.personName);

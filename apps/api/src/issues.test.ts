@@ -82,6 +82,12 @@ const rows: readonly (readonly [string, z.ZodType, unknown, readonly (readonly [
     { email: "ada" },
     [["email", "invalid_format"]],
   ],
+  [
+    "an email address with a letter that is ASCII in lower case only, the Kelvin sign",
+    z.strictObject({ email }),
+    { email: "mi\u212ae@example.com" },
+    [["email", "invalid_format"]],
+  ],
   ["a union that nothing fits", z.union([z.literal(1), z.literal(2)]), 3, [["", "invalid_value"]]],
   ["a check without a code", z.string().refine(() => false), "x", [["", "invalid_value"]]],
   [

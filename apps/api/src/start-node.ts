@@ -93,6 +93,15 @@ export async function startNode(
     stack.defer(() => closePool(db));
     stack.defer(() => closePool(readDb));
   }
+  // Closed after what it records: a request whose client disconnected can still be counted while the server stops.
+  const recorder = new UsageRecorder({
+    clock: await DatabaseClock.read(webPools.db),
+    connection: prepared.connection,
+    keepDays: env.historyDays,
+    onFailure: (error) =>
+      events.reportFailure("statistics", error, "the history of keys could not be written"),
+  });
+  stack.defer(() => recorder.close());
   const admission = new Admission({
     connection: prepared.connection,
     ...deadlines.admission,
@@ -105,14 +114,6 @@ export async function startNode(
     onFailure: (error) => events.reportFailure("verification", error, "keys could not be verified"),
   });
   stack.defer(() => verifier.close());
-  const recorder = new UsageRecorder({
-    clock: await DatabaseClock.read(webPools.db),
-    connection: prepared.connection,
-    keepDays: env.historyDays,
-    onFailure: (error) =>
-      events.reportFailure("statistics", error, "the history of keys could not be written"),
-  });
-  stack.defer(() => recorder.close());
   const purger = new Purger({
     connection: prepared.connection,
     historyDays: env.historyDays,

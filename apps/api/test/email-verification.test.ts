@@ -149,6 +149,20 @@ test("an email address gets five links on request, then no more for a while", as
   expect(counts).toEqual([1, 1, 1, 1, 1, 0]);
 });
 
+test("links that others request for an email address don't use up those that reset its owner's password", async () => {
+  const [person, stranger] = [await signUp(), await signUp()];
+  await app.owner.deleteFrom("throttle_buckets").execute();
+  for (let count = 0; count < 6; count += 1) {
+    await stranger.client.account.requestEmailChange.mutate({ email: person.email });
+    // If somebody else had created the account.
+    await person.client.account.requestEmailVerification.mutate();
+  }
+  await openClient(app.baseUrl).client.session.requestResetLink.mutate({ email: person.email });
+  const { rows } = await sql`
+    select from graphile_worker.jobs where key = ${`reset-link ${person.email}`}`.execute(app.owner);
+  expect(rows).toHaveLength(1);
+});
+
 /** An account that somebody created with another person's email address, with everything that gives access to it. */
 async function hijack({ isVerified: isOwn = false } = {}) {
   const person = await signUp();

@@ -121,6 +121,11 @@ test("a key of another keyspace and an old secret of a rotated key are rejected,
     existing: 1,
     rejected: [{ line: 1, path: "hash", message }],
   });
+  // The keys of a deleted keyspace are removed in the background.
+  const { status } = await send(team.owner.secret, ["DELETE", `${team.path}/keyspaces/${other}`]);
+  expect(status).toBe(204);
+  const { rejected: leftOver } = await importRows(team, keyspaceId, rows.slice(0, 1));
+  expect(leftOver).toMatchObject([{ message: expect.stringContaining("deleted keyspace") }]);
 });
 
 test("a repeated row is rejected if the first one with its key is", async () => {

@@ -50,11 +50,14 @@ const limits = {
   codeAccount: { capacity: 20, refillSeconds: 900 },
   /** Challenges for passkeys, before it is known who signs in. They aren't guesses, so this only bounds their number. */
   challenge: { capacity: 60, refillSeconds: 5 },
-  /** Links that are emailed to one address. */
+  /** Links that are emailed to one address for one {@link LinkPurpose}. */
   linkAddress: { capacity: 5, refillSeconds: 900 },
   /** Links that are emailed at the request of one network. */
   linkNetwork: { capacity: 20, refillSeconds: 180 },
 } as const;
+
+/** What a link does that is emailed on request. */
+type LinkPurpose = "reset-password" | "verify-email" | "change-email";
 
 /**
  * Limits sign-ins per account and network, and sign-ups per network, over all nodes. A correct password doesn't count.
@@ -176,14 +179,15 @@ export class SignInThrottle {
   }
 
   /**
-   * Consumes one request for a link by email.
-   * @returns false after too many requests with this email address.
+   * Consumes one request for a link by email. Email addresses are counted separately for each purpose: whoever enters another person's
+   * address for a new account or as a new address must not use up that person's links that reset a password.
+   * @returns false after too many requests with this email address for this purpose.
    * @throws {AppError} TOO_MANY_REQUESTS after too many requests from this network.
    */
-  async consumeLinkRequest(email: string, address: string | null): Promise<boolean> {
+  async consumeLinkRequest(purpose: LinkPurpose, email: string, address: string | null): Promise<boolean> {
     const network = this.#digest("link network", networkOf(address));
     await this.#consume([{ digest: network, ...limits.linkNetwork }], "email");
-    const account = this.#digest("link address", email);
+    const account = this.#digest("link address", purpose, email);
     return (await consumeFromBuckets(this.#db, [{ digest: account, ...limits.linkAddress }])) <= 0;
   }
 

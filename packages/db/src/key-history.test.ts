@@ -403,7 +403,9 @@ async function listHours(keyId: KeyId): Promise<Date[]> {
 test("prunes at most the given number of hours, oldest first, and keeps the rest", async () => {
   const keyId = await addKey(await addUser());
   await sql`truncate key_usage_hours, workspace_usage_hours, workspace_key_days`.execute(database.owner);
-  const hours = [ago(40), ago(33), ago(31), ago(30, 5), ago(30, -5), ago(1)];
+  // Hours are kept until their UTC day is too old.
+  const startOfDay = Math.floor(ago(30).getTime() / 86_400_000) * 86_400_000;
+  const hours = [ago(40), ago(33), ago(32), new Date(startOfDay - 3_600_000), new Date(startOfDay), ago(1)];
   await write({ usage: hours.map((hour) => used(keyId, { hour })).toReversed() });
   const step = { keepDays: 30, maxHours: 3 };
   expect(await pruneKeyHistory(nodes[0], step)).toMatchObject({ hours: 3 });

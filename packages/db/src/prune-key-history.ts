@@ -5,7 +5,7 @@ import type { Database, Db, Trx } from "./schema.ts";
 export interface PruneStep {
   /**
    * How many days history is kept, by the database's clock. All history of a key is kept this long after the key's
-   * deletion.
+   * deletion. Counts are kept until all of their UTC day is older.
    */
   readonly keepDays: number;
   /** The most hours to delete; 1,000 by default. A tenth as many keys are visited. */
@@ -27,14 +27,14 @@ export async function pruneKeyHistory(
   db: Db,
   { keepDays, maxHours = 1_000, after }: PruneStep,
 ): Promise<{ readonly hours: number; readonly next: KeyId | undefined }> {
-  const cutoff = sql`now() - make_interval(days => ${keepDays})`;
+  const cutoff = cutoffOf(keepDays);
   return await db.transaction().execute(async (trx) => {
     const { rows } = await sql<{ isFree: boolean }>`
       select pg_try_advisory_xact_lock(hashtextextended('latchkey key history', 2)) as "isFree"`.execute(trx);
     if (!rows[0]?.isFree) return { hours: 0, next: after };
     const { numAffectedRows = 0n } = await sql`
       delete from key_usage_hours where ctid = any(array(
-        select ctid from key_usage_hours where hour < ${cutoff} order by hour limit ${maxHours}
+        select ctid from key_usage_hours where hour < ${startOfDay(cutoff)} order by hour limit ${maxHours}
       ))`.execute(trx);
     const others = await pruneOldest(trx, { keepDays, limit: maxHours });
     const visited = await findNextKeys(trx, { cutoff, after, atMost: Math.ceil(maxHours / 10) });
@@ -42,6 +42,19 @@ export async function pruneKeyHistory(
     await deleteOld(trx, { table: "key_refusals", time: "occurred_at" }, { cutoff, ...visited });
     return { hours: Number(numAffectedRows) + others, next: visited.next };
   });
+}
+
+/** SQL for the time before which history is too old. In hours, because days have 23 or 25 of them in some time zones. */
+function cutoffOf(keepDays: number): RawBuilder<unknown> {
+  return sql`now() - make_interval(hours => ${keepDays * 24})`;
+}
+
+/**
+ * SQL for the start of the UTC day of a time. Counts are deleted by day, so that the counts of hours add up to those of days, and that
+ * no use is deleted before the key has been idle for as many days, which count from the end of its hour.
+ */
+function startOfDay(time: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`date_trunc('day', ${time}, 'UTC')`;
 }
 
 /** Tables whose rows are deleted by time, with the column that an index finds the oldest rows by. */
@@ -55,20 +68,24 @@ const oldestFirst = [
 ] as const satisfies readonly { readonly table: keyof Database; readonly time: string }[];
 
 /**
- * Deletes the oldest rows of each table. A day is kept until its last hour is too old.
+ * Deletes the oldest rows of each table.
  * @returns how many rows it deleted.
  */
 async function pruneOldest(
   trx: Trx,
   { keepDays, limit }: { readonly keepDays: number; readonly limit: number },
 ): Promise<number> {
-  const cutoff = sql`now() - make_interval(days => ${keepDays})`;
+  const cutoff = cutoffOf(keepDays);
+  const until = {
+    hour: startOfDay(cutoff),
+    day: sql`((${cutoff}) at time zone 'UTC')::date`,
+    occurred_at: cutoff,
+  };
   let count = 0;
   for (const { table, time } of oldestFirst) {
-    const until = time === "day" ? sql`((${cutoff}) at time zone 'UTC')::date` : cutoff;
     const { numAffectedRows = 0n } = await sql`
       delete from ${sql.table(table)} where ctid = any(array(
-        select ctid from ${sql.table(table)} where ${sql.ref(time)} < ${until}
+        select ctid from ${sql.table(table)} where ${sql.ref(time)} < ${until[time]}
         order by ${sql.ref(time)} limit ${limit} for update skip locked
       ))`.execute(trx);
     count += Number(numAffectedRows);

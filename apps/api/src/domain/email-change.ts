@@ -55,7 +55,7 @@ export async function requestEmailChange(
     const message = "This is your current email address.";
     throw new AppError("BAD_REQUEST", { issues: [{ path: "email", code: "invalid_value", message }] });
   }
-  const isSent = await signInThrottle.consumeLinkRequest(email, origin.address);
+  const isSent = await signInThrottle.consumeLinkRequest("change-email", email, origin.address);
   await transact(async (trx) => {
     await lockAccount(trx, { userId, sessionId });
     const action = "account.email-change-requested";

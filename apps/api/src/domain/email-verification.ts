@@ -43,7 +43,7 @@ export async function requestEmailVerification(
   if (!sendsEmail) {
     throw new AppError("CONFLICT", { message: "This instance does not send email." });
   }
-  const isSent = await signInThrottle.consumeLinkRequest(user.email, origin.address);
+  const isSent = await signInThrottle.consumeLinkRequest("verify-email", user.email, origin.address);
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
     if (isSent && !(await hasVerifiedEmail(trx, user.id))) await addVerificationJob(trx, user.id);
