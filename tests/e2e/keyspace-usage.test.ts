@@ -5,6 +5,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, signIn } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 
 // Ada verifies keys of two keyspaces, and sees the verifications on the pages of the keyspace and of the workspace.
 
@@ -189,6 +190,27 @@ test("the overview adds up all keyspaces, and lists the keys that need attention
   expect(lines.map((line) => line.split(",")[2]).toSorted()).toEqual(["Production", "Staging"]);
   await item("Unused issued keys", "Forgotten").getByRole("link").click();
   await page.getByRole("heading", { name: "Forgotten", level: 1 }).waitFor();
+});
+
+test("after a switch, the overview shows nothing of the former workspace while it loads", async () => {
+  const { serviceAccounts, workspaces } = proceduresOf(page);
+  const path = { workspaceId: workspace.id };
+  const { userId } = await serviceAccounts.create.mutate({ ...path, name: "Deploys", role: "member" });
+  const settings = { expiresAt: { inSeconds: 86_400 } };
+  await serviceAccounts.createKey.mutate({ ...path, userId, name: "Nightly", settings });
+  const globex = await workspaces.create.mutate({ name: "Globex" });
+  await page.goto(`${environment.baseUrl}/w/${workspace.slug}`);
+  await item("API keys that expire within 30 days", "Nightly").waitFor();
+  const keys = await holdCall(page, `overview.keys\\?.*${globex.id}`);
+  await page.getByRole("button", { name: /^Workspace: / }).click();
+  await page.getByRole("menuitem", { name: "Globex" }).click();
+  await page.getByRole("heading", { name: "Globex", level: 1 }).waitFor();
+  await section("Newest members").waitFor();
+  await keys.isSent;
+  for (const name of ["Nightly", "Ending", "customer_42"])
+    expect(await page.getByRole("main").getByText(name).count()).toBe(0);
+  keys.release();
+  await section("API keys that expire within 30 days").getByText("No key expires").waitFor();
 });
 
 test("a viewer sees and exports the usage, and a workspace without keyspaces shows nothing of it", async () => {
