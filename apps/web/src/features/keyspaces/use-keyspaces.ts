@@ -63,14 +63,15 @@ export function useLatestOutcome(path: KeyspacePath) {
   });
 }
 
-/** The keys of a keyspace, in pages. */
+/** The keys of a keyspace with a prefix, in pages. */
 export function useIssuedKeys(
   path: KeyspacePath,
+  prefix: string,
   { q, status, consumer, permission, sort, size }: IssuedKeysSearch,
 ) {
   const input = {
     ...path,
-    ...readKeySearch(q),
+    ...readKeySearch(q, prefix),
     ...(status && { status }),
     ...(consumer && { externalId: consumer }),
     ...(permission && { permission }),
