@@ -92,3 +92,11 @@ test("an empty field keeps the log forever again", async () => {
   await ada.keyboard.press("Enter");
   await ada.getByText("Kept forever").waitFor();
 });
+
+test("the overview says so if the audit log has no events", async () => {
+  await environment.change("delete from audit_events");
+  await ada.goto(`${environment.baseUrl}/w/${slug}`);
+  const activity = ada.getByRole("region", { name: "Recent activity" });
+  await activity.getByText("The audit log has no events.").waitFor();
+  expect(await activity.getByRole("list").count()).toBe(0);
+});

@@ -114,6 +114,8 @@ test("opens a consumer from the list, a key and the table of keys, with only its
 
 test("issues a key to a consumer from its page", async () => {
   await page.getByRole("link", { name: "globex" }).click();
+  await section("Usage").scrollIntoViewIfNeeded();
+  await section("Usage").getByText("No verifications in the last 24 hours.").waitFor();
   await page.getByRole("button", { name: "Issue key" }).click();
   expect(await field("External ID").inputValue()).toBe("globex");
   await field("Name").fill("Second");

@@ -5,6 +5,7 @@ import { recentTime } from "../support/recent-time.ts";
 import { readClipboard, signUp } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { failCalls } from "./fail-calls.ts";
 
 // The first visit: from no keyspace to the first verification of an issued key. Each test continues where the previous one ended.
 
@@ -96,6 +97,10 @@ test("the page of a keyspace whose keys were never verified shows the command, a
   await page.reload();
   await guide().getByText(waiting).waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  // The page continues to wait after a call has failed.
+  await failCalls(page, "keyspaceUsage.latestOutcome");
+  await page.waitForResponse((response) => response.url().includes("latestOutcome") && !response.ok());
+  await page.unrouteAll();
   await guide().getByRole("button", { name: "Copy command" }).click();
   const command = String(await readClipboard(page));
   expect(await run(command.replace("sk_test_…", key))).toBe("FORBIDDEN");

@@ -160,7 +160,7 @@ test("a key whose first characters are unknown is called an imported key", async
   const id = items[0]?.id ?? "";
   const keyspaceUrl = page.url().replace(/\?.*$/, "");
   await page.goto(`${keyspaceUrl}/keys/${id}`);
-  await page.getByText("No verifications of this key yet.").waitFor();
+  await page.getByText("No verifications in the last 24 hours.").waitFor();
   await page.getByText(`-d '{"key":"IMPORTED_KEY"}'`).waitFor();
   await proceduresOf(page).issuedKeys.rotate.mutate({ workspaceId, keyspaceId, id, overlapSeconds: 3_600 });
   await page.reload();

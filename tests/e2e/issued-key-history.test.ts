@@ -57,7 +57,7 @@ function urlOf(rest = `/keys/${key.id}`): string {
 
 test("a key that wasn't verified shows the command that verifies it", async () => {
   await page.goto(urlOf());
-  await section("Usage").getByText("No verifications of this key yet.").waitFor();
+  await section("Usage").getByText("No verifications in the last 24 hours.").waitFor();
   await section("Rejected and rate-limited verifications").getByText("The last 100 appear here").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });

@@ -265,8 +265,9 @@ test("a policy isn’t saved without a preview", async () => {
   await review.click();
   await failure.waitFor();
   await ada.unrouteAll();
-  await dialog.getByRole("button", { name: "Try again" }).click();
+  await dialog.getByRole("button", { name: "Try again" }).press("Enter");
   await dialog.getByRole("status").getByText("would stop working").waitFor();
+  await dialog.getByRole("button", { name: "Cancel" }).and(ada.locator(":focus")).waitFor();
   await save.click();
   await ada.getByText("API key policy saved.").waitFor();
   expect(await idleDays.inputValue()).toBe("7");

@@ -5,6 +5,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, signIn } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 
 // Ada verifies keys of two keyspaces, and sees the verifications on the pages of the keyspace and of the workspace.
 
@@ -189,6 +190,55 @@ test("the overview adds up all keyspaces, and lists the keys that need attention
   expect(lines.map((line) => line.split(",")[2]).toSorted()).toEqual(["Production", "Staging"]);
   await item("Unused issued keys", "Forgotten").getByRole("link").click();
   await page.getByRole("heading", { name: "Forgotten", level: 1 }).waitFor();
+});
+
+test("while another period loads, the overview shows no figures of the former one", async () => {
+  await page.goto(`${environment.baseUrl}/w/${workspace.slug}`);
+  const busiest = {
+    keys: "Busiest API keys",
+    issuedKeys: "Busiest issued keys",
+    consumers: "Busiest consumers",
+  };
+  await item(busiest.keys, "Gateway").waitFor();
+  await item(busiest.consumers, "customer_42").waitFor();
+  // The calls with the starts of 7 days. The calls of the former period are repeated.
+  const starts = String.raw`\?.*starts%22%3A%5B\d+(%2C\d+){6}%5D`;
+  const keys = await holdCall(page, `overview.keys${starts}`);
+  const verifications = await holdCall(page, `overview.verifications${starts}`);
+  await page.getByRole("group", { name: "Period" }).getByRole("button", { name: "7 days" }).click();
+  await Promise.all([keys.isSent, verifications.isSent]);
+  for (const title of Object.values(busiest)) {
+    await section(title).and(page.locator("[aria-busy=true]")).waitFor();
+    expect(await section(title).getByRole("listitem").count()).toBe(0);
+  }
+  // These lists don't depend on the period.
+  expect(await item("Issued keys that expire within 30 days", "Ending").count()).toBe(1);
+  keys.release();
+  verifications.release();
+  await item(busiest.keys, "Gateway").waitFor();
+  await item(busiest.issuedKeys, "=Acme").getByText("5 verifications").waitFor();
+  await item(busiest.consumers, "customer_42").getByText("5 verifications").waitFor();
+});
+
+test("after a switch, the overview shows nothing of the former workspace while it loads", async () => {
+  const { serviceAccounts, workspaces } = proceduresOf(page);
+  const path = { workspaceId: workspace.id };
+  const { userId } = await serviceAccounts.create.mutate({ ...path, name: "Deploys", role: "member" });
+  const settings = { expiresAt: { inSeconds: 86_400 } };
+  await serviceAccounts.createKey.mutate({ ...path, userId, name: "Nightly", settings });
+  const globex = await workspaces.create.mutate({ name: "Globex" });
+  await page.goto(`${environment.baseUrl}/w/${workspace.slug}`);
+  await item("API keys that expire within 30 days", "Nightly").waitFor();
+  const keys = await holdCall(page, `overview.keys\\?.*${globex.id}`);
+  await page.getByRole("button", { name: /^Workspace: / }).click();
+  await page.getByRole("menuitem", { name: "Globex" }).click();
+  await page.getByRole("heading", { name: "Globex", level: 1 }).waitFor();
+  await section("Newest members").waitFor();
+  await keys.isSent;
+  for (const name of ["Nightly", "Ending", "customer_42"])
+    expect(await page.getByRole("main").getByText(name).count()).toBe(0);
+  keys.release();
+  await section("API keys that expire within 30 days").getByText("No key expires").waitFor();
 });
 
 test("a viewer sees and exports the usage, and a workspace without keyspaces shows nothing of it", async () => {

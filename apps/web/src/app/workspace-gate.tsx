@@ -15,7 +15,8 @@ export function WorkspaceGate(): ReactElement {
   // Until the server responds, the session says whether the workspace is disabled, so that no page sends calls that fail.
   const known = workspace.isDisabled && !data ? "workspace_disabled" : undefined;
   const obstacle = error === null ? known : findObstacle(error);
-  if (!obstacle) return <Outlet />;
+  // Remounts the page for another workspace, so that neither its state nor its former data is kept.
+  if (!obstacle) return <Outlet key={workspace.id} />;
   return (
     <Suspense>
       <WorkspaceObstaclePage obstacle={obstacle} session={session} workspace={workspace} />

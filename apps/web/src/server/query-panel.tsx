@@ -10,6 +10,8 @@ interface QueryPanelProps<Data> {
   readonly failureTitle: string;
   /** The height of the placeholder while the data loads, in pixels. */
   readonly height: number;
+  /** Called before the query is retried. The retry button, which has the focus, is removed when the data arrives. */
+  readonly onRetry?: () => void;
   readonly children: (data: Data) => ReactElement;
 }
 
@@ -18,6 +20,7 @@ export function QueryPanel<Data>({
   query,
   failureTitle,
   height,
+  onRetry,
   children,
 }: QueryPanelProps<Data>): ReactElement {
   const failure = useLoadingFailure(query);
@@ -28,7 +31,10 @@ export function QueryPanel<Data>({
         message={failure.message}
         requestId={failure.requestId}
         isRetrying={query.isFetching}
-        onRetry={() => void query.refetch()}
+        onRetry={() => {
+          onRetry?.();
+          void query.refetch();
+        }}
       />
     );
   }

@@ -1,5 +1,5 @@
 import { Button, Group } from "@mantine/core";
-import type { ReactElement, ReactNode } from "react";
+import type { ReactElement, ReactNode, Ref } from "react";
 import { BusyButton } from "./busy-button.tsx";
 import classes from "./dialog.module.css";
 import { FormFailure, type FormFailureProps } from "./form-failure.tsx";
@@ -9,6 +9,8 @@ export interface ConfirmActionsProps {
   readonly action: ReactNode;
   /** The label of the button that changes nothing; "Cancel" by default. */
   readonly cancelLabel?: string;
+  /** The button that changes nothing. */
+  readonly cancelRef?: Ref<HTMLButtonElement>;
   /** The failure of the last attempt. */
   readonly failure: FormFailureProps | undefined;
   readonly isBusy: boolean;
@@ -26,7 +28,7 @@ export interface ConfirmActionsProps {
 
 /** The buttons of a confirmation dialog. The focus starts on the one that changes nothing. */
 export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
-  const { action, cancelLabel = "Cancel", failure, isBusy, isSticky = false } = props;
+  const { action, cancelLabel = "Cancel", cancelRef = null, failure, isBusy, isSticky = false } = props;
   const { isDisabled = false, isActionDisabled = false, isDangerous = true, onCancel, onConfirm } = props;
   return (
     <>
@@ -36,7 +38,13 @@ export function ConfirmActions(props: ConfirmActionsProps): ReactElement {
         </div>
       )}
       <Group {...(isSticky && { className: classes.foot })} justify="flex-end" gap={8}>
-        <Button variant="default" onClick={onCancel} disabled={isBusy || isDisabled} data-autofocus>
+        <Button
+          ref={cancelRef}
+          variant="default"
+          onClick={onCancel}
+          disabled={isBusy || isDisabled}
+          data-autofocus
+        >
           {cancelLabel}
         </Button>
         <BusyButton

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
+import { replaceData } from "../../server/replace-data.ts";
 import { type ApiKey, trpc } from "../../server/trpc.ts";
 import classes from "../../ui/dialog.module.css";
 import { RelativeTime } from "../../ui/relative-time.tsx";
@@ -21,8 +22,8 @@ export function RevokeOldSecretsDialog(props: RevokeOldSecretsDialogProps): Reac
   const queryClient = useQueryClient();
   const revokeOldSecrets = useMutation(
     trpc.apiKeys.endOverlap.mutationOptions({
-      onSuccess: (key) => {
-        queryClient.setQueryData(trpc.apiKeys.get.queryKey({ id: key.id }), key);
+      onSuccess: async (key) => {
+        await replaceData(queryClient, trpc.apiKeys.get.queryKey({ id: key.id }), key);
         onClose();
         reportRevocation(count, {
           ofOne: "Requests with it are rejected.",

@@ -13,6 +13,7 @@ import dialogClasses from "../../ui/dialog.module.css";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
 import { Section } from "../../ui/section.tsx";
+import { describeConsumerChange } from "./describe-consumer-change.ts";
 import { describeKeys } from "./describe-keys.ts";
 import { LastUse } from "./last-use.tsx";
 import { rotateKeysDialog } from "./lazy-rotate-keys-dialog.ts";
@@ -160,7 +161,7 @@ function ChangeKeysDialog({
       onClosed={change.reset}
       onConfirm={() => change.mutate({ workspaceId, keyspaceId, change: { action, externalId } })}
     >
-      <p className={dialogClasses.words}>{describeEffect(action, consumer)}</p>
+      <p className={dialogClasses.words}>{describeConsumerChange(action, consumer)}</p>
       <dl className={dialogClasses.facts}>
         <dt>Keys</dt>
         <dd>{describeKeys(consumer)}</dd>
@@ -171,14 +172,4 @@ function ChangeKeysDialog({
       </dl>
     </ConfirmDialog>
   );
-}
-
-function describeEffect(action: Action, { activeKeyCount }: Consumer): string {
-  if (action === "enable")
-    return "Keys that are disabled become valid again, unless they have expired or are out of credits.";
-  const stop =
-    activeKeyCount === 0
-      ? "None of the keys is active, so none stops working."
-      : `${countOf(activeKeyCount, "key stops", "keys stop")} working from the next request, on every service that verifies them.`;
-  return `${stop} ${action === "delete" ? "This can’t be undone." : "You can enable them again."}`;
 }

@@ -3,7 +3,7 @@ import { ChartSection } from "../../server/chart-section.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
-import type { UsageRange, UsageRangeSearch } from "../../ui/usage-ranges.ts";
+import { type UsageRange, type UsageRangeSearch, usageRanges } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { useConsumerUsage } from "./use-consumer-usage.ts";
 import type { ConsumerPath } from "./use-keyspaces.ts";
@@ -29,8 +29,8 @@ export function ConsumerUsage({ path, range, isUnused, onChooseRange }: Consumer
       {(rows) =>
         rows.length === 0 && isUnused ? (
           <p className={sectionClasses.words}>
-            No verifications yet. When your service verifies a key of this consumer, the verification appears
-            here within seconds.
+            No verifications in the last {usageRanges[range].label}. When your service verifies a key of this
+            consumer, the verification appears here within seconds.
           </p>
         ) : (
           <UsageChart rows={rows} range={range} now={now} noun="verifications" />

@@ -5,6 +5,7 @@ import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
+import { replaceData } from "../../server/replace-data.ts";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
 import { formatCount } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
@@ -57,8 +58,8 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
   const path = { workspaceId, keyspaceId: issuedKey.keyspaceId, id: issuedKey.id };
   const save = useMutation(
     trpc.issuedKeyCredits.change.mutationOptions({
-      onSuccess: (key) => {
-        queryClient.setQueryData(trpc.issuedKeys.get.queryKey(path), key);
+      onSuccess: async (key) => {
+        await replaceData(queryClient, trpc.issuedKeys.get.queryKey(path), key);
         void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
         onClose();
         notifications.show({

@@ -2,6 +2,7 @@ import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { replaceData } from "../../server/replace-data.ts";
 import { type Consumer, trpc } from "../../server/trpc.ts";
 import { useConflict } from "../../server/use-conflict.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
@@ -48,7 +49,7 @@ function Loaded({ workspaceId, consumer, onClose }: EditConsumerDialogProps): Re
   const update = useMutation(
     trpc.consumers.update.mutationOptions({
       onSuccess: async (changed) => {
-        queryClient.setQueryData(trpc.consumers.get.queryKey(path), changed);
+        await replaceData(queryClient, trpc.consumers.get.queryKey(path), changed);
         await queryClient.invalidateQueries({ queryKey: trpc.consumers.list.pathKey() });
         onClose();
         notifications.show({ message: "Shared rate limits saved." });

@@ -7,6 +7,7 @@ import { CodeLine } from "../../ui/code-line.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
+import { usageRanges } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
 import { describeSecret } from "./keyspace-status.ts";
 import { type IssuedKeyPath, useIssuedKeyUsage } from "./use-issued-key-history.ts";
@@ -44,7 +45,7 @@ export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): R
     >
       {(rows) =>
         rows.length === 0 && issuedKey.lastUsedAt === null ? (
-          <NotUsedYet start={issuedKey.start} />
+          <NoVerifications start={issuedKey.start} label={usageRanges[range].label} />
         ) : (
           <UsageChart rows={rows} range={range} now={now} noun="verifications" />
         )
@@ -53,15 +54,16 @@ export function IssuedKeyUsageSection({ path, issuedKey }: UsageSectionProps): R
   );
 }
 
-function NotUsedYet({ start }: { readonly start: string }): ReactElement {
+/** How to verify the key. Rejected verifications set no last use, so there can be some before the period. */
+function NoVerifications({ start, label }: { readonly start: string; readonly label: string }): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   // In a command, a placeholder without spaces is easier to select.
   const placeholder = start === "" ? "IMPORTED_KEY" : describeSecret({ start });
   return (
     <>
       <p className={sectionClasses.empty}>
-        No verifications of this key yet. Run this command, and the verification appears here within seconds.
-        Replace <code>$API_KEY</code> with an API key, and <code>{placeholder}</code> with this key:
+        No verifications in the last {label}. Run this command, and the verification appears here within
+        seconds. Replace <code>$API_KEY</code> with an API key, and <code>{placeholder}</code> with this key:
       </p>
       <CodeLine code={verifyCommand(instance.baseUrl, placeholder)} copyLabel="Copy command" />
     </>

@@ -45,13 +45,13 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
   const navigate = useNavigate();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
   const filters = { ...search, ...(owner && { consumer: owner.externalId }) };
-  const keys = useIssuedKeys(path, filters);
+  const keys = useIssuedKeys(path, keyspace.prefix, filters);
   const loaded = useExaminedList(useGrowingList(keys));
   const navigation = useTableNavigation<IssuedKeysSearch>({ navigate: onSearch, isSection: true });
   const table = {
     ...navigation,
     change: (next: Parameters<typeof navigation.change>[0]) =>
-      navigation.change(next.q === undefined ? next : { ...next, q: cutSecret(next.q) }),
+      navigation.change(next.q === undefined ? next : { ...next, q: cutSecret(next.q, keyspace.prefix) }),
   };
   const isOfConsumer = owner !== undefined;
   const columns = useMemo(() => {

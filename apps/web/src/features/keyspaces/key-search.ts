@@ -1,12 +1,19 @@
 import { maxLength } from "@latchkey/limits";
 
+/** A complete key of any keyspace, and as its first group the characters that the list shows. */
+const completeKey = /^([a-z0-9_]{2,16}_[0-9A-Za-z]{6})[0-9A-Za-z]{30}$/;
+
 /**
- * Cuts a pasted key to its first characters, so that no URL contains a secret. An imported key can have any format, so
- * every long text without spaces is cut.
+ * Cuts a pasted key to its first characters, so that no URL contains a secret. A part of a key is recognized only by the
+ * prefix of the keyspace, because names can look like it. An imported key can have any format, so every long text without
+ * spaces is cut.
  */
-export function cutSecret(text: string): string {
+export function cutSecret(text: string, prefix: string): string {
   const trimmed = text.trim();
-  const issued = /^[a-z0-9_]{2,16}_[0-9A-Za-z]{6}(?=[0-9A-Za-z])/.exec(trimmed)?.[0];
+  const startLength = prefix.length + 7; // The underscore and 6 characters.
+  if (trimmed.startsWith(`${prefix}_`) && /^[0-9A-Za-z]{7}/.test(trimmed.slice(prefix.length + 1)))
+    return trimmed.slice(0, startLength);
+  const issued = completeKey.exec(trimmed)?.[1];
   if (issued) return issued;
   return trimmed.length > maxLength.issuedKeyStart && !/\s/.test(trimmed)
     ? trimmed.slice(0, maxLength.issuedKeyStart)
@@ -14,7 +21,7 @@ export function cutSecret(text: string): string {
 }
 
 /** How the API searches: for the start of a name, or for the first characters of a secret. */
-export function readKeySearch(q: string | undefined): { search?: string } {
-  const text = cutSecret(q ?? "").trim();
+export function readKeySearch(q: string | undefined, prefix: string): { search?: string } {
+  const text = cutSecret(q ?? "", prefix).trim();
   return text === "" ? {} : { search: text };
 }

@@ -25,8 +25,10 @@ export function KeyspaceImpact({ impact }: KeyspaceImpactProps): ReactElement {
       <dd>{impact ? describeImpact(impact) : <Skeleton h={20} w={160} />}</dd>
       <dt>Last used</dt>
       <dd>
-        {impact ? <LastUse at={impact.lastUsedAt} /> : <Skeleton h={20} w={200} />}
-        {impact?.isPartial && " of the newest 10,000 keys"}
+        {impact?.isPartial && "Newest 10,000 keys: "}
+        {!impact && <Skeleton h={20} w={200} />}
+        {impact &&
+          (impact.isPartial && !impact.lastUsedAt ? "never used" : <LastUse at={impact.lastUsedAt} />)}
       </dd>
     </dl>
   );

@@ -1,6 +1,7 @@
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { describeFailure, type Failure } from "../../server/failure.ts";
+import { replaceData } from "../../server/replace-data.ts";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
 
 interface DisablingChange {
@@ -21,8 +22,8 @@ export function useIssuedKeyDisabling(
   const path = { workspaceId, keyspaceId, id };
   const update = useMutation(
     trpc.issuedKeys.update.mutationOptions({
-      onSuccess: (key) => {
-        queryClient.setQueryData(trpc.issuedKeys.get.queryKey(path), key);
+      onSuccess: async (key) => {
+        await replaceData(queryClient, trpc.issuedKeys.get.queryKey(path), key);
         void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
         onSaved();
         notifications.show({ message: key.isDisabled ? "Key disabled." : "Key enabled." });

@@ -13,8 +13,8 @@ import {
   type KeyspacesSearch,
 } from "./keyspaces-search.ts";
 
-/** How often the page of a key is read again, in milliseconds. */
-const refreshEveryMs = 3_000;
+/** What verifications change is read again often. */
+const refreshOptions = refreshEvery(3_000);
 
 /** A list that is read in pages. While a page of another list loads, the previous list stays. */
 function usePages<Page extends { readonly nextCursor: string | null }>(
@@ -58,19 +58,20 @@ export function useKeyspace(path: KeyspacePath) {
 export function useLatestOutcome(path: KeyspacePath) {
   return useQuery({
     ...trpc.keyspaceUsage.latestOutcome.queryOptions(path),
-    refetchInterval: ({ state }) =>
-      state.status !== "error" && (state.data?.outcome ?? null) === null && refreshEveryMs,
+    refetchInterval: (query) =>
+      (query.state.data?.outcome ?? null) === null && refreshOptions.refetchInterval(query),
   });
 }
 
-/** The keys of a keyspace, in pages. */
+/** The keys of a keyspace with a prefix, in pages. */
 export function useIssuedKeys(
   path: KeyspacePath,
+  prefix: string,
   { q, status, consumer, permission, sort, size }: IssuedKeysSearch,
 ) {
   const input = {
     ...path,
-    ...readKeySearch(q),
+    ...readKeySearch(q, prefix),
     ...(status && { status }),
     ...(consumer && { externalId: consumer }),
     ...(permission && { permission }),
@@ -104,7 +105,7 @@ export interface ConsumerPath extends KeyspacePath {
 export function useConsumer(path: ConsumerPath) {
   return useQuery({
     ...trpc.consumers.get.queryOptions(path),
-    ...refreshEvery(refreshEveryMs),
+    ...refreshOptions,
   });
 }
 
@@ -112,6 +113,6 @@ export function useConsumer(path: ConsumerPath) {
 export function useIssuedKey(path: KeyspacePath & { readonly id: string }) {
   return useQuery({
     ...trpc.issuedKeys.get.queryOptions(path),
-    ...refreshEvery(refreshEveryMs),
+    ...refreshOptions,
   });
 }

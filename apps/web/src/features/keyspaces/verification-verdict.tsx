@@ -49,8 +49,9 @@ export function VerificationVerdict({ workspace, result, onOpen }: VerificationV
               <dd>{formatCount(credits.remaining)}</dd>
             </div>
           )}
-          {limits.map((limit) => (
-            <div key={`${limit.name}-${limit.quota}`}>
+          {limits.map((limit, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: A limit of the key and one of its consumer can be equal.
+            <div key={index}>
               <dt>
                 Rate limit <code>{limit.name}</code>
               </dt>

@@ -39,23 +39,27 @@ export function Activity({
       }
     >
       <QueryPanel query={query} failureTitle="Couldn’t load recent activity" height={176}>
-        {({ items }) => (
-          <ul className={lists.list}>
-            {items.slice(0, shownEvents).map((event) => (
-              <li key={event.id} className={lists.item}>
-                <span className={lists.subject}>
-                  <span className={lists.name}>
-                    <OwnerName {...describeActor(event)} />
-                  </span>{" "}
-                  <EventSentence pieces={describeEvent(event)} />
-                </span>
-                <span className={lists.figure}>
-                  <RelativeTime at={event.occurredAt} />
-                </span>
-              </li>
-            ))}
-          </ul>
-        )}
+        {({ items }) =>
+          items.length === 0 ? (
+            <p className={lists.empty}>The audit log has no events. Changes in this workspace appear here.</p>
+          ) : (
+            <ul className={lists.list}>
+              {items.slice(0, shownEvents).map((event) => (
+                <li key={event.id} className={lists.item}>
+                  <span className={lists.subject}>
+                    <span className={lists.name}>
+                      <OwnerName {...describeActor(event)} />
+                    </span>{" "}
+                    <EventSentence pieces={describeEvent(event)} />
+                  </span>
+                  <span className={lists.figure}>
+                    <RelativeTime at={event.occurredAt} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
       </QueryPanel>
     </Section>
   );

@@ -16,21 +16,24 @@ import classes from "./overview.module.css";
 
 interface IssuedKeyListsProps {
   readonly issuedKeys: OverviewVerifications;
+  /** Whether the busiest keys and consumers are those of another period, while those of `range` load. */
+  readonly isOtherRange: boolean;
   readonly range: UsageRange;
   readonly slug: string;
 }
 
 /** The busiest issued keys and consumers of a workspace, and the issued keys that expire soon or are unused. */
-export function IssuedKeyLists({ issuedKeys, range, slug }: IssuedKeyListsProps): ReactElement {
+export function IssuedKeyLists(props: IssuedKeyListsProps): ReactElement {
+  const { issuedKeys, isOtherRange, range, slug } = props;
   const now = useNow();
   const { label } = usageRanges[range];
   const { keys, consumers, expiring, unused } = issuedKeys;
   return (
     <>
       <div className={lists.columns}>
-        <Section title="Busiest issued keys">
+        <Section title="Busiest issued keys" isBusy={isOtherRange}>
           <ItemList
-            items={keys}
+            items={isOtherRange ? undefined : keys}
             empty={`No issued key was verified in the last ${label}.`}
             describe={({ name, start, count, useCount, ...key }) => ({
               id: key.id,
@@ -45,9 +48,9 @@ export function IssuedKeyLists({ issuedKeys, range, slug }: IssuedKeyListsProps)
             })}
           />
         </Section>
-        <Section title="Busiest consumers">
+        <Section title="Busiest consumers" isBusy={isOtherRange}>
           <ItemList
-            items={consumers}
+            items={isOtherRange ? undefined : consumers}
             empty={`No key of a consumer was verified in the last ${label}.`}
             describe={({ externalId, keyspace, count, useCount }) => ({
               id: `${keyspace.id} ${externalId}`,

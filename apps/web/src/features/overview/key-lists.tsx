@@ -17,6 +17,8 @@ import classes from "./overview.module.css";
 interface KeyListsProps {
   /** Undefined while they load. */
   readonly keys: OverviewKeys | undefined;
+  /** Whether the busiest keys are those of another period, while those of `range` load. */
+  readonly isOtherRange: boolean;
   readonly range: UsageRange;
   readonly slug: string;
   /** The ID of the reader. */
@@ -24,14 +26,15 @@ interface KeyListsProps {
 }
 
 /** The busiest keys of a workspace, those that expire soon, and those that are unused. */
-export function KeyLists({ keys, range, slug, ownId }: KeyListsProps): ReactElement {
+export function KeyLists({ keys, isOtherRange, range, slug, ownId }: KeyListsProps): ReactElement {
   const now = useNow();
   const isOwn = keys?.isOwn ?? false;
+  const busiest = isOtherRange ? undefined : keys?.busiest;
   return (
     <>
-      <Section title={isOwn ? "Your busiest API keys" : "Busiest API keys"} isBusy={!keys}>
+      <Section title={isOwn ? "Your busiest API keys" : "Busiest API keys"} isBusy={!busiest}>
         <ItemList
-          items={keys?.busiest}
+          items={busiest}
           empty={`${isOwn ? "No requests with your keys" : "No requests"} were allowed in the last ${usageRanges[range].label}.`}
           describe={(key) => ({
             id: key.id,

@@ -132,7 +132,13 @@ export function OverviewPage(): ReactElement {
                   />
                 </Section>
               ) : (
-                <KeyLists keys={keys.data} range={range} slug={workspace.slug} ownId={session.user.id} />
+                <KeyLists
+                  keys={keys.data}
+                  isOtherRange={keys.isPlaceholderData}
+                  range={range}
+                  slug={workspace.slug}
+                  ownId={session.user.id}
+                />
               )}
             </div>
             <div>

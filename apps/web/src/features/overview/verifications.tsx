@@ -40,9 +40,12 @@ export function Verifications(props: VerificationsProps): ReactElement {
         {({ usage }) => <UsageChart rows={usage} range={range} now={now} noun="verifications" />}
       </ChartSection>
       {data && (
-        <div aria-busy={isPlaceholderData}>
-          <IssuedKeyLists issuedKeys={data} range={range} slug={workspace.slug} />
-        </div>
+        <IssuedKeyLists
+          issuedKeys={data}
+          isOtherRange={isPlaceholderData}
+          range={range}
+          slug={workspace.slug}
+        />
       )}
     </>
   );

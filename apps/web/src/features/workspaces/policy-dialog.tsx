@@ -1,7 +1,7 @@
 import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { type ReactElement, useRef } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import { type ApiKeyPolicy, type PolicyChanges, type SessionWorkspace, trpc } from "../../server/trpc.ts";
@@ -29,6 +29,7 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
   const { workspace, policy, changes, isConflict, onSaved, onRejected, onClose } = props;
   const queryClient = useQueryClient();
   const workspaceId = workspace.id;
+  const cancel = useRef<HTMLButtonElement>(null);
   const preview = useQuery({
     ...trpc.workspaceKeys.previewPolicy.queryOptions({ workspaceId, ...changes }),
     enabled: changes !== undefined,
@@ -64,12 +65,14 @@ export function PolicyDialog(props: PolicyDialogProps): ReactElement {
               query={preview}
               failureTitle="Couldn’t check which keys would stop working"
               height={72}
+              onRetry={() => cancel.current?.focus()}
             >
               {(keys) => <PolicyPreview preview={keys} />}
             </QueryPanel>
           </div>
           <ConfirmActions
             action="Save policy"
+            cancelRef={cancel}
             isDangerous={(preview.data?.total ?? 0) > 0}
             failure={save.error ? describeFailure(save.error) : undefined}
             isBusy={save.isPending}
