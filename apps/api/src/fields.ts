@@ -54,7 +54,9 @@ export const email = z
   .max(...maxLengthOf(maxLength.email))
   .pipe(z.email(emailHelp));
 
-/** Some other letters, such as the Kelvin sign, become ASCII letters in lower case, and the address that of another person. */
+/**
+ * Lowercasing turns some non-ASCII letters, such as the Kelvin sign, into ASCII letters. The result could be another person's address.
+ */
 function isAscii(text: string): boolean {
   return /^\p{ASCII}*$/u.test(text);
 }

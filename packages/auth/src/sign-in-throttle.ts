@@ -179,8 +179,8 @@ export class SignInThrottle {
   }
 
   /**
-   * Consumes one request for a link by email. Email addresses are counted separately for each purpose: whoever enters another person's
-   * address for a new account or as a new address must not use up that person's links that reset a password.
+   * Consumes one request for a link by email. Email addresses are counted separately for each purpose. Otherwise, a person who enters
+   * someone else's address at sign-up or as a new address would use up the links that reset that account's password.
    * @returns false after too many requests with this email address for this purpose.
    * @throws {AppError} TOO_MANY_REQUESTS after too many requests from this network.
    */

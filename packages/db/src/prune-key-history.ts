@@ -50,8 +50,8 @@ function cutoffOf(keepDays: number): RawBuilder<unknown> {
 }
 
 /**
- * SQL for the start of the UTC day of a time. Counts are deleted by day, so that the counts of hours add up to those of days, and that
- * no use is deleted before the key has been idle for as many days, which count from the end of its hour.
+ * SQL for the start of the UTC day of a time. Counts of hours and of days are deleted by day, so that they add up to the same sums. The
+ * maximum idle time counts from the end of the hour of a use, so a use must not be deleted as soon as its hour starts to be too old.
  */
 function startOfDay(time: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`date_trunc('day', ${time}, 'UTC')`;

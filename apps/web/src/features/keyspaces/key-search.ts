@@ -1,7 +1,7 @@
 import { maxLength } from "@latchkey/limits";
 
-/** A complete key of any keyspace, and as its first group the characters that the list shows. */
-const completeKey = /^([a-z0-9_]{2,16}_[0-9A-Za-z]{6})[0-9A-Za-z]{30}$/;
+/** A complete key of any keyspace, with any text behind it, and as its first group the characters that the list shows. */
+const completeKey = /^([a-z0-9_]{2,16}_[0-9A-Za-z]{6})[0-9A-Za-z]{30}/;
 
 /**
  * Cuts a pasted key to its first characters, so that no URL contains a secret. A part of a key is recognized only by the

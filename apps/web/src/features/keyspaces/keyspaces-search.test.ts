@@ -31,7 +31,8 @@ test("cuts a pasted key to its first characters, so that the URL has no secret",
   expect(cut(secret.slice(0, 15))).toBe("sk_live_meIlxW");
   expect(cut("sk_live_meIlxW")).toBe("sk_live_meIlxW");
   // A key of another keyspace, or from before the prefix changed.
-  expect(cutSecret(secret, "sk_test")).toBe("sk_live_meIlxW");
+  for (const after of ["", " production", ",", `,${secret}`])
+    expect(cutSecret(`${secret}${after}`, "sk_test")).toBe("sk_live_meIlxW");
   expect(cut("Acme Corporation")).toBe("Acme Corporation");
   expect(cut("sk-proj-4fTq9Zx1mB7cVn2Ls8Wd0")).toBe("sk-proj-4fTq9Zx1mB7cVn2");
   expect(cut(" q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQ== ")).toBe("q83vEjRWeJCrze8SNFZ4kKv");

@@ -13,7 +13,7 @@ import {
   type KeyspacesSearch,
 } from "./keyspaces-search.ts";
 
-/** What verifications change is read again often. */
+/** Data that verifications change is refetched every 3 seconds. */
 const refreshOptions = refreshEvery(3_000);
 
 /** A list that is read in pages. While a page of another list loads, the previous list stays. */
