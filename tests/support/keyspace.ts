@@ -104,9 +104,17 @@ export async function createKeyspace(baseUrl: string, account: Account): Promise
   const caller = { baseUrl, callerKey };
   const name = `Payments ${randomUUID().slice(0, 8)}`;
   const { id: workspaceId } = await postUntilAnswered<{ id: string }>(caller, "/workspaces", { name });
-  const keyspace = { name: "Production", prefix: "acme" };
+  return await addKeyspace({ ...caller, workspaceId }, { name: "Production", prefix: "acme" });
+}
+
+/** Adds a keyspace to a workspace. */
+export async function addKeyspace(
+  { baseUrl, callerKey, workspaceId }: Omit<Keyspace, "id">,
+  settings: { readonly name: string; readonly prefix: string },
+): Promise<Keyspace> {
+  const caller = { baseUrl, callerKey };
   const path = `/workspaces/${workspaceId}/keyspaces`;
-  const { id } = await postUntilAnswered<{ id: string }>(caller, path, keyspace);
+  const { id } = await postUntilAnswered<{ id: string }>(caller, path, settings);
   return { ...caller, workspaceId, id };
 }
 

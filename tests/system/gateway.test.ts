@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { findFreePort } from "@latchkey/db/testing/free-port";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { signUp } from "../support/account.ts";
-import { createKeyspace, issueKey, type Keyspace, readCounter } from "../support/keyspace.ts";
+import { addKeyspace, createKeyspace, issueKey, type Keyspace, readCounter } from "../support/keyspace.ts";
 import { connectionTo, eventually } from "../support/postmaster.ts";
 import { bareEnvironment, projectRoot } from "../support/product.ts";
 import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
@@ -76,7 +76,7 @@ async function startGateway(stack: AsyncDisposableStack, apiKey = serviceKey): P
     ...bareEnvironment,
     LATCHKEY_URL: baseUrl,
     LATCHKEY_API_KEY: apiKey,
-    WORKSPACE_ID: keyspace.workspaceId,
+    KEYSPACE_ID: keyspace.id,
     PORT: String(adapterPort),
   };
   const adapter: ChildProcess = spawn(process.execPath, [path], { env, stdio: "ignore" });
@@ -119,6 +119,12 @@ test("requests with a valid key reach the API with the consumer, and the others 
     forwarded: [encodeURIComponent("Zoë & co")],
   });
   expect(await verify({})).toMatchObject({ status: 200, forwarded: [undefined] });
+  // Valid keys of the workspace, but not of the keyspace.
+  const { key: elsewhere } = await issueKey(
+    await addKeyspace(keyspace, { name: "Staging", prefix: "staging" }),
+  );
+  for (const other of [elsewhere, serviceKey])
+    expect(await request(url, `Bearer ${other}`)).toEqual(rejected(401));
   expect(await request(url, undefined)).toEqual(rejected(401));
   expect(await request(url, `Bearer ${"x".repeat(600)}`)).toEqual(rejected(401));
   expect(await verify({ isDisabled: true })).toEqual(rejected(401));

@@ -189,7 +189,7 @@ type FieldSchemas = Readonly<Record<IssuedFieldName, z.ZodType>>;
 const settings = {
   name: label(maxLength.issuedKeyName).meta({ description: "Empty for none.", example: "Acme" }),
   externalId: externalId.nullable().meta({
-    description: "The consumer that the key belongs to, who is created with the first key; null for none.",
+    description: "The consumer that the key belongs to, which is created with its first key; null for none.",
     example: "customer_42",
   }),
   meta,

@@ -153,7 +153,7 @@ const rateLimited =
 
 const keyChangesLimited: Pick<Failure, "name" | "description"> = {
   name: "TooManyRequestsOrKeyChanges",
-  description: `${rateLimited} Or its owner has made too many changes to API keys within an hour; \`message\` says so, and keys can still be disabled, revoked and deleted.`,
+  description: `${rateLimited} Or there were too many changes to API keys of the same user or service account within an hour; \`message\` says so, and keys can still be disabled, revoked and deleted.`,
 };
 
 const issuedSecretsLimited: Pick<Failure, "name" | "description"> = {
