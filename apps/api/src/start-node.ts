@@ -93,7 +93,7 @@ export async function startNode(
     stack.defer(() => closePool(db));
     stack.defer(() => closePool(readDb));
   }
-  // Closed after what it records: a request whose client disconnected can still be counted while the server stops.
+  // Closed after admission and the verifier: a request whose client disconnected can still be counted while the server stops.
   const recorder = new UsageRecorder({
     clock: await DatabaseClock.read(webPools.db),
     connection: prepared.connection,

@@ -145,7 +145,7 @@ function digestOf({ hash }: { readonly hash: Buffer }): string {
 
 function rejectKnown({ line }: ImportRow): RejectedRow {
   const message =
-    "Another keyspace of this workspace has this key, it was the secret of a key that was rotated, or the keys of its deleted keyspace are still being removed.";
+    "Another keyspace of this workspace has this key, it was the secret of a key that was rotated, or it belongs to a deleted keyspace whose keys are still being removed.";
   return { line, path: "hash", message };
 }
 

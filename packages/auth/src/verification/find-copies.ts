@@ -131,8 +131,8 @@ const mayVerify = `
  * caller reaches, so that neither the result nor the work of a lookup depends on what other workspaces store. One statement reads
  * both, so that a lookup takes as many statements whether or not there is a copy.
  *
- * A key of a deleted keyspace is not found, and isn't one of the most copies that are read. `offset 0` keeps the planner from reading a whole table while it has few rows,
- * because the plan is kept when it has more.
+ * A key of a deleted keyspace is not found, and takes no place among the {@link maxCopies} that are read. `offset 0` keeps the planner
+ * from reading a whole table while it has few rows, because the plan is kept when it has more.
  */
 const findCopiesText = `
 select caller.version, caller.owner_version, found.copies, found.copies is not null and ${isOnlyCopy} as is_only
