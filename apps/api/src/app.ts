@@ -72,7 +72,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(edgeRules());
   app.use(setRequestIdHeader());
   app.use(noSniff());
-  app.use(health(admission, isDraining));
+  app.use(health([admission, verifier], isDraining));
   app.use(securityHeaders(services.baseUrl));
   app.use(requireKnownHost(services.baseUrl));
   const reads = createReadSemaphore(services.readConnections);

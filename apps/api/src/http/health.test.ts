@@ -5,10 +5,12 @@ import Koa from "koa";
 import { expect, onTestFinished, test } from "vitest";
 import { health } from "./health.ts";
 
-/** Health endpoints with an admission whose queries the test answers. */
+/** Health endpoints with a gate whose queries the test answers, and one that is available unless a test says otherwise. */
 async function serveHealth() {
   const queries: PromiseWithResolvers<boolean>[] = [];
-  const admission = {
+  const other = { isAvailable: async () => isOtherAvailable };
+  let isOtherAvailable = true;
+  const gate = {
     isAvailable() {
       const query = Promise.withResolvers<boolean>();
       queries.push(query);
@@ -22,13 +24,16 @@ async function serveHealth() {
     arrivals += 1;
     await next();
   });
-  app.use(health(admission, () => false));
+  app.use(health([gate, other], () => false));
   const server = createServer(app.callback()).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo; // It listens on TCP.
   const get = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
-  return { queries, get, arrivals: () => arrivals };
+  const setOtherAvailable = (isAvailable: boolean) => {
+    isOtherAvailable = isAvailable;
+  };
+  return { queries, get, arrivals: () => arrivals, setOtherAvailable };
 }
 
 test("concurrent probes share one query, and the next probe sends a new one", async () => {
@@ -55,6 +60,17 @@ test("a probe after a failed query sends a new one", async () => {
   await expect.poll(() => queries.length).toBe(2);
   queries[1]?.resolve(true);
   expect(await next).toBe(200);
+});
+
+test("a node is ready only while each gate is available", async () => {
+  const { queries, get, setOtherAvailable } = await serveHealth();
+  for (const isAvailable of [false, true]) {
+    setOtherAvailable(isAvailable);
+    const answer = get("/readyz");
+    await expect.poll(() => queries.length).toBe(isAvailable ? 2 : 1);
+    queries.at(-1)?.resolve(true);
+    expect(await answer).toBe(isAvailable ? 200 : 503);
+  }
 });
 
 test("the liveness probe sends no query", async () => {

@@ -2,18 +2,21 @@ import type { Admission } from "@latchkey/auth/admission";
 import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
 
+/** What decides requests with keys, on a connection of its own, which can fail and recover at another time than others. */
+type Gate = Pick<Admission, "isAvailable">;
+
 /**
- * Serves `/healthz`, which is 200 while the process runs, and `/readyz`, which is 200 if the node can admit requests
- * and 503 if it can't.
+ * Serves `/healthz`, which is 200 while the process runs, and `/readyz`, which is 200 if the node can admit requests and
+ * verify keys, and 503 if it can't.
  */
-export function health(admission: Pick<Admission, "isAvailable">, isDraining: () => boolean): Middleware {
-  // Concurrent probes share one query, because anyone can send them without a key.
-  let currentQuery: Promise<boolean> | undefined;
+export function health(gates: readonly Gate[], isDraining: () => boolean): Middleware {
+  // Concurrent probes share the queries, because anyone can send them without a key.
+  let currentQueries: Promise<boolean> | undefined;
   const isAvailable = (): Promise<boolean> => {
-    currentQuery ??= admission.isAvailable().finally(() => {
-      currentQuery = undefined;
+    currentQueries ??= areAvailable(gates).finally(() => {
+      currentQueries = undefined;
     });
-    return currentQuery;
+    return currentQueries;
   };
   return async (ctx, next) => {
     if (!["/healthz", "/readyz"].includes(ctx.path)) return await next();
@@ -27,6 +30,11 @@ export function health(admission: Pick<Admission, "isAvailable">, isDraining: ()
       respond(ctx, isReady ? 200 : 503, isReady ? "ready" : "unavailable");
     }
   };
+}
+
+async function areAvailable(gates: readonly Gate[]): Promise<boolean> {
+  const answers = await Promise.all(gates.map((gate) => gate.isAvailable()));
+  return answers.every(Boolean);
 }
 
 function respond(ctx: Parameters<Middleware>[0], status: 200 | 503, text: string): void {

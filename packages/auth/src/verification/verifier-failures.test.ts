@@ -118,6 +118,21 @@ describe("faults", () => {
     ]).toEqual(["VALID", "DISABLED", "rejected"]);
   });
 
+  test("isAvailable is false while the database is unavailable or the node closes, and keys are valid once it is true", async () => {
+    const node = openNode();
+    const space = await addKeyspace();
+    const key = await issueKey(space);
+    expect(await node.isAvailable()).toBe(true);
+    await database().setAvailable(false);
+    expect(await node.isAvailable()).toBe(false);
+    await database().setAvailable(true);
+    // After a failed attempt to connect, the next one waits for a short backoff.
+    await expect.poll(() => node.isAvailable()).toBe(true);
+    expect(await verify(node, space, key)).toBe("VALID");
+    await node.close();
+    expect(await node.isAvailable()).toBe(false);
+  });
+
   test("keys that a node knows stay known when its connection is lost, and their facts are read again", async () => {
     const node = openNode({ ...patient, maxWaiting: 10 });
     const [space, other] = [await addKeyspace(), await addKeyspace()];
