@@ -264,13 +264,21 @@ test.each(dialogs)("asks before Escape or Back discards the input of a dialog: $
   };
   const named = page.getByRole("dialog", { name: dialog });
   const field = named.getByLabel(about.field, { exact: true });
+  // A dialog that opens moves the focus to its first field, more than once, so that a text can be typed there instead.
+  const type = () =>
+    expect
+      .poll(async () => {
+        await field.fill("typed");
+        return await field.inputValue();
+      })
+      .toBe("typed");
   await show();
   await field.waitFor();
   await page.keyboard.press("Escape");
   await named.waitFor({ state: "detached" });
 
   await show();
-  await field.fill("typed");
+  await type();
   await page.keyboard.press("Escape");
   await keep().and(focused()).waitFor();
   await page.keyboard.press("Escape");
@@ -294,7 +302,7 @@ test.each(dialogs)("asks before Escape or Back discards the input of a dialog: $
   await page.getByRole("button", { name: opener, exact: true }).and(focused()).waitFor();
 
   await show();
-  await field.fill("typed");
+  await type();
   await page.goBack();
   await keep().click();
   await question().waitFor({ state: "detached" });
