@@ -34,10 +34,15 @@ export const subjectNames = [
 ] as const;
 
 /** What the subjects request that don't request {@link benchPath}: an endpoint of a workspace. They read the database. */
-const workspacePaths: Readonly<Partial<Record<SubjectName, string>>> = {
-  "latchkey:workspace": "",
-  "latchkey:members": "/members?limit=25",
+const workspaceTargets: Readonly<Partial<Record<SubjectName, WorkspaceTarget>>> = {
+  "latchkey:workspace": { suffix: "" },
+  "latchkey:members": { suffix: "/members?limit=25", maxConnections: 64 },
 };
+
+interface WorkspaceTarget extends Pick<Subject, "maxConnections"> {
+  /** What follows the path of the workspace. */
+  readonly suffix: string;
+}
 
 export type SubjectName = (typeof subjectNames)[number];
 
@@ -130,23 +135,27 @@ async function prepareSubject(cluster: BenchCluster, preparation: Preparation): 
     remembersKeys: true,
     start: () => startLatchkey(address),
   };
-  const workspacePath = workspacePaths[name];
-  return workspacePath === undefined ? subject : await useWorkspace(subject, { address, workspacePath });
+  const target = workspaceTargets[name];
+  return target ? await useWorkspace(subject, { address, target }) : subject;
 }
 
 /** Changes what a subject requests to an endpoint of a workspace, and compares it with a bare Koa that returns the same response. */
 async function useWorkspace(
   subject: Subject,
-  { address, workspacePath }: { readonly address: DatabaseConnection; readonly workspacePath: string },
+  {
+    address,
+    target: { suffix, ...options },
+  }: { readonly address: DatabaseConnection; readonly target: WorkspaceTarget },
 ): Promise<Subject> {
   const id = encodeId("workspace", await addWorkspace(address));
-  const path = `/open/workspaces/${id}${workspacePath}`;
+  const path = `/open/workspaces/${id}${suffix}`;
   const { requests } = subject;
   const response = await withServer(subject.start, ({ baseUrl }) =>
     recordResponse(baseUrl + path, firstOf(requests)),
   );
   return {
     ...subject,
+    ...options,
     path,
     startReference: () => startVerifiedPeer("koa.ts", { path, requests, response }),
   };

@@ -5,12 +5,12 @@ import Koa from "koa";
 import { expect, onTestFinished, test } from "vitest";
 import { health } from "./health.ts";
 
-/** Health endpoints with a gate whose queries the test answers, and one that is available unless a test says otherwise. */
+/** Health endpoints of a node with two checkers. The test answers the queries of one, and sets the state of the other and of the node. */
 async function serveHealth() {
   const queries: PromiseWithResolvers<boolean>[] = [];
-  const other = { isAvailable: async () => isOtherAvailable };
-  let isOtherAvailable = true;
-  const gate = {
+  const state = { isOtherAvailable: true, isDraining: false };
+  const other = { isAvailable: async () => state.isOtherAvailable };
+  const checker = {
     isAvailable() {
       const query = Promise.withResolvers<boolean>();
       queries.push(query);
@@ -24,16 +24,13 @@ async function serveHealth() {
     arrivals += 1;
     await next();
   });
-  app.use(health([gate, other], () => false));
+  app.use(health([checker, other], () => state.isDraining));
   const server = createServer(app.callback()).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo; // It listens on TCP.
   const get = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
-  const setOtherAvailable = (isAvailable: boolean) => {
-    isOtherAvailable = isAvailable;
-  };
-  return { queries, get, arrivals: () => arrivals, setOtherAvailable };
+  return { queries, get, arrivals: () => arrivals, state };
 }
 
 test("concurrent probes share one query, and the next probe sends a new one", async () => {
@@ -62,15 +59,27 @@ test("a probe after a failed query sends a new one", async () => {
   expect(await next).toBe(200);
 });
 
-test("a node is ready only while each gate is available", async () => {
-  const { queries, get, setOtherAvailable } = await serveHealth();
-  for (const isAvailable of [false, true]) {
-    setOtherAvailable(isAvailable);
+test("a node is ready only while each checker is available, and not once it drains", async () => {
+  const { queries, get, state } = await serveHealth();
+  const probe = async (change: () => void): Promise<number> => {
+    const { length } = queries;
     const answer = get("/readyz");
-    await expect.poll(() => queries.length).toBe(isAvailable ? 2 : 1);
+    await expect.poll(() => queries.length).toBe(length + 1);
+    change();
     queries.at(-1)?.resolve(true);
-    expect(await answer).toBe(isAvailable ? 200 : 503);
-  }
+    return await answer;
+  };
+  expect(await probe(() => undefined)).toBe(200);
+  state.isOtherAvailable = false;
+  expect(await probe(() => undefined)).toBe(503);
+  state.isOtherAvailable = true;
+  expect(
+    await probe(() => {
+      state.isDraining = true;
+    }),
+  ).toBe(503);
+  expect(await get("/readyz")).toBe(503);
+  expect(queries).toHaveLength(3);
 });
 
 test("the liveness probe sends no query", async () => {

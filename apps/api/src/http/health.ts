@@ -2,18 +2,18 @@ import type { Admission } from "@latchkey/auth/admission";
 import { AppError } from "@latchkey/errors";
 import type { Middleware } from "koa";
 
-/** What decides requests with keys, on a connection of its own, which can fail and recover at another time than others. */
-type Gate = Pick<Admission, "isAvailable">;
+/** Decides requests with keys on its own connection, which can fail while others work. */
+type KeyChecker = Pick<Admission, "isAvailable">;
 
 /**
  * Serves `/healthz`, which is 200 while the process runs, and `/readyz`, which is 200 if the node can admit requests and
  * verify keys, and 503 if it can't.
  */
-export function health(gates: readonly Gate[], isDraining: () => boolean): Middleware {
+export function health(checkers: readonly KeyChecker[], isDraining: () => boolean): Middleware {
   // Concurrent probes share the queries, because anyone can send them without a key.
   let currentQueries: Promise<boolean> | undefined;
   const isAvailable = (): Promise<boolean> => {
-    currentQueries ??= areAvailable(gates).finally(() => {
+    currentQueries ??= areAvailable(checkers).finally(() => {
       currentQueries = undefined;
     });
     return currentQueries;
@@ -26,14 +26,15 @@ export function health(gates: readonly Gate[], isDraining: () => boolean): Middl
     if (ctx.path === "/healthz") {
       respond(ctx, 200, "ok");
     } else {
-      const isReady = !isDraining() && (await isAvailable());
+      // Draining can also begin during the queries.
+      const isReady = !isDraining() && (await isAvailable()) && !isDraining();
       respond(ctx, isReady ? 200 : 503, isReady ? "ready" : "unavailable");
     }
   };
 }
 
-async function areAvailable(gates: readonly Gate[]): Promise<boolean> {
-  const answers = await Promise.all(gates.map((gate) => gate.isAvailable()));
+async function areAvailable(checkers: readonly KeyChecker[]): Promise<boolean> {
+  const answers = await Promise.all(checkers.map((checker) => checker.isAvailable()));
   return answers.every(Boolean);
 }
 

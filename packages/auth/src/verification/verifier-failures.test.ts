@@ -1,4 +1,6 @@
+import { clientConfig } from "@latchkey/db/connection";
 import { sql } from "kysely";
+import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
@@ -131,6 +133,21 @@ describe("faults", () => {
     expect(await verify(node, space, key)).toBe("VALID");
     await node.close();
     expect(await node.isAvailable()).toBe(false);
+  });
+
+  test("isAvailable doesn't wait for a table that only verifications read", async () => {
+    const node = openNode(patient);
+    const space = await addKeyspace();
+    const [known, unknown] = [await issueKey(space), await issueKey(space)];
+    expect(await verify(node, space, known)).toBe("VALID");
+    const blocker = new pg.Client(clientConfig(database().connection, "blocker"));
+    await blocker.connect();
+    onTestFinished(() => blocker.end());
+    await blocker.query("begin; lock table issued_keys in access exclusive mode");
+    const pending = verify(node, space, unknown);
+    expect(await Promise.race([pending, node.isAvailable()])).toBe(true);
+    await blocker.query("rollback");
+    expect(await pending).toBe("VALID");
   });
 
   test("keys that a node knows stay known when its connection is lost, and their facts are read again", async () => {

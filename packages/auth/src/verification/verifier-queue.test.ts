@@ -59,20 +59,6 @@ describe("a request", () => {
     expect(await Promise.all(others)).toEqual(Array.from({ length: 5 }, () => "VALID"));
   });
 
-  test("leave isAvailable its answer, even if they fill the queue", async () => {
-    const node = openNode({ ...patient, maxWaiting: 4 });
-    const [space, other] = [await addKeyspace(), await addKeyspace()];
-    const [key, otherKey] = [await issueKey(space), await issueKey(other)];
-    await verify(node, space, key);
-    await verify(node, other, otherKey);
-    const answers = [
-      ...Array.from({ length: 3 }, () => verify(node, space, key)),
-      ...Array.from({ length: 3 }, () => verify(node, other, otherKey)),
-    ];
-    expect(await node.isAvailable()).toBe(true);
-    expect(count(await Promise.all(answers), "unavailable")).toBe(2);
-  });
-
   test("with an unknown key to verify waits only while half of the queue is free for others", async () => {
     const node = openNode({ ...patient, maxWaiting: 10 });
     const [space, other] = [await addKeyspace(), await addKeyspace()];

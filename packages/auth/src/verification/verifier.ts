@@ -1,7 +1,6 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { verificationLimits } from "@latchkey/limits";
 import { AdmissionConnection } from "../admission/admission-connection.ts";
-import { healthCheckRequest } from "../admission/batch.ts";
 import { createFailureReporter } from "../admission/failure-reporter.ts";
 import type { AdmissionOptions } from "../admission/options.ts";
 import { Scheduler } from "../admission/scheduler.ts";
@@ -19,10 +18,6 @@ export interface VerifierOptions extends AdmissionOptions {
   /** The most verifications with a new `Idempotency-Key` that an API key can request per hour. */
   readonly maxNamedPerHour?: number;
 }
-
-/** A request whose caller has a name, by which it takes turns with other callers. */
-type IdentifiedRequest = VerificationRequest &
-  Pick<PendingVerification, "digest" | "callerId" | "isLookupOnly">;
 
 /** The most pending requests. */
 const maxPending = 2_000;
@@ -133,19 +128,9 @@ export class Verifier {
     return this.#keys.hasApiKey(digest) || isWellFormedApiKey(token) ? digest : undefined;
   }
 
-  /** Whether keys can be verified now. Runs a lookup on the database, even if the queue is full. */
-  async isAvailable(): Promise<boolean> {
-    if (this.#scheduler.isClosed) return false;
-    const { digest } = healthCheckRequest;
-    const lookup = { address: undefined, verifications: [], name: undefined, isLookupOnly: true };
-    const answer = await new Promise<VerifierAnswer>((resolve) => {
-      const state = { mayFillQueue: false, lookupCount: 1, answer: resolve };
-      this.#addToQueue({ ...lookup, digest, callerId: digest }, state);
-    });
-    return answer !== withoutOutcome.unavailable;
-  }
-
-  #enqueue(request: IdentifiedRequest): Promise<VerifierAnswer> {
+  #enqueue(
+    request: VerificationRequest & Pick<PendingVerification, "digest" | "callerId" | "isLookupOnly">,
+  ): Promise<VerifierAnswer> {
     const { callerId } = request;
     // Requests with an unknown key, the caller's or one to verify, occupy at most half of the queue, so that forged keys can't
     // crowd out known ones.
@@ -158,27 +143,35 @@ export class Verifier {
       ? this.#pendingOfCallers.add(callerId, { verifications, maxRequests })
       : undefined;
     if (!remove) return Promise.resolve(withoutOutcome.unavailable);
-    return new Promise((resolve) => {
-      const answer = (verdict: VerifierAnswer): void => {
-        remove();
-        resolve(verdict);
-      };
-      this.#addToQueue(request, { mayFillQueue: isKnown, lookupCount, answer });
+    return new Promise((answer) => {
+      this.#scheduler.add({
+        ...request,
+        answer: (verdict) => {
+          remove();
+          answer(verdict);
+        },
+        mayFillQueue: isKnown,
+        lookupCount,
+        arrivedAt: performance.now(),
+        wasPostponed: false,
+        wasOutdated: false,
+        isAnswered: false,
+      });
     });
   }
 
-  #addToQueue(
-    request: IdentifiedRequest,
-    state: Pick<PendingVerification, "mayFillQueue" | "lookupCount" | "answer">,
-  ): void {
-    this.#scheduler.add({
-      ...request,
-      ...state,
-      arrivedAt: performance.now(),
-      wasPostponed: false,
-      wasOutdated: false,
-      isAnswered: false,
-    });
+  /**
+   * Whether its connection is open, or can be opened now. It runs no lookup: while a table is locked that only verifications read,
+   * all nodes would count as not ready, although they admit other requests.
+   */
+  async isAvailable(): Promise<boolean> {
+    if (this.#scheduler.isClosed) return false;
+    try {
+      await this.#connection.connect();
+      return true;
+    } catch {
+      return false;
+    }
   }
 
   /** Finishes the batch in flight, answers "unavailable" to queued requests, and closes the connection. */
