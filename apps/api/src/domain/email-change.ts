@@ -7,7 +7,7 @@ import type { JobPayloads } from "@latchkey/db/job";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
-import { changeUserEmail, findUser, findUserByEmail } from "@latchkey/db/users";
+import { changeUserEmail, findUser, findUserByEmail, type User } from "@latchkey/db/users";
 import {
   consumeVerification,
   deleteVerifications,
@@ -118,13 +118,14 @@ export async function confirmEmailChange(
   const { userId, origin } = edit;
   await lockAccount(trx, edit);
   const email = await findNewEmail(trx, userId, nameOf(token));
-  if (!(await consumeVerification(trx, nameOf(token)))) throw expired();
-  await changeEmail(trx, userId, { email, isVerified: true }, origin);
+  const user = await findUser(trx, userId);
+  if (!user || user.isDisabled || !(await consumeVerification(trx, nameOf(token)))) throw expired();
+  await changeEmail(trx, user, { email, isVerified: true }, origin);
   return { email };
 }
 
 /**
- * Changes the email address of a user, for the operator.
+ * Changes the email address of a user, who may be disabled, for the operator.
  * @param email the new email address, in lower case.
  * @throws {AppError} NOT_FOUND; CONFLICT if the email address has another account.
  */
@@ -137,7 +138,7 @@ export async function changeAccountEmail(
   const { id } = await getAccount(db, user);
   await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [id]);
-    await changeEmail(trx, id, { email, isVerified: false }, origin);
+    await changeEmail(trx, await getAccount(trx, { id }), { email, isVerified: false }, origin);
   });
   return id;
 }
@@ -145,12 +146,11 @@ export async function changeAccountEmail(
 /** The user must be locked. */
 async function changeEmail(
   trx: Trx,
-  userId: UserId,
+  former: User,
   next: { readonly email: string; readonly isVerified: boolean },
   origin: Origin,
 ): Promise<void> {
-  const former = await findUser(trx, userId);
-  if (!former || former.isDisabled) throw expired();
+  const userId = former.id;
   if (!(await changeUserEmail(trx, userId, next))) {
     throw new AppError("CONFLICT", { message: "This email address already has an account." });
   }
