@@ -21,6 +21,7 @@ import { getAccount, type UserReference } from "./accounts.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Services } from "./services.ts";
+import type { Visitor } from "./sign-in-attempts.ts";
 
 const purpose = "email-change";
 
@@ -105,22 +106,26 @@ export async function previewEmailChange(
 
 /**
  * Changes the email address of the user who requested it. Password reset links, which were sent to the old email
- * address, become invalid. The old email address gets a notice. Sessions stay. Requires a session of that user:
- * otherwise, a person who opened a link that somebody else requested would give that account their email address.
+ * address, become invalid. The old email address gets a notice. Sessions stay, and so does what the throttling of sign-ins
+ * knows about the device and the network of the request. Requires a session of that user: otherwise, a person who opened a
+ * link that somebody else requested would give that account their email address.
  * @throws {AppError} NOT_FOUND for a link that is unknown, expired, used, or for another account; CONFLICT if the email
  *   address has another account.
  */
 export async function confirmEmailChange(
   trx: Trx,
-  edit: AccountEdit,
+  { signInThrottle }: Pick<Services, "signInThrottle">,
+  edit: AccountEdit & Pick<Visitor, "deviceId">,
   token: string,
 ): Promise<{ readonly email: string }> {
-  const { userId, origin } = edit;
+  const { userId, origin, deviceId } = edit;
   await lockAccount(trx, edit);
   const email = await findNewEmail(trx, userId, nameOf(token));
   const user = await findUser(trx, userId);
   if (!user || user.isDisabled || !(await consumeVerification(trx, nameOf(token)))) throw expired();
   await changeEmail(trx, user, { email, isVerified: true }, origin);
+  const addresses = { id: userId, formerEmail: user.email, email };
+  await signInThrottle.keepKnown(trx, addresses, { address: origin.address, deviceId });
   return { email };
 }
 
