@@ -174,6 +174,31 @@ test("a disabled user can't sign in", async () => {
   expect(await enter("disabled")).toMatchObject({ code: "UNAUTHORIZED" });
 });
 
+test.each([
+  ["identity", true],
+  ["verified email address", false],
+])("a user who is deleted after their %s was found can't sign in", async (_what, isLinked) => {
+  const subject = `deleted-${isLinked}`;
+  const email = `${subject}@example.com`;
+  provider.setClaims(subject, { email, isEmailVerified: true });
+  if (isLinked) await enter(subject);
+  else await signUp(baseUrl, email);
+  await database.query("update users set email_verified = true where email = $1", [email]);
+  const { url, cookie } = await start();
+  const callback = await passProvider(url, subject);
+  const deleter = await open(await connectionTo(instance.cluster));
+  onTestFinished(() => deleter.end());
+  await deleter.query("begin");
+  await deleter.query("delete from users where email = $1", [email]);
+  const completed = complete(cookie, callback);
+  // It has found the user, and waits for the lock on the user.
+  const waiting = `select from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%for no key update'`;
+  await expect.poll(async () => (await database.query(waiting)).rows).toHaveLength(1);
+  await deleter.query("commit");
+  expect(await completed).toMatchObject({ code: "UNAUTHORIZED" });
+});
+
 test("a sign-in opens no session if the identity is unlinked after it was checked", async () => {
   const email = "unlinked@example.com";
   provider.setClaims("unlinked", { email, isEmailVerified: true });

@@ -2,6 +2,7 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
+import { findPasswordHash } from "@latchkey/db/users";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
@@ -177,6 +178,26 @@ test("throttles wrong current passwords like sign-ins", async () => {
   }
   expect(codes.at(-1)).toBe("TOO_MANY_REQUESTS");
   expect(codes.length).toBeGreaterThan(3);
+});
+
+test("doesn't count a current password that was not checked", async () => {
+  const { email, userId } = await app.addUser();
+  const client = await signIn(email);
+  const fail = async (code: string) => {
+    for (let count = 0; count < 11; count += 1)
+      await expect(client.account.confirmPassword.mutate({ password })).rejects.toMatchObject({
+        data: { code },
+      });
+  };
+  await app.owner.schema.alterTable("accounts").renameTo("elsewhere").execute();
+  await fail("INTERNAL_SERVER_ERROR");
+  await app.owner.schema.alterTable("elsewhere").renameTo("accounts").execute();
+  const accounts = app.owner.updateTable("accounts").where("user_id", "=", userId);
+  const hash = await findPasswordHash(app.owner, userId);
+  await accounts.set({ password: null }).execute();
+  await fail("CONFLICT");
+  await accounts.set({ password: hash }).execute();
+  expect(await client.account.confirmPassword.mutate({ password })).toBeNull();
 });
 
 test("changes the name and records it", async () => {

@@ -5,7 +5,7 @@ import { decodeId, encodeId, type InvitationId, type UserId, type WorkspaceId } 
 import { insertPasskey } from "@latchkey/db/passkeys";
 import { replaceRecoveryCodes } from "@latchkey/db/second-factors";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
-import { hasVerifiedEmail } from "@latchkey/db/users";
+import { findUser, hasVerifiedEmail } from "@latchkey/db/users";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
@@ -132,6 +132,15 @@ test("a link for a former email address verifies nothing", async () => {
   await expect(person.client.account.verifyEmail.mutate({ token })).rejects.toMatchObject(invalid);
   expect(await isVerified(person)).toBe(false);
   expect(await mailVerification(person.userId)).toMatchObject({ to: email });
+});
+
+test("the operator can change the email address of a disabled user", async () => {
+  const { userId } = await signUp();
+  await app.disableUser(userId);
+  const email = `${crypto.randomUUID()}@example.com`;
+  const { db } = app.services;
+  expect(await changeAccountEmail(db, { id: userId }, email, commandOrigin)).toBe(userId);
+  expect(await findUser(db, userId)).toMatchObject({ email, isDisabled: true });
 });
 
 test("an email address gets five links on request, then no more for a while", async () => {

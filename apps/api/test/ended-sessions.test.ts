@@ -1,10 +1,14 @@
 // A session ends while its request waits for a lock: the change is rejected, and nothing is changed. The same for a
-// sign-in whose password or factor is replaced or removed while it waits.
+// sign-in whose password or factor is replaced or removed, or whose user is deleted, while it waits.
 import { decodeId, encodeId, type SessionId, type UserId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
 import { lockAccount } from "../src/domain/account.ts";
+import { deleteAccount } from "../src/domain/account-deletion.ts";
+import { completeSignIn } from "../src/domain/sign-in.ts";
 import { createSoftwarePasskey } from "./software-passkey.ts";
 import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -13,6 +17,7 @@ import { openClient } from "./trpc-client.ts";
 let app: TestApp;
 beforeAll(async () => {
   app = await startTestApp();
+  await app.addUser(); // The operator, whom nobody can delete.
 });
 afterAll(() => app.close());
 
@@ -180,3 +185,38 @@ test.each([
     expect(sessions).toEqual([]);
   },
 );
+
+const userRow = (userId: UserId) => sql`select from users where id = ${userId} for update`;
+const userTable = () => sql`lock table users in access exclusive mode`;
+
+test.each([
+  ["the password", "the row of the user", userRow],
+  ["the passkey", "the row of the user", userRow],
+  ["the second factor", "the row of the user", userRow],
+  ["the second factor", "the table of users", userTable],
+] as const)(
+  "a sign-in is rejected if the user is deleted while the check of %s waits for %s",
+  async (what, _locked, lock) => {
+    const { userId, finish } = await signIns[what]();
+    const { rejected } = await app.owner.transaction().execute(async (trx) => {
+      await lock(userId).execute(trx);
+      const rejection = expect(finish()).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+      await expect.poll(() => countWaiting(app.owner)).toBe(1);
+      await deleteAccount({ userId, origin: commandOrigin, transact: (work) => work(trx) });
+      return { rejected: rejection };
+    });
+    await rejected;
+  },
+);
+
+test("a sign-in is rejected if the user is deleted after the session was opened", async () => {
+  const { userId } = await app.addUser();
+  const { services } = app;
+  const visitor = { address: null, requestId: "req", deviceId: undefined, headers: new Headers() };
+  const session = await services.sessions.open(userId, visitor);
+  const transact = <Result>(work: (trx: Trx) => Promise<Result>) => services.db.transaction().execute(work);
+  await deleteAccount({ userId, origin: commandOrigin, transact });
+  await expect(
+    completeSignIn(services, session, { visitor, kind: "signed-in", factor: "passkey" }),
+  ).rejects.toMatchObject({ code: "UNAUTHORIZED" });
+});

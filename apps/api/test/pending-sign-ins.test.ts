@@ -26,10 +26,14 @@ async function addFactorUser() {
   const { userId, email } = await app.addUser();
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });
+  const { recoveryCodes } = await addPasskey(client);
+  return { userId, email, client, codes: recoveryCodes ?? [] };
+}
+
+async function addPasskey(client: ReturnType<typeof openClient>["client"]) {
   const passkey = createSoftwarePasskey(app.baseUrl.replace("127.0.0.1", "localhost"));
   const response = passkey.register(await client.factors.startPasskey.mutate());
-  const { recoveryCodes } = await client.factors.addPasskey.mutate({ name: "Laptop", response });
-  return { userId, email, client, codes: recoveryCodes ?? [] };
+  return await client.factors.addPasskey.mutate({ name: "Laptop", response });
 }
 
 type Person = Awaited<ReturnType<typeof addFactorUser>>;
@@ -123,6 +127,7 @@ test("if the password is reset between the second factor and the session, no ses
 test.each([
   ["signs out everywhere", ({ client }: Person) => client.account.signOutEverywhere.mutate()],
   ["ends the other sessions", ({ client }: Person) => client.account.endOtherSessions.mutate()],
+  ["adds another second factor", ({ client }: Person) => addPasskey(client)],
   [
     "lets an operator end the sessions",
     async ({ userId }: Person) => {

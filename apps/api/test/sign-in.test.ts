@@ -2,6 +2,7 @@ import { encodeId } from "@latchkey/db/ids";
 import { disableUser } from "@latchkey/db/users";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { prepareEmailChange } from "../src/domain/email-change.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 
 // Sign-ins and sign-ups from many IP addresses, which a trusted proxy forwards.
@@ -102,6 +103,19 @@ describe("too many wrong passwords", () => {
     expect((await exceedLimit(email)).status).toBe(429);
     const again = await signIn(email, password, { cookie: device });
     expect([again.status, again.cookies.includes(device)]).toEqual([200, true]);
+  });
+
+  test("don't lock a user out of the browser in which they have confirmed a new email address", async () => {
+    const { email: former, userId } = await app.addUser();
+    const { cookies } = await signIn(former, password);
+    const device = cookies.find((cookie) => cookie.startsWith("latchkey-device=")) ?? "";
+    const email = `${crypto.randomUUID()}@example.com`;
+    const link = await prepareEmailChange(app.services.db, { userId, email }, app.baseUrl);
+    const token = link?.split("#")[1];
+    const confirmed = await call("confirmEmailChange", { token }, { cookie: cookies.join("; ") });
+    expect(confirmed.status).toBe(200);
+    expect((await exceedLimit(email)).status).toBe(429);
+    expect((await signIn(email, password, { cookie: device })).status).toBe(200);
   });
 
   test("don't lock a user out of a known network, even after attacks from 50 networks", async () => {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { UserId } from "@latchkey/db/ids";
+import { createId, type UserId } from "@latchkey/db/ids";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { insertUserWithPassword } from "@latchkey/db/users";
 import { sql } from "kysely";
@@ -179,6 +179,11 @@ test("a remaining session of a disabled user is not valid", async () => {
   // A sign-in that was in flight while the user was disabled leaves such a session.
   await sql`update users set disabled_at = now() where id = ${userId}`.execute(database.db);
   expect(await find(headers)).toBeUndefined();
+});
+
+test("no session is opened for a user who was deleted since their credential was checked", async () => {
+  const opened = sessions.open(createId("user"), { headers: new Headers(), address: null });
+  await expect(opened).rejects.toMatchObject({ code: "UNAUTHORIZED" });
 });
 
 test("a cookie that was tampered with is not valid", async () => {

@@ -67,7 +67,7 @@ export interface Sessions {
    *   allowed for 15 minutes from then.
    * @param request.isCurrent whether what the user proved still exists, such as the passkey. Called with the user locked,
    *   after the session was opened; absent for a new user.
-   * @throws {AppError} UNAUTHORIZED if the user is disabled, or `isCurrent` returns false.
+   * @throws {AppError} UNAUTHORIZED if the user is disabled or was deleted, or `isCurrent` returns false.
    * @throws {SecondFactorRequiredError} if the user has a second factor, and `hasSecondFactor` is false.
    */
   open(

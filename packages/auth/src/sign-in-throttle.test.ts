@@ -142,6 +142,31 @@ describe("the owner of an account", () => {
     expect(await fail(other.email, from(away.address, createDeviceId()))).toBeGreaterThan(0);
   });
 
+  test("keeps only the known device and network of the request with which the email address changes", async () => {
+    const { id, email: formerEmail, device } = await addOwner();
+    const [phone, office] = [createDeviceId(), from("192.0.2.5")];
+    await throttle.remember({ id, email: formerEmail }, { address: office.address, deviceId: phone });
+    const email = `${randomUUID()}@example.com`;
+    const change = (origin: AttemptOrigin) =>
+      database.db.transaction().execute((trx) => throttle.keepKnown(trx, { id, formerEmail, email }, origin));
+    const listKnown = async () => {
+      const origins = { device: from(away.address, device), phone: from(away.address, phone), home, office };
+      const known: string[] = [];
+      for (const [name, origin] of Object.entries(origins)) {
+        const { source } = await throttle.consumeSignIn(email, origin);
+        if (source.knownOrigin) known.push(name);
+      }
+      return known;
+    };
+    await change(from(away.address, createDeviceId()));
+    await change(from(null));
+    expect(await listKnown()).toEqual([]);
+    await change(from(away.address, device));
+    expect(await listKnown()).toEqual(["device"]);
+    await change(home);
+    expect(await listKnown()).toEqual(["device", "home"]);
+  });
+
   test("has no known network if the address is unknown", async () => {
     const user = await addUser();
     await throttle.remember(user, { address: null, deviceId: createDeviceId() });

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
-import type { Db } from "@latchkey/db/schema";
-import { findKnownOrigins, rememberOrigins } from "@latchkey/db/sign-in-origins";
+import type { Db, Trx } from "@latchkey/db/schema";
+import { copyOrigins, findKnownOrigins, rememberOrigins } from "@latchkey/db/sign-in-origins";
 import { type BucketUse, consumeFromBuckets, returnTokens } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import { networkOf } from "./client-network.ts";
@@ -147,10 +147,26 @@ export class SignInThrottle {
     { id, email }: { readonly id: UserId; readonly email: string },
     { address, deviceId }: { readonly address: string | null; readonly deviceId: string },
   ): Promise<void> {
-    const device = this.#digest("origin", email, "device", deviceId);
-    // An unknown address can't identify a known network.
-    const network = address === null ? [] : [this.#digest("origin", email, "network", networkOf(address))];
-    await rememberOrigins(this.#db, id, [device, ...network]);
+    const identities = identifyOrigin({ address, deviceId });
+    const digests = identities.map((parts) => this.#digest("origin", email, ...parts));
+    await rememberOrigins(this.#db, id, digests);
+  }
+
+  /**
+   * Keeps the device and the network of a request known when the email address of its user changes. A device or network that
+   * isn't known doesn't become known. All others of the user become unknown, because their digests contain the former email
+   * address. The user must be locked.
+   */
+  async keepKnown(
+    trx: Trx,
+    { id, formerEmail, email }: { readonly id: UserId; readonly formerEmail: string; readonly email: string },
+    origin: AttemptOrigin,
+  ): Promise<void> {
+    const digests = identifyOrigin(origin).map((parts) => ({
+      former: this.#digest("origin", formerEmail, ...parts),
+      next: this.#digest("origin", email, ...parts),
+    }));
+    await copyOrigins(trx, id, digests);
   }
 
   /**
@@ -208,4 +224,12 @@ export class SignInThrottle {
 function describe(seconds: number): string {
   if (seconds === 1) return "1 second";
   return seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+}
+
+/** What identifies the device and the network of a request, without those that the request doesn't reveal. */
+function identifyOrigin({ address, deviceId }: AttemptOrigin): readonly (readonly string[])[] {
+  const device = deviceId === undefined ? [] : [["device", deviceId]];
+  // An unknown address can't identify a known network.
+  const network = address === null ? [] : [["network", networkOf(address)]];
+  return [...device, ...network];
 }

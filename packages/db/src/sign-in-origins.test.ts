@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createId, type UserId } from "./ids.ts";
 import { createPurgeRules } from "./purge.ts";
-import { findKnownOrigins, rememberOrigins } from "./sign-in-origins.ts";
+import { copyOrigins, findKnownOrigins, rememberOrigins } from "./sign-in-origins.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 let database: TestDatabase;
@@ -66,4 +66,34 @@ test("forgets an origin 90 days after its last use", async () => {
   expect(await isKnown("old", "recent")).toEqual([false, true]);
   await rememberOrigins(database.db, user, [digestOf("old")]);
   expect(await isKnown("old")).toEqual([true]);
+});
+
+test("copies known origins, which are forgotten at the same time as the former ones", async () => {
+  const user = await addUser();
+  await rememberOrigins(database.db, user, [digestOf("known"), digestOf("forgotten")]);
+  const setAge = (names: readonly string[], age: string) =>
+    sql`update sign_in_origins set last_used_at = now() - ${age}::interval
+      where digest = any(${names.map(digestOf)}::bytea[])`.execute(database.owner);
+  await setAge(["known"], "89 days");
+  await setAge(["forgotten"], "91 days");
+  const copies = ["known", "forgotten", "unknown"].map((name) => ({
+    former: digestOf(name),
+    next: digestOf(`next ${name}`),
+  }));
+  await database.db.transaction().execute((trx) => copyOrigins(trx, user, copies));
+  expect(await isKnown("next known", "next forgotten", "next unknown")).toEqual([true, false, false]);
+  await sql`update sign_in_origins set last_used_at = last_used_at - interval '1 day'`.execute(
+    database.owner,
+  );
+  expect(await isKnown("known", "next known")).toEqual([false, false]);
+});
+
+test("an origin belongs to the user who was remembered last, and is forgotten with that user only", async () => {
+  const [former, user] = [await addUser(), await addUser()];
+  await rememberOrigins(database.db, former, [digestOf("shared"), digestOf("copied")]);
+  await rememberOrigins(database.db, user, [digestOf("shared"), digestOf("own")]);
+  const copy = { former: digestOf("own"), next: digestOf("copied") };
+  await database.db.transaction().execute((trx) => copyOrigins(trx, user, [copy]));
+  await sql`delete from users where id = ${former}`.execute(database.owner);
+  expect(await isKnown("shared", "copied")).toEqual([true, true]);
 });

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { UserId } from "./ids.ts";
-import type { Db } from "./schema.ts";
+import type { Db, Trx } from "./schema.ts";
 
 /** How long a device or network is remembered after the last sign-in from it, in days. */
 export const originLifetimeDays = 90;
@@ -31,11 +31,35 @@ export async function rememberOrigins(db: Db, userId: UserId, digests: readonly 
     await sql`
       insert into sign_in_origins (digest, user_id, last_used_at)
       select digest, ${userId}, now() from unnest(${digests}::bytea[]) as origin (digest) order by digest
-      on conflict (digest) do update set last_used_at = excluded.last_used_at`.execute(trx);
+      on conflict (digest) do update
+        -- The email address may have belonged to another user before.
+        set user_id = excluded.user_id, last_used_at = excluded.last_used_at`.execute(trx);
     await sql`
       delete from sign_in_origins where digest = any(array(
         select digest from sign_in_origins where user_id = ${userId}
         order by last_used_at desc, digest offset ${maxPerUser} for update skip locked
       ))`.execute(trx);
   });
+}
+
+/**
+ * Makes origins of a user known under another digest too, for as long as they are known under the former one. Leaves out
+ * those that aren't known. The user must be locked. Locks the rows in the order of {@link rememberOrigins}, so that the two
+ * can't deadlock.
+ */
+export async function copyOrigins(
+  trx: Trx,
+  userId: UserId,
+  digests: readonly { readonly former: Buffer; readonly next: Buffer }[],
+): Promise<void> {
+  await sql`
+    insert into sign_in_origins (digest, user_id, last_used_at)
+    select copy.next, ${userId}, last_used_at
+    from unnest(${digests.map(({ former }) => former)}::bytea[], ${digests.map(({ next }) => next)}::bytea[])
+      as copy (former, next)
+    join sign_in_origins on digest = copy.former
+    order by copy.next
+    on conflict (digest) do update set user_id = excluded.user_id, last_used_at = excluded.last_used_at`.execute(
+    trx,
+  );
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import type { UserId } from "./ids.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { disableUser, enableUser, findUserByEmail, getUser, insertUserWithPassword } from "./users.ts";
+import { disableUser, enableUser, findUser, findUserByEmail, insertUserWithPassword } from "./users.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -64,7 +64,7 @@ test("disabling a user ends the sessions and can be repeated", async () => {
   await addSession(id);
   await disable(id);
   await disable(id);
-  expect(await getUser(database.db, id)).toMatchObject({ isDisabled: true });
+  expect(await findUser(database.db, id)).toMatchObject({ isDisabled: true });
   expect(await countSessions(id)).toBe(0);
 });
 
@@ -75,7 +75,7 @@ test("enabling a user restores no session, not even one that was opened while th
   // A sign-in that read the user before they were disabled writes its session afterwards.
   await addSession(id);
   await enable(id);
-  expect(await getUser(database.db, id)).toMatchObject({ isDisabled: false });
+  expect(await findUser(database.db, id)).toMatchObject({ isDisabled: false });
   expect(await countSessions(id)).toBe(0);
 });
 
@@ -83,7 +83,7 @@ test("enabling a user who is enabled ends no session", async () => {
   const id = (await addUser()) as UserId; // No account has this email address.
   await addSession(id);
   await enable(id);
-  expect(await getUser(database.db, id)).toMatchObject({ isDisabled: false });
+  expect(await findUser(database.db, id)).toMatchObject({ isDisabled: false });
   expect(await countSessions(id)).toBe(1);
 });
 

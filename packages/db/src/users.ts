@@ -126,11 +126,6 @@ export async function findKeyOwner(db: Db, id: UserId): Promise<KeyOwner | undef
     .executeTakeFirst();
 }
 
-/** @throws {Error} if the user does not exist, which is a bug, because user IDs come from the database. */
-export async function getUser(db: Db, id: UserId): Promise<User> {
-  return await selectUsers(db).where("id", "=", id).executeTakeFirstOrThrow();
-}
-
 /** Reads the hash of a user's password; undefined for a user without a password. */
 export async function findPasswordHash(db: Db, userId: UserId): Promise<string | undefined> {
   const account = await db

@@ -17,7 +17,7 @@ import { checkCode } from "./factor-codes.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Services } from "./services.ts";
-import { consumeSignInAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { consumeSignInAttempt, refundUnchecked, type Visitor } from "./sign-in-attempts.ts";
 import { signInRequired } from "./sign-in-required.ts";
 
 /** Changes to a user's own account. */
@@ -158,14 +158,23 @@ async function checkOwnPassword(
   visitor: Visitor,
 ): Promise<{ readonly former: string; readonly source: PasswordSource }> {
   const attempt = await consumeSignInAttempt(services, user.email, visitor);
-  const former = await read((db) => findPasswordHash(db, user.id));
-  if (former === undefined) throw new AppError("CONFLICT", { message: "This account has no password." });
-  if (!(await queuePassword(attempt.source, () => verifyPassword(former, password)))) {
+  const { source } = attempt;
+  const verify = async () => {
+    const former = await read((db) => findPasswordHash(db, user.id));
+    if (former === undefined) throw new AppError("CONFLICT", { message: "This account has no password." });
+    return { former, isCorrect: await queuePassword(source, () => verifyPassword(former, password)) };
+  };
+  // A wrong password doesn't throw here, so an attempt is refunded only if no password was checked.
+  const { former, isCorrect } = await verify().catch(async (error: unknown) => {
+    await refundUnchecked(attempt);
+    throw error;
+  });
+  if (!isCorrect) {
     const message = "This is not your current password.";
     throw new AppError("BAD_REQUEST", { issues: [{ path, code: "invalid_value", message }] });
   }
   await attempt.refund();
-  return { former, source: attempt.source };
+  return { former, source };
 }
 
 /** Ends one of the user's sessions. @throws {AppError} NOT_FOUND if it has ended or isn't theirs. */

@@ -7,7 +7,7 @@ import type { JobPayloads } from "@latchkey/db/job";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
-import { changeUserEmail, findUser, findUserByEmail } from "@latchkey/db/users";
+import { changeUserEmail, findUser, findUserByEmail, type User } from "@latchkey/db/users";
 import {
   consumeVerification,
   deleteVerifications,
@@ -21,6 +21,7 @@ import { getAccount, type UserReference } from "./accounts.ts";
 import { createLinkToken, digestLinkToken } from "./link-token.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import type { Services } from "./services.ts";
+import type { Visitor } from "./sign-in-attempts.ts";
 
 const purpose = "email-change";
 
@@ -105,26 +106,31 @@ export async function previewEmailChange(
 
 /**
  * Changes the email address of the user who requested it. Password reset links, which were sent to the old email
- * address, become invalid. The old email address gets a notice. Sessions stay. Requires a session of that user:
- * otherwise, a person who opened a link that somebody else requested would give that account their email address.
+ * address, become invalid. The old email address gets a notice. Sessions stay, and so does what the throttling of sign-ins
+ * knows about the device and the network of the request. Requires a session of that user: otherwise, a person who opened a
+ * link that somebody else requested would give that account their email address.
  * @throws {AppError} NOT_FOUND for a link that is unknown, expired, used, or for another account; CONFLICT if the email
  *   address has another account.
  */
 export async function confirmEmailChange(
   trx: Trx,
-  edit: AccountEdit,
+  { signInThrottle }: Pick<Services, "signInThrottle">,
+  edit: AccountEdit & Pick<Visitor, "deviceId">,
   token: string,
 ): Promise<{ readonly email: string }> {
-  const { userId, origin } = edit;
+  const { userId, origin, deviceId } = edit;
   await lockAccount(trx, edit);
   const email = await findNewEmail(trx, userId, nameOf(token));
-  if (!(await consumeVerification(trx, nameOf(token)))) throw expired();
-  await changeEmail(trx, userId, { email, isVerified: true }, origin);
+  const user = await findUser(trx, userId);
+  if (!user || user.isDisabled || !(await consumeVerification(trx, nameOf(token)))) throw expired();
+  await changeEmail(trx, user, { email, isVerified: true }, origin);
+  const addresses = { id: userId, formerEmail: user.email, email };
+  await signInThrottle.keepKnown(trx, addresses, { address: origin.address, deviceId });
   return { email };
 }
 
 /**
- * Changes the email address of a user, for the operator.
+ * Changes the email address of a user, who may be disabled, for the operator.
  * @param email the new email address, in lower case.
  * @throws {AppError} NOT_FOUND; CONFLICT if the email address has another account.
  */
@@ -137,7 +143,7 @@ export async function changeAccountEmail(
   const { id } = await getAccount(db, user);
   await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [id]);
-    await changeEmail(trx, id, { email, isVerified: false }, origin);
+    await changeEmail(trx, await getAccount(trx, { id }), { email, isVerified: false }, origin);
   });
   return id;
 }
@@ -145,12 +151,11 @@ export async function changeAccountEmail(
 /** The user must be locked. */
 async function changeEmail(
   trx: Trx,
-  userId: UserId,
+  former: User,
   next: { readonly email: string; readonly isVerified: boolean },
   origin: Origin,
 ): Promise<void> {
-  const former = await findUser(trx, userId);
-  if (!former || former.isDisabled) throw expired();
+  const userId = former.id;
   if (!(await changeUserEmail(trx, userId, next))) {
     throw new AppError("CONFLICT", { message: "This email address already has an account." });
   }

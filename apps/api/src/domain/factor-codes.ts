@@ -6,9 +6,11 @@ import { lockUsers } from "@latchkey/db/members";
 import type { Trx } from "@latchkey/db/schema";
 import { consumeRecoveryCode, consumeTotpStep, findTotp } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { AppError } from "@latchkey/errors";
 import type { Services } from "./services.ts";
 import { consumeCodeAttempt, refundUnchecked, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
+import { signInRequired } from "./sign-in-required.ts";
 
 type CodeKind = "totp" | "recovery-code";
 
@@ -23,7 +25,7 @@ export interface CodeCheck {
  * Checks and uses up a code, in the same transaction as `complete`. A wrong code is recorded in the security log of
  * the user.
  * @throws {AppError} BAD_REQUEST with an issue for `code` if it is wrong or was used before; TOO_MANY_REQUESTS after too
- *   many wrong ones; what `complete` throws, and the code then stays valid.
+ *   many wrong ones; UNAUTHORIZED if the user was just deleted; what `complete` throws, and the code then stays valid.
  */
 export async function checkCode(
   services: Pick<Services, "report" | "signInThrottle" | "factorSecrets">,
@@ -53,9 +55,10 @@ export async function checkCode(
     await attempt.refund();
     return kind;
   }
-  await transact((trx) =>
-    appendSecurityEvent(trx, origin, { userId: user.id, action: "second-factor.failed" }),
-  );
+  const event = { userId: user.id, action: "second-factor.failed" } as const;
+  await transact((trx) => appendSecurityEvent(trx, origin, event)).catch((error: unknown) => {
+    throw isForeignKeyViolation(error) ? signInRequired() : error; // The user was deleted concurrently.
+  });
   services.report({ kind: "second-factor-failed", userId: user.id, address, requestId });
   throw wrongCode();
 }

@@ -5,7 +5,7 @@ import { wrongCredentials } from "@latchkey/auth/wrong-credentials";
 import type { UserId } from "@latchkey/db/ids";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { findUser, getUser, type User } from "@latchkey/db/users";
+import { findUser, type User } from "@latchkey/db/users";
 import {
   consumeVerification,
   deleteVerifications,
@@ -62,7 +62,7 @@ async function insertPending(trx: Trx, subject: string): Promise<string> {
   return token;
 }
 
-/** Finds a pending sign-in. @throws {AppError} UNAUTHORIZED if it has expired or was completed. */
+/** Finds a pending sign-in. @throws {AppError} UNAUTHORIZED if it has expired or was completed, or the user was deleted. */
 export async function findPendingSignIn(
   db: Db,
   token: string | undefined,
@@ -70,7 +70,8 @@ export async function findPendingSignIn(
   const subject = token === undefined ? undefined : await findVerification(db, nameOf(token));
   if (subject === undefined) throw expired();
   const [userId, time] = subject.split(" ");
-  const user = await getUser(db, userId as UserId); // The value of this purpose starts with a user's ID.
+  const user = await findUser(db, userId as UserId); // The value of this purpose starts with a user's ID.
+  if (!user) throw expired(); // The user was just deleted.
   return { user, authenticatedAt: time === undefined ? undefined : new Date(time) };
 }
 

@@ -78,7 +78,10 @@ export async function enableTotp(
   return await completeAddition(trx, { factorSecrets }, edit);
 }
 
-/** Completes the addition of a factor: ends the sessions that lack it, and creates recovery codes with the first one. */
+/**
+ * Completes the addition of a factor: ends the sessions and pending sign-ins that lack it, and creates recovery codes with the
+ * first one.
+ */
 export async function completeAddition(
   trx: Trx,
   services: Pick<Services, "factorSecrets">,
@@ -87,6 +90,7 @@ export async function completeAddition(
   const { userId, sessionId } = edit;
   await recordSecondFactor(trx, sessionId);
   await endSessions(trx, userId, { except: sessionId });
+  await endPendingSignIns(trx, userId);
   if ((await countRecoveryCodes(trx, userId)) > 0) return undefined;
   return await storeRecoveryCodes(trx, services, edit);
 }
@@ -106,7 +110,10 @@ export async function disableTotp(trx: Trx, edit: AccountEdit): Promise<void> {
   await completeRemoval(trx, edit);
 }
 
-/** Completes the removal of a factor: deletes the recovery codes with the last one, and ends the other sessions. */
+/**
+ * Completes the removal of a factor: deletes the recovery codes with the last one, and ends the other sessions and pending
+ * sign-ins.
+ */
 export async function completeRemoval(trx: Trx, { userId, sessionId }: AccountEdit): Promise<void> {
   if (!(await hasSecondFactor(trx, userId))) await replaceRecoveryCodes(trx, userId, []);
   await endSessions(trx, userId, { except: sessionId });

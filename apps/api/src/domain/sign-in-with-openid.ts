@@ -5,13 +5,14 @@ import { lockUsers } from "@latchkey/db/members";
 import type { Trx } from "@latchkey/db/schema";
 import { findFactorKinds } from "@latchkey/db/second-factors";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
-import { findUserByEmail, getUser, hasVerifiedEmail, insertUser } from "@latchkey/db/users";
+import { findUser, findUserByEmail, hasVerifiedEmail, insertUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
 import { acceptInvitation } from "./accept-invitation.ts";
 import { addFirstWorkspace } from "./accounts.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-provider.ts";
 import { createPendingSignIn } from "./pending-sign-in.ts";
+import { reportRejectedSignIn } from "./rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type SignInResult } from "./sign-in.ts";
 import { consumeSignUpAttempt, refundUnchecked, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
@@ -33,7 +34,7 @@ export type OpenidSignIn = SignInResult & { readonly isNewAccount: boolean };
  * Signs in the user with whom the identity is linked, or else the user with its email address if both the provider and
  * this instance have verified that email address, or else a new user.
  * @param attempt.invitation the token of an invitation, with which a new user joins.
- * @throws {AppError} UNAUTHORIZED as {@link completeOpenid}, and for a disabled user; FORBIDDEN if the identity can't be
+ * @throws {AppError} UNAUTHORIZED as {@link completeOpenid}, and for a user who is disabled or was just deleted; FORBIDDEN if the identity can't be
  *   linked or registration doesn't allow a new account; TOO_MANY_REQUESTS; as {@link acceptInvitation}.
  */
 export async function signInWithOpenid(
@@ -113,7 +114,8 @@ async function useIdentity(
 ): Promise<void> {
   const isUsed = await services.db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
-    if ((await getUser(trx, userId)).isDisabled) return false;
+    const user = await findUser(trx, userId);
+    if (!user || user.isDisabled) return false;
     return await recordIdentityUse(trx, userId, person);
   });
   if (!isUsed) throw await rejectedUser(services, userId, visitor);
@@ -132,8 +134,8 @@ async function linkByEmail(
   const { name } = requireOpenid(services);
   const result = await services.db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
-    const user = await getUser(trx, userId);
-    if (user.isDisabled) return "disabled";
+    const user = await findUser(trx, userId);
+    if (!user || user.isDisabled) return "no-access";
     if (user.email !== email || !(await hasVerifiedEmail(trx, userId))) return "unverified";
     if (!(await insertIdentity(trx, userId, { ...person, email }))) return "other-identity";
     await recordIdentityUse(trx, userId, person);
@@ -147,7 +149,7 @@ async function linkByEmail(
   switch (result) {
     case "linked":
       return;
-    case "disabled":
+    case "no-access":
       throw await rejectedUser(services, userId, visitor);
     case "unverified": {
       const message = `Your email address already has an account, which isn’t linked to ${name}. Sign in to it another way, then link ${name} under Account → Security.`;
@@ -208,11 +210,11 @@ async function createUser(
   }
 }
 
-/** The error for a user who may not sign in, which doesn't say why. */
+/** The error for a user who is disabled or was just deleted, which doesn't say why. */
 async function rejectedUser(services: Services, userId: UserId, visitor: Visitor): Promise<AppError> {
   const { name } = requireOpenid(services);
   const message = `You can’t sign in with ${name}. Ask the operator of this instance.`;
-  await reportRejection(services, userId, visitor);
+  await reportRejectedSignIn(services, { reason: "openid", userId }, visitor);
   return new AppError("UNAUTHORIZED", { message });
 }
 
@@ -221,24 +223,8 @@ async function rejected(
   { message, userId }: { readonly message: string; readonly userId: UserId | undefined },
   visitor: Visitor,
 ): Promise<AppError> {
-  await reportRejection(services, userId, visitor);
+  await reportRejectedSignIn(services, { reason: "openid", userId }, visitor);
   return new AppError("FORBIDDEN", { message });
-}
-
-async function reportRejection(
-  { db, report }: Services,
-  userId: UserId | undefined,
-  visitor: Visitor,
-): Promise<void> {
-  const { address, requestId } = visitor;
-  report({ kind: "sign-in-failed", reason: "openid", userId, address, requestId });
-  if (userId === undefined) return;
-  const origin = {
-    actor: { kind: "session", userId, isRecentlyAuthenticated: false },
-    ...requestOriginOf(visitor),
-  } as const;
-  const event = { userId, action: "sign-in.failed" } as const;
-  await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
 }
 
 /** Runs changes of a visitor, who has no user yet. */

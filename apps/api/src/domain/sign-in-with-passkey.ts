@@ -7,14 +7,14 @@ import {
 import { lockUsers } from "@latchkey/db/members";
 import { findPasskey, listPasskeyCredentials, recordPasskeyUse } from "@latchkey/db/passkeys";
 import type { Trx } from "@latchkey/db/schema";
-import { appendSecurityEvent } from "@latchkey/db/security-events";
-import { getUser } from "@latchkey/db/users";
+import { findUser } from "@latchkey/db/users";
 import { createChallenge } from "./passkey-challenges.ts";
 import { checkPasskey, rejectedPasskey, requireRelyingParty, type UsedPasskey } from "./passkeys.ts";
 import { findPendingSignIn } from "./pending-sign-in.ts";
+import { reportRejectedSignIn } from "./rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
-import { consumeChallengeAttempt, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";
+import { consumeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /**
  * Creates what a browser needs to sign in with a passkey.
@@ -44,7 +44,7 @@ export async function startPasskeySignIn(
  * Opens a session for the user of a passkey, without a password. The authenticator has verified the user, so the passkey
  * is two factors.
  * @param token from the cookie.
- * @throws {AppError} UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is disabled.
+ * @throws {AppError} UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is disabled or was just deleted.
  */
 export async function signInWithPasskey(
   services: Services,
@@ -60,7 +60,8 @@ export async function signInWithPasskey(
   } satisfies Partial<Parameters<typeof checkPasskey>[1]>;
   const used = context && (await checkPasskey(relyingParty, { response, context, ...access }));
   if (!used || !(await recordUse(services, used))) {
-    await reportRejection(services, response, visitor);
+    const userId = (await findPasskey(db, response.id))?.userId;
+    await reportRejectedSignIn(services, { reason: "passkey", userId }, visitor);
     throw rejectedPasskey("UNAUTHORIZED");
   }
   const isCurrent = async (trx: Trx) => (await findPasskey(trx, response.id))?.userId === used.userId;
@@ -68,28 +69,12 @@ export async function signInWithPasskey(
   return await completeSignIn(services, session, { visitor, kind: "signed-in", factor: "passkey" });
 }
 
-/** Returns false for a disabled user too. */
+/** Returns false for a user who is disabled or was just deleted too. */
 async function recordUse({ db }: Pick<Services, "db">, used: UsedPasskey): Promise<boolean> {
   return await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [used.userId]);
-    if ((await getUser(trx, used.userId)).isDisabled) return false;
+    const user = await findUser(trx, used.userId);
+    if (!user || user.isDisabled) return false;
     return await recordPasskeyUse(trx, used.id, used.signCount);
   });
-}
-
-async function reportRejection(
-  { db, report }: Pick<Services, "db" | "report">,
-  response: AuthenticationResponse,
-  visitor: Visitor,
-): Promise<void> {
-  const { address, requestId } = visitor;
-  const userId = (await findPasskey(db, response.id))?.userId;
-  report({ kind: "sign-in-failed", reason: "passkey", userId, address, requestId });
-  if (userId === undefined) return;
-  const origin = {
-    actor: { kind: "session", userId, isRecentlyAuthenticated: false },
-    ...requestOriginOf(visitor),
-  } as const;
-  const event = { userId, action: "sign-in.failed" } as const;
-  await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
 }

@@ -68,12 +68,7 @@ export async function signIn(
     const pending = await createPendingSignIn(services.db, result);
     return { kind, pending, factors: await findFactorKinds(services.db, userId) };
   }
-  const session = await completeSignIn(services, result.session, { visitor, kind: "signed-in" }).catch(
-    (error: unknown) => {
-      // The account was deleted since the password was checked.
-      throw isForeignKeyViolation(error) ? wrongCredentials(error) : error;
-    },
-  );
+  const session = await completeSignIn(services, result.session, { visitor, kind: "signed-in" });
   return { kind: "signed-in", session };
 }
 
@@ -145,7 +140,10 @@ async function hashNewPassword(
   });
 }
 
-/** Records a sign-in, and remembers its device and network. */
+/**
+ * Records a sign-in, and remembers its device and network.
+ * @throws {AppError} UNAUTHORIZED if the user was deleted since the session was opened.
+ */
 export async function completeSignIn(
   { db, signInThrottle, report }: Services,
   session: OpenSession,
@@ -165,13 +163,16 @@ export async function completeSignIn(
   const userId = session.user.id;
   const origin = { actor: { kind: "session", userId, isRecentlyAuthenticated: true }, ...request } as const;
   const event = { userId, action: "sign-in.succeeded", after: factor && { factor } } as const;
-  await db.transaction().execute(async (trx) => {
+  const record = db.transaction().execute(async (trx) => {
     const device = describeDevice(userAgent);
     if (await rememberDevice(trx, userId, device)) {
       const facts = { device, address };
       await addNotices(trx, [{ kind: "new-device", userId, subject: device, facts }]);
     }
     await appendSecurityEvent(trx, origin, event);
+  });
+  await record.catch((error: unknown) => {
+    throw isForeignKeyViolation(error) ? wrongCredentials(error) : error;
   });
   const deviceId = visitor.deviceId ?? createDeviceId();
   await signInThrottle.remember(session.user, { address, deviceId });

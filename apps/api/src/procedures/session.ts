@@ -151,10 +151,10 @@ export const sessionRouter = createRouter({
   /** Changes the email address of the user who requested the link. */
   confirmEmailChange: accountProcedure
     .input(z.strictObject({ token: linkToken }))
-    .mutation(
-      async ({ ctx, input: { token } }) =>
-        await ctx.transact((trx) => confirmEmailChange(trx, ctx.edit, token)),
-    ),
+    .mutation(async ({ ctx, input: { token } }) => {
+      const edit = { ...ctx.edit, deviceId: visitorOf(ctx).deviceId };
+      return await ctx.transact((trx) => confirmEmailChange(trx, ctx.services, edit, token));
+    }),
 
   signOut: publicProcedure.mutation(async ({ ctx }) => {
     ctx.setCookies(await signOut(ctx.services, visitorOf(ctx)));
