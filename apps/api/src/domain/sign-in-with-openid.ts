@@ -34,8 +34,9 @@ export type OpenidSignIn = SignInResult & { readonly isNewAccount: boolean };
  * Signs in the user with whom the identity is linked, or else the user with its email address if both the provider and
  * this instance have verified that email address, or else a new user.
  * @param attempt.invitation the token of an invitation, with which a new user joins.
- * @throws {AppError} UNAUTHORIZED as {@link completeOpenid}, and for a user who is disabled or was just deleted; FORBIDDEN if the identity can't be
- *   linked or registration doesn't allow a new account; TOO_MANY_REQUESTS; as {@link acceptInvitation}.
+ * @throws {AppError} UNAUTHORIZED as {@link completeOpenid}, and for a user who is disabled or was just deleted; FORBIDDEN
+ *   if the identity can't be linked or registration doesn't allow a new account; TOO_MANY_REQUESTS; as
+ *   {@link acceptInvitation}.
  */
 export async function signInWithOpenid(
   services: Services,

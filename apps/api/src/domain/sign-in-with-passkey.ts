@@ -44,7 +44,8 @@ export async function startPasskeySignIn(
  * Opens a session for the user of a passkey, without a password. The authenticator has verified the user, so the passkey
  * is two factors.
  * @param token from the cookie.
- * @throws {AppError} UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is disabled or was just deleted.
+ * @throws {AppError} UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is disabled or was just
+ *   deleted.
  */
 export async function signInWithPasskey(
   services: Services,
