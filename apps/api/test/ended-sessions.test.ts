@@ -1,5 +1,6 @@
 // A session ends while its request waits for a lock: the change is rejected, and nothing is changed. The same for a
-// sign-in whose password or factor is replaced or removed, or whose user is deleted, while it waits.
+// sign-in whose password or factor is replaced or removed, or whose user is deleted, while it waits, and for a command about a
+// user who is deleted.
 import { decodeId, encodeId, type SessionId, type UserId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
@@ -8,6 +9,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { lockAccount } from "../src/domain/account.ts";
 import { deleteAccount } from "../src/domain/account-deletion.ts";
+import { changeAccountEmail } from "../src/domain/email-change.ts";
+import { createResetLink } from "../src/domain/password-reset.ts";
+import { resetSecondFactors } from "../src/domain/second-factors.ts";
 import { completeSignIn } from "../src/domain/sign-in.ts";
 import { createSoftwarePasskey } from "./software-passkey.ts";
 import { holdLocks } from "./table-locks.ts";
@@ -189,6 +193,22 @@ test.each([
 const userRow = (userId: UserId) => sql`select from users where id = ${userId} for update`;
 const userTable = () => sql`lock table users in access exclusive mode`;
 
+/** Deletes a user, as the command does, while a request waits for a lock, and expects that the request is rejected. */
+async function deleteWhileWaiting(
+  userId: UserId,
+  lock: typeof userRow,
+  { request, rejection }: { readonly request: () => Promise<unknown>; readonly rejection: object },
+): Promise<void> {
+  const { rejected } = await app.owner.transaction().execute(async (trx) => {
+    await lock(userId).execute(trx);
+    const waiting = expect(request()).rejects.toMatchObject(rejection);
+    await expect.poll(() => countWaiting(app.owner)).toBe(1);
+    await deleteAccount({ userId, origin: commandOrigin, transact: (work) => work(trx) });
+    return { rejected: waiting };
+  });
+  await rejected;
+}
+
 test.each([
   ["the password", "the row of the user", userRow],
   ["the passkey", "the row of the user", userRow],
@@ -198,16 +218,31 @@ test.each([
   "a sign-in is rejected if the user is deleted while the check of %s waits for %s",
   async (what, _locked, lock) => {
     const { userId, finish } = await signIns[what]();
-    const { rejected } = await app.owner.transaction().execute(async (trx) => {
-      await lock(userId).execute(trx);
-      const rejection = expect(finish()).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
-      await expect.poll(() => countWaiting(app.owner)).toBe(1);
-      await deleteAccount({ userId, origin: commandOrigin, transact: (work) => work(trx) });
-      return { rejected: rejection };
-    });
-    await rejected;
+    const rejection = { data: { code: "UNAUTHORIZED" } };
+    await deleteWhileWaiting(userId, lock, { request: finish, rejection });
   },
 );
+
+test.each<[string, (id: UserId) => Promise<unknown>]>([
+  [
+    "creates a password reset link",
+    (id) =>
+      createResetLink(
+        app.services.db,
+        { id },
+        { baseUrl: app.baseUrl, lifetimeSeconds: 60, origin: commandOrigin },
+      ),
+  ],
+  ["removes the second factors", (id) => resetSecondFactors(app.services.db, { id }, commandOrigin)],
+  [
+    "changes the email address",
+    (id) => changeAccountEmail(app.services.db, { id }, "new@example.com", commandOrigin),
+  ],
+])("a command that %s is rejected if the user is deleted while it waits", async (_what, change) => {
+  const { userId } = await app.addUser();
+  const rejection = { code: "NOT_FOUND", message: `There is no user ${encodeId("user", userId)}.` };
+  await deleteWhileWaiting(userId, userRow, { request: () => change(userId), rejection });
+});
 
 test("a sign-in is rejected if the user is deleted after the session was opened", async () => {
   const { userId } = await app.addUser();

@@ -143,7 +143,8 @@ export async function changeAccountEmail(
   const { id } = await getAccount(db, user);
   await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [id]);
-    await changeEmail(trx, await getAccount(trx, { id }), { email, isVerified: false }, origin);
+    const former = await getAccount(trx, { id }); // The user may have been deleted since they were found.
+    await changeEmail(trx, former, { email, isVerified: false }, origin);
   });
   return id;
 }

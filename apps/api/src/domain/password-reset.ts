@@ -65,7 +65,7 @@ export async function createResetLink(
 
 /**
  * Creates a password reset link, for an operator in the web app.
- * @throws {AppError} FORBIDDEN without recent authentication: the link gives access to the account.
+ * @throws {AppError} FORBIDDEN without recent authentication: the link gives access to the account; NOT_FOUND
  */
 export async function createResetLinkAsOperator(
   trx: Trx,
@@ -79,6 +79,7 @@ export async function createResetLinkAsOperator(
   return link;
 }
 
+/** @throws {AppError} NOT_FOUND */
 async function replaceLink(
   trx: Trx,
   userId: UserId,
@@ -95,6 +96,7 @@ async function replaceLink(
 ): Promise<{ readonly url: string; readonly expiresAt: Date }> {
   const token = createLinkToken();
   await lockUsers(trx, [userId]);
+  await getAccount(trx, { id: userId }); // The user may have been deleted since they were found.
   for (const outdated of [purpose, emailedPurpose] as const)
     await deleteVerifications(trx, { purpose: outdated, subject: userId });
   const expiresAt = await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds });

@@ -157,6 +157,7 @@ export async function resetSecondFactors(db: Db, user: UserReference, origin: Or
   const { id: userId } = await getAccount(db, user);
   await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [userId]);
+    await getAccount(trx, { id: userId }); // The user may have been deleted since they were found.
     await deleteSecondFactors(trx, userId);
     await endSessions(trx, userId, "all");
     await endPendingSignIns(trx, userId);
