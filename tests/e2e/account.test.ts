@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { expectNotCached } from "../support/query-caches.ts";
 import { signUp, visitor } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -86,6 +87,7 @@ test("changes the password, which ends the other sessions", async () => {
   await change(visitor.password, newPassword);
   await here.getByText("Your password was changed. Your other sessions have ended.").waitFor();
   expect(await here.getByLabel("Current password").inputValue()).toBe("");
+  await expectNotCached(here, [visitor.password, newPassword]);
 
   await there.reload();
   await there.getByLabel("Email").fill(email);
@@ -136,6 +138,7 @@ test("asks for the password before a sensitive change, 15 minutes after it was e
   await here.keyboard.press("Enter");
   await question.waitFor({ state: "detached" });
   await here.getByText("lk_", { exact: false }).first().waitFor();
+  await expectNotCached(here, [newPassword]);
   expect((await proceduresOf(here).apiKeys.list.query({})).total).toBe(1);
 });
 

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { expectNotCached } from "../support/query-caches.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
@@ -79,6 +80,7 @@ test("invites a person from the members page, and shows the link once", async ()
   await dialog.getByText("Send this link to ken@example.com.").waitFor();
   await closeWithoutCopying(dialog);
   await ada.getByRole("button", { name: "Invite member" }).and(ada.locator(":focus")).waitFor();
+  await expectNotCached(ada, [graceLink]);
 
   await ada.getByRole("link", { name: "Invitations" }).click();
   await rowOf(ada, "grace@example.com").getByText("Admin").waitFor();
@@ -146,6 +148,7 @@ test("revokes an invitation, and sends another one again", async () => {
   const link = await readLink();
   await dialogOf(ada).getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await closeWithoutCopying(dialogOf(ada));
+  await expectNotCached(ada, [former, link]);
   await linus.goto(former);
   await linus.getByRole("heading", { name: "This invitation can’t be used" }).waitFor();
   await linus.goto("about:blank");

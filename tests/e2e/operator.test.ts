@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { expectNotCached } from "../support/query-caches.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -213,7 +214,9 @@ test("creates a reset link, by keyboard", async () => {
   await stayDuringCall(ada, "operator.createResetLink", () =>
     dialog().getByRole("button", { name: "Create link" }).press("Enter"),
   );
-  await dialog().getByText(`${environment.baseUrl}/reset-password#`).waitFor();
+  const link = dialog().getByText(`${environment.baseUrl}/reset-password#`);
+  const token = ((await link.textContent()) ?? "").split("#")[1] ?? "";
+  expect(token).toHaveLength(43);
   await dialog().getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await ada.keyboard.press("Escape");
   const warning = dialog().getByText("You haven’t copied the link, and it won’t be shown again.");
@@ -223,6 +226,7 @@ test("creates a reset link, by keyboard", async () => {
   await warning.waitFor({ state: "detached" });
   await dialog().getByRole("button", { name: "Done" }).click();
   await dialog().waitFor({ state: "detached" });
+  await expectNotCached(ada, [token]);
 });
 
 test("makes a user an operator, who sees the pages, and keeps one operator", async () => {

@@ -1,6 +1,7 @@
 import type { CDPSession, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { expectNotCached } from "../support/query-caches.ts";
 import { visitor } from "../support/visitor.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -69,6 +70,7 @@ test("adds a passkey with the keyboard, and shows recovery codes", async () => {
   await expect.poll(() => codes.getByRole("listitem").count()).toBe(10);
   recoveryCode = (await codes.getByRole("listitem").first().textContent()) ?? "";
   await closeWithoutCopying(codes);
+  await expectNotCached(page, [recoveryCode]);
   await page.getByRole("button", { name: "Remove the passkey Work laptop" }).waitFor();
   await page.getByText(/Added .*, not used yet\.$/).waitFor();
   await logOf().getByText("Added the passkey “Work laptop” and ended your other sessions").waitFor();

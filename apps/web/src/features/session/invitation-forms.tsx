@@ -85,7 +85,11 @@ export function SignInForm({
   const signIn = useMutation(
     trpc.session.signIn.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: (result) => ("secondFactor" in result ? setFactors(result.secondFactor) : join(result)),
+      onSuccess: (result) => {
+        if (!("secondFactor" in result)) return join(result);
+        setFactors(result.secondFactor);
+        signIn.reset(); // Discards the password, because the form stays.
+      },
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
         form.setFieldError(
