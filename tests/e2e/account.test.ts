@@ -161,6 +161,8 @@ test("chooses a new password with a link from the operator, once", async () => {
   await page.getByLabel("New password").fill(lastPassword);
   await page.getByRole("button", { name: "Change password" }).click();
   await page.getByRole("heading", { name: "Your password was changed" }).waitFor();
+  await page.locator("main:focus").waitFor();
+  await expectNotCached(page, [lastPassword]);
   // The token reaches no log that contains URLs.
   expect(sent.filter((address) => address.includes(url.split("#")[1] ?? ""))).toEqual([]);
   await page.getByRole("link", { name: "Sign in" }).click();
