@@ -254,6 +254,39 @@ test("makes a user an operator, who sees the pages, and keeps one operator", asy
   await ada.getByText("“Grace Hopper” is no longer an operator.").waitFor();
 });
 
+test("tells operators what an action does to themselves, and leads them away from pages that they may no longer see", async () => {
+  const userId = (await proceduresOf(other).session.current.query())?.user.id ?? "";
+  await proceduresOf(ada).operator.grantRole.mutate({ userId });
+  await other.reload();
+  const own = other.getByRole("dialog");
+  const choose = async (action: string) => {
+    await other.getByRole("button", { name: "Manage Grace Hopper" }).click();
+    await other.getByRole("menuitem", { name: action, exact: true }).click();
+  };
+  for (const [action, title, effect] of [
+    ["Disable", "Disable your account?", "Another operator can enable your account again."],
+    ["End all sessions", "End all of your sessions?", "all devices immediately, including this one."],
+    ["Revoke the operator role", "Revoke your operator role?", "You can no longer manage this instance"],
+  ] as const) {
+    await choose(action);
+    await own.getByRole("heading", { name: title }).waitFor();
+    await own.getByText(effect).waitFor();
+    if (action === "Revoke the operator role") break;
+    await own.getByRole("button", { name: "Cancel" }).click();
+    await own.waitFor({ state: "detached" });
+  }
+  const rejected: string[] = [];
+  other.on("response", (response) => {
+    if (response.status() >= 400) rejected.push(response.url());
+  });
+  await own.getByRole("button", { name: "Revoke operator role" }).click();
+  await other.getByText("You are no longer an operator.").waitFor();
+  await other.getByRole("heading", { name: "Quick start" }).waitFor();
+  await other.locator("#content:focus").waitFor();
+  expect(await other.getByRole("link", { name: "Users", exact: true }).count()).toBe(0);
+  expect(rejected).toEqual([]);
+});
+
 test("shows what happened in the instance log, also of one user", async () => {
   await ada.getByRole("button", { name: "Manage Grace Hopper" }).click();
   await ada.getByRole("menuitem", { name: "Show in the instance log" }).click();
