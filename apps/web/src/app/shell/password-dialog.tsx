@@ -124,7 +124,7 @@ function ProviderButton({ name }: { readonly name: string }): ReactElement {
     trpc.account.startOpenid.mutationOptions({
       onSuccess: ({ url }) => {
         const { pathname, search } = window.location;
-        goToProvider(url, { use: "confirmation", next: pathname + search });
+        goToProvider(url, { use: "confirmation", next: pathname + search }, start.reset);
       },
     }),
   );
