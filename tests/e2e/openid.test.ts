@@ -174,3 +174,19 @@ test("an error of the provider is shown, and the way back", async () => {
     .getByText("This sign-in has expired, was already completed, or was started in another browser.")
     .waitFor();
 });
+
+test("starting over at the second factor keeps the page that the person asked for", async () => {
+  await page.evaluate(() => {
+    const attempt = { use: "sign-in", next: "/account/security" };
+    globalThis.sessionStorage.setItem("latchkey-openid", JSON.stringify(attempt));
+  });
+  await page.context().clearCookies();
+  const data = { secondFactor: { hasTotp: true, hasPasskeys: false } };
+  await page.route("**/trpc/session.signInWithOpenid*", (route) =>
+    route.fulfill({ json: [{ result: { data } }] }),
+  );
+  await page.goto(`${environment.baseUrl}/sign-in/openid?code=x&state=x`);
+  await page.getByRole("button", { name: "Start over" }).click();
+  await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+  expect(new URL(page.url()).searchParams.get("next")).toBe("/account/security");
+});
