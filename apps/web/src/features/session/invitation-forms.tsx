@@ -200,8 +200,8 @@ export function SignUpForm({ token, email }: FormProps): ReactElement {
   );
 }
 
-/** Opens a workspace that a user has just joined. */
-function useOpenWorkspace(): (session: Session, slug: string) => Promise<void> {
+/** Opens a workspace that a user has just joined. Going back doesn't lead to the link, which was used. */
+export function useOpenWorkspace(): (session: Session, slug: string) => Promise<void> {
   const router = useRouter();
   const queryClient = useQueryClient();
   return async (session, slug) => {
