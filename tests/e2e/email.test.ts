@@ -124,6 +124,7 @@ test("emails a password reset link, and doesn't reveal who has an account", asyn
   await page.getByLabel("Email").fill("nobody@example.com");
   await page.getByRole("button", { name: "Email me a link" }).click();
   await page.getByText("If nobody@example.com has an account").waitFor();
+  await page.locator("main:focus").waitFor();
   await page.goto(`${environment.baseUrl}/forgot-password`);
   await page.getByLabel("Email").fill(` ${email.toUpperCase()}`);
   await page.getByRole("button", { name: "Email me a link" }).click();
@@ -176,6 +177,7 @@ test("changes the email address with a link to the new one, and notifies the for
   expect(await findProblemsInBothSchemes(grace)).toEqual([]);
   await grace.getByRole("button", { name: "Change email address" }).click();
   await grace.getByText(`Sign in with ${next} next time.`).waitFor();
+  await grace.locator("main:focus").waitFor();
   expect((await mailbox.receive(email, 2)).subject).toBe("Your email address was changed");
   await grace.goto("about:blank");
   await grace.goto(linkIn(text));
@@ -230,6 +232,7 @@ test("verifies an email address with an emailed link, in a session of the accoun
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "Verify email address" }).click();
   await page.getByRole("heading", { name: "Your email address is verified" }).waitFor();
+  await page.locator("main:focus").waitFor();
   await page.getByRole("link", { name: "Go to your profile" }).click();
   await page.getByText("Verified", { exact: true }).waitFor();
   expect(await page.getByRole("button", { name: "Send verification email" }).count()).toBe(0);

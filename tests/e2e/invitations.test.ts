@@ -1,10 +1,12 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { expectNotCached } from "../support/query-caches.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
 
 // Ada invites people to her workspace. Linus has an account, and Grace has none. Each test continues where the
@@ -79,6 +81,7 @@ test("invites a person from the members page, and shows the link once", async ()
   await dialog.getByText("Send this link to ken@example.com.").waitFor();
   await closeWithoutCopying(dialog);
   await ada.getByRole("button", { name: "Invite member" }).and(ada.locator(":focus")).waitFor();
+  await expectNotCached(ada, [graceLink]);
 
   await ada.getByRole("link", { name: "Invitations" }).click();
   await rowOf(ada, "grace@example.com").getByText("Admin").waitFor();
@@ -146,6 +149,7 @@ test("revokes an invitation, and sends another one again", async () => {
   const link = await readLink();
   await dialogOf(ada).getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await closeWithoutCopying(dialogOf(ada));
+  await expectNotCached(ada, [former, link]);
   await linus.goto(former);
   await linus.getByRole("heading", { name: "This invitation can’t be used" }).waitFor();
   await linus.goto("about:blank");
@@ -155,6 +159,8 @@ test("revokes an invitation, and sends another one again", async () => {
   expect(await findProblemsInBothSchemes(linus)).toEqual([]);
   await linus.getByRole("button", { name: "Join" }).click();
   await linus.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+  await linus.goBack(); // Not to the link, which was used.
+  expect(linus.url()).toBe("about:blank");
   await linus.goto(addressOf("members"));
   await linus.getByText("3 members", { exact: true }).waitFor();
   // A viewer only reads.
@@ -232,7 +238,12 @@ test("someone who is signed in with another account can switch, and sign in and 
   await linus
     .getByText("The invitation is for ken@example.com, and you are signed in as linus@example.com.")
     .waitFor();
-  await linus.getByRole("button", { name: "Sign out and continue" }).click();
+  const signOut = await holdCall(linus, "session.signOut");
+  const button = linus.getByRole("button", { name: "Sign out and continue" });
+  await button.click();
+  await signOut.isSent;
+  expect(await button.isDisabled()).toBe(true);
+  signOut.release();
   // The link was not emailed, so the page doesn't tell whether the address has an account.
   await linus.getByRole("button", { name: "Create account and join" }).waitFor();
   await linus.getByRole("button", { name: "Sign in with an existing account" }).click();

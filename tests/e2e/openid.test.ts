@@ -4,6 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { startProvider } from "../support/openid-provider.ts";
 import { signUp, visitor } from "../support/visitor.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { failCalls } from "./fail-calls.ts";
 
 // People sign up and sign in with a real OpenID provider, which is another site than the product. Each test continues where
 // the previous one ended.
@@ -48,6 +49,15 @@ test("a person signs up and gets a workspace of their own", async () => {
   await page.getByRole("button", { name: `Sign in with ${name}` }).waitFor();
   await page.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  // Going back from the provider shows the page as it was. Here, the page is never left.
+  await page.route(`${provider.variables.OIDC_ISSUER}/**`, (route) => route.fulfill({ status: 204 }), {
+    times: 1,
+  });
+  const left = page.waitForEvent("requestfailed", (request) => request.isNavigationRequest());
+  await page.getByRole("button", { name: `Sign in with ${name}` }).click();
+  await left;
+  await page.locator("button[data-loading]").waitFor();
+  await page.locator("html").dispatchEvent("pageshow"); // Bubbles to the window.
   await page.getByRole("button", { name: `Sign in with ${name}` }).click();
   await passProvider("grace");
   await consent();
@@ -98,7 +108,14 @@ test("they can't unlink their only sign-in method, and can after they set a pass
   await page.getByLabel("New password").fill(visitor.password);
   await page.getByRole("button", { name: "Set password" }).click();
   await page.getByLabel("Current password").waitFor();
+  // The button that was pressed was replaced with the form.
+  await page.locator("#content:focus").waitFor();
+  await failCalls(page, "account.signInMethods");
   await page.goto(`${environment.baseUrl}/account/security`);
+  const panel = page.getByRole("alert").filter({ hasText: "Couldn’t load your sign-in methods" });
+  await panel.getByText("req-1234").waitFor();
+  await page.unrouteAll();
+  await panel.getByRole("button", { name: "Try again" }).click();
   await page.getByRole("button", { name: `Unlink ${name}` }).click();
   await dialog.getByRole("button", { name: "Unlink identity" }).click();
   await page.getByRole("button", { name: `Link ${name}` }).waitFor();
@@ -156,4 +173,20 @@ test("an error of the provider is shown, and the way back", async () => {
   await page
     .getByText("This sign-in has expired, was already completed, or was started in another browser.")
     .waitFor();
+});
+
+test("starting over at the second factor keeps the page that the person asked for", async () => {
+  await page.evaluate(() => {
+    const attempt = { use: "sign-in", next: "/account/security" };
+    globalThis.sessionStorage.setItem("latchkey-openid", JSON.stringify(attempt));
+  });
+  await page.context().clearCookies();
+  const data = { secondFactor: { hasTotp: true, hasPasskeys: false } };
+  await page.route("**/trpc/session.signInWithOpenid*", (route) =>
+    route.fulfill({ json: [{ result: { data } }] }),
+  );
+  await page.goto(`${environment.baseUrl}/sign-in/openid?code=x&state=x`);
+  await page.getByRole("button", { name: "Start over" }).click();
+  await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+  expect(new URL(page.url()).searchParams.get("next")).toBe("/account/security");
 });

@@ -1,6 +1,7 @@
 import type { Page } from "playwright-core";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { expectNotCached } from "../support/query-caches.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -213,7 +214,9 @@ test("creates a reset link, by keyboard", async () => {
   await stayDuringCall(ada, "operator.createResetLink", () =>
     dialog().getByRole("button", { name: "Create link" }).press("Enter"),
   );
-  await dialog().getByText(`${environment.baseUrl}/reset-password#`).waitFor();
+  const link = dialog().getByText(`${environment.baseUrl}/reset-password#`);
+  const token = ((await link.textContent()) ?? "").split("#")[1] ?? "";
+  expect(token).toHaveLength(43);
   await dialog().getByRole("button", { name: "Copy link" }).and(ada.locator(":focus")).waitFor();
   await ada.keyboard.press("Escape");
   const warning = dialog().getByText("You haven’t copied the link, and it won’t be shown again.");
@@ -223,6 +226,7 @@ test("creates a reset link, by keyboard", async () => {
   await warning.waitFor({ state: "detached" });
   await dialog().getByRole("button", { name: "Done" }).click();
   await dialog().waitFor({ state: "detached" });
+  await expectNotCached(ada, [token]);
 });
 
 test("makes a user an operator, who sees the pages, and keeps one operator", async () => {
@@ -248,6 +252,39 @@ test("makes a user an operator, who sees the pages, and keeps one operator", asy
   await other.getByText("2 users").waitFor();
   await manage("Revoke the operator role", "Revoke operator role");
   await ada.getByText("“Grace Hopper” is no longer an operator.").waitFor();
+});
+
+test("tells operators what an action does to themselves, and leads them away from pages that they may no longer see", async () => {
+  const userId = (await proceduresOf(other).session.current.query())?.user.id ?? "";
+  await proceduresOf(ada).operator.grantRole.mutate({ userId });
+  await other.reload();
+  const own = other.getByRole("dialog");
+  const choose = async (action: string) => {
+    await other.getByRole("button", { name: "Manage Grace Hopper" }).click();
+    await other.getByRole("menuitem", { name: action, exact: true }).click();
+  };
+  for (const [action, title, effect] of [
+    ["Disable", "Disable your account?", "Another operator can enable your account again."],
+    ["End all sessions", "End all of your sessions?", "all devices immediately, including this one."],
+    ["Revoke the operator role", "Revoke your operator role?", "You can no longer manage this instance"],
+  ] as const) {
+    await choose(action);
+    await own.getByRole("heading", { name: title }).waitFor();
+    await own.getByText(effect).waitFor();
+    if (action === "Revoke the operator role") break;
+    await own.getByRole("button", { name: "Cancel" }).click();
+    await own.waitFor({ state: "detached" });
+  }
+  const rejected: string[] = [];
+  other.on("response", (response) => {
+    if (response.status() >= 400) rejected.push(response.url());
+  });
+  await own.getByRole("button", { name: "Revoke operator role" }).click();
+  await other.getByText("You are no longer an operator.").waitFor();
+  await other.getByRole("heading", { name: "Quick start" }).waitFor();
+  await other.locator("#content:focus").waitFor();
+  expect(await other.getByRole("link", { name: "Users", exact: true }).count()).toBe(0);
+  expect(rejected).toEqual([]);
 });
 
 test("shows what happened in the instance log, also of one user", async () => {

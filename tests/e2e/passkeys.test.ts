@@ -1,6 +1,8 @@
+import { TOTP } from "otpauth";
 import type { CDPSession, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { expectNotCached } from "../support/query-caches.ts";
 import { visitor } from "../support/visitor.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -69,6 +71,7 @@ test("adds a passkey with the keyboard, and shows recovery codes", async () => {
   await expect.poll(() => codes.getByRole("listitem").count()).toBe(10);
   recoveryCode = (await codes.getByRole("listitem").first().textContent()) ?? "";
   await closeWithoutCopying(codes);
+  await expectNotCached(page, [recoveryCode]);
   await page.getByRole("button", { name: "Remove the passkey Work laptop" }).waitFor();
   await page.getByText(/Added .*, not used yet\.$/).waitFor();
   await logOf().getByText("Added the passkey “Work laptop” and ended your other sessions").waitFor();
@@ -150,6 +153,18 @@ test("renames the passkey", async () => {
   await dialog.getByLabel("Name").fill("Old laptop");
   await page.keyboard.press("Enter");
   await page.getByRole("button", { name: "Rename the passkey Old laptop" }).waitFor();
+});
+
+test("adds an authenticator app to the passkey, which keeps the recovery codes", async () => {
+  await page.getByRole("button", { name: "Set up an authenticator app" }).click();
+  const dialog = page.getByRole("dialog", { name: "Set up an authenticator app" });
+  const secret = ((await dialog.locator("code").textContent()) ?? "").replaceAll(" ", "");
+  await dialog.getByRole("textbox", { name: "Code" }).fill(new TOTP({ secret }).generate());
+  await page.keyboard.press("Enter");
+  await page.getByText("The authenticator app was set up.").waitFor();
+  await page.getByText("9 unused codes.").waitFor();
+  // The button that opened the dialog no longer exists.
+  await page.locator("#content:focus").waitFor();
 });
 
 test("a sensitive change is confirmed with the passkey, and repeated", async () => {

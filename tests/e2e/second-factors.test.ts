@@ -2,6 +2,7 @@ import { TOTP } from "otpauth";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
+import { expectNotCached } from "../support/query-caches.ts";
 import { enter, signUp, visitor } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
@@ -78,6 +79,7 @@ test("sets up an authenticator app with the keyboard, and shows recovery codes o
   // The button that opened the dialog no longer exists.
   await here.locator("#content:focus").waitFor();
   await here.getByText("10 unused codes.").waitFor();
+  await expectNotCached(here, [secret, ...recoveryCodes]);
   await logOf(here).getByText("Set up an authenticator app and ended your other sessions").waitFor();
   await here.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(here)).toEqual([]);
@@ -89,6 +91,7 @@ test("a sign-in asks for a code, on a phone too", async () => {
   await page.getByRole("heading", { name: "Confirm that it’s you" }).waitFor();
   await page.getByLabel("Code").and(page.locator(":focus")).waitFor();
   await expectNoOverflow(page);
+  await expectNotCached(page, [visitor.password]);
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "Start over" }).click();
   await page.getByLabel("Password").waitFor();
@@ -157,6 +160,7 @@ test("a sensitive change asks for the password and a code, and repeats the chang
   recoveryCodes = next;
   await closeWithoutCopying(codes);
   await here.getByText("10 unused codes.").waitFor();
+  await expectNotCached(here, [visitor.password, ...recoveryCodes]);
 });
 
 test("an invited person with a second factor joins after the code", async () => {
@@ -175,6 +179,7 @@ test("an invited person with a second factor joins after the code", async () => 
   await page.getByLabel("Password").fill(visitor.password);
   await page.getByRole("button", { name: "Sign in and join" }).click();
   await page.getByLabel("Code").fill(await createCode());
+  await expectNotCached(page, [visitor.password]);
   await page.getByRole("button", { name: "Continue" }).click();
   await page.waitForURL(`${environment.baseUrl}/w/${workspaces[0]?.slug}`);
 });

@@ -1,4 +1,5 @@
 import type { Page } from "playwright-core";
+import { expect } from "vitest";
 
 /** A node of React's internal tree. */
 interface Fiber {
@@ -15,6 +16,15 @@ interface CacheOwner {
 
 interface Cache {
   readonly getAll: () => readonly { readonly queryKey?: unknown; readonly state: unknown }[];
+}
+
+/** Expects that the web app's cache has none of these secrets. A mutation leaves the cache in a task after its form was closed. */
+export async function expectNotCached(page: Page, secrets: readonly string[]): Promise<void> {
+  const readCached = async () => {
+    const caches = await readQueryCaches(page);
+    return secrets.filter((secret) => caches.includes(secret));
+  };
+  await expect.poll(readCached).toEqual([]);
 }
 
 /**

@@ -9,9 +9,13 @@ export interface OpenidAttempt {
 
 const storageKey = "latchkey-openid";
 
-/** Leaves the app for the OpenID provider. The attempt is kept in this tab, and never leaves the browser. */
-export function goToProvider(url: string, attempt: OpenidAttempt): void {
+/**
+ * Leaves the app for the OpenID provider. The attempt is kept in this tab, and never leaves the browser.
+ * @param onReturn Called if the user goes back and the browser shows the page as it was, with its busy button.
+ */
+export function goToProvider(url: string, attempt: OpenidAttempt, onReturn: () => void): void {
   window.sessionStorage.setItem(storageKey, JSON.stringify(attempt));
+  window.addEventListener("pageshow", onReturn, { once: true });
   window.location.assign(url);
 }
 

@@ -122,9 +122,14 @@ export const queryClient = new QueryClient({
       refetchOnMount: refetchesOnMount,
       retry: (failures, error) => failures < maxRetries && retryableCodes.has(describeFailure(error).code),
     },
-    // Offline, a mutation fails immediately with a message. By default, it would wait for the
-    // network without one.
-    mutations: { networkMode: "always" },
+    mutations: {
+      // Offline, a mutation fails immediately with a message. By default, it would wait for the
+      // network without one.
+      networkMode: "always",
+      // Passwords, codes and secrets are variables and responses of mutations. By default, the cache would keep them for
+      // five minutes after their form was closed.
+      gcTime: 0,
+    },
   },
 });
 

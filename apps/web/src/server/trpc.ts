@@ -86,6 +86,10 @@ export type AccountDeletion = Outputs["account"]["deletion"];
 export type AuditEvent = Outputs["audit"]["list"]["items"][number];
 /** A session in the list of its user. */
 export type ListedSession = Outputs["account"]["sessions"][number];
+/** The identity at the OpenID provider with which the user can sign in. */
+export type LinkedIdentity = NonNullable<
+  NonNullable<Outputs["account"]["signInMethods"]["openid"]>["identity"]
+>;
 /** Which second factors an account has. */
 export type FactorKinds = Extract<Outputs["session"]["signIn"], { secondFactor: object }>["secondFactor"];
 export type Passkey = Outputs["factors"]["get"]["passkeys"][number];

@@ -1,7 +1,7 @@
 import { Button, Group, Modal } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
-import { type ReactElement, useContext } from "react";
+import { type ReactElement, useContext, useState } from "react";
 import { describeRejection } from "../../server/describe-rejection.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { goToProvider } from "../../server/openid.ts";
@@ -38,7 +38,9 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
   );
   const hasPassword = methods?.hasPassword ?? true;
   const hasPasskeys = factors !== undefined && factors.passkeys.length > 0;
-  const hasFactor = hasPasskeys || (factors !== undefined && factors.totpSince !== null);
+  // The API also asks for a code if the factors couldn't be loaded.
+  const [isCodeNeeded, setIsCodeNeeded] = useState(false);
+  const hasFactor = isCodeNeeded || hasPasskeys || (factors !== undefined && factors.totpSince !== null);
   const form = useForm({
     mode: "uncontrolled",
     initialValues: { password: "", code: "" },
@@ -47,7 +49,10 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
   const confirm = useMutation(
     trpc.account.confirmPassword.mutationOptions({
       onSuccess: () => answer?.(true),
-      onError: (error) => showIssues(form, error),
+      onError: (error) => {
+        if (describeFailure(error).issues.some(({ path }) => path === "code")) setIsCodeNeeded(true);
+        showIssues(form, error);
+      },
     }),
   );
   const failure = confirm.error ? describeFailure(confirm.error) : undefined;
@@ -62,6 +67,7 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
       onExitTransitionEnd={() => {
         form.reset();
         confirm.reset();
+        setIsCodeNeeded(false);
       }}
       title={hasFactor || !hasPassword ? "Confirm that it’s you" : "Confirm your password"}
       size={480}
@@ -98,7 +104,14 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
               required
               data-autofocus
             />
-            {hasFactor && <CodeField {...form.getInputProps("code")} key={form.key("code")} mt={16} />}
+            {hasFactor && (
+              <CodeField
+                {...form.getInputProps("code")}
+                key={form.key("code")}
+                autoFocus={isCodeNeeded}
+                mt={16}
+              />
+            )}
           </>
         )}
         {methods?.openid?.identity && <ProviderButton name={methods.openid.name} />}
@@ -124,7 +137,7 @@ function ProviderButton({ name }: { readonly name: string }): ReactElement {
     trpc.account.startOpenid.mutationOptions({
       onSuccess: ({ url }) => {
         const { pathname, search } = window.location;
-        goToProvider(url, { use: "confirmation", next: pathname + search });
+        goToProvider(url, { use: "confirmation", next: pathname + search }, start.reset);
       },
     }),
   );

@@ -43,11 +43,16 @@ function PasswordForm({ email, hasPassword }: PasswordFormProps): ReactElement {
   });
   useUnsavedInput(form.isDirty);
   const handlers = {
-    onSuccess: () => {
+    onSuccess: async () => {
       form.reset();
-      void queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
+      // Discards the passwords, because the page stays.
+      change.reset();
+      set.reset();
       const outcome = hasPassword ? "changed" : "set";
       notifications.show({ message: `Your password was ${outcome}. Your other sessions have ended.` });
+      await queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
+      // The form that set the first password was replaced by one that asks for the current password.
+      if (!hasPassword) document.getElementById("content")?.focus();
     },
     onError: (error: unknown) => void showIssues(form, error),
   };

@@ -64,9 +64,7 @@ function NewApiKeyForm({
     restrictions.clearErrors();
     setTemplate(name);
   };
-  // The response contains the secret and must not stay in the mutation cache.
   const handlers = {
-    gcTime: 0,
     onSuccess: ({ key }: { readonly key: string }, { name }: { readonly name: string }) => {
       onCreated({ name, secret: key });
       void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });

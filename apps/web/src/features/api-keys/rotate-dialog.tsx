@@ -42,8 +42,6 @@ function RotateForm({ apiKey, onCreated, onCancel }: RotateFormProps): ReactElem
   const queryClient = useQueryClient();
   const rotate = useMutation(
     trpc.apiKeys.rotate.mutationOptions({
-      // The response contains the secret and must not stay in the mutation cache.
-      gcTime: 0,
       onSuccess: ({ key }) => {
         onCreated({ name: apiKey.name, secret: key });
         void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.pathKey() });

@@ -45,8 +45,6 @@ function Form({
 }: IssueKeyDialogProps & SecretFormProps): ReactElement {
   const create = useMutation(
     trpc.issuedKeys.create.mutationOptions({
-      // The response contains the secret and must not stay in the mutation cache.
-      gcTime: 0,
       onSuccess: ({ name, key }) => {
         onCreated({ name, secret: key });
         void refreshKeys();

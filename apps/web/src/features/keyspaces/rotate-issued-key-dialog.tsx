@@ -39,8 +39,6 @@ function Form(props: RotateIssuedKeyDialogProps & SecretFormProps): ReactElement
   const queryClient = useQueryClient();
   const rotate = useMutation(
     trpc.issuedKeys.rotate.mutationOptions({
-      // The response contains the secret and must not stay in the mutation cache.
-      gcTime: 0,
       onSuccess: ({ name, key }) => {
         onCreated({ name, secret: key });
         void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });

@@ -68,8 +68,6 @@ interface FormProps extends RotateIssuedKeysDialogProps {
 function Form({ path, choice, keyCount, onDone, onCancel }: FormProps): ReactElement {
   const rotate = useMutation(
     trpc.issuedKeyBulk.rotate.mutationOptions({
-      // The response contains the secrets and must not stay in the mutation cache.
-      gcTime: 0,
       onSuccess: (result) => {
         onDone(result);
         void refreshKeys();

@@ -58,7 +58,6 @@ function Form({ workspace, keyspace, onClose }: TryDialogProps): ReactElement {
       if (!request) throw new Error("The check was not run.");
       return await trpcClient.issuedKeys.verify.mutate(request);
     },
-    gcTime: 0,
     onSuccess: () => void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() }),
   });
   const form = useForm({

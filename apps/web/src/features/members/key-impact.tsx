@@ -52,8 +52,6 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
   const queryClient = useQueryClient();
   const replace = useMutation(
     trpc.offboarding.replaceKeys.mutationOptions({
-      // The response contains secrets and must not stay in the mutation cache.
-      gcTime: 0,
       onSuccess: () => {
         void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
         onReplaced();

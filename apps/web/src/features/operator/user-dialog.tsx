@@ -1,6 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
 import { type ReactElement, useContext } from "react";
 import { trpc, trpcClient, type UserOverview } from "../../server/trpc.ts";
 import { countOf } from "../../ui/count.ts";
@@ -14,6 +15,8 @@ import type { UserAction } from "./user-actions.tsx";
 export interface UserChoice {
   readonly user: UserOverview;
   readonly action: UserAction;
+  /** Whether the user is the operator. */
+  readonly isOwn: boolean;
 }
 
 interface UserDialogProps {
@@ -70,6 +73,37 @@ const wordings: Readonly<Record<UserAction, ActionWording>> = {
   },
 };
 
+/** What is different if operators choose an action for their own account. */
+const ownWordings: Readonly<Partial<Record<UserAction, ActionWording>>> = {
+  disable: {
+    title: () => "Disable your account?",
+    effect:
+      "You are signed out immediately, and can’t sign in. All of your API keys are rejected from the next request. Another operator can enable your account again.",
+    button: "Disable your account",
+    done: () => "Your account is disabled.",
+    isDangerous: true,
+  },
+  "end-sessions": {
+    title: () => "End all of your sessions?",
+    effect: "You are signed out of all devices immediately, including this one. Your API keys keep working.",
+    button: "End sessions",
+    done: () => "You are signed out of all devices.",
+    isDangerous: true,
+  },
+  revoke: {
+    title: () => "Revoke your operator role?",
+    effect:
+      "You can no longer manage this instance or see these pages. To become an operator again, ask another operator. Your account and your workspaces stay as they are.",
+    button: "Revoke operator role",
+    done: () => "You are no longer an operator.",
+    isDangerous: true,
+  },
+};
+
+function wordingFor({ action, isOwn }: UserChoice): ActionWording {
+  return (isOwn && ownWordings[action]) || wordings[action];
+}
+
 /** Performs an action. Returns the reset link if it created one. */
 async function perform({ user, action }: UserChoice): Promise<ResetLink | undefined> {
   const { operator } = trpcClient;
@@ -108,7 +142,7 @@ const mutationKey = ["operator", "user"];
 export function UserDialog({ choice, onClose }: UserDialogProps): ReactElement {
   return (
     <ActionDialog
-      wording={choice && wordings[choice.action]}
+      wording={choice && wordingFor(choice)}
       name={choice?.user.name}
       mutationKey={mutationKey}
       onClose={onClose}
@@ -119,16 +153,19 @@ export function UserDialog({ choice, onClose }: UserDialogProps): ReactElement {
 }
 
 function Confirmation({ choice, onClose }: { readonly choice: UserChoice; readonly onClose: () => void }) {
-  const { user, action } = choice;
-  const wording = wordings[action];
+  const { user, action, isOwn } = choice;
+  const wording = wordingFor(choice);
   const queryClient = useQueryClient();
+  const leaveOperatorPages = useLeaveOperatorPages();
   const change = useMutation({
     mutationKey,
     mutationFn: () => perform(choice),
     onSuccess: async (link) => {
-      await queryClient.invalidateQueries({ queryKey: trpc.operator.pathKey() });
+      const isResignation = isOwn && action === "revoke";
+      if (!isResignation) await queryClient.invalidateQueries({ queryKey: trpc.operator.pathKey() });
       if (link) return;
       onClose();
+      if (isResignation) await leaveOperatorPages();
       notifications.show({ message: wording.done(user.name) });
     },
   });
@@ -153,6 +190,23 @@ function Confirmation({ choice, onClose }: { readonly choice: UserChoice; readon
       </dd>
     </ActionConfirmation>
   );
+}
+
+/**
+ * Opens the start page for a user who is no longer an operator. The calls of the pages of operators would be rejected, so they
+ * aren't sent again.
+ */
+function useLeaveOperatorPages(): () => Promise<void> {
+  const router = useRouter();
+  const queryClient = useQueryClient();
+  return async () => {
+    queryClient.setQueryData(
+      trpc.session.current.queryKey(),
+      (session) => session && { ...session, user: { ...session.user, isOperator: false } },
+    );
+    await router.navigate({ to: "/", replace: true });
+    queryClient.removeQueries({ queryKey: trpc.operator.pathKey() });
+  };
 }
 
 function ResetLinkShown({

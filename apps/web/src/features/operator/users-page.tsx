@@ -38,8 +38,10 @@ export function UsersPage(): ReactElement {
   );
   const [choice, setChoice] = useState<UserChoice>();
   const actions = useCallback(
-    (user: UserOverview) => <UserActions user={user} onChoose={(action) => setChoice({ user, action })} />,
-    [],
+    (user: UserOverview) => (
+      <UserActions user={user} onChoose={(action) => setChoice({ user, action, isOwn: user.id === ownId })} />
+    ),
+    [ownId],
   );
   return (
     <>

@@ -68,7 +68,13 @@ function TotpFactor({
   const [isRemoving, setRemoving] = useState(false);
   const showChanged = useFactorsChanged();
   const create = useMutation(
-    trpc.factors.createTotp.mutationOptions({ onSuccess: setTotp, onError: showFailure }),
+    trpc.factors.createTotp.mutationOptions({
+      onSuccess: (created) => {
+        setTotp(created);
+        create.reset(); // The secret exists only while its dialog is open.
+      },
+      onError: showFailure,
+    }),
   );
   const disable = useMutation(
     trpc.factors.disableTotp.mutationOptions({

@@ -1,10 +1,11 @@
 import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { goToProvider } from "../../server/openid.ts";
-import { trpc } from "../../server/trpc.ts";
+import { QueryPanel } from "../../server/query-panel.tsx";
+import { type LinkedIdentity, trpc } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
@@ -16,11 +17,32 @@ import { Factor } from "./factor.tsx";
 
 /** The identity at the OpenID provider with which the user can sign in. Absent if the instance has no provider. */
 export function SignInMethodsSection(): ReactElement | null {
-  const { data } = useQuery(trpc.account.signInMethods.queryOptions());
+  const { openidName } = useSuspenseQuery(trpc.instance.get.queryOptions()).data;
+  const methods = useQuery(trpc.account.signInMethods.queryOptions());
+  if (openidName === null) return null;
+  return (
+    <Section title="Sign-in methods">
+      <QueryPanel query={methods} failureTitle="Couldn’t load your sign-in methods" height={74}>
+        {({ openid }) => <OpenidMethod name={openidName} identity={openid?.identity ?? null} />}
+      </QueryPanel>
+    </Section>
+  );
+}
+
+interface OpenidMethodProps {
+  /** The name of the provider. */
+  readonly name: string;
+  /** Null unless an identity is linked. */
+  readonly identity: LinkedIdentity | null;
+}
+
+function OpenidMethod({ name, identity }: OpenidMethodProps): ReactElement {
   const [isUnlinking, setUnlinking] = useState(false);
   const start = useMutation(
     trpc.account.startOpenid.mutationOptions({
-      onSuccess: ({ url }) => goToProvider(url, { use: "link", next: "/account/security" }),
+      onSuccess: ({ url }) => {
+        goToProvider(url, { use: "link", next: "/account/security" }, start.reset);
+      },
       onError: (error) =>
         notifications.show({
           color: "red",
@@ -29,11 +51,8 @@ export function SignInMethodsSection(): ReactElement | null {
         }),
     }),
   );
-  const openid = data?.openid;
-  if (!openid) return null;
-  const { name, identity } = openid;
   return (
-    <Section title="Sign-in methods">
+    <>
       <ul className={classes.factors}>
         <Factor
           name={name}
@@ -70,7 +89,7 @@ export function SignInMethodsSection(): ReactElement | null {
         </Factor>
       </ul>
       <UnlinkDialog name={name} isOpen={isUnlinking} onClose={() => setUnlinking(false)} />
-    </Section>
+    </>
   );
 }
 

@@ -85,7 +85,11 @@ export function SignInForm({
   const signIn = useMutation(
     trpc.session.signIn.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: (result) => ("secondFactor" in result ? setFactors(result.secondFactor) : join(result)),
+      onSuccess: (result) => {
+        if (!("secondFactor" in result)) return join(result);
+        setFactors(result.secondFactor);
+        signIn.reset(); // Discards the password, because the form stays.
+      },
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
         form.setFieldError(
@@ -196,8 +200,8 @@ export function SignUpForm({ token, email }: FormProps): ReactElement {
   );
 }
 
-/** Opens a workspace that a user has just joined. */
-function useOpenWorkspace(): (session: Session, slug: string) => Promise<void> {
+/** Opens a workspace that a user has just joined. Going back doesn't lead to the link, which was used. */
+export function useOpenWorkspace(): (session: Session, slug: string) => Promise<void> {
   const router = useRouter();
   const queryClient = useQueryClient();
   return async (session, slug) => {

@@ -1,5 +1,11 @@
-import { Button, Skeleton } from "@mantine/core";
-import { useMutation, useQuery, useQueryClient, useSuspenseQuery } from "@tanstack/react-query";
+import { Skeleton } from "@mantine/core";
+import {
+  useIsMutating,
+  useMutation,
+  useQuery,
+  useQueryClient,
+  useSuspenseQuery,
+} from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
@@ -7,10 +13,9 @@ import { clearUserQueries } from "../../server/query-client.ts";
 import { withArticle } from "../../server/roles.ts";
 import { type InvitationPreview, type Session, trpc, trpcClient } from "../../server/trpc.ts";
 import { useEndSession } from "../../server/use-end-session.ts";
-import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
-import { EitherForm, SignInForm, SignUpForm } from "./invitation-forms.tsx";
+import { EitherForm, SignInForm, SignUpForm, useOpenWorkspace } from "./invitation-forms.tsx";
 import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
@@ -92,12 +97,17 @@ function Acceptance({ token, invitation, session, onSession }: AcceptanceProps):
   }
   if (session.user.email !== email)
     return <OtherAccount email={email} ownEmail={session.user.email} onSession={onSession} />;
-  return <JoinButton token={token} email={email} />;
+  return <JoinButton token={token} session={session} />;
 }
 
-function JoinButton({ token, email }: { readonly token: string; readonly email: string }): ReactElement {
-  const sessionChanges = useSessionChanges();
-  const accept = useMutation(trpc.invitations.accept.mutationOptions({ onSuccess: sessionChanges.add }));
+function JoinButton({ token, session }: { readonly token: string; readonly session: Session }): ReactElement {
+  const openWorkspace = useOpenWorkspace();
+  const { user, workspaces } = session;
+  const accept = useMutation(
+    trpc.invitations.accept.mutationOptions({
+      onSuccess: (joined) => openWorkspace({ ...session, workspaces: [...workspaces, joined] }, joined.slug),
+    }),
+  );
   const failure = accept.error ? describeFailure(accept.error) : undefined;
   return (
     <div className={classes.form}>
@@ -105,7 +115,7 @@ function JoinButton({ token, email }: { readonly token: string; readonly email: 
       <BusyButton loading={accept.isPending} onClick={() => accept.mutate({ token })}>
         Join
       </BusyButton>
-      <p className={classes.other}>You are signed in as {email}.</p>
+      <p className={classes.other}>You are signed in as {user.email}.</p>
     </div>
   );
 }
@@ -126,12 +136,15 @@ function OtherAccount({
     queryClient.setQueryData(trpc.session.current.queryKey(), null);
     onSession(null);
   });
+  const isSigningOut = useIsMutating({ mutationKey: trpc.session.signOut.mutationKey() }) > 0;
   return (
     <div className={classes.form}>
       <p>
         The invitation is for <strong>{email}</strong>, and you are signed in as <strong>{ownEmail}</strong>.
       </p>
-      <Button onClick={signOut}>Sign out and continue</Button>
+      <BusyButton loading={isSigningOut} onClick={signOut}>
+        Sign out and continue
+      </BusyButton>
       <p className={classes.other}>
         <Link to="/">Go to your workspaces</Link>
       </p>

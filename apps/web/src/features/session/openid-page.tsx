@@ -46,6 +46,7 @@ export function OpenidPage(): ReactElement {
   const [response] = useState(() => (code && state ? { code, state, ...(iss && { iss }) } : undefined));
   const [attempt] = useState(() => findAttempt() ?? defaultAttempt);
   const next = findSameOriginPath(attempt.next, window.location.origin) ?? "/";
+  const signInSearch = next === "/" ? {} : { next };
   const router = useRouter();
   const [factors, setFactors] = useState<FactorKinds>();
   const [isCodeNeeded, setCodeNeeded] = useState(false);
@@ -91,7 +92,7 @@ export function OpenidPage(): ReactElement {
         <SecondFactorForm
           factors={factors}
           onSession={completeSignIn}
-          onRestart={() => void router.navigate({ to: "/sign-in" })}
+          onRestart={() => void router.navigate({ to: "/sign-in", search: signInSearch })}
         />
       </SessionFrame>
     );
@@ -123,7 +124,7 @@ export function OpenidPage(): ReactElement {
       )}
       <p className={classes.other}>
         {attempt.use === "sign-in" ? (
-          <Link to="/sign-in" search={next === "/" ? {} : { next }}>
+          <Link to="/sign-in" search={signInSearch}>
             Go to sign-in
           </Link>
         ) : (

@@ -19,7 +19,9 @@ export function OpenidSignIn({ next = "/", invitation }: OpenidSignInProps): Rea
   const start = useMutation(
     trpc.session.startOpenid.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: ({ url }) => goToProvider(url, { use: "sign-in", next, invitation }),
+      onSuccess: ({ url }) => {
+        goToProvider(url, { use: "sign-in", next, invitation }, start.reset);
+      },
     }),
   );
   if (openidName === null) return null;

@@ -2,7 +2,7 @@ import { Button, Skeleton } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { hasIssueOf, showIssues } from "../../server/show-issues.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
@@ -25,13 +25,21 @@ export function ResetPasswordPage(): ReactElement {
     retry: false,
     staleTime: Infinity,
   });
-  const reset = useMutation(trpc.session.resetPassword.mutationOptions());
+  const [isChanged, setIsChanged] = useState(false);
+  const reset = useMutation(
+    trpc.session.resetPassword.mutationOptions({
+      onSuccess: () => {
+        setIsChanged(true);
+        reset.reset(); // Discards the password, because the page stays.
+      },
+    }),
+  );
   const signInLink = (
     <p className={classes.other}>
       <Link to="/sign-in">Go to sign-in</Link>
     </p>
   );
-  if (reset.isSuccess) {
+  if (isChanged) {
     return (
       <SessionFrame
         title="Your password was changed"

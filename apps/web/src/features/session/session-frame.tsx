@@ -1,5 +1,5 @@
 import { useDocumentTitle } from "@mantine/hooks";
-import type { ReactElement, ReactNode } from "react";
+import { type ReactElement, type ReactNode, useEffect, useRef } from "react";
 import { Logo } from "../../ui/logo.tsx";
 import classes from "./session-frame.module.css";
 
@@ -12,8 +12,16 @@ interface SessionFrameProps {
 /** The layout of the sign-in and sign-up pages. */
 export function SessionFrame({ title, explanation, children }: SessionFrameProps): ReactElement {
   useDocumentTitle(`${title} · Latchkey`);
+  const main = useRef<HTMLElement>(null);
+  const shownTitle = useRef(title);
+  useEffect(() => {
+    if (shownTitle.current === title) return;
+    shownTitle.current = title;
+    // The button that had the focus was removed. Keyboard and screen reader users continue with the result.
+    if (document.activeElement === document.body) main.current?.focus();
+  }, [title]);
   return (
-    <main className={classes.page} id="content">
+    <main className={classes.page} id="content" ref={main} tabIndex={-1}>
       <div className={classes.brand}>
         <Logo size={28} />
         Latchkey

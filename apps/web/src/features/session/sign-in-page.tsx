@@ -35,8 +35,11 @@ export function SignInPage(): ReactElement {
   const signIn = useMutation(
     trpc.session.signIn.mutationOptions({
       meta: { isSignIn: true },
-      onSuccess: (result) =>
-        "secondFactor" in result ? setFactors(result.secondFactor) : completeSignIn(result),
+      onSuccess: (result) => {
+        if (!("secondFactor" in result)) return completeSignIn(result);
+        setFactors(result.secondFactor);
+        signIn.reset(); // Discards the password, because the page stays.
+      },
       onError: (error) => {
         if (describeFailure(error).code !== "UNAUTHORIZED") return void showIssues(form, error);
         form.setFieldError("password", "The email address or password is wrong. Check both and try again.");

@@ -36,8 +36,6 @@ function Form({ workspace, onCreated, onCancel }: FormProps): ReactElement {
   const queryClient = useQueryClient();
   const create = useMutation(
     trpc.webhooks.create.mutationOptions({
-      // The response contains the secret and must not stay in the mutation cache.
-      gcTime: 0,
       onSuccess: ({ secret }) => {
         onCreated({ name: "", secret });
         void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });

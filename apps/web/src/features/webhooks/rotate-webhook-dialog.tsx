@@ -50,8 +50,6 @@ function Form(props: RotateWebhookDialogProps & SecretFormProps): ReactElement {
   useUnsavedInput(() => overlap !== defaultOverlap);
   const rotate = useMutation(
     trpc.webhooks.rotateSecret.mutationOptions({
-      // The response contains the secret and must not stay in the mutation cache.
-      gcTime: 0,
       onSuccess: ({ secret }) => {
         onCreated({ name: "", secret });
         void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });

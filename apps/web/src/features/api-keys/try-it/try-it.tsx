@@ -40,7 +40,6 @@ export function TryIt({ keyId, keyField }: TryItProps): ReactElement {
       const { key: _key, ...rest } = request;
       return await trpcClient.keyHistory.evaluate.mutate({ id: keyId, ...rest });
     },
-    gcTime: 0,
   });
   const form = useForm({
     name: "try-it",
