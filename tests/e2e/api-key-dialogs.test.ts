@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { openKeys } from "./open-keys.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // The dialogs that create, edit and delete API keys, with invalid input and when calls fail.
 
@@ -71,6 +72,7 @@ test("reports that a key was already deleted, on deletion and on edit", async ()
   await dialog.waitFor({ state: "detached" });
   await rejectCalls(page, "apiKeys.update", "NOT_FOUND");
   await page.getByRole("button", { name: "Edit Robot 1" }).click();
+  await untilFocused(dialog);
   await dialog.getByLabel("Description").fill("Mows the lawn");
   await dialog.getByRole("button", { name: "Save" }).click();
   await dialog.getByText("This key was deleted. Your changes weren’t saved.").waitFor();
@@ -100,6 +102,7 @@ test("moves the focus to the field that an error is about", async () => {
   const error = { code: -32600, message: "The request is not valid", data };
   await page.route("**/trpc/apiKeys.update*", (route) => route.fulfill({ status: 400, json: [{ error }] }));
   await page.getByRole("button", { name: "Edit Robot 0" }).click();
+  await untilFocused(dialog);
   await dialog.getByLabel("Description").fill("Mows the lawn");
   await dialog.getByLabel("Name").press("Enter");
   await dialog.getByText("Not like this.").waitFor();
@@ -144,6 +147,7 @@ test("creates a key from a template, with every invalid field shown together", a
   const page = await openKeys(environment, "template", 1);
   const dialog = dialogOf(page);
   await page.getByRole("button", { name: "New API key" }).click();
+  await untilFocused(dialog);
   const choose = async (template: RegExp) => {
     await dialog.getByRole("combobox", { name: "Template" }).click();
     await page.getByRole("option", { name: template }).click();
@@ -184,6 +188,7 @@ test("opens collapsed restrictions that are invalid, and keeps them open while t
   const page = await openKeys(environment, "collapsed", 1);
   const dialog = dialogOf(page);
   await page.getByRole("button", { name: "New API key" }).click();
+  await untilFocused(dialog);
   await dialog.getByLabel("Name", { exact: true }).fill("CI");
   const toggle = dialog.getByRole("button", { name: "Restrict this key" });
   const limit = dialog.getByLabel("Rate limit", { exact: true });
@@ -205,6 +210,7 @@ test("the review of a new key says that the date of its expiry is missing", asyn
   const page = await openKeys(environment, "date", 1);
   const dialog = dialogOf(page);
   await page.getByRole("button", { name: "New API key" }).click();
+  await untilFocused(dialog);
   await dialog.getByRole("combobox", { name: "Expires" }).click();
   await page.getByRole("option", { name: "On a date" }).click();
   const review = dialog.getByRole("region", { name: "Review" });

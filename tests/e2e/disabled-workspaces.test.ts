@@ -4,6 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada, an operator, disables Grace's workspace and enables it again. Each test continues where the previous one ended.
 
@@ -56,6 +57,7 @@ test("the operator sees what stops working, and disables the workspace", async (
   await grace.goto(`${environment.baseUrl}/w/${slug}/keyspaces`);
   await grace.getByRole("heading", { name: "No keyspaces yet" }).waitFor();
   await grace.getByRole("button", { name: "New keyspace" }).click();
+  await untilFocused(grace.getByRole("dialog"));
   await grace.getByRole("dialog").getByLabel("Name", { exact: true }).fill("Production");
   await grace.getByRole("dialog").getByLabel("Prefix").fill("sk_live");
   await dialog().getByRole("button", { name: "Disable workspace" }).click();
@@ -112,9 +114,13 @@ test("the operator enables the workspace with the keyboard, and its members cont
     .getByRole("button", { name: /^Manage / })
     .focus();
   await ada.keyboard.press("Enter");
-  await ada.getByRole("menuitem", { name: "Enable", exact: true }).focus();
+  await untilFocused(ada.getByRole("menu"));
+  await ada.keyboard.press("ArrowDown");
+  await ada.getByRole("menuitem", { name: "Enable", exact: true }).and(ada.locator(":focus")).waitFor();
   await ada.keyboard.press("Enter");
-  await dialog().getByRole("button", { name: "Enable workspace" }).focus();
+  await untilFocused(dialog());
+  await ada.keyboard.press("Tab");
+  await dialog().getByRole("button", { name: "Enable workspace" }).and(ada.locator(":focus")).waitFor();
   await ada.keyboard.press("Enter");
   await ada.getByText("is enabled.").waitFor();
   expect(await row().getByText("Disabled", { exact: true }).count()).toBe(0);

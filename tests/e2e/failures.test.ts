@@ -3,6 +3,7 @@ import { enter } from "../support/visitor.ts";
 import { getWorkspace } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { openKeys } from "./open-keys.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // What pages show and keep when responses are slow, missing or errors.
 
@@ -119,6 +120,7 @@ test("removes messages about a key on sign-out, and reports a failed sign-out", 
   expect(new Set(colors).size).toBe(2);
   await page.unroute("**/trpc/session.signOut*");
   await page.getByRole("button", { name: "Edit Robot 0" }).click();
+  await untilFocused(page.getByRole("dialog"));
   await page.getByRole("dialog").getByLabel("Description").fill("Mows the lawn");
   await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
   await page.getByText("“Robot 0” was saved.").waitFor();

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { readQueryCaches } from "../support/query-caches.ts";
 import { callOpenApi, createKey, readClipboard, visitor } from "../support/visitor.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // One visit in steps: each test continues where the previous one ended.
 
@@ -138,6 +139,7 @@ test("updates the number of uses while the page is open", async () => {
 
 test("edits name and description, which doesn't count as a use", async () => {
   await page.getByRole("button", { name: "Edit Nightly backup" }).click();
+  await untilFocused(dialog());
   await dialog().getByLabel("Name").fill("Backup");
   await dialog().getByLabel("Description").fill("Moved to the new server");
   await dialog().getByRole("button", { name: "Save" }).click();

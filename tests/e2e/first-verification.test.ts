@@ -6,6 +6,7 @@ import { readClipboard, signUp } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // The first visit: from no keyspace to the first verification of an issued key. Each test continues where the previous one ended.
 
@@ -33,6 +34,7 @@ async function run(command: string): Promise<string> {
 }
 
 async function createKeyspace(name: string, prefix: string): Promise<void> {
+  await untilFocused(dialog());
   await field("Name").fill(name);
   await field("Prefix").fill(prefix);
   await dialog().getByRole("button", { name: "Create keyspace" }).click();

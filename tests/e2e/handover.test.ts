@@ -5,6 +5,7 @@ import { callOpen } from "../support/open-call.ts";
 import { callOpenApi, createKey, enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada, who is the operator, hands her workspace over to Grace and leaves. Then Grace deletes her account. Each test
 // continues where the previous one ended.
@@ -119,7 +120,9 @@ test("the member sees the offer on the overview and the members page, and declin
   await grace.keyboard.press("Enter");
   const dialog = grace.getByRole("dialog", { name: /^Become an owner of/ });
   await dialog.getByText("becomes an admin.").waitFor();
-  await dialog.getByRole("button", { name: "Become an owner" }).focus();
+  await untilFocused(dialog);
+  await grace.keyboard.press("Tab");
+  await dialog.getByRole("button", { name: "Become an owner" }).and(grace.locator(":focus")).waitFor();
   await grace.keyboard.press("Enter");
   await grace.getByText(/^You are now an owner of/).waitFor();
   await noticeOf(grace).waitFor({ state: "detached" });
@@ -179,6 +182,7 @@ test("the former owner sees which API keys lose access, and leaves", async () =>
     await dialog.getByText("Reports").waitFor();
   };
   await openDialog();
+  await untilFocused(dialog);
   await dialog.getByRole("button", { name: "Replace with service account keys" }).click();
   await dialog.getByLabel("Name of the service account").fill("Reporting");
   await dialog.getByRole("button", { name: "Create 1 key" }).click();

@@ -8,6 +8,7 @@ import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { holdCall } from "./hold-call.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada invites people to her workspace. Linus has an account, and Grace has none. Each test continues where the
 // previous one ended.
@@ -32,6 +33,7 @@ const rowOf = (page: Page, email: string) => page.getByRole("row").filter({ hasT
 /** Invites someone with the dialog, which must be open. Returns the link. */
 async function invite(email: string, role?: string): Promise<string> {
   const dialog = dialogOf(ada);
+  await untilFocused(dialog);
   await dialog.getByLabel("Email address").fill(email);
   if (role) {
     await dialog.getByRole("combobox", { name: "Role" }).click();
@@ -53,6 +55,7 @@ test("invites a person from the members page, and shows the link once", async ()
   const dialog = dialogOf(ada);
   const role = dialog.getByRole("combobox", { name: "Role" });
   await dialog.getByText("Can view the workspace, verify issued keys, invite people").waitFor();
+  await untilFocused(dialog);
   await role.click();
   await ada.getByRole("option", { name: "Viewer Can view the workspace, but not change it." }).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
@@ -190,6 +193,7 @@ test("a member invites a person, and sees only the invitations that they sent", 
   await joan.getByText("People whom you invited to this workspace and who haven’t joined yet.").waitFor();
   await joan.getByRole("button", { name: "Invite member" }).click();
   const dialog = dialogOf(joan);
+  await untilFocused(dialog);
   await dialog.getByLabel("Email address").fill("barbara@example.com");
   await dialog.getByRole("combobox", { name: "Role" }).click();
   await joan.getByRole("option", { name: "Viewer Can view the workspace, but not change it." }).waitFor();

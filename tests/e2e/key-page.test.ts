@@ -8,6 +8,7 @@ import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
+import { untilFocused } from "./until-focused.ts";
 
 const environment = prepareEnvironment();
 
@@ -58,7 +59,7 @@ test("restricts a key to reading, and asks before its access is expanded again",
 
   const restrictions = section(page, "Restrictions");
   await restrictions.getByRole("button", { name: "Edit restrictions" }).click();
-  await page.getByRole("form", { name: "Restrictions" }).locator("input:focus").waitFor();
+  await untilFocused(page.getByRole("form", { name: "Restrictions" }));
   await restrictions.getByRole("checkbox", { name: "Read only" }).check();
   await restrictions.getByRole("button", { name: "Save restrictions" }).click();
   await restrictions.getByRole("definition").getByText("Read only").waitFor();
@@ -93,6 +94,7 @@ test("creates a key that is restricted from its first request", async () => {
   await page.goto(`${environment.baseUrl}/account/api-keys`);
   await page.getByRole("button", { name: "New API key" }).click();
   const dialog = dialogOf(page);
+  await untilFocused(dialog);
   await dialog.getByLabel("Name", { exact: true }).fill("Deployment");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
   await dialog.getByLabel("IP ranges").fill("nowhere\n203.0.113.0/24");
@@ -142,6 +144,7 @@ test("saves an edit only if the key still has the version that was shown, and ot
 
   await page.getByRole("button", { name: "Edit restrictions" }).click();
   const form = page.getByRole("form", { name: "Restrictions" });
+  await untilFocused(form);
   const limit = form.getByLabel("Rate limit", { exact: true });
   await limit.fill("7");
   const settings = { isReadOnly: true };
@@ -166,6 +169,7 @@ test("saves an edit only if the key still has the version that was shown, and ot
 test("rotates a key with an overlap, and revokes the old secret", async () => {
   const { page, complaints, id, key: old } = await openKey("rotate");
   await page.getByRole("button", { name: "Rotate" }).click();
+  await untilFocused(dialogOf(page));
   await dialogOf(page).getByRole("radio", { name: "Custom duration" }).check();
   const duration = dialogOf(page).getByRole("textbox", { name: "Duration" });
   await duration.fill("721");
@@ -322,7 +326,7 @@ test("offers to change the expiry of an expired key", async () => {
   const status = section(page, "Status");
   await status.getByText("This key expired").waitFor();
   await status.getByRole("link", { name: "Change the expiry" }).click();
-  await section(page, "Restrictions").getByRole("button", { name: "Save restrictions" }).waitFor();
+  await untilFocused(page.getByRole("form", { name: "Restrictions" }));
   const limit = page.getByLabel("Rate limit", { exact: true });
   await limit.fill("5");
   await page.goBack();

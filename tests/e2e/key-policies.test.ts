@@ -8,6 +8,7 @@ import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
 import { gapBetween } from "./gap-between.ts";
 import { returnToTab } from "./return-to-tab.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada owns a workspace. Linus is a member, and his key works there. Each test continues where the previous one ended.
 
@@ -76,7 +77,9 @@ test("the longest time of a last use isn’t cut", async () => {
   // In a context of its own, because all pages of a context have the same clock.
   const storageState = await ada.context().storageState();
   const { page: later } = await environment.browser.open({ storageState });
-  await later.clock.setFixedTime(Date.now() + 3_600_000);
+  const { items } = await proceduresOf(ada).workspaceKeys.list.query({ workspaceId: workspace.id });
+  const hourOfUse = items.find(({ name }) => name === "Nightly sync")?.lastUsedAt ?? "";
+  await later.clock.setFixedTime(Date.parse(hourOfUse) + 90 * 60_000);
   await later.setViewportSize({ width: 1440, height: 900 });
   await later.goto(addressOf("api-keys"));
   const cell = later.getByRole("cell", { name: "In the last 2 hours" });
@@ -205,6 +208,7 @@ test("a member sees the policy, why it rejects the key, and a valid lifetime for
   expect(new URL(linus.url()).search).toBe("");
   await linus.goto(`${environment.baseUrl}/account/api-keys?dialog=new`);
   const dialog = dialogOf(linus);
+  await untilFocused(dialog);
   await dialog.getByRole("combobox", { name: "Expires" }).click();
   await linus.getByRole("option", { name: "Never" }).click();
   await dialog.getByText("would reject this key: there, keys must expire.").waitFor();
@@ -265,6 +269,7 @@ test("a policy isn’t saved without a preview", async () => {
   await review.click();
   await failure.waitFor();
   await ada.unrouteAll();
+  await untilFocused(dialog);
   await dialog.getByRole("button", { name: "Try again" }).press("Enter");
   await dialog.getByRole("status").getByText("would stop working").waitFor();
   await dialog.getByRole("button", { name: "Cancel" }).and(ada.locator(":focus")).waitFor();

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { callOpenApi, readClipboard, visitor } from "../support/visitor.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 let page: Page;
 
@@ -58,6 +59,7 @@ test("skips to the content", async () => {
 test("opens the API keys from the account menu", async () => {
   await page.getByRole("button", { name: "Account menu" }).focus();
   await page.keyboard.press("Enter");
+  await untilFocused(page.getByRole("menu"));
   await page.getByRole("menuitem", { name: "Your API keys" }).and(page.locator(":focus")).waitFor();
   await page.keyboard.press("ArrowDown");
   await page.getByRole("menuitem", { name: "Profile" }).and(page.locator(":focus")).waitFor();
@@ -78,7 +80,7 @@ test("opens the API keys from the account menu", async () => {
 test("creates and copies a key, with the focus on the next step", async () => {
   await page.getByRole("button", { name: "New API key" }).focus();
   await page.keyboard.press("Enter");
-  await page.locator("input:focus").waitFor();
+  await untilFocused(page.getByRole("dialog"));
   await page.keyboard.type("Laptop");
   await page.keyboard.press("Tab");
   await page.keyboard.type("Experiments");
@@ -127,7 +129,7 @@ test("deletes a key, but not with Enter alone", async () => {
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Delete Workstation" }).and(page.locator(":focus")).waitFor();
   await page.keyboard.press("Enter");
-  await page.getByRole("button", { name: "Cancel" }).and(page.locator(":focus")).waitFor();
+  await untilFocused(page.getByRole("dialog"));
   await tabTo('button "Delete key"');
   await page.keyboard.press("Enter");
   await page.getByText("“Workstation” was deleted").waitFor();

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // The focus in the dialogs of the pages of keyspaces, and after them.
 
@@ -63,6 +64,7 @@ test.each([
 test("the first invalid field on the form gets the focus, even if a rate limit below it is invalid too", async () => {
   await page.goto(keyspaces);
   await button("New keyspace").press("Enter");
+  await untilFocused(dialog());
   await dialog().getByRole("button", { name: "Add rate limit" }).press("Enter");
   await dialog().getByLabel("Limit name").and(page.locator(":focus")).waitFor();
   await dialog().getByLabel("Quota").press("Enter");
@@ -98,6 +100,7 @@ test.each([
   async (name, url, action, field, invalid) => {
     await page.goto(url());
     await button(name).press("Enter");
+    await untilFocused(dialog());
     await dialog().getByLabel(field, { exact: true }).fill(invalid);
     await dialog().getByRole("button", { name: "Add rate limit" }).press("Enter");
     await dialog().getByLabel("Limit name").and(page.locator(":focus")).last().waitFor();
@@ -114,6 +117,7 @@ test.each([
 test("the focus on a button that stays visible doesn't scroll the form", async () => {
   await page.goto(keyspaces);
   await button("New keyspace").press("Enter");
+  await untilFocused(dialog());
   const field = dialog().getByLabel("Lifetime in days");
   await field.focus();
   await dialog().getByRole("button", { name: "Add rate limit" }).focus();

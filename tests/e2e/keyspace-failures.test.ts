@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // What the pages and dialogs of keyspaces and issued keys show and keep when calls fail.
 
@@ -129,6 +130,7 @@ test("keeps the input of a keyspace and of an issued key if saving fails, and sa
   ]) {
     await page.goto(environment.baseUrl + path);
     await page.getByRole("button", { name: open, exact: true }).click();
+    await untilFocused(dialog);
     await name.fill("Initech");
     if (open === "New keyspace") await dialog.getByLabel("Prefix", { exact: true }).fill("initech");
     const save = () => dialog.getByRole("button", { name: action, exact: true }).click();

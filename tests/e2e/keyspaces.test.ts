@@ -6,6 +6,7 @@ import { recentTime } from "../support/recent-time.ts";
 import { enter, readClipboard, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada issues keys to the consumers of her API. Each test continues where the previous one ended.
 
@@ -44,6 +45,7 @@ test("guides from an empty list to a new keyspace, and names invalid fields", as
   await page.getByText("/open/keys/verify").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "Create your first keyspace" }).click();
+  await untilFocused(dialog());
   await field("Prefix").fill("lk_live");
   await dialog().getByRole("button", { name: "Create keyspace" }).click();
   await dialog().getByText("Enter a name.").waitFor();
@@ -75,6 +77,7 @@ test("guides from an empty list to a new keyspace, and names invalid fields", as
 
 test("issues a key with the defaults, and shows its secret once with the command that verifies it", async () => {
   await page.getByRole("button", { name: "Issue the first key" }).click();
+  await untilFocused(dialog());
   expect(await field("Permissions").inputValue()).toBe("documents.read");
   await field("Name").fill("Acme");
   await field("External ID").fill("..");
@@ -202,6 +205,7 @@ test("shows at 768 px when each key was last used", async () => {
 test("edits a key, also after someone else has changed it", async () => {
   await page.getByText("203.0.113.0/24").waitFor();
   await page.getByRole("button", { name: "Edit", exact: true }).click();
+  await untilFocused(dialog());
   await field("IP ranges").fill("");
   await field("Name").fill("Acme mobile");
   const { keyspaceId, keyId } = readPath();
@@ -302,6 +306,7 @@ test("revokes the old secrets of a key before their overlap ends", async () => {
 test("changes the balance of a key, and rejects what would make it negative", async () => {
   await page.getByRole("button", { name: "Change balance" }).click();
   await dialog().getByText("The balance is 98.").waitFor();
+  await untilFocused(dialog());
   await choose("Change", "Subtract");
   await field("Credits").fill("99");
   await dialog().getByRole("button", { name: "Change balance" }).click();

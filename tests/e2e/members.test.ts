@@ -4,6 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { createKey, enter, signIn, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada owns a workspace. Grace, Linus and Margaret join and leave it. Each test continues where the previous one
 // ended.
@@ -167,6 +168,7 @@ test("changes a role by keyboard after a confirmation; it applies to keys on the
   await ada.keyboard.press("Enter");
   await ada.getByRole("dialog", { name: "Change the role of “Grace Hopper”?" }).waitFor();
   await dialogOf(ada).getByText("See who changed what in the workspace.").waitFor();
+  await untilFocused(dialogOf(ada));
   await dialogOf(ada).getByRole("button", { name: "Cancel" }).and(focused(ada)).waitFor();
   expect(await askWithKey()).toBe(200);
   await ada.keyboard.press("Tab");

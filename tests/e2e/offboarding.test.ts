@@ -6,6 +6,7 @@ import { createKey, enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada invites Grace, who works with a key. Grace is demoted and removed, and a service account takes over. Each test
 // continues where the previous one ended.
@@ -134,6 +135,7 @@ test.each([
     const dialog = page.getByRole("dialog");
     await page.goto(addressOf("members"));
     await open();
+    await untilFocused(dialog);
     await dialog.getByRole("button", { name: "Replace with service account keys" }).click();
     const name = dialog.getByLabel("Name of the service account");
     await name.fill(procedure);
@@ -185,6 +187,7 @@ test("the dialog shows the permissions that keys lose with a new role", async ()
   await impact.getByText(/No longer allowed: .*audit:read/).waitFor();
   await impact.getByText(/ uses? here in 30 days, last used (this hour|in the last 2 hours)\./).waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await untilFocused(dialogOf());
   await impact.getByRole("button", { name: "Replace with service account keys" }).click();
   await expectQuestionOnEscape("Reports");
   await impact.getByRole("button", { name: "Don’t replace" }).click();
@@ -211,6 +214,7 @@ test("a service account takes over the integration, while the person stays", asy
   await impact
     .getByText("1 API key loses access to this workspace, and all of its requests here are rejected:")
     .waitFor();
+  await untilFocused(dialogOf());
   await impact.getByRole("button", { name: "Replace with service account keys" }).focus();
   await ada.keyboard.press("Enter");
   const name = dialogOf().getByLabel("Name of the service account");

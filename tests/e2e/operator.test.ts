@@ -6,6 +6,7 @@ import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // The pages of the operator, and two people of whom one is an operator.
 
@@ -207,9 +208,10 @@ test("signs out, disables and enables a user", async () => {
 test("creates a reset link, by keyboard", async () => {
   await ada.getByRole("button", { name: "Manage Grace Hopper" }).focus();
   await ada.keyboard.press("Enter");
+  await untilFocused(ada.getByRole("menu"));
   await ada.getByRole("menuitem", { name: "Create a reset link" }).focus();
   await ada.keyboard.press("Enter");
-  // Opening the dialog moves the focus to this button.
+  await untilFocused(dialog());
   await dialog().getByRole("button", { name: "Cancel" }).and(ada.locator(":focus")).waitFor();
   await stayDuringCall(ada, "operator.createResetLink", () =>
     dialog().getByRole("button", { name: "Create link" }).press("Enter"),
@@ -232,6 +234,7 @@ test("creates a reset link, by keyboard", async () => {
 test("makes a user an operator, who sees the pages, and keeps one operator", async () => {
   await ada.getByRole("button", { name: "Manage Ada Lovelace" }).click();
   await ada.getByText("No other operator can sign in.").waitFor();
+  await untilFocused(ada.getByRole("menu"));
   for (const name of ["Revoke the operator role", "Disable"]) {
     const item = ada.getByRole("menuitem", { name });
     expect(await item.isDisabled()).toBe(true);

@@ -6,6 +6,7 @@ import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { returnToTab } from "./return-to-tab.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada creates a service account and manages its keys. Each test continues where the previous one ended.
 
@@ -37,7 +38,7 @@ test("creates a service account and a key, by keyboard", async () => {
   await ada.getByRole("button", { name: "New service account" }).focus();
   await ada.keyboard.press("Enter");
   const name = dialogOf(ada).getByLabel("Name");
-  await name.waitFor();
+  await untilFocused(dialogOf(ada));
   await ada.keyboard.press("Enter");
   await dialogOf(ada).getByText("Enter a name, such as the integration that uses it.").waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);

@@ -8,6 +8,7 @@ import { prepareEnvironment } from "./environment.ts";
 import { gapBetween } from "./gap-between.ts";
 import { holdCall } from "./hold-call.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // A secret is shown once, so leaving it without a copy asks for confirmation.
 
@@ -49,7 +50,7 @@ async function stay(): Promise<void> {
 
 async function signOut(): Promise<void> {
   await page.keyboard.press("Control+k");
-  await page.getByRole("option").first().waitFor();
+  await untilFocused(page.getByRole("dialog", { name: "Search" }));
   await page.keyboard.type("sign out");
   await page.getByRole("option", { name: "Sign out", selected: true }).waitFor();
   await page.keyboard.press("Enter");

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Input that isn't saved is discarded only after a confirmation, whatever would discard it.
 
@@ -42,6 +43,7 @@ async function openFromOverview(label: string): Promise<void> {
   await open(`/w/${slug}`, "Quick start");
   await link(label).click();
   await page.getByRole("heading", { name: label, exact: true, level: 1 }).waitFor();
+  await page.locator("main:focus").waitFor();
 }
 
 test("asks before a link discards the settings of a workspace, and keeps them if the user stays", async () => {
@@ -87,6 +89,7 @@ test("asks nothing if nothing was typed, and nothing after saving", async () => 
   await link("Members").click();
   await page.getByRole("heading", { name: "Members", exact: true }).waitFor();
   await link("Settings").click();
+  await page.locator("main:focus").waitFor();
   await description.fill("Pays the bills");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await page.getByText("Workspace settings saved.").waitFor();
@@ -138,7 +141,10 @@ const forms = [
   {
     form: "the restrictions of a key",
     at: () => `/account/api-keys/${keyId}?edit=restrictions`,
-    enter: () => page.getByLabel("Rate limit", { exact: true }).fill("100"),
+    enter: async () => {
+      await untilFocused(page.getByRole("form", { name: "Restrictions" }));
+      await page.getByLabel("Rate limit", { exact: true }).fill("100");
+    },
     save: async () => {
       await page.getByRole("button", { name: "Save restrictions" }).click();
       await page.getByRole("button", { name: "Edit restrictions" }).waitFor();
@@ -149,6 +155,7 @@ const forms = [
     at: () => `/account/api-keys/${keyId}`,
     enter: async () => {
       await page.getByRole("button", { name: "Try a request" }).click();
+      await untilFocused(page.getByRole("form", { name: "Try this key" }));
       await page.getByLabel("Path").fill("/open/workspaces");
     },
     save: async () => {
@@ -179,6 +186,7 @@ test.each(forms)(
 
 test("a change of the same page's URL keeps the input, without a question", async () => {
   await page.goto(`${environment.baseUrl}/account/api-keys/${keyId}?edit=restrictions`);
+  await untilFocused(page.getByRole("form", { name: "Restrictions" }));
   await page.getByLabel("Rate limit", { exact: true }).fill("50");
   await page.getByRole("button", { name: "7 days" }).click();
   await expect.poll(() => new URL(page.url()).search).toContain("range=7d");
@@ -257,28 +265,23 @@ test.each(dialogs)("asks before Escape or Back discards the input of a dialog: $
   await open(from.path(), from.heading);
   await reach();
   await former.waitFor({ state: "detached" });
-  const show = async () => {
-    if (button) return await press(button);
-    await press("Workspace: Ada Lovelace’s workspace");
-    await page.getByRole("menuitem", { name: "New workspace" }).click();
-  };
   const named = page.getByRole("dialog", { name: dialog });
   const field = named.getByLabel(about.field, { exact: true });
-  // A dialog that opens moves the focus to its first field, more than once, so that a text can be typed there instead.
-  const type = () =>
-    expect
-      .poll(async () => {
-        await field.fill("typed");
-        return await field.inputValue();
-      })
-      .toBe("typed");
+  const show = async () => {
+    if (button) await press(button);
+    else {
+      await press("Workspace: Ada Lovelace’s workspace");
+      await page.getByRole("menuitem", { name: "New workspace" }).click();
+    }
+    await untilFocused(named);
+  };
   await show();
   await field.waitFor();
   await page.keyboard.press("Escape");
   await named.waitFor({ state: "detached" });
 
   await show();
-  await type();
+  await field.fill("typed");
   await page.keyboard.press("Escape");
   await keep().and(focused()).waitFor();
   await page.keyboard.press("Escape");
@@ -302,7 +305,7 @@ test.each(dialogs)("asks before Escape or Back discards the input of a dialog: $
   await page.getByRole("button", { name: opener, exact: true }).and(focused()).waitFor();
 
   await show();
-  await type();
+  await field.fill("typed");
   await page.goBack();
   await keep().click();
   await question().waitFor({ state: "detached" });

@@ -8,6 +8,7 @@ import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { returnToTab } from "./return-to-tab.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada sends the audit log of her workspace to a server. Each test continues where the previous one ended.
 
@@ -126,6 +127,7 @@ test("rotates the secret after asking for the password, and edits the webhook", 
   expect(verifyLast()).toMatchObject({ type: "webhook.test" });
 
   await page.getByRole("button", { name: "Edit" }).click();
+  await untilFocused(dialog());
   await dialog().getByLabel("All events, including future ones").check();
   await dialog().getByRole("textbox", { name: "Description" }).fill("Archive");
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
@@ -139,6 +141,7 @@ test("an edit keeps what someone else changed at the same time", async () => {
   const path = { workspaceId: workspace.id, id: new URL(page.url()).pathname.split("/").at(-1) ?? "" };
   const { version } = await webhooks.get.query(path);
   await page.getByRole("button", { name: "Edit" }).click();
+  await untilFocused(dialog());
   const description = dialog().getByRole("textbox", { name: "Description" });
   await description.fill("Our archive");
   await webhooks.update.mutate({ ...path, version, changes: { actions: ["workspace.renamed"] } });

@@ -4,6 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpenApi, signUp, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // The pages about a workspace that has been used, and the user's own security log: with axe, and by keyboard alone.
 
@@ -150,7 +151,7 @@ test("shows exact times after a choice made by keyboard", async () => {
   await page.getByText("created the workspace").first().waitFor();
   await page.getByRole("button", { name: "Account menu" }).focus();
   await page.keyboard.press("Enter");
-  await page.getByRole("menuitem", { name: "Your API keys" }).and(page.locator(":focus")).waitFor();
+  await untilFocused(page.getByRole("menu"));
   const choice = page.getByRole("menuitemcheckbox", { name: "Exact times" });
   for (let count = 0; count < 8; count += 1) {
     if (await choice.and(page.locator(":focus")).count()) break;

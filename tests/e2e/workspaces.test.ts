@@ -5,6 +5,7 @@ import { createKey, signUp } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // One visit in steps: each test continues where the previous one ended.
 
@@ -117,6 +118,7 @@ test("stays on the same kind of page when switching workspaces, with the mouse o
 
 test("finds the pages of all workspaces, and a new workspace, with Ctrl+K", async () => {
   await page.keyboard.press("Control+k");
+  await untilFocused(page.getByRole("dialog", { name: "Search" }));
   await page.getByRole("option", { name: "Settings" }).waitFor();
   await page.keyboard.type("settings of globex");
   await page.getByRole("option", { name: "Settings of Globex Corporation", selected: true }).waitFor();
