@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createKey } from "../support/account.ts";
 import { readUses } from "../support/inspection.ts";
 import { createKeyspace, issueKey, readCounter } from "../support/keyspace.ts";
-import { startLoad } from "../support/load.ts";
-import { measureStall } from "../support/machine-stall.ts";
+import { type Outcome, startLoad } from "../support/load.ts";
+import { busyMs, measureStall } from "../support/machine-stall.ts";
 import { callOpen, statusOf } from "../support/open-call.ts";
 import { connectionTo } from "../support/postmaster.ts";
-import { countAnswered, countStatuses, verifyCounts } from "../support/request-counts.ts";
+import { countStatuses, verifyCounts } from "../support/request-counts.ts";
 import { startTwoNodes, type TwoNodes } from "../support/two-nodes.ts";
 
 // Two nodes on one database. One of them is stopped.
@@ -23,11 +23,21 @@ afterAll(async () => {
   await nodes?.close();
 });
 
+/**
+ * Expects that the node answered each request that it accepted, and refused late connections.
+ * @param others the requests that were not admitted. On a busy machine, some get 503 at their deadline.
+ */
+function expectRefused(others: readonly Outcome[], signalledAt: number, stallMs: number): void {
+  const refused = others.filter(({ status }) => stallMs < busyMs || status !== 503);
+  expect(refused.filter(({ isReused, status }) => isReused || status !== undefined)).toEqual([]);
+  expect(refused.filter(({ sentAt }) => sentAt < signalledAt)).toEqual([]);
+}
+
 test("a node stopped under load answers and counts every request that it accepted", async () => {
   const { id, key } = await createKey(nodes.left.baseUrl, nodes.account, "drained");
+  const stopMeasuring = await measureStall(nodes.left.baseUrl);
   const load = startLoad({ baseUrls: [nodes.right.baseUrl], key, connections: 64 });
   await load.reached(1_000);
-  const stopMeasuring = await measureStall(nodes.left.baseUrl);
   const signalledAt = performance.now();
   const exitStatus = await nodes.right.stop("SIGTERM");
   const tookMs = performance.now() - signalledAt;
@@ -41,11 +51,14 @@ test("a node stopped under load answers and counts every request that it accepte
     `${JSON.stringify(others)} otherwise, gone within ${Math.round(tookMs)} ms`,
   );
   expect(exitStatus).toBe(0);
-  expect(counted).toBe(countAnswered(load.outcomes));
-  // Late connections are refused. Requests on open connections are answered.
-  const late = load.outcomes.filter(({ status }) => status !== 200);
-  expect(late.filter(({ isReused, status }) => isReused || status !== undefined)).toEqual([]);
-  expect(late.filter(({ sentAt }) => sentAt < signalledAt)).toEqual([]);
+  // A request that got 503 at its deadline may have been counted. Without one, the count is exact.
+  expect(counted).toBeGreaterThanOrEqual(answered);
+  expect(counted).toBeLessThanOrEqual(answered + (others["503"] ?? 0));
+  expectRefused(
+    load.outcomes.filter(({ status }) => status !== 200),
+    signalledAt,
+    stallMs,
+  );
   expect(tookMs).toBeLessThan(5_000 + 2 * stallMs);
   nodes.right = await nodes.instance.start();
 });
@@ -54,6 +67,7 @@ test("a node stopped under load answers and counts every verification that it ac
   const keyspace = await createKeyspace(nodes.left.baseUrl, nodes.account);
   const balance = 1_000_000;
   const issued = await issueKey(keyspace, { credits: { remaining: balance } });
+  const stopMeasuring = await measureStall(nodes.left.baseUrl);
   const load = startLoad({
     baseUrls: [nodes.right.baseUrl],
     key: keyspace.callerKey,
@@ -64,16 +78,17 @@ test("a node stopped under load answers and counts every verification that it ac
   await load.reached(1_000);
   const signalledAt = performance.now();
   expect(await nodes.right.stop("SIGTERM")).toBe(0);
+  const stallMs = await stopMeasuring();
   await load.ended;
   const { uses, credits } = await readCounter(await connectionTo(nodes.instance.cluster), issued);
   const valid = load.outcomes.filter(({ code }) => code === "VALID").length;
   verifyCounts("SIGTERM, verifications", { answered: valid, counted: uses, received: load.sent() });
-  expect(uses).toBe(valid);
-  expect(credits).toBe(balance - valid);
-  // Late connections are refused. Requests on open connections are answered.
   const others = load.outcomes.filter(({ code }) => code !== "VALID");
-  expect(others.filter(({ isReused, status }) => isReused || status !== undefined)).toEqual([]);
-  expect(others.filter(({ sentAt }) => sentAt < signalledAt)).toEqual([]);
+  // As above, a verification that got 503 may have spent a credit.
+  expect(uses).toBeGreaterThanOrEqual(valid);
+  expect(uses).toBeLessThanOrEqual(valid + (countStatuses(others)["503"] ?? 0));
+  expect(credits).toBe(balance - uses);
+  expectRefused(others, signalledAt, stallMs);
   nodes.right = await nodes.instance.start();
 });
 
