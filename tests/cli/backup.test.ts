@@ -89,7 +89,10 @@ function startLoad(): { readonly stop: () => Promise<void> } {
   async function use(key: UsedKey): Promise<void> {
     while (!isStopped) {
       key.sent += 1;
-      expect((await callOpen(node.baseUrl, key.key)).status).toBe(200);
+      const { status } = await callOpen(node.baseUrl, key.key);
+      // On a busy machine, a use gets 503 at its deadline, and may be counted.
+      if (status === 503) continue;
+      expect(status).toBe(200);
       key.answered += 1;
     }
   }
@@ -181,15 +184,23 @@ test("after a restore elsewhere, keys work, users can sign in, and counts are co
     ]);
     await client.end();
 
-    const { cookie = "" } = await signIn(restored.baseUrl, account);
+    const { cookie = "" } = await untilAnswered(() => signIn(restored.baseUrl, account));
     for (const { id, key, answeredBefore, sentAfter } of keys) {
       const used = await readUsageCount(restored.baseUrl, { ...account, cookie }, id);
       expect(used).toBeGreaterThanOrEqual(answeredBefore);
       expect(used).toBeLessThanOrEqual(sentAfter);
-      expect((await callOpen(restored.baseUrl, key)).status).toBe(200);
-      expect(await readUsageCount(restored.baseUrl, { ...account, cookie }, id)).toBe(used + 1);
+      let sent = 0;
+      const { status } = await untilAnswered(() => {
+        sent += 1;
+        return callOpen(restored.baseUrl, key);
+      });
+      expect(status).toBe(200);
+      // A use that got 503 may have been counted. With one attempt, the count is exact.
+      const usedAfter = await readUsageCount(restored.baseUrl, { ...account, cookie }, id);
+      expect(usedAfter).toBeGreaterThanOrEqual(used + 1);
+      expect(usedAfter).toBeLessThanOrEqual(used + sent);
     }
-    expect((await callOpen(restored.baseUrl, late.key)).status).toBe(403);
+    expect((await untilAnswered(() => callOpen(restored.baseUrl, late.key))).status).toBe(403);
     // 4 of the 100 credits, and of the consumer's limit of 10, were spent before the backup.
     for (const [cost, code, credits, remaining] of [
       [5, "VALID", 91, 1],

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createFaultEnvironment, type FaultEnvironment } from "../support/fault-environment.ts";
 import { open, readUses } from "../support/inspection.ts";
 import { startLoad } from "../support/load.ts";
-import { measureStall } from "../support/machine-stall.ts";
+import { busyMs, measureStall } from "../support/machine-stall.ts";
 import { countAnswered, expectWithinDeadline, verifyCounts } from "../support/request-counts.ts";
 import type { CutPoint } from "../support/tcp-proxy.ts";
 
@@ -24,6 +24,7 @@ interface Uses {
   readonly counted: number;
   /** The uses whose callers got 503. */
   readonly lost: number;
+  readonly stallMs: number;
 }
 
 /** Ends the connection under load, round after round, each time while a request waits for a reply on it. */
@@ -49,8 +50,9 @@ async function endUnderLoad(
     { answered, counted, received: load.sent() + 1 },
     `503 to ${lost}, of whom ${counted - answered} were counted`,
   );
-  expectWithinDeadline(outcomes, await stopMeasuring());
-  return { answered, counted, lost };
+  const stallMs = await stopMeasuring();
+  expectWithinDeadline(outcomes, stallMs);
+  return { answered, counted, lost, stallMs };
 }
 
 const rounds = 8;
@@ -63,21 +65,32 @@ function cutUnderLoad(point: CutPoint, callers: number): Promise<Uses> {
   );
 }
 
+/** Expects that the one caller got 503 in each round. On a busy machine, other uses get 503 at their deadline, and may be counted. */
+function expectLostInEachRound({ lost, stallMs }: Uses): void {
+  expect(lost).toBeGreaterThanOrEqual(rounds);
+  if (stallMs < busyMs) expect(lost).toBe(rounds);
+}
+
 test("a use that was committed before the connection broke is counted once, and its caller gets 503", async () => {
-  const { answered, counted, lost } = await cutUnderLoad("after", 1);
-  expect(lost).toBe(rounds);
-  expect(counted).toBe(answered + lost);
+  const uses = await cutUnderLoad("after", 1);
+  expectLostInEachRound(uses);
+  const { answered, counted, lost } = uses;
+  expect(counted).toBeGreaterThanOrEqual(answered + rounds);
+  expect(counted).toBeLessThanOrEqual(answered + lost);
 });
 
 test("a use that didn't reach Postgres is not counted and not retried", async () => {
-  const { answered, counted, lost } = await cutUnderLoad("before", 1);
-  expect(lost).toBe(rounds);
-  expect(counted).toBe(answered);
+  const uses = await cutUnderLoad("before", 1);
+  expectLostInEachRound(uses);
+  const { answered, counted, lost } = uses;
+  expect(counted).toBeGreaterThanOrEqual(answered);
+  expect(counted).toBeLessThanOrEqual(answered + lost - rounds);
 });
 
 test("a use that reached Postgres before the connection broke is counted at most once, and its caller gets 503", async () => {
-  const { answered, counted, lost } = await cutUnderLoad("during", 1);
-  expect(lost).toBe(rounds);
+  const uses = await cutUnderLoad("during", 1);
+  expectLostInEachRound(uses);
+  const { answered, counted, lost } = uses;
   // Postgres usually executes the statement. On a busy machine, the next statement, on a new connection, can overtake it
   // and hold the row for longer than the lock timeout, which aborts the first one.
   expect(counted).toBeGreaterThan(answered);

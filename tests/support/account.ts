@@ -1,4 +1,4 @@
-import { untilAnswered } from "./until-answered.ts";
+import { untilAnswered, untilChanged } from "./until-answered.ts";
 
 /** Performs actions of a web app user without a browser, by the calls that the web app makes. */
 
@@ -99,7 +99,13 @@ export async function createKey(baseUrl: string, { cookie }: Account, name: stri
 
 export async function deleteKey(baseUrl: string, { cookie }: Account, id: string): Promise<void> {
   const call = { path: "apiKeys.delete", kind: "mutation", input: { id }, cookie } as const;
-  const { status, code } = await callProcedure(baseUrl, call);
+  let code: string | undefined;
+  const send = async (): Promise<number> => {
+    const answer = await callProcedure(baseUrl, call);
+    code = answer.code;
+    return answer.status;
+  };
+  const status = await untilChanged(send, [200, 404]);
   if (status !== 200) throw new Error(`The key was not deleted: ${code}`);
 }
 

@@ -265,8 +265,9 @@ test("a batch that must be retried does not affect the batch behind it", async (
 
 test("the deadline of two pipelined statements is twice that of one, and each request keeps its own deadline", async () => {
   const key = await addKey();
-  const { node, failures, sent } = await openRecordedNode([key], { deadlineMs: 1_200 });
-  await slowDown(0.8);
+  const [deadlineMs, statementTimeoutMs] = [3_000, 10_000];
+  const { node, failures, sent } = await openRecordedNode([key], { deadlineMs, statementTimeoutMs });
+  await slowDown(2);
   const ahead = node.admit(key.secret);
   await setImmediate();
   const startedAt = performance.now();
@@ -277,7 +278,7 @@ test("the deadline of two pipelined statements is twice that of one, and each re
   expect(await ahead).toMatchObject({ kind: "admitted" });
   expect(await behind).toMatchObject({ kind: "unavailable" });
   const tookMs = performance.now() - startedAt;
-  expect(tookMs).toBeLessThan(1_450 + (await stopMeasuring()));
+  expect(tookMs).toBeLessThan(deadlineMs + 250 + (await stopMeasuring()));
   // The connection was kept, so the second statement is committed too.
   await expect.poll(() => countUses(key)).toBe(3);
   expect(failures).toEqual([]);
@@ -304,28 +305,37 @@ test("a row that another transaction locks delays only its own key", async () =>
 });
 
 test("successive requests with a locked key time out without affecting other keys", async () => {
-  const failures: unknown[] = [];
-  // Longer than a busy machine needs for a request with another key.
+  // Longer than a busy machine usually needs for a request with another key.
   const deadlineMs = 900;
-  const node = openNode({ deadlineMs, onFailure: (error) => failures.push(error) });
   const userId = await addUser();
   const held = await addKey(userId);
   const free = await Promise.all(Array.from({ length: 50 }, () => addKey(userId)));
-  for (const key of [held, ...free]) await node.admit(key.secret);
-  const release = await hold(held);
-  const late: Promise<Verdict>[] = [];
-  const verdicts: Verdict[] = [];
-  // For three deadlines, some request with the locked key is always about to time out.
-  const until = performance.now() + 3 * deadlineMs;
-  while (performance.now() < until || late.length < 10) {
-    late.push(node.admit(held.secret));
-    verdicts.push(...(await Promise.all(free.map(({ secret }) => node.admit(secret)))));
-  }
-  await release();
-  const outcomes = await Promise.all(late);
-  expect(outcomes.filter(({ kind }) => kind === "unavailable").length).toBeGreaterThan(5);
-  expect(verdicts.length - admitted(verdicts)).toBe(0);
-  expect(failures).toEqual([]);
+  const useWhileHeld = async () => {
+    const failures: unknown[] = [];
+    const node = openNode({ deadlineMs, onFailure: (error) => failures.push(error) });
+    for (const key of [held, ...free]) await node.admit(key.secret);
+    const release = await hold(held);
+    const stopMeasuring = measureSlowest(readNothing);
+    const late: Promise<Verdict>[] = [];
+    const verdicts: Verdict[] = [];
+    // For three deadlines, some request with the locked key is always about to time out.
+    const until = performance.now() + 3 * deadlineMs;
+    while (performance.now() < until || late.length < 10) {
+      late.push(node.admit(held.secret));
+      verdicts.push(...(await Promise.all(free.map(({ secret }) => node.admit(secret)))));
+    }
+    const slowestMs = await stopMeasuring();
+    await release();
+    const timedOut = (await Promise.all(late)).filter(({ kind }) => kind === "unavailable").length;
+    const affected = verdicts.length - admitted(verdicts) + failures.length;
+    return { timedOut, affected, isBusy: slowestMs > deadlineMs / 2 };
+  };
+  // A machine that delays a query by half the deadline also delays requests by a whole one, so there are up to five attempts.
+  let last = await useWhileHeld();
+  for (let attempt = 2; attempt <= 5 && last.isBusy && last.affected > 0; attempt += 1)
+    last = await useWhileHeld();
+  expect(last.timedOut).toBeGreaterThan(5);
+  expect(last.affected).toBe(0);
 });
 
 test("a request whose row stays locked past the deadline is rejected as unavailable in time", async () => {

@@ -51,9 +51,16 @@ function add(email: string, { key = email, maxAttempts = 3, fails = false } = {}
 }
 
 async function readJobs() {
-  const { rows } = await sql<{ key: string; attempts: number; last_error: string | null }>`
-    select key, attempts, last_error from graphile_worker.jobs order by id`.execute(database.owner);
+  const { rows } = await sql<{ key: string; last_error: string | null; isDelayed: boolean }>`
+    select key, last_error, run_at > created_at + interval '2 seconds' as "isDelayed"
+    from graphile_worker.jobs order by id`.execute(database.owner);
   return rows;
+}
+
+/** Makes all jobs due, and reads those that haven't ended. To be repeated, because an attempt that fails sets a later time. */
+async function retryJobs() {
+  await sql`update graphile_worker._private_jobs set run_at = now()`.execute(database.owner);
+  return await readJobs();
 }
 
 test("runs a job after its transaction has committed, and none that was rolled back", async () => {
@@ -72,31 +79,36 @@ test("of two workers, one runs each job", async () => {
   startWorker(perform);
   startWorker(perform);
   const emails = Array.from({ length: 30 }, (_, number) => `user-${number}`);
-  await Promise.all(emails.map((email) => add(email)));
+  // One after the other: on a busy machine, many concurrent additions wait too long for a connection.
+  for (const email of emails) await add(email);
   await expect.poll(readJobs).toEqual([]);
   expect(done.toSorted()).toEqual(emails.toSorted());
 });
 
 test("tries a job that failed again later, reports the error, and stores no message of it", async () => {
-  let attempts = 0;
+  let [attempts, fails] = [0, true];
   const error = new Error("550 no such user: ada@example.com");
   const onFailure = startWorker(() => {
     attempts += 1;
-    if (attempts < 2) throw error;
+    if (fails) throw error;
   });
-  await add("ada");
+  await add("ada", { maxAttempts: 25 });
   await expect.poll(() => onFailure).toHaveBeenCalledWith(error, "send-reset-link");
-  await expect.poll(readJobs).toEqual([{ key: "ada", attempts: 1, last_error: "send-reset-link failed" }]);
-  await sql`update graphile_worker._private_jobs set run_at = now()`.execute(database.owner);
-  await expect.poll(readJobs).toEqual([]);
-  expect(attempts).toBe(2);
+  // On a busy machine, a second attempt, which is due 2.7 seconds after the first one, can start and fail before this is read.
+  const last_error = "send-reset-link failed";
+  await expect.poll(readJobs).toMatchObject([{ key: "ada", last_error, isDelayed: true }]);
+  const failedAttempts = attempts;
+  fails = false;
+  await expect.poll(retryJobs).toEqual([]);
+  expect(attempts).toBe(failedAttempts + 1);
 });
 
 test("all attempts of a job have the same ID, and every job has a different ID", async () => {
   const ids: string[] = [];
+  let fails = true;
   const perform = async (_payload: ResetPayload, jobId: string) => {
     ids.push(jobId);
-    if (ids.length === 1) throw new Error("again");
+    if (fails) throw new Error("again");
   };
   const onFailure = vi.fn();
   workers.push(
@@ -107,15 +119,16 @@ test("all attempts of a job have the same ID, and every job has a different ID",
       pollEveryMs: 50,
     }),
   );
-  await add("ada");
+  await add("ada", { maxAttempts: 25 });
   await expect.poll(() => onFailure).toHaveBeenCalled();
-  await expect.poll(readJobs).toMatchObject([{ attempts: 1 }]);
-  await sql`update graphile_worker._private_jobs set run_at = now()`.execute(database.owner);
-  await expect.poll(readJobs).toEqual([]);
+  fails = false;
+  await expect.poll(retryJobs).toEqual([]);
+  const attempts = ids.splice(0);
+  expect(attempts.length).toBeGreaterThanOrEqual(2);
+  expect(new Set(attempts).size).toBe(1);
   await add("grace");
-  await expect.poll(() => ids).toHaveLength(3);
-  expect(ids[1]).toBe(ids[0]);
-  expect(ids[2]).not.toBe(ids[0]);
+  await expect.poll(() => ids).toHaveLength(1);
+  expect(ids[0]).not.toBe(attempts[0]);
 });
 
 test("a worker that is closed waits until the jobs that are running are completed", async () => {
