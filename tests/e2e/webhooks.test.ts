@@ -93,9 +93,13 @@ test("sends a test message and events, and lists their deliveries", async () => 
 test("sends a message again, and filters deliveries in the URL", async () => {
   const sent = receiver.messages.length;
   const redeliver = page.getByRole("button", { name: "Redeliver “Workspace renamed”" });
+  const release = receiver.hold();
   await redeliver.press("Enter");
+  await rowOf("Workspace renamed").getByText("Pending").waitFor();
+  await redeliver.and(page.locator("[aria-disabled=true]")).and(focused()).waitFor();
+  release();
   await rowOf("Workspace renamed").getByText("3 attempts").waitFor({ timeout: 30_000 });
-  await redeliver.and(focused()).waitFor();
+  await redeliver.and(page.locator("[aria-disabled=false]")).and(focused()).waitFor();
   expect(receiver.messages).toHaveLength(sent + 1);
   await page.getByRole("combobox", { name: "Status of deliveries" }).click();
   await page.getByRole("option", { name: "Failed" }).click();
