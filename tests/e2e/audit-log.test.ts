@@ -69,8 +69,10 @@ test("filters by action, person, target and day, in the URL", async () => {
   await page.getByRole("combobox", { name: "Actor" }).click();
   await page.getByRole("option", { name: /^Grace/ }).click();
   await page.getByRole("heading", { name: "No event matches" }).waitFor();
-  await page.getByRole("button", { name: "Clear filters" }).click();
+  await page.getByRole("button", { name: "Clear filters" }).press("Enter");
   await status("3 events");
+  // The list replaces the button.
+  await page.locator("#content").and(page.locator(":focus")).waitFor();
   await page
     .getByRole("row", { name: /added/ })
     .getByRole("link", { name: "Show only events with this target" })
@@ -95,21 +97,47 @@ test("filters by action, person, target and day, in the URL", async () => {
   await page.reload();
   await page.getByRole("heading", { name: "No event matches" }).waitFor();
   expect(await page.getByLabel("From").inputValue()).toBe("2020-01-01");
+  // What is typed after a filter was cleared stays when the URL has changed.
+  await page.getByLabel("From").evaluate((field) => {
+    for (const text of ["", "2019"]) {
+      Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), "value")?.set?.call(field, text);
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+  });
+  await page.waitForURL(/\/audit\?to=2020-01-31$/);
+  await page.getByText("Enter a day, such as 2026-03-01.").waitFor();
+  expect(await page.getByLabel("From").inputValue()).toBe("2019");
 });
 
 test("finds a person with the keyboard", async () => {
   await page.goto(address);
-  await page.getByRole("combobox", { name: "Actor" }).focus();
+  const actor = page.getByRole("combobox", { name: "Actor" });
+  const options = page.getByRole("listbox", { name: "Actor" }).getByRole("option");
+  await actor.focus();
   await page.getByRole("option", { name: /^Grace/ }).waitFor();
   await page.keyboard.press("ControlOrMeta+A");
   await page.keyboard.type("lovelace");
   await page.getByRole("option", { name: /^Grace/ }).waitFor({ state: "detached" });
   await page.getByRole("option", { name: /^Ada Lovelace/ }).waitFor();
-  await page.keyboard.press("ArrowDown");
+  // The list still matches the text after it was closed.
+  await page.keyboard.press("Escape");
+  await options.first().waitFor({ state: "hidden" });
+  await actor.click();
+  expect(await actor.inputValue()).toBe("lovelace");
+  expect(await options.allTextContents()).toEqual([expect.stringMatching(/^Ada Lovelace/)]);
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await page.waitForURL(/actor=usr_/);
   await status("2 events");
+  expect(await actor.inputValue()).toMatch(/^Ada Lovelace \(/);
+  // What is typed stays if the chosen person isn't found.
+  await actor.fill("nobody");
+  await page.getByRole("listbox", { name: "Actor" }).getByText("No actor matches").waitFor();
+  await actor.fill("grace");
+  await page.getByRole("option", { name: /^Grace/ }).waitFor();
+  expect(await actor.inputValue()).toBe("grace");
+  await actor.blur();
+  expect(await actor.inputValue()).toMatch(/^Ada Lovelace \(/);
 });
 
 test("exports the events that match as CSV, without formulas", async () => {

@@ -163,10 +163,12 @@ test("shows the verifications of all keys of a consumer by outcome, in a period 
   const chart = (words: string) => page.getByRole("img", { name: words });
   await section("Usage").scrollIntoViewIfNeeded();
   await chart("in the last 24 hours by outcome, 4 allowed, 2 rate limited, 0 rejected").waitFor();
+  await section("Usage").getByRole("button", { name: "Show as a table" }).click();
+  await page.getByRole("table", { name: "Verifications by hour" }).waitFor();
   await page.getByRole("button", { name: "7 days" }).click();
   await chart("in the last 7 days by outcome, 4 allowed, 2 rate limited, 0 rejected").waitFor();
   await page.waitForURL(/\/consumers\/acme\?range=7d$/);
-  await section("Usage").getByRole("button", { name: "Show as a table" }).click();
+  // The table stays open.
   await page.getByRole("table", { name: "Verifications by day" }).waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });

@@ -517,4 +517,11 @@ test("pages and filters rejected requests, and keeps the state of their table in
   await rejected.getByText("13 requests", { exact: true }).waitFor();
   expect(await rejected.getByRole("row").count()).toBe(14);
   expect(new URL(page.url()).search).toBe("?size=25");
+
+  // All of the key's requests were rejected, before the last 24 hours.
+  await environment.change("update key_usage_hours set hour = hour - interval '2 days'");
+  const usage = section(page, "Usage");
+  await usage.getByText("No requests with this key in the last 24 hours.").waitFor();
+  await usage.getByRole("button", { name: "7 days" }).click();
+  await usage.getByRole("img", { name: "0 allowed, 0 rate limited, 13 rejected" }).waitFor();
 });

@@ -79,6 +79,8 @@ test("shows on the pages of keyspaces and issued keys what failed, and continues
     await page.getByRole("button", { name: "Try again" }).first().click();
     await shown.waitFor();
     await page.getByText(failure, { exact: true }).waitFor({ state: "detached" });
+    // The button was removed.
+    await page.locator("#content").and(page.locator(":focus")).waitFor();
     // The page also reports a lost connection, and loads again by itself when the connection is back.
     await page.route(callsOf(procedure), (route) => route.abort());
     await page.goto(environment.baseUrl + path);

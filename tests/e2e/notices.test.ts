@@ -178,6 +178,21 @@ test("shows times and counts in the reader's locale and time zone", async () => 
   await german.page.getByText("You have 1.204 of at most 1.300 API keys.").waitFor();
 });
 
+test("marks all notices as read, also if the unread ones are older than those that are listed", async () => {
+  await environment.change(
+    `insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due, read_at)
+     select gen_random_uuid(), users.id, 'quota-nearly-reached', 'read ' || n, facts, true, false, now()
+     from users, notices, generate_series(1, 25) n
+     where users.email = '${visitor.email}' and subject = 'locale' and notices.kind = 'quota-nearly-reached'`,
+  );
+  await page.goto(`${environment.baseUrl}/account/notices`);
+  await expect.poll(() => notices().count()).toBe(25);
+  expect(await notices().getByText("Unread").count()).toBe(0);
+  await page.getByRole("button", { name: "Mark all as read" }).press("Enter");
+  await bell("Notices").waitFor();
+  await page.getByRole("button", { name: "Mark all as read" }).waitFor({ state: "detached" });
+});
+
 test("is accessible in both color schemes, and fits a phone", async () => {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.setViewportSize({ width: 375, height: 700 });

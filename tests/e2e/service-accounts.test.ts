@@ -178,10 +178,16 @@ test("disables, enables and deletes the service account on a phone", async () =>
   await ada.getByRole("button", { name: "Clear search" }).click();
   await ada.getByRole("link", { name: "Deploys" }).click();
   await ada.getByRole("button", { name: "Disable service account" }).click();
+  const colorOf = (name: string) =>
+    dialogOf(ada)
+      .getByRole("button", { name })
+      .evaluate((button) => button.ownerDocument.defaultView?.getComputedStyle(button).backgroundColor);
+  const dangerColor = await colorOf("Disable service account");
   await confirm("Disable service account");
   await ada.getByText("Disabled", { exact: true }).first().waitFor();
   expect(await findProblemsInBothSchemes(ada)).toEqual([]);
   await ada.getByRole("button", { name: "Enable service account" }).click();
+  expect(await colorOf("Enable service account")).not.toBe(dangerColor);
   await confirm("Enable service account");
   await ada.getByRole("button", { name: "Disable service account" }).waitFor();
   await ada.getByRole("button", { name: "Delete service account" }).click();

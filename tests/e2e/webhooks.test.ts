@@ -6,6 +6,7 @@ import { enter, visitor } from "../support/visitor.ts";
 import { startWebhookReceiver } from "../support/webhook-receiver.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { failCalls } from "./fail-calls.ts";
 import { returnToTab } from "./return-to-tab.ts";
 import { stayDuringCall } from "./stay-during-call.ts";
 import { untilFocused } from "./until-focused.ts";
@@ -30,6 +31,7 @@ const environment = prepareEnvironment(
 
 const dialog = () => page.getByRole("dialog");
 const rowOf = (text: string) => page.getByRole("row").filter({ hasText: text });
+const focused = () => page.locator(":focus");
 
 /** Verifies the last message, and returns it. */
 function verifyLast(): unknown {
@@ -70,8 +72,10 @@ test("sends a test message and events, and lists their deliveries", async () => 
   await page.getByRole("link", { name: receiver.url }).click();
   await page.getByRole("heading", { name: "No deliveries yet" }).waitFor();
   await page.getByRole("heading", { name: new URL(receiver.url).host, level: 1 }).waitFor();
-  await page.getByRole("button", { name: "Send test message" }).click();
+  await page.getByRole("button", { name: "Try this webhook" }).press("Enter");
   await rowOf("Test message").getByText("Succeeded").waitFor();
+  // The log replaces the button.
+  await page.locator("#content").and(focused()).waitFor();
   expect(verifyLast()).toMatchObject({ type: "webhook.test" });
   receiver.rejectNext(1);
   await proceduresOf(page).workspaces.update.mutate({
@@ -89,8 +93,14 @@ test("sends a test message and events, and lists their deliveries", async () => 
 
 test("sends a message again, and filters deliveries in the URL", async () => {
   const sent = receiver.messages.length;
-  await page.getByRole("button", { name: "Redeliver “Workspace renamed”" }).click();
+  const redeliver = page.getByRole("button", { name: "Redeliver “Workspace renamed”" });
+  const release = receiver.hold();
+  await redeliver.press("Enter");
+  await rowOf("Workspace renamed").getByText("Pending").waitFor();
+  await redeliver.and(page.locator("[aria-disabled=true]")).and(focused()).waitFor();
+  release();
   await rowOf("Workspace renamed").getByText("3 attempts").waitFor({ timeout: 30_000 });
+  await redeliver.and(page.locator("[aria-disabled=false]")).and(focused()).waitFor();
   expect(receiver.messages).toHaveLength(sent + 1);
   await page.getByRole("combobox", { name: "Status of deliveries" }).click();
   await page.getByRole("option", { name: "Failed" }).click();
@@ -162,19 +172,37 @@ test("an edit keeps what someone else changed at the same time", async () => {
   });
 });
 
+test("shows the status that deliveries change", async () => {
+  await environment.change("update webhooks set failing_since = now()");
+  await page.getByText("Failing", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Send test message" }).click();
+  await page.getByText("Enabled", { exact: true }).waitFor();
+});
+
 test("disables, enables and deletes the webhook", async () => {
-  await page.getByRole("button", { name: "Disable webhook" }).click();
+  await page.getByRole("button", { name: "Disable webhook" }).press("Enter");
+  await dialog().getByText("Events that occur while the webhook is disabled are never sent").waitFor();
+  await dialog().getByRole("button", { name: "Cancel" }).and(focused()).waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  // The page shows the result of the change, even if it can't load the webhook again.
+  await failCalls(page, "webhooks.get");
+  await dialog().getByRole("button", { name: "Disable webhook" }).press("Enter");
   await page.getByText("This webhook was disabled manually.").waitFor();
+  await page.unrouteAll();
   expect(await page.getByRole("button", { name: "Send test message" }).isDisabled()).toBe(true);
-  // The notification covers the button for a moment.
-  await page.getByRole("button", { name: "Enable webhook" }).press("Enter");
-  await page.getByRole("button", { name: "Disable webhook" }).waitFor();
+  await page.getByRole("button", { name: "Enable webhook" }).and(focused()).press("Enter");
+  await page.getByRole("button", { name: "Disable webhook" }).and(focused()).waitFor();
   await page.setViewportSize({ width: 375, height: 800 });
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByRole("button", { name: "Delete webhook" }).press("Enter");
   await dialog().getByRole("button", { name: "Delete webhook" }).waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await dialog().getByRole("button", { name: "Delete webhook" }).click();
+  await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
+  // The page had loaded the webhook before it was deleted.
+  await page.goBack();
+  await page.getByRole("heading", { name: "Webhook not found" }).waitFor();
+  await page.getByRole("link", { name: "Go to webhooks" }).click();
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
 

@@ -14,6 +14,8 @@ export interface WebhookReceiver {
   readonly messages: ReceivedMessage[];
   /** Responds to the next messages with 503. */
   readonly rejectNext: (count: number) => void;
+  /** Responds to the next messages only after the returned function is called. */
+  readonly hold: () => () => void;
   readonly stop: () => Promise<void>;
 }
 
@@ -21,9 +23,11 @@ export interface WebhookReceiver {
 export async function startWebhookReceiver({ isSilent = false } = {}): Promise<WebhookReceiver> {
   const messages: ReceivedMessage[] = [];
   let rejections = 0;
+  let released = Promise.resolve();
   const server = createServer(async (req, res) => {
     messages.push({ headers: req.headers, body: (await buffer(req)).toString("utf8") });
     if (isSilent) return;
+    await released;
     const isRejected = rejections > 0;
     if (isRejected) rejections -= 1;
     res.writeHead(isRejected ? 503 : 204).end();
@@ -37,6 +41,11 @@ export async function startWebhookReceiver({ isSilent = false } = {}): Promise<W
     messages,
     rejectNext(count) {
       rejections = count;
+    },
+    hold() {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      released = promise;
+      return resolve;
     },
     async stop() {
       server.closeAllConnections();

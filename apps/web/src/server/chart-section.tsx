@@ -32,7 +32,9 @@ export function ChartSection<Data>(props: ChartSectionProps<Data>): ReactElement
       <QueryPanel query={query} failureTitle={failureTitle} height={chartHeight + frameHeight}>
         {(data) => (
           <div className={sectionClasses.box}>
-            {isPlaceholderData || !data ? <Skeleton h={chartHeight} /> : children(data)}
+            {(isPlaceholderData || !data) && <Skeleton h={chartHeight} />}
+            {/* Stays mounted while another period loads, so that a table that the user has opened stays open. */}
+            {data ? <div hidden={isPlaceholderData}>{children(data)}</div> : null}
           </div>
         )}
       </QueryPanel>

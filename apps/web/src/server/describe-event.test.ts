@@ -201,6 +201,9 @@ test("describes changes to the policy, and blocks of keys", () => {
   ).toBe(
     "changed the API key policy: keys must expire within 90 days; expiry required; IP ranges required; keys are rejected after 30 days without use",
   );
+  expect(policy({ maxLifetimeDays: 1, maxIdleDays: 1 })).toBe(
+    "changed the API key policy: keys must expire within 1 day; keys are rejected after 1 day without use",
+  );
   expect(
     policy({ maxLifetimeDays: null, isExpiryRequired: false, areIpRangesRequired: false, maxIdleDays: null }),
   ).toBe(

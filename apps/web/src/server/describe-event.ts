@@ -178,11 +178,15 @@ function describeInviter(name: Detail): readonly Piece[] {
 /** How each requirement of a policy is described, in this order. */
 const policyTexts: Readonly<Record<string, DescribeDetail>> = {
   maxLifetimeDays: (days) =>
-    typeof days === "number" ? `keys must expire within ${days} days` : "no maximum lifetime",
+    typeof days === "number"
+      ? `keys must expire within ${countOf(days, "day", "days")}`
+      : "no maximum lifetime",
   isExpiryRequired: (is) => (is === true ? "expiry required" : "expiry not required"),
   areIpRangesRequired: (are) => (are === true ? "IP ranges required" : "no IP ranges required"),
   maxIdleDays: (days) =>
-    typeof days === "number" ? `keys are rejected after ${days} days without use` : "no maximum idle time",
+    typeof days === "number"
+      ? `keys are rejected after ${countOf(days, "day", "days")} without use`
+      : "no maximum idle time",
 };
 
 function describePolicy(details: AuditEvent["after"]): readonly Piece[] {

@@ -16,7 +16,10 @@ test.each([
   [hour - 1, "59 min ago"],
   [hour, "1 h ago"],
   [day - 1, "23 h ago"],
-  [day, "yesterday"],
+  [23.6 * hour, "23 h ago"],
+  [day, "1 day ago"],
+  // The day before yesterday.
+  [2 * day - 1, "1 day ago"],
   [2 * day, "2 days ago"],
   [30 * day, "30 days ago"],
 ])("describes a time %i ms ago as “%s”", (milliseconds, words) => {
@@ -35,10 +38,13 @@ test.each([
   [-day, "now"],
   [0, "now"],
   [1, "in 1 s"],
-  [minute - 1, "in 60 s"],
+  [59_000, "in 59 s"],
+  [minute - 1, "in 1 min"],
   [minute, "in 1 min"],
   [minute + 1, "in 2 min"],
+  [hour - 1, "in 1 h"],
   [hour, "in 1 h"],
+  [day - 1, "in 1 day"],
   [day, "in 1 day"],
   [day + 1, "in 2 days"],
 ])("describes a time in %i ms as “%s”", (milliseconds, words) => {

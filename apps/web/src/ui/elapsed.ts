@@ -13,29 +13,33 @@ export function readerLocale(): string {
 }
 
 /**
- * How long ago `then` was, in words: "just now", "5 min ago", "yesterday"; a date if it was over 30
- * days ago. A time after `now` counts as now, because clocks differ slightly.
+ * How long ago `then` was, in words: "just now", "5 min ago", "1 day ago"; a date if it was over 30
+ * days ago. Rounds down. A time after `now` counts as now, because clocks differ slightly.
  */
 export function describeElapsed(then: Date, now: Date): string {
   const elapsed = now.getTime() - then.getTime();
   if (elapsed < 10_000) return "just now";
-  if (elapsed < minute) return `${Math.floor(elapsed / 1_000)} s ago`;
-  if (elapsed < hour) return `${Math.floor(elapsed / minute)} min ago`;
-  if (elapsed < day) return `${Math.floor(elapsed / hour)} h ago`;
-  if (elapsed < 2 * day) return "yesterday";
-  if (elapsed <= 30 * day) return `${Math.floor(elapsed / day)} days ago`;
-  return then.toLocaleDateString(readerLocale(), { dateStyle: "medium" });
+  if (elapsed > 30 * day) return then.toLocaleDateString(readerLocale(), { dateStyle: "medium" });
+  return `${inLargestUnit(elapsed, Math.floor)} ago`;
 }
 
 /** How long until `then`, in words: "in 5 min", "in 3 h"; "now" if it has passed. Rounds up. */
 export function describeRemaining(then: Date, now: Date): string {
   const remaining = then.getTime() - now.getTime();
-  if (remaining <= 0) return "now";
-  if (remaining < minute) return `in ${Math.ceil(remaining / 1_000)} s`;
-  if (remaining < hour) return `in ${Math.ceil(remaining / minute)} min`;
-  if (remaining < day) return `in ${Math.ceil(remaining / hour)} h`;
-  const days = Math.ceil(remaining / day);
-  return `in ${countOf(days, "day", "days")}`;
+  return remaining <= 0 ? "now" : `in ${inLargestUnit(remaining, Math.ceil)}`;
+}
+
+/** A duration in the largest unit of which it has at least one after rounding, so that nobody reads "60 min". */
+function inLargestUnit(milliseconds: number, round: (count: number) => number): string {
+  const [seconds, minutes, hours] = [
+    round(milliseconds / 1_000),
+    round(milliseconds / minute),
+    round(milliseconds / hour),
+  ];
+  if (seconds < 60) return `${seconds} s`;
+  if (minutes < 60) return `${minutes} min`;
+  if (hours < 24) return `${hours} h`;
+  return countOf(round(milliseconds / day), "day", "days");
 }
 
 /** The exact time in the user's time zone, with the zone. */

@@ -1,5 +1,5 @@
 import { IconRefresh } from "@tabler/icons-react";
-import type { ReactElement } from "react";
+import { type ReactElement, useEffect, useRef } from "react";
 import { BusyButton } from "./busy-button.tsx";
 import classes from "./failure-panel.module.css";
 
@@ -14,8 +14,16 @@ export interface FailurePanelProps {
 
 /** A failure and a retry button, shown instead of content that failed to load. */
 export function FailurePanel(props: FailurePanelProps): ReactElement {
+  const panel = useRef<HTMLElement>(null);
+  // The button is removed with the panel when the data arrives. It has no focus by then, because it is disabled while it loads.
+  useEffect(() => {
+    const frame = panel.current?.closest<HTMLElement>("[role=dialog], #content");
+    return () => {
+      if (document.activeElement === document.body) frame?.focus({ preventScroll: true });
+    };
+  }, []);
   return (
-    <section className={classes.panel} role="alert">
+    <section className={classes.panel} role="alert" ref={panel}>
       <h2 className={classes.title}>{props.title}</h2>
       <p className={classes.message}>{props.message}</p>
       <BusyButton

@@ -47,11 +47,12 @@ export function parseEventFilter(search: Record<string, unknown>): EventFilter {
   };
 }
 
-/** The period in a call of the API. The last day is included. */
+/** The period in a call of the API. The last day is included. The API has no times after the year 9999. */
 export function toPeriod({ from, to }: EventFilter) {
+  const end = to && startOfDay(to, 1);
   return {
     ...(from && { from: startOfDay(from).toISOString() }),
-    ...(to && { to: startOfDay(to, 1).toISOString() }),
+    ...(end && end.getUTCFullYear() <= 9_999 && { to: end.toISOString() }),
   };
 }
 

@@ -32,6 +32,8 @@ export function LogFilters({ search, onChange, action, actor, target }: LogFilte
   const actions = Object.entries(action.titles)
     .map(([value, label]) => ({ value, label }))
     .toSorted((one, other) => one.label.localeCompare(other.label));
+  // An action that isn't in the list filters nothing.
+  const isKnown = search.action !== undefined && Object.hasOwn(action.titles, search.action);
   return (
     <div className={classes.filters}>
       <Select
@@ -39,7 +41,7 @@ export function LogFilters({ search, onChange, action, actor, target }: LogFilte
         searchable
         maxDropdownHeight={360}
         data={[{ value: anyAction, label: `Any ${action.label.toLowerCase()}` }, ...actions]}
-        value={search.action ?? anyAction}
+        value={isKnown ? search.action : anyAction}
         nothingFoundMessage={`No ${action.label.toLowerCase()} matches`}
         onChange={(value) => onChange({ action: value === null || value === anyAction ? undefined : value })}
       />

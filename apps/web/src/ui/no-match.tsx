@@ -34,7 +34,14 @@ export function NoMatch(props: NoMatchProps): ReactElement {
       title={title}
       level={level}
       action={
-        <Button variant="default" onClick={onClear}>
+        <Button
+          variant="default"
+          onClick={() => {
+            // The list replaces the button, which has the focus.
+            document.getElementById("content")?.focus({ preventScroll: true });
+            onClear();
+          }}
+        >
           {search === "" || hasFilters ? "Clear filters" : "Clear search"}
         </Button>
       }

@@ -1,5 +1,5 @@
 import { Select } from "@mantine/core";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import type { PersonSearch } from "./use-person-search.ts";
 
 interface FoundPerson {
@@ -23,27 +23,36 @@ export interface PersonSelectProps {
 
 const anyone = { value: "any", label: "Anyone" };
 
-/** A choice among people, whom the server searches. */
+/** A choice among people, whom the server searches. While the user types, the list has only the people who match. */
 export function PersonSelect(props: PersonSelectProps): ReactElement {
   const { label, chosen, chosenName, onChoose, search, people, nothingFound } = props;
   const found = people.map(({ id, name, email }) => ({
     value: id,
     label: email === null ? name : `${name} (${email})`,
   }));
+  // The name stays the same when the person isn't among the results of the next search.
+  const [lastFound, setLastFound] = useState(anyone);
+  const match = found.find(({ value }) => value === chosen);
+  if (match && (match.value !== lastFound.value || match.label !== lastFound.label)) setLastFound(match);
   // A person who was removed isn't found.
-  const isMissing = chosen !== undefined && !found.some(({ value }) => value === chosen);
-  const former = isMissing ? [{ value: chosen, label: chosenName ?? chosen }] : [];
+  const former =
+    chosen !== undefined && !match
+      ? [{ value: chosen, label: chosen === lastFound.value ? lastFound.label : (chosenName ?? chosen) }]
+      : [];
+  const shown = match ?? former[0] ?? anyone;
   return (
     <Select
       label={label}
       searchable
-      data={[anyone, ...former, ...found]}
-      filter={({ options }) => options} // The server searches.
-      value={chosen ?? anyone.value}
+      data={search.typed ? found : [anyone, ...former, ...found]}
+      filter={({ options: matching }) => matching} // The server searches.
+      value={shown.value}
+      // Only what the user types is searched for. Mantine also reports the label of the chosen option as a search.
+      searchValue={search.typed ?? shown.label}
+      onInput={({ currentTarget }) => search.onType(currentTarget.value)}
       onFocus={search.onUse}
-      onSearchChange={search.onText}
-      onKeyDown={() => search.onTyping(true)}
-      onDropdownClose={() => search.onTyping(false)}
+      onBlur={() => search.onType(undefined)}
+      onOptionSubmit={() => search.onType(undefined)}
       nothingFoundMessage={nothingFound}
       onChange={(value) => onChoose(value === anyone.value ? undefined : (value ?? undefined))}
     />

@@ -8,23 +8,20 @@ const debounceMilliseconds = 200;
 export interface PersonSearch {
   /** What to search for on the server; undefined until the field gets the focus for the first time. */
   readonly text: string | undefined;
+  /** The text in the field; undefined while it shows the chosen person. */
+  readonly typed: string | undefined;
   readonly onUse: () => void;
-  readonly onText: (text: string) => void;
-  readonly onTyping: (isTyping: boolean) => void;
+  readonly onType: (typed: string | undefined) => void;
 }
 
 export function usePersonSearch(): PersonSearch {
   const [isUsed, setIsUsed] = useState(false);
-  const [text, setText] = useState("");
-  const [isTyping, setIsTyping] = useState(false);
-  const [search] = useDebouncedValue(
-    isTyping ? text.trim().slice(0, maxLength.search) : "",
-    debounceMilliseconds,
-  );
+  const [typed, setTyped] = useState<string>();
+  const [search] = useDebouncedValue(typed?.trim().slice(0, maxLength.search) ?? "", debounceMilliseconds);
   return {
     text: isUsed ? search : undefined,
+    typed,
     onUse: () => setIsUsed(true),
-    onText: setText,
-    onTyping: setIsTyping,
+    onType: setTyped,
   };
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 
 /** A filter in the URL that the user types. */
 export interface TypedFilter {
@@ -7,16 +7,24 @@ export interface TypedFilter {
   readonly onChoose: (value: string | undefined) => void;
 }
 
-/** A text that becomes the filter when it is complete, and no filter when it is empty. It follows the URL. */
+/** A text that becomes the filter when it is complete, and no filter when it is empty. It follows other changes of the URL. */
 export function useTypedText(
   { value, onChoose }: TypedFilter,
   isComplete: (text: string) => boolean,
 ): [string, (text: string) => void] {
   const [text, setText] = useState(value ?? "");
-  useEffect(() => setText(value ?? ""), [value]);
+  // A filter that was reported and arrives in the URL must not replace what was typed since.
+  const lastReported = useRef(value);
+  useEffect(() => {
+    if (value === lastReported.current) return;
+    lastReported.current = value;
+    setText(value ?? "");
+  }, [value]);
   const change = (next: string): void => {
     setText(next);
-    if (next === "" || isComplete(next)) onChoose(next || undefined);
+    if (next !== "" && !isComplete(next)) return;
+    lastReported.current = next || undefined;
+    onChoose(next || undefined);
   };
   return [text, change];
 }

@@ -3,6 +3,7 @@ import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { trpc } from "../../server/trpc.ts";
+import { countOf } from "../../ui/count.ts";
 import { describeRule } from "../../ui/describe-violation.ts";
 import { lifetimes } from "../../ui/lifetimes.ts";
 import { Quoted } from "../../ui/quoted.tsx";
@@ -54,7 +55,9 @@ export function PolicyWarning({ form, onlyWorkspaceId }: PolicyWarningProps): Re
               {describeRule(violation, policy)}.
             </p>
           ))}
-          {data.length > maxNamed && <p>So would {data.length - maxNamed} more workspaces.</p>}
+          {data.length > maxNamed && (
+            <p>So would {countOf(data.length - maxNamed, "more workspace", "more workspaces")}.</p>
+          )}
           {lifetime && (
             <Button variant="default" size="xs" onClick={() => form.setFieldValue("expiry", lifetime)}>
               Let it expire {lifetimes[lifetime].toLowerCase()}

@@ -7,6 +7,7 @@ import { CodeLine } from "../../ui/code-line.tsx";
 import { curlLine } from "../../ui/curl-line.ts";
 import { UsageChart } from "../../ui/usage-chart.tsx";
 import { UsageRangePicker } from "../../ui/usage-range-picker.tsx";
+import { usageRanges } from "../../ui/usage-ranges.ts";
 import { useNow } from "../../ui/use-now.ts";
 import pageClasses from "./key-page.module.css";
 import { useKeyUsage } from "./use-key-page.ts";
@@ -38,7 +39,7 @@ export function UsageSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElem
     >
       {(rows) =>
         rows.length === 0 && apiKey.lastUsedAt === null ? (
-          <NotUsedYet />
+          <NotUsedYet label={usageRanges[range].label} />
         ) : (
           <UsageChart rows={rows} range={range} now={now} />
         )
@@ -47,13 +48,14 @@ export function UsageSection({ apiKey }: { readonly apiKey: ApiKey }): ReactElem
   );
 }
 
-function NotUsedYet(): ReactElement {
+/** Rejected requests set no last use, so there can be some before the period. */
+function NotUsedYet({ label }: { readonly label: string }): ReactElement {
   const { data: instance } = useSuspenseQuery(trpc.instance.get.queryOptions());
   return (
     <>
       <p className={pageClasses.words}>
-        No requests with this key yet. Run this command with the key in place of $API_KEY, and the request
-        appears here within seconds:
+        No requests with this key in the last {label}. Run this command with the key in place of $API_KEY, and
+        the request appears here within seconds:
       </p>
       <CodeLine code={curlLine(instance.baseUrl, "$API_KEY")} copyLabel="Copy command" />
     </>

@@ -54,6 +54,13 @@ test("filters from the beginning of the first day to the end of the last one, in
   expect(toFilter({})).toEqual({});
 });
 
+test("the last day that can be entered sets no end", () => {
+  expect(toFilter({ from: "9999-12-31", to: "9999-12-31" })).toEqual({
+    from: new Date(9999, 11, 31).toISOString(),
+  });
+  expect(toFilter({ to: "9999-12-30" })).toEqual({ to: new Date(9999, 11, 31).toISOString() });
+});
+
 test("filters by an action, and by no text that only looks like one", () => {
   expect(toFilter({ action: "member.removed" })).toEqual({ action: "member.removed" });
   expect(toFilter({ action: "member.cheered" })).toEqual({});

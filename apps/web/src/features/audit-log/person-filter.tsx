@@ -12,7 +12,7 @@ interface PersonFilterProps extends Pick<PersonSelectProps, "label" | "chosen" |
 /** A choice among members and all others who have made changes, such as former members. */
 export function PersonFilter({ workspaceId, ...select }: PersonFilterProps): ReactElement {
   const search = usePersonSearch();
-  const { data, isError } = useQuery(
+  const { data, isError, isPlaceholderData } = useQuery(
     trpc.audit.actors.queryOptions(
       { workspaceId, search: search.text ?? "" },
       { enabled: search.text !== undefined, placeholderData: keepPreviousData },
@@ -28,7 +28,9 @@ export function PersonFilter({ workspaceId, ...select }: PersonFilterProps): Rea
       {...select}
       search={search}
       people={people}
-      nothingFound={isError ? "Couldn’t load actors" : "No actor matches"}
+      nothingFound={
+        isError ? "Couldn’t load actors" : data && !isPlaceholderData ? "No actor matches" : "Loading…"
+      }
     />
   );
 }

@@ -1,5 +1,11 @@
 import { Button, Skeleton } from "@mantine/core";
-import { infiniteQueryOptions, useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import {
+  infiniteQueryOptions,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { type ReactElement, useRef } from "react";
 import { describeFailure } from "../../server/failure.ts";
@@ -41,6 +47,8 @@ export function NoticesPage(): ReactElement {
   const queries = useQueryClient();
   const isUnread = show === "unread";
   const list = useInfiniteQuery(listQuery(isUnread));
+  // Unread notices can be older than those that are loaded.
+  const { data: unreadCount = 0 } = useQuery(trpc.notices.unreadCount.queryOptions());
   const failure = useLoadingFailure(list);
   const onSettled = async () => {
     await Promise.all([
@@ -85,7 +93,7 @@ export function NoticesPage(): ReactElement {
                 void navigate({ search: value === "unread" ? { show: value } : {}, replace: true })
               }
             />
-            {notices?.some((notice) => !notice.isRead) && (
+            {(unreadCount > 0 || notices?.some((notice) => !notice.isRead)) && (
               <Button variant="default" loading={readAll.isPending} onClick={markAllRead}>
                 Mark all as read
               </Button>

@@ -9,7 +9,7 @@ export function UserFilter(
   select: Pick<PersonSelectProps, "label" | "chosen" | "chosenName" | "onChoose">,
 ): ReactElement {
   const search = usePersonSearch();
-  const { data, isError } = useQuery(
+  const { data, isError, isPlaceholderData } = useQuery(
     trpc.operator.users.queryOptions(
       { search: search.text ?? "" },
       { enabled: search.text !== undefined, placeholderData: keepPreviousData },
@@ -20,7 +20,9 @@ export function UserFilter(
       {...select}
       search={search}
       people={data?.items ?? []}
-      nothingFound={isError ? "Couldn’t load users" : "No user matches"}
+      nothingFound={
+        isError ? "Couldn’t load users" : data && !isPlaceholderData ? "No user matches" : "Loading…"
+      }
     />
   );
 }

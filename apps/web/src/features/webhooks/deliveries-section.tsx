@@ -44,17 +44,22 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
   );
   const { mutate: redeliver, isPending } = redelivery;
   const actions = useCallback(
-    (delivery: Delivery) => (
-      <Button
-        variant="subtle"
-        color="gray"
-        disabled={isDisabled || delivery.status === "pending"}
-        aria-label={`Redeliver “${titleOf(delivery.action)}”`}
-        onClick={() => !isPending && redeliver({ workspaceId, id, deliveryId: delivery.id })}
-      >
-        Redeliver
-      </Button>
-    ),
+    (delivery: Delivery) => {
+      const isEnabled = !isDisabled && delivery.status !== "pending";
+      return (
+        <Button
+          variant="subtle"
+          color="gray"
+          // A disabled button would lose the focus when its message is sent again.
+          aria-disabled={!isEnabled}
+          {...(!isEnabled && { "data-disabled": true })}
+          aria-label={`Redeliver “${titleOf(delivery.action)}”`}
+          onClick={() => isEnabled && !isPending && redeliver({ workspaceId, id, deliveryId: delivery.id })}
+        >
+          Redeliver
+        </Button>
+      );
+    },
     [workspaceId, id, isDisabled, isPending, redeliver],
   );
   const error = redelivery.error ? describeFailure(redelivery.error) : undefined;
@@ -95,7 +100,13 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
               title="No deliveries yet"
               level={3}
               action={
-                <TestMessageButton workspaceId={workspaceId} webhook={webhook} label="Try this webhook" />
+                <TestMessageButton
+                  workspaceId={workspaceId}
+                  webhook={webhook}
+                  label="Try this webhook"
+                  // The log replaces the button, which has the focus.
+                  onSent={() => document.getElementById("content")?.focus({ preventScroll: true })}
+                />
               }
             >
               Each message of the last 30 days appears here, with the response of the server. To try the

@@ -6,6 +6,7 @@ import { trpc, type Webhook } from "../../server/trpc.ts";
 import { useConflict } from "../../server/use-conflict.tsx";
 import { changedFields } from "../../ui/changed-fields.ts";
 import { FormDialog } from "../../ui/form-dialog.tsx";
+import { showWebhook } from "./use-webhooks.ts";
 import { WebhookForm } from "./webhook-form.tsx";
 import { fieldsOf, valuesOf } from "./webhook-values.ts";
 
@@ -43,8 +44,8 @@ function Form({ workspaceId, webhook, onClose }: EditWebhookDialogProps): ReactE
   });
   const update = useMutation(
     trpc.webhooks.update.mutationOptions({
-      onSuccess: async () => {
-        await queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
+      onSuccess: async (changed) => {
+        await showWebhook(queryClient, workspaceId, changed);
         onClose();
         notifications.show({ message: "Webhook saved." });
       },

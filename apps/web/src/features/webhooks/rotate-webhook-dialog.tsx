@@ -8,6 +8,7 @@ import { FormActions } from "../../ui/form-actions.tsx";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretDialog, type SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
+import { showWebhook } from "./use-webhooks.ts";
 import { webhookSecret } from "./webhook-secret-kind.ts";
 
 /** How long messages are also signed with the old secret, in seconds. */
@@ -50,9 +51,9 @@ function Form(props: RotateWebhookDialogProps & SecretFormProps): ReactElement {
   useUnsavedInput(() => overlap !== defaultOverlap);
   const rotate = useMutation(
     trpc.webhooks.rotateSecret.mutationOptions({
-      onSuccess: ({ secret }) => {
+      onSuccess: ({ secret, secretStatus: _secretStatus, ...rotated }) => {
         onCreated({ name: "", secret });
-        void queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
+        void showWebhook(queryClient, workspaceId, rotated);
       },
     }),
   );

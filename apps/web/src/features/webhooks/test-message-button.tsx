@@ -9,14 +9,21 @@ interface TestMessageButtonProps {
   readonly workspaceId: string;
   readonly webhook: Webhook;
   readonly label: string;
+  readonly onSent?: () => void;
 }
 
 /** Sends a test message to a webhook, which must be enabled. */
-export function TestMessageButton({ workspaceId, webhook, label }: TestMessageButtonProps): ReactElement {
+export function TestMessageButton({
+  workspaceId,
+  webhook,
+  label,
+  onSent,
+}: TestMessageButtonProps): ReactElement {
   const queryClient = useQueryClient();
   const test = useMutation(
     trpc.webhooks.test.mutationOptions({
       onSuccess: () => {
+        onSent?.();
         notifications.show({ message: "A test message is on its way." });
         return queryClient.invalidateQueries({ queryKey: trpc.webhooks.deliveries.pathKey() });
       },

@@ -1,5 +1,13 @@
-import { infiniteQueryOptions, keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
-import { trpc, trpcClient } from "../../server/trpc.ts";
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  type QueryClient,
+  useInfiniteQuery,
+  useQuery,
+} from "@tanstack/react-query";
+import { refreshEvery } from "../../server/refresh-every.ts";
+import { replaceData } from "../../server/replace-data.ts";
+import { trpc, trpcClient, type Webhook } from "../../server/trpc.ts";
 import {
   type DeliveriesSearch,
   defaultDeliverySort,
@@ -7,8 +15,15 @@ import {
   type WebhooksSearch,
 } from "./webhooks-search.ts";
 
+interface WebhookPath {
+  readonly workspaceId: string;
+  readonly id: string;
+}
+
 /** How often the log of deliveries is read again while a delivery is pending, in milliseconds. */
 const refreshEveryMs = 2_000;
+/** How often a webhook is read again, in milliseconds. */
+const refreshWebhookEveryMs = 3_000;
 
 /** The webhooks of a workspace, in pages. */
 export function useWebhooks(workspaceId: string, { q, status, sort, size }: WebhooksSearch) {
@@ -29,11 +44,27 @@ export function useWebhooks(workspaceId: string, { q, status, sort, size }: Webh
   return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
 }
 
+/** A webhook, which is read again while the page is visible, because deliveries change its status. */
+export function useWebhook(path: WebhookPath) {
+  return useQuery({
+    ...trpc.webhooks.get.queryOptions(path),
+    ...refreshEvery(refreshWebhookEveryMs),
+  });
+}
+
+/** Shows what a change returned, and loads the other pages and the deliveries again, of which pending ones can have failed. */
+export async function showWebhook(
+  queryClient: QueryClient,
+  workspaceId: string,
+  webhook: Webhook,
+): Promise<void> {
+  await replaceData(queryClient, trpc.webhooks.get.queryKey({ workspaceId, id: webhook.id }), webhook);
+  void queryClient.invalidateQueries({ queryKey: trpc.webhooks.list.pathKey() });
+  void queryClient.invalidateQueries({ queryKey: trpc.webhooks.deliveries.pathKey() });
+}
+
 /** The deliveries to a webhook, in pages. */
-export function useDeliveries(
-  webhook: { workspaceId: string; id: string },
-  { status, sort, size }: DeliveriesSearch,
-) {
+export function useDeliveries(webhook: WebhookPath, { status, sort, size }: DeliveriesSearch) {
   const input = {
     ...webhook,
     sort: sort === undefined ? defaultDeliverySort : ("createdAt" as const), // There is no third order.

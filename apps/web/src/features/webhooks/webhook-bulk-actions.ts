@@ -11,7 +11,8 @@ export function webhookActions(workspaceId: string): readonly BulkAction<Webhook
     {
       verb: "Disable",
       done: "disabled",
-      consequence: "No more messages are sent, and pending ones fail, until you enable the webhooks again.",
+      consequence:
+        "No more messages are sent, and pending ones fail. Events that occur while a webhook is disabled are never sent, even after you enable it again.",
       isDangerous: true,
       appliesTo: ({ isDisabled }) => !isDisabled,
       run: (webhook) => setDisabled(webhook, true),
@@ -20,7 +21,7 @@ export function webhookActions(workspaceId: string): readonly BulkAction<Webhook
       verb: "Enable",
       done: "enabled",
       consequence:
-        "Messages about new events are sent. To send earlier ones, use Redeliver in the log of each webhook.",
+        "Messages about new events are sent. Those about events that occurred while a webhook was disabled are never sent. To send messages that failed, use Redeliver in the log of each webhook.",
       isDangerous: false,
       appliesTo: ({ isDisabled }) => isDisabled,
       run: (webhook) => setDisabled(webhook, false),

@@ -3,7 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
-import { describeFailure } from "../../server/failure.ts";
+import { describeFailure, type Failure } from "../../server/failure.ts";
 import { type SessionWorkspace, trpc, type Webhook } from "../../server/trpc.ts";
 import { BusyButton } from "../../ui/busy-button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
@@ -12,6 +12,7 @@ import rowClasses from "../../ui/danger-rows.module.css";
 import { DeleteRow } from "../../ui/delete-row.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { Section } from "../../ui/section.tsx";
+import { showWebhook } from "./use-webhooks.ts";
 
 interface WebhookDangerSectionProps {
   readonly workspace: SessionWorkspace;
@@ -22,21 +23,29 @@ interface WebhookDangerSectionProps {
 export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectionProps): ReactElement {
   const navigate = useNavigate();
   const queryClient = useQueryClient();
+  const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
   const { id, isDisabled, version } = webhook;
-  const invalidate = () => queryClient.invalidateQueries({ queryKey: trpc.webhooks.pathKey() });
+  const path = { workspaceId: workspace.id, id };
+  const host = new URL(webhook.url).host;
   const update = useMutation(
     trpc.webhooks.update.mutationOptions({
-      onSuccess: async ({ isDisabled: isNowDisabled }) => {
-        await invalidate();
-        notifications.show({ message: isNowDisabled ? "Webhook disabled." : "Webhook enabled." });
+      onSuccess: async (changed) => {
+        await showWebhook(queryClient, workspace.id, changed);
+        disabling.close();
+        notifications.show({ message: changed.isDisabled ? "Webhook disabled." : "Webhook enabled." });
       },
-      onError: async (error) => {
-        notifications.show({ message: describeFailure(error).message });
-        await invalidate();
+      onError: async (error, { changes }) => {
+        // The dialog shows why the webhook couldn't be disabled.
+        if (changes.isDisabled === false)
+          notifications.show({ message: describeChangeFailure(error).message });
+        // After a conflict, trying again is based on the current version.
+        await queryClient.invalidateQueries({ queryKey: trpc.webhooks.get.pathKey() });
       },
     }),
   );
+  const setDisabled = (isNowDisabled: boolean) =>
+    update.mutate({ ...path, version, changes: { isDisabled: isNowDisabled } });
   const remove = useMutation(
     trpc.webhooks.delete.mutationOptions({
       onSuccess: async () => {
@@ -52,31 +61,44 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
         <DangerRow
           title={isDisabled ? "Enable this webhook" : "Disable this webhook"}
           action={
+            // One button, so that it keeps the focus.
             <BusyButton
               variant="default"
               flex="none"
-              loading={update.isPending}
-              onClick={() =>
-                update.mutate({
-                  workspaceId: workspace.id,
-                  id,
-                  version,
-                  changes: { isDisabled: !isDisabled },
-                })
-              }
+              loading={update.isPending && !isDisableOpen}
+              onClick={() => {
+                if (isDisabled) return setDisabled(false);
+                update.reset();
+                disabling.open();
+              }}
             >
               {isDisabled ? "Enable webhook" : "Disable webhook"}
             </BusyButton>
           }
         >
           {isDisabled
-            ? "Messages about new events are sent. To send earlier ones, use Redeliver in the log."
+            ? "Messages about new events are sent. Those about events that occurred while it was disabled are never sent. To send messages that failed, use Redeliver in the log."
             : "No more messages are sent, and pending ones fail, until you enable it again."}
         </DangerRow>
         <DeleteRow noun="webhook" onDelete={deletion.open}>
           The log of its deliveries is deleted too. This can’t be undone.
         </DeleteRow>
       </div>
+      <ConfirmDialog
+        isOpen={isDisableOpen}
+        title="Disable this webhook?"
+        action="Disable webhook"
+        failure={update.error ? describeChangeFailure(update.error) : undefined}
+        isBusy={update.isPending}
+        onCancel={disabling.close}
+        onClosed={update.reset}
+        onConfirm={() => setDisabled(true)}
+      >
+        <p className={dialogClasses.words}>
+          No more messages are sent to <strong>{host}</strong>, and pending ones fail. Events that occur while
+          the webhook is disabled are never sent, even after you enable it again.
+        </p>
+      </ConfirmDialog>
       <ConfirmDialog
         isOpen={isDeleteOpen}
         title="Delete this webhook?"
@@ -85,12 +107,19 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
         isBusy={remove.isPending}
         onCancel={deletion.close}
         onClosed={remove.reset}
-        onConfirm={() => remove.mutate({ workspaceId: workspace.id, id })}
+        onConfirm={() => remove.mutate(path)}
       >
         <p className={dialogClasses.words}>
-          No more messages are sent to <strong>{new URL(webhook.url).host}</strong>. This can’t be undone.
+          No more messages are sent to <strong>{host}</strong>. This can’t be undone.
         </p>
       </ConfirmDialog>
     </Section>
   );
+}
+
+function describeChangeFailure(error: unknown): Failure {
+  const failure = describeFailure(error);
+  return failure.code === "PRECONDITION_FAILED"
+    ? { ...failure, message: "Someone changed the webhook at the same time. Try again." }
+    : failure;
 }

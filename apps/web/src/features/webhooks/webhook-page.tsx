@@ -1,17 +1,18 @@
 import { Button, Group, Skeleton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { IconPencil } from "@tabler/icons-react";
-import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { actionTitles } from "../../server/action-titles.ts";
-import { type SessionWorkspace, trpc, type Webhook } from "../../server/trpc.ts";
+import { isNotFound } from "../../server/failure.ts";
+import type { SessionWorkspace, Webhook } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { useSessionChanges } from "../../server/use-session-changes.ts";
 import { useWorkspaceAccess } from "../../server/use-workspace-access.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { describeExactly } from "../../ui/elapsed.ts";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
+import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { LostAccess } from "../../ui/lost-access.tsx";
@@ -22,6 +23,7 @@ import { Section } from "../../ui/section.tsx";
 import { StatusBadge } from "../../ui/status-badge.tsx";
 import { DeliveriesSection } from "./deliveries-section.tsx";
 import { TestMessageButton } from "./test-message-button.tsx";
+import { useWebhook } from "./use-webhooks.ts";
 import { WebhookDangerSection } from "./webhook-danger-section.tsx";
 import { describeWebhookStatus } from "./webhook-status.ts";
 
@@ -41,10 +43,23 @@ export function WebhookPage(): ReactElement {
   const { webhookId: id } = route.useParams();
   const access = useWorkspaceAccess(workspace);
   const sessionChanges = useSessionChanges();
-  const query = useQuery(trpc.webhooks.get.queryOptions({ workspaceId: workspace.id, id }));
+  const query = useWebhook({ workspaceId: workspace.id, id });
   const failure = useLoadingFailure(query);
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
+  }
+  const parent = (
+    <Link to="/w/$slug/webhooks" params={{ slug: workspace.slug }}>
+      Webhooks
+    </Link>
+  );
+  if (isNotFound(query.error)) {
+    return (
+      <>
+        <PageHeader title="Webhook" parent={parent} explanation="It doesn’t exist, or it was deleted." />
+        <WebhookNotFound slug={workspace.slug} />
+      </>
+    );
   }
   const webhook = query.data;
   return (
@@ -54,11 +69,7 @@ export function WebhookPage(): ReactElement {
         explanation={
           webhook?.description ? <bdi>{webhook.description}</bdi> : "Receives events of the audit log."
         }
-        parent={
-          <Link to="/w/$slug/webhooks" params={{ slug: workspace.slug }}>
-            Webhooks
-          </Link>
-        }
+        parent={parent}
         tags={webhook && <StatusBadge {...describeWebhookStatus(webhook)} />}
         action={webhook && <Actions workspace={workspace} webhook={webhook} />}
       />
@@ -80,6 +91,24 @@ export function WebhookPage(): ReactElement {
         <Skeleton h={160} />
       )}
     </>
+  );
+}
+
+function WebhookNotFound({ slug }: { readonly slug: string }): ReactElement {
+  return (
+    <EmptyPanel
+      title="Webhook not found"
+      action={
+        <Button
+          variant="default"
+          renderRoot={(props) => <Link {...props} to="/w/$slug/webhooks" params={{ slug }} />}
+        >
+          Go to webhooks
+        </Button>
+      }
+    >
+      The webhook was deleted, or the URL is incomplete.
+    </EmptyPanel>
   );
 }
 

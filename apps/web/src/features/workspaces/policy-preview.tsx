@@ -18,10 +18,14 @@ export function PolicyPreview({ preview }: { readonly preview: Preview }): React
           <>
             {countOf(total, "key", "keys")} would stop working in this workspace,{" "}
             {first.lastUsedAt === null ? (
-              "none of which was used here"
+              total === 1 ? (
+                "which was never used here"
+              ) : (
+                "none of which was used here"
+              )
             ) : (
               <>
-                the last used <LastUseHour startsAt={first.lastUsedAt} />
+                {total === 1 ? "last used" : "the last used"} <LastUseHour startsAt={first.lastUsedAt} />
               </>
             )}
             .

@@ -3,7 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import type { ReactElement } from "react";
+import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../../server/failure.ts";
 import { type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
@@ -24,6 +24,8 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
   const { userId, isDisabled } = account;
   const [isDisableOpen, disabling] = useDisclosure(false);
   const [isDeleteOpen, deletion] = useDisclosure(false);
+  // What the dialog does, which stays the same while it closes after the change.
+  const [isEnabling, setIsEnabling] = useState(isDisabled);
   const workspaceId = workspace.id;
   const change = useStatusChange(workspaceId, disabling.close);
   const remove = useDeletion(workspace, account, deletion.close);
@@ -33,7 +35,14 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
         <DangerRow
           title={isDisabled ? "Enable this service account" : "Disable this service account"}
           action={
-            <Button variant="default" flex="none" onClick={disabling.open}>
+            <Button
+              variant="default"
+              flex="none"
+              onClick={() => {
+                setIsEnabling(isDisabled);
+                disabling.open();
+              }}
+            >
               {isDisabled ? "Enable service account" : "Disable service account"}
             </Button>
           }
@@ -50,18 +59,19 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
         isOpen={isDisableOpen}
         title={
           <>
-            {isDisabled ? "Enable" : "Disable"} <Quoted>{account.name}</Quoted>?
+            {isEnabling ? "Enable" : "Disable"} <Quoted>{account.name}</Quoted>?
           </>
         }
-        action={isDisabled ? "Enable service account" : "Disable service account"}
+        action={isEnabling ? "Enable service account" : "Disable service account"}
+        isDangerous={!isEnabling}
         failure={change.error ? describeFailure(change.error) : undefined}
         isBusy={change.isPending}
         onCancel={disabling.close}
         onClosed={change.reset}
-        onConfirm={() => change.mutate({ workspaceId, userId, isDisabled: !isDisabled })}
+        onConfirm={() => change.mutate({ workspaceId, userId, isDisabled: !isEnabling })}
       >
         <p className={dialogClasses.words}>
-          {isDisabled
+          {isEnabling
             ? "Requests with its API keys are allowed again immediately."
             : "Requests with its API keys are rejected immediately, until you enable it again."}
         </p>
