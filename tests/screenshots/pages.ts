@@ -81,6 +81,7 @@ export async function takePages(page: Page, visit: Visit): Promise<void> {
     ["new-webhook", `w/${slug}/webhooks`, "New webhook"],
     ["edit-webhook", `w/${slug}/webhooks/${webhookId}`, "Edit"],
     ["rotate-webhook-secret", `w/${slug}/webhooks/${webhookId}`, "Rotate secret"],
+    ["disable-webhook", `w/${slug}/webhooks/${webhookId}`, "Disable webhook"],
     ["delete-webhook", `w/${slug}/webhooks/${webhookId}`, "Delete webhook"],
     ["remove-member", `w/${slug}/members`, "Remove Linus Torvalds"],
     ["roles", `w/${slug}/members`, "what each role can do"],
