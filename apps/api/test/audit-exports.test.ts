@@ -2,6 +2,7 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { createId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { endSessions } from "@latchkey/db/sessions";
 import { sql } from "kysely";
+import { TOTP } from "otpauth";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember, changeMemberRole } from "../src/domain/members.ts";
@@ -13,7 +14,13 @@ import { openClient } from "./trpc-client.ts";
 
 let app: TestApp;
 /** An admin who is not the owner, so that the role can be changed. */
-let admin: { readonly userId: UserId; readonly id: string; readonly cookie: string; readonly secret: string };
+let admin: {
+  readonly userId: UserId;
+  readonly id: string;
+  readonly client: ReturnType<typeof openClient>["client"];
+  readonly cookie: string;
+  readonly secret: string;
+};
 let adminKey: KeyId;
 let workspaceId: WorkspaceId;
 let workspace: string;
@@ -47,6 +54,7 @@ beforeEach(async () => {
   admin = {
     userId: person.userId,
     id: encodeId("user", person.userId),
+    client: visitor.client,
     cookie: visitor.cookie(),
     secret: key.secret,
   };
@@ -232,6 +240,18 @@ test.each([
     "a session ends",
     () => exportInApp({ workspaceId: workspace, format: "ndjson" }),
     () => app.services.db.transaction().execute((trx) => endSessions(trx, admin.userId, "all")),
+  ],
+  [
+    "the only second factor is removed",
+    async () => {
+      const { secret } = await admin.client.factors.createTotp.mutate();
+      await admin.client.factors.enableTotp.mutate({ code: new TOTP({ secret }).generate() });
+      await sql`update workspaces set requires_second_factor = true where id = ${workspaceId}`.execute(
+        app.owner,
+      );
+      return await exportInApp({ workspaceId: workspace, format: "ndjson" });
+    },
+    () => admin.client.factors.disableTotp.mutate(),
   ],
   ["a role is reduced", () => exportInApi("format=ndjson"), demote],
   [

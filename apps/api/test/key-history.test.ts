@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { encodeId, type UserId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type KeyId, type UserId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
@@ -80,6 +80,42 @@ describe("the usage of a key", () => {
     const response = await fetch(app.baseUrl + path, { headers });
     expect(await response.json()).toEqual({ data: await usage() });
     expect(await client.keyHistory.addresses.query({ id })).toMatchObject([{ address: "127.0.0.1" }]);
+  });
+
+  test("of days is that of the whole days in UTC that begin in the period", async () => {
+    const { client, userId } = await signIn();
+    const { id, secret } = await addKey(userId);
+    const hourMs = 3_600_000;
+    const firstDay = (Math.floor(Date.now() / (24 * hourMs)) - 4) * 24 * hourMs;
+    const at = (day: number, hour: number) => new Date(firstDay + (day * 24 + hour) * hourMs);
+    const hours = [at(0, 6), at(0, 18), at(1, 0), at(1, 23), at(2, 6), at(2, 18), at(3, 0)];
+    await app.owner
+      .insertInto("key_usage_hours")
+      .values(
+        hours.map((hour, index) => ({
+          key_id: decodeId("key", id) as KeyId, // It was encoded above.
+          hour,
+          workspace_id: null,
+          outcome: "admitted",
+          count: 2 ** index,
+        })),
+      )
+      .execute();
+    const read = async (from: Date, to: Date) => {
+      const period = { from: from.toISOString(), to: to.toISOString(), bucket: "day" } as const;
+      const usage = await client.keyHistory.usage.query({ id, ...period });
+      const path = `/open/api-keys/${id}/usage?${new URLSearchParams(period)}`;
+      const headers = { Authorization: `Bearer ${secret}` };
+      expect(await (await fetch(app.baseUrl + path, { headers })).json()).toEqual({ data: usage });
+      return usage.map(({ startsAt, count }) => [startsAt, count]);
+    };
+    const [second, third] = [at(1, 0).toISOString(), at(2, 0).toISOString()];
+    expect(await read(at(0, 12), at(2, 12))).toEqual([
+      [second, 4 + 8],
+      [third, 16 + 32],
+    ]);
+    expect(await read(at(1, 0), at(2, 0))).toEqual([[second, 4 + 8]]);
+    expect(await read(at(0, 1), at(1, 0))).toEqual([]);
   });
 
   test.each([

@@ -53,8 +53,9 @@ test("a filtered page of 100,000 events reads only the events that it shows", {
   timeout: 120_000,
 }, async () => {
   const { scope, userId } = await addWorkspace();
-  const rareId = createId("user");
+  const [rareId, robotId] = [createId("user"), createId("user")];
   const rare = sql`case when n % 10000 = 5000 then`;
+  const even = sql`when n % 2 = 0 then`;
   // A statement of the owner may take five seconds, which is too short for all events on a busy machine.
   for (let start = 1; start <= 100_000; start += 10_000) {
     await sql`
@@ -62,8 +63,8 @@ test("a filtered page of 100,000 events reads only the events that it shows", {
         workspace_id, id, occurred_at, action, actor_kind, actor_user_id, target_kind, target_id
       )
       select ${scope.workspaceId}, gen_random_uuid(), now() - n * interval '1 minute',
-        ${rare} 'workspace.renamed' else 'member.role-changed' end, 'session',
-        ${rare} ${rareId}::uuid else ${userId}::uuid end, 'member', ${userId}
+        ${rare} 'workspace.renamed' ${even} 'issued-key.created' else 'member.role-changed' end, 'session',
+        ${rare} ${rareId}::uuid ${even} ${robotId}::uuid else ${userId}::uuid end, 'member', ${userId}
       from generate_series(${start}::integer, ${start + 9_999}::integer) n`.execute(database.owner);
   }
   await sql`analyze audit_events`.execute(database.owner);
@@ -80,6 +81,8 @@ test("a filtered page of 100,000 events reads only the events that it shows", {
   expect(await read({ action: some.action })).toEqual({ shown: 10, read: 10 });
   expect(await read({ actorUserId: some.actorUserId })).toEqual({ shown: 10, read: 10 });
   expect(await read(some)).toEqual({ shown: 10, read: 10 });
+  expect(await read({ action: "issued-key.created", actorUserId: robotId })).toEqual({ shown: 51, read: 51 });
+  expect(await read({ action: "issued-key.created", actorUserId: userId })).toEqual({ shown: 0, read: 0 });
   expect(await read({ action: "member.removed" })).toEqual({ shown: 0, read: 0 });
   expect(await read({ actorUserId: createId("user") })).toEqual({ shown: 0, read: 0 });
 });

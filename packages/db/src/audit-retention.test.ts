@@ -89,6 +89,54 @@ test("a workspace with many events isn't delayed by many others without any", as
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(25);
 });
 
+test("a workspace whose events can't be deleted is tried once per round, and doesn't delay the others", async () => {
+  const scopes = [1, 2, 3].map(() => addWorkspace(30, repeat(510, 40)));
+  // In the order in which they are visited.
+  const ids = (await Promise.all(scopes)).map(({ workspaceId }) => workspaceId).sort();
+  const countEvents = async () =>
+    (await Promise.all(ids.map((workspaceId) => listAges({ workspaceId })))).map(({ length }) => length);
+  await rejectDeletion(ids[0] as WorkspaceId); // There are three.
+  // Without a round, the failure ends the step, as an outage does. The next step continues with the next workspace.
+  const deleteBatch = createAuditPurge();
+  await expect(deleteBatch(database.db, 500)).rejects.toThrow("The deletion was rejected.");
+  expect(await deleteBatch(database.db, 500)).toBe(500);
+  const failures: unknown[] = [];
+  const purger = new Purger({
+    connection: database.connection,
+    rules: [{ name: "events", deleteBatch: createAuditPurge() }],
+    onFailure: (error) => failures.push(error),
+  });
+  onTestFinished(() => purger.close());
+  await purger.run();
+  expect(failures).toMatchObject([{ errors: [{ message: "The deletion was rejected." }] }]);
+  expect(await countEvents()).toEqual([510, 0, 0]);
+  // A sequence counts failed transactions too.
+  const { rows } = await sql<{ next: number }>`select nextval('rejections') as next`.execute(database.owner);
+  expect(rows[0]?.next).toBe(3);
+  await sql`drop trigger reject_deletion on audit_events`.execute(database.owner);
+  await purger.run();
+  expect(await countEvents()).toEqual([0, 0, 0]);
+});
+
+/** Lets every deletion of an event of a workspace fail until the trigger is dropped. The sequence `rejections` counts them. */
+async function rejectDeletion(workspaceId: WorkspaceId): Promise<void> {
+  onTestFinished(async () => {
+    await sql`drop function if exists reject_deletion cascade`.execute(database.owner);
+  });
+  await sql`create sequence rejections`.execute(database.owner);
+  await sql`
+    create function reject_deletion() returns trigger language plpgsql security definer as $body$
+    begin
+      perform nextval('rejections');
+      raise 'The deletion was rejected.';
+    end $body$`.execute(database.owner);
+  await sql`
+    create trigger reject_deletion before delete on audit_events for each row
+      when (old.workspace_id = ${sql.lit(workspaceId)}) execute function reject_deletion()`.execute(
+    database.owner,
+  );
+}
+
 test("two nodes that purge at the same time delete each event once", async () => {
   const scope = await addWorkspace(30, [...repeat(200, 40), 1]);
   const counts = await Promise.all([1, 2].map(() => createAuditPurge()(database.db, 500)));

@@ -1,6 +1,7 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { WorkspaceId } from "./ids.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
+import { type DeleteBatch, purgeInRound } from "./purge-round.ts";
 import type { Database, Db } from "./schema.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -38,23 +39,24 @@ const workspacesPerStep = 50;
  * Creates a function that deletes at most `limit` events that are older than their workspace keeps them. Each call continues
  * with the workspaces after those of the previous call, so that one with many expired events doesn't delay the others. Then
  * it returns to the workspaces that had more events than a call deletes, so that these don't wait until all others have
- * been visited.
+ * been visited. A workspace whose events can't be deleted doesn't delay the others either: it is left to a later round.
  */
-export function createAuditPurge(): (db: Db, limit: number) => Promise<number> {
+export function createAuditPurge(): DeleteBatch {
   let after: WorkspaceId | undefined;
   const unfinished = new Set<WorkspaceId>();
-  return async (db, limit) => {
+  return async (db, limit, round) => {
     const next = await listWithRetention(db, after);
     let count = 0;
     for (const workspaceId of new Set([...next, ...unfinished])) {
       if (count >= limit) break;
+      if (next.includes(workspaceId)) after = workspaceId;
+      if (round?.failures.has(workspaceId)) continue;
       const left = limit - count;
-      const deleted = await deleteExpired(db, workspaceId, left);
+      const deleted = await purgeInRound(round, workspaceId, () => deleteExpired(db, workspaceId, left));
       count += deleted;
       // Added again at the end, so that several of them are visited in turns.
       unfinished.delete(workspaceId);
       if (deleted === left) unfinished.add(workspaceId);
-      if (next.includes(workspaceId)) after = workspaceId;
     }
     return count;
   };

@@ -1,8 +1,7 @@
 import { sql } from "kysely";
-import { isDatabaseOutage } from "./database-failure.ts";
 import type { WorkspaceId } from "./ids.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
-import type { DeleteBatch, PurgeRound } from "./purge-round.ts";
+import { type DeleteBatch, type PurgeRound, purgeInRound } from "./purge-round.ts";
 import type { Db, Trx } from "./schema.ts";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 
@@ -44,15 +43,11 @@ export function createFairPurge({ listWorkspaces, purge }: WorkspacePurge): Dele
   /** Returns how many rows it deleted, 0 for a workspace that can't be purged. */
   const purgeOne = async (db: Db, workspaceId: WorkspaceId, limit: number, round?: PurgeRound) => {
     after = workspaceId;
-    try {
-      // Nothing of these rows can be read any more, so no permission is needed.
-      const scope = mintWorkspaceScope(workspaceId);
-      return await inWorkspace(db, scope, (trx) => purge(trx, scope, limit));
-    } catch (error) {
-      if (!round || isDatabaseOutage(error)) throw error;
-      round.failures.set(workspaceId, error);
-      return 0;
-    }
+    // Nothing of these rows can be read any more, so no permission is needed.
+    const scope = mintWorkspaceScope(workspaceId);
+    return await purgeInRound(round, workspaceId, () =>
+      inWorkspace(db, scope, (trx) => purge(trx, scope, limit)),
+    );
   };
   const purgeListed = async (db: Db, listed: readonly WorkspaceId[], limit: number, round?: PurgeRound) => {
     let count = 0;

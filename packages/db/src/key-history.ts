@@ -43,7 +43,7 @@ export type UsageBucket = Omit<HourUsage, "keyId" | "hour"> & { readonly startsA
 
 export interface UsagePeriod {
   readonly keyId: KeyId;
-  /** Only hours that start at or after `from`, and before `to`. */
+  /** Only hours that start at or after `from`, and before `to`. Days are complete only if both are midnights in UTC. */
   readonly from: Date;
   readonly to: Date;
   readonly bucket: "hour" | "day";

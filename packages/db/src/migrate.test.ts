@@ -7,7 +7,6 @@ import { createEmptyDatabase } from "./migrate.test-kit.ts";
 import { migrate } from "./migrate.ts";
 import { migrations } from "./migrations.ts";
 import type { Database, Db } from "./schema.ts";
-import { countWaiting } from "./testing/count-waiting.ts";
 
 /** Everything that a migration can create, as text, so that two databases can be compared. */
 async function describeSchema(db: Db): Promise<unknown> {
@@ -141,6 +140,43 @@ describe("a migration that fails", () => {
       db,
     );
     expect(rows).toEqual([{ name: "free" }, { name: "locked" }]);
+  });
+
+  test("keeps the migrations before the one that started its transaction, and holds none of their locks", async () => {
+    const { connection, db } = await prepare();
+    const lockTables: string[][] = [];
+    const listLocks = async (trx: Kysely<unknown>) => {
+      const { rows } = await sql<{ table: string }>`
+        select relation::regclass::text as table from pg_locks
+        where mode = 'AccessExclusiveLock' and relation in ('free'::regclass, 'locked'::regclass) order by 1`.execute(
+        trx,
+      );
+      lockTables.push(rows.map(({ table }) => table));
+      // As if another transaction locked a table at the first attempt.
+      if (lockTables.length === 1) await sql`do 'begin raise lock_not_available; end'`.execute(trx);
+    };
+    const known = {
+      ...migrations,
+      "9001-lock": { up: async (trx: Kysely<unknown>) => void (await sql`lock table free`.execute(trx)) },
+      "9002-long": { up: listLocks, startsTransaction: true },
+      "9003-lock": { up: async (trx: Kysely<unknown>) => void (await sql`lock table locked`.execute(trx)) },
+      "9004-list": { up: listLocks },
+    };
+    expect(await migrate(connection, { known })).toEqual([
+      "9001-lock",
+      "9002-long",
+      "9003-lock",
+      "9004-list",
+    ]);
+    expect(lockTables).toEqual([[], [], ["locked"]]);
+    const failing = {
+      ...known,
+      "9005-kept": { up: async () => undefined },
+      "9006-fails": { up: () => Promise.reject(new Error("It fails.")), startsTransaction: true },
+    };
+    await expect(migrate(connection, { known: failing })).rejects.toThrow("It fails.");
+    const { rows } = await sql`select name from migrations where name > '9004-list'`.execute(db);
+    expect(rows).toEqual([{ name: "9005-kept" }]);
   });
 
   test("for another reason is rolled back and not tried again", async () => {
@@ -377,15 +413,26 @@ test("a migration that does not suspend forced row-level security changes no row
   expect(await readTenants(superuser)).toEqual(Array(3).fill({ name: "before", version: 1 }));
 });
 
-test("admission reads its tables while the migration of deleted workspaces waits for another one", async () => {
+test("admission reads its tables while the migrations of deleted workspaces and of filters wait for another transaction", async () => {
   const { connection, db } = await createEmptyDatabase();
   await migrate(connection, { upTo: "0058-records-left-to-the-purge" });
-  const holders = [await lockTable(db, "webhooks"), await lockTable(db, "users")];
-  const migrated = migrate(connection);
+  const holders = [
+    { table: "webhooks", holder: await lockTable(db, "webhooks"), reads: 10 },
+    { table: "users", holder: await lockTable(db, "users"), reads: 10 },
+    // Once is enough, because a migration that held the locks would hold them the whole time.
+    { table: "security_events", holder: await lockTable(db, "security_events"), reads: 1 },
+  ];
+  // The lock of a certain table: right after one is released, the connection can still count as waiting.
+  const isWaitingFor = async (table: string) => {
+    const { rows } = await sql`
+      select from pg_locks where not granted and relation = ${table}::regclass`.execute(db);
+    return rows.length > 0;
+  };
+  const migrated = migrate(connection, { upTo: "0060-log-filters" });
   onTestFinished(async () => void (await migrated.catch(() => undefined)));
-  for (const holder of holders) {
-    for (let read = 0; read < 10; read += 1) {
-      await expect.poll(() => countWaiting(db), { interval: 1 }).toBe(1);
+  for (const { table, holder, reads } of holders) {
+    for (let read = 0; read < reads; read += 1) {
+      await expect.poll(() => isWaitingFor(table), { interval: 1 }).toBe(true);
       await db.transaction().execute(async (trx) => {
         await sql`set local lock_timeout = '5ms'`.execute(trx);
         await sql`select from workspace_key_access, workspaces`.execute(trx);
@@ -393,15 +440,17 @@ test("admission reads its tables while the migration of deleted workspaces waits
     }
     await holder.commit().execute();
   }
-  expect(await migrated).toEqual(["0059-deleted-workspaces"]);
+  expect(await migrated).toEqual(["0059-deleted-workspaces", "0060-log-filters"]);
 });
 
-/** Reads a table in a transaction that stays open until it is committed, or the test ends. */
+/** Locks a table like a change of a row, in a transaction that stays open until it is committed, or the test ends. */
 async function lockTable(db: Db, table: string): Promise<ControlledTransaction<Database>> {
   const trx = await db.startTransaction().execute();
   onTestFinished(async () => {
     if (!trx.isCommitted) await trx.rollback().execute();
   });
-  await sql`select from ${sql.table(table)}`.execute(trx);
+  // By default, Postgres ends it after ten seconds.
+  await sql`set local idle_in_transaction_session_timeout = 0`.execute(trx);
+  await sql`lock table ${sql.table(table)} in row exclusive mode`.execute(trx);
   return trx;
 }

@@ -81,7 +81,8 @@ export async function migrate(
   });
   try {
     const schema = await requireSchema(db);
-    const applied = await retryLockTimeouts(() => applyPending(db, { schema, known, upTo, canCreate }));
+    const applied: string[] = [];
+    await retryLockTimeouts(() => applyPending(db, { schema, known, upTo, canCreate }, applied));
     await migrateJobs(db, connection);
     const { newer, changed } = await retryLockTimeouts(async () => {
       await completeHistory(db, schema, known);
@@ -107,18 +108,26 @@ interface Plan {
   readonly canCreate: boolean;
 }
 
-/** Applies pending migrations and records them, with the versions that each is compatible with, in one transaction. */
-async function applyPending(db: Db, plan: Plan): Promise<string[]> {
+/**
+ * Applies pending migrations and records them, with the versions that each is compatible with, in one transaction; in several if
+ * some of them start one.
+ * @param applied the names of the migrations are added to it when they are committed.
+ */
+async function applyPending(db: Db, plan: Plan, applied: string[]): Promise<void> {
   const history = await readHistory(db, plan.schema);
   const { pending } = await compareHistory(history, plan.known);
   if (history.length === 0 && !plan.canCreate) throw new SchemaMissingError();
-  if (!pending.some((name) => isWithinTarget(plan, name))) return [];
-  return await db.connection().execute(async (connection) => {
+  if (!pending.some((name) => isWithinTarget(plan, name))) return;
+  await db.connection().execute(async (connection) => {
     await sql`
       with waiting as (select set_config('lock_timeout', '0', true))
       select pg_advisory_lock(${migrationLock}) from waiting`.execute(connection);
     try {
-      return await connection.transaction().execute((trx) => applyLocked(trx, plan));
+      for (let hasMore = true; hasMore; ) {
+        const batch = await connection.transaction().execute((trx) => applyBatch(trx, plan));
+        applied.push(...batch.names);
+        hasMore = batch.hasMore;
+      }
     } finally {
       // If the connection broke, Postgres has released the lock.
       await sql`select pg_advisory_unlock(${migrationLock})`.execute(connection).catch(() => undefined);
@@ -126,18 +135,24 @@ async function applyPending(db: Db, plan: Plan): Promise<string[]> {
   });
 }
 
-async function applyLocked(trx: Db, plan: Plan): Promise<string[]> {
+/** Applies pending migrations up to the next one that starts a transaction. */
+async function applyBatch(
+  trx: Db,
+  plan: Plan,
+): Promise<{ readonly names: readonly string[]; readonly hasMore: boolean }> {
   const { schema, known } = plan;
   const history = await readHistory(trx, schema);
   const { pending } = await compareHistory(history, known);
   await createHistory(trx, schema);
-  const applied = pending.filter((name) => isWithinTarget(plan, name));
-  for (const name of applied) {
+  const wanted = pending.filter((name) => isWithinTarget(plan, name));
+  const next = wanted.findIndex((name, place) => place > 0 && known[name]?.startsTransaction);
+  const names = next < 0 ? wanted : wanted.slice(0, next);
+  for (const name of names) {
     await known[name]?.up(trx);
     await addToHistory(trx, schema, name);
   }
   await completeHistory(trx, schema, known);
-  return applied;
+  return { names, hasMore: names.length < wanted.length };
 }
 
 function isWithinTarget({ upTo }: Plan, name: string): boolean {

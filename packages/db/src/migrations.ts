@@ -49,6 +49,7 @@ import * as listedPermissions from "./migrations/0056-listed-permissions.ts";
 import * as recordsOfDeletedUsers from "./migrations/0057-records-of-deleted-users.ts";
 import * as recordsLeftToThePurge from "./migrations/0058-records-left-to-the-purge.ts";
 import * as deletedWorkspaces from "./migrations/0059-deleted-workspaces.ts";
+import * as logFilters from "./migrations/0060-log-filters.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -57,6 +58,11 @@ export interface SchemaMigration extends Migration {
    * migration that only adds, because every earlier version can run on its schema.
    */
   readonly compatibleFrom?: string;
+  /**
+   * Whether the migrations before it are committed first; false by default. For a migration that takes long, and must not hold
+   * their locks.
+   */
+  readonly startsTransaction?: boolean;
 }
 
 /** Migrations by name; the names are in order. */
@@ -114,4 +120,5 @@ export const migrations: Migrations = {
   "0057-records-of-deleted-users": recordsOfDeletedUsers,
   "0058-records-left-to-the-purge": recordsLeftToThePurge,
   "0059-deleted-workspaces": deletedWorkspaces,
+  "0060-log-filters": logFilters,
 };

@@ -1,3 +1,4 @@
+import { isDatabaseOutage } from "./database-failure.ts";
 import type { WorkspaceId } from "./ids.ts";
 import type { Db } from "./schema.ts";
 
@@ -15,3 +16,22 @@ export interface PurgeRound {
  * @returns how many rows it deleted, or visited for the last time. Fewer than `limit` if nothing else is due.
  */
 export type DeleteBatch = (db: Db, limit: number, round?: PurgeRound) => Promise<number>;
+
+/**
+ * Purges a workspace. If that fails, the failure is reported after the round, so that it doesn't end the step for the others.
+ * @returns how many rows `purge` deleted, 0 if the workspace can't be purged.
+ * @throws the failure if it is an outage of the database, or without a round.
+ */
+export async function purgeInRound(
+  round: PurgeRound | undefined,
+  workspaceId: WorkspaceId,
+  purge: () => Promise<number>,
+): Promise<number> {
+  try {
+    return await purge();
+  } catch (error) {
+    if (!round || isDatabaseOutage(error)) throw error;
+    round.failures.set(workspaceId, error);
+    return 0;
+  }
+}

@@ -24,6 +24,7 @@ import { bucketMs } from "./bucket-ms.ts";
 import { getConsumer } from "./consumers.ts";
 import { getIssuedKey } from "./issued-keys.ts";
 import { getKeyspace } from "./keyspaces.ts";
+import { roundToBuckets } from "./round-to-buckets.ts";
 
 /** What verifications can be grouped by. */
 export const usageGroupings = ["key", "externalId", "outcome", "tag"] as const;
@@ -78,8 +79,7 @@ export async function readGroupedUsage(
 ): Promise<UsageGroup[]> {
   await getKeyspace(trx, scope, query.keyspaceId);
   const length = bucketMs[query.bucket];
-  const roundUp = (time: Date) => new Date(Math.ceil(time.getTime() / length) * length);
-  const rounded = { from: roundUp(from), to: roundUp(to) };
+  const rounded = roundToBuckets({ from, to, bucket: query.bucket });
   const bucketCount = (rounded.to.getTime() - rounded.from.getTime()) / length;
   if (bucketCount === 0) return [];
   if (bucketCount * query.limit > maxCounts) {

@@ -77,26 +77,24 @@ async function sendExport(
   const raw = await readJsonBody(ctx.req);
   const parsed = parseInput({ body }, { params: {}, query: {}, body: raw });
   const input = parsed.body as { readonly workspaceId: WorkspaceId }; // Every export's schema has it.
-  const { hasSecondFactor } = session;
   const userId = session.user.id;
   const read: ExportCall["read"] = (work) =>
     reads.run(userId, performance.now() + services.deadlines.queueMs, () =>
       services.readDb.connection().execute(work),
     );
-  const caller = { userId, workspaceId: input.workspaceId, hasSecondFactor };
+  const caller = {
+    userId,
+    workspaceId: input.workspaceId,
+    hasSecondFactor: session.hasSecondFactor,
+  };
   const { scope } = await read((db) => requireWorkspaceAccess(db, caller, permission));
   const actor = {
     kind: "session",
     userId,
+    sessionId: session.id,
     isRecentlyAuthenticated: session.isRecentlyAuthenticated,
   } as const;
-  const requireAccess = (db: Db) =>
-    requireExportAccess(db, scope, {
-      actor,
-      address,
-      permission,
-      session: { id: session.id, hasSecondFactor },
-    });
+  const requireAccess = (db: Db) => requireExportAccess(db, scope, { actor, address, permission });
   const file = await openFile(open(input as never, { scope, read, requireAccess })); // Parsed by its schema.
   for (const cookie of session.cookies) ctx.res.appendHeader("Set-Cookie", cookie);
   ctx.respond = false;
