@@ -24,14 +24,19 @@ afterAll(async () => {
   await nodes?.close();
 });
 
+/** A stopping node closes its open connections when no request has arrived for this long, in milliseconds. */
+const quietPeriodMs = 250;
+
 /**
  * Expects that the node answered each request that it accepted, and refused late connections.
  * @param others the requests that were not admitted. On a busy machine, some get 503 at their deadline.
  */
 function expectRefused(others: readonly Outcome[], signalledAt: number, stallMs: number): void {
   const refused = others.filter(({ status }) => stallMs < busyMs || status !== 503);
-  expect(refused.filter(({ isReused, status }) => isReused || status !== undefined)).toEqual([]);
+  expect(refused.filter(({ status }) => status !== undefined)).toEqual([]);
   expect(refused.filter(({ sentAt }) => sentAt < signalledAt)).toEqual([]);
+  // A busy machine delays the response before a request, and the request, so that the node may have closed their connection.
+  if (2 * stallMs < quietPeriodMs) expect(refused.filter(({ isReused }) => isReused)).toEqual([]);
 }
 
 test("a node stopped under load answers and counts every request that it accepted", async () => {
@@ -49,7 +54,7 @@ test("a node stopped under load answers and counts every request that it accepte
   verifyCounts(
     "SIGTERM",
     { answered, counted, received: load.sent() },
-    `${JSON.stringify(others)} otherwise, gone within ${Math.round(tookMs)} ms`,
+    `${JSON.stringify(others)} otherwise, gone within ${Math.round(tookMs)} ms, stalls of ${Math.round(stallMs)} ms`,
   );
   expect(exitStatus).toBe(0);
   // A request that got 503 at its deadline may have been counted. Without one, the count is exact.
