@@ -246,7 +246,7 @@ test("someone who is signed in with another account can switch, and sign in and 
   const button = linus.getByRole("button", { name: "Sign out and continue" });
   await button.click();
   await signOut.isSent;
-  expect(await button.isDisabled()).toBe(true);
+  await button.and(linus.locator(":disabled")).waitFor();
   signOut.release();
   // The link was not emailed, so the page doesn't tell whether the address has an account.
   await linus.getByRole("button", { name: "Create account and join" }).waitFor();

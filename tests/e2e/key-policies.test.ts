@@ -158,7 +158,9 @@ test("an owner previews a policy before saving it, and the key is rejected on th
   await ada.getByRole("button", { name: "Review and save" }).click();
   const dialog = dialogOf(ada);
   await dialog
-    .getByText(/^1 key would stop working in this workspace, last used (this hour|in the last 2 hours)\.$/)
+    .getByText(
+      /^1 key would stop working in this workspace\. It was last used (this hour|in the last 2 hours)\.$/,
+    )
     .waitFor();
   await dialog.getByText("Ada Lovelace").waitFor();
   await dialog.getByText("Never expires").waitFor();

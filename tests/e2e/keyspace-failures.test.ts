@@ -92,6 +92,7 @@ test("shows on the pages of keyspaces and issued keys what failed, and continues
     await page.context().setOffline(true);
     await page.context().setOffline(false);
     await shown.waitFor();
+    expect(await page.locator("#content:focus").count()).toBe(0);
   }
 });
 

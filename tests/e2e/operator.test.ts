@@ -257,7 +257,7 @@ test("makes a user an operator, who sees the pages, and keeps one operator", asy
   await ada.getByText("“Grace Hopper” is no longer an operator.").waitFor();
 });
 
-test("tells operators what an action does to themselves, and leads them away from pages that they may no longer see", async () => {
+test("says how an action affects the operator’s own account, and leaves the operator pages after they revoke their own role", async () => {
   const userId = (await proceduresOf(other).session.current.query())?.user.id ?? "";
   await proceduresOf(ada).operator.grantRole.mutate({ userId });
   await other.reload();

@@ -61,7 +61,7 @@ test("an owner requires it after a dialog that names the members without one", a
   await ada.getByRole("button", { name: "Require a second factor" }).focus();
   await ada.keyboard.press("Enter");
   await dialog.getByText("1 member has no second factor.").waitFor();
-  await dialog.getByText("1 key would stop working in this workspace, last used").waitFor();
+  await dialog.getByText("1 key would stop working in this workspace. It was last used").waitFor();
   const stopped = dialog.getByRole("list", { name: "Keys that would stop working" }).getByRole("listitem");
   await stopped.getByText("Grace’s reports").waitFor();
   await stopped.getByText("Owner has no second factor").waitFor();

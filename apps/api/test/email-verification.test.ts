@@ -4,6 +4,7 @@ import { insertIdentity } from "@latchkey/db/identities";
 import { decodeId, encodeId, type InvitationId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertPasskey } from "@latchkey/db/passkeys";
 import { replaceRecoveryCodes } from "@latchkey/db/second-factors";
+import { rememberOrigins } from "@latchkey/db/sign-in-origins";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { findUser, hasVerifiedEmail } from "@latchkey/db/users";
 import { sql } from "kysely";
@@ -139,8 +140,11 @@ test("the operator can change the email address of a disabled user", async () =>
   await app.disableUser(userId);
   const email = `${crypto.randomUUID()}@example.com`;
   const { db } = app.services;
+  await rememberOrigins(db, userId, [Buffer.from("a known device")]);
   expect(await changeAccountEmail(db, { id: userId }, email, commandOrigin)).toBe(userId);
   expect(await findUser(db, userId)).toMatchObject({ email, isDisabled: true });
+  const origins = app.owner.selectFrom("sign_in_origins").select("digest").where("user_id", "=", userId);
+  expect(await origins.execute()).toEqual([]);
 });
 
 test("an email address gets five links on request, then no more for a while", async () => {

@@ -1,7 +1,7 @@
 // A session ends while its request waits for a lock: the change is rejected, and nothing is changed. The same for a
 // sign-in whose password or factor is replaced or removed, or whose user is deleted, while it waits, and for a command about a
 // user who is deleted.
-import { decodeId, encodeId, type SessionId, type UserId } from "@latchkey/db/ids";
+import { createId, decodeId, encodeId, type SessionId, type UserId } from "@latchkey/db/ids";
 import type { Trx } from "@latchkey/db/schema";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
@@ -10,7 +10,7 @@ import { commandOrigin } from "../src/cli/command-origin.ts";
 import { lockAccount } from "../src/domain/account.ts";
 import { deleteAccount } from "../src/domain/account-deletion.ts";
 import { changeAccountEmail } from "../src/domain/email-change.ts";
-import { createResetLink } from "../src/domain/password-reset.ts";
+import { createResetLink, recordResetEmail } from "../src/domain/password-reset.ts";
 import { resetSecondFactors } from "../src/domain/second-factors.ts";
 import { completeSignIn } from "../src/domain/sign-in.ts";
 import { createSoftwarePasskey } from "./software-passkey.ts";
@@ -242,6 +242,11 @@ test.each<[string, (id: UserId) => Promise<unknown>]>([
   const { userId } = await app.addUser();
   const rejection = { code: "NOT_FOUND", message: `There is no user ${encodeId("user", userId)}.` };
   await deleteWhileWaiting(userId, userRow, { request: () => change(userId), rejection });
+});
+
+test("an emailed password reset link is not recorded if the user was deleted while it was sent", async () => {
+  const request = { email: "deleted@example.com", address: null, requestId: "req" };
+  await recordResetEmail(app.services.db, createId("user"), request);
 });
 
 test("a sign-in is rejected if the user is deleted after the session was opened", async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createId, type UserId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
@@ -143,28 +144,28 @@ describe("the owner of an account", () => {
   });
 
   test("keeps only the known device and network of the request with which the email address changes", async () => {
-    const { id, email: formerEmail, device } = await addOwner();
-    const [phone, office] = [createDeviceId(), from("192.0.2.5")];
-    await throttle.remember({ id, email: formerEmail }, { address: office.address, deviceId: phone });
-    const email = `${randomUUID()}@example.com`;
-    const change = (origin: AttemptOrigin) =>
-      database.db.transaction().execute((trx) => throttle.keepKnown(trx, { id, formerEmail, email }, origin));
-    const listKnown = async () => {
+    const listKnown = async (change: (device: string) => AttemptOrigin) => {
+      const { id, email: formerEmail, device } = await addOwner();
+      const [phone, office] = [createDeviceId(), from("192.0.2.5")];
+      await throttle.remember({ id, email: formerEmail }, { address: office.address, deviceId: phone });
+      const email = `${randomUUID()}@example.com`;
+      const keep = (trx: Trx) => throttle.keepKnown(trx, { id, formerEmail, email }, change(device));
+      await database.db.transaction().execute(keep);
       const origins = { device: from(away.address, device), phone: from(away.address, phone), home, office };
       const known: string[] = [];
       for (const [name, origin] of Object.entries(origins)) {
-        const { source } = await throttle.consumeSignIn(email, origin);
-        if (source.knownOrigin) known.push(name);
+        for (const address of [formerEmail, email]) {
+          const { source } = await throttle.consumeSignIn(address, origin);
+          if (source.knownOrigin) known.push(address === email ? name : `${name}, formerly`);
+        }
       }
       return known;
     };
-    await change(from(away.address, createDeviceId()));
-    await change(from(null));
-    expect(await listKnown()).toEqual([]);
-    await change(from(away.address, device));
-    expect(await listKnown()).toEqual(["device"]);
-    await change(home);
-    expect(await listKnown()).toEqual(["device", "home"]);
+    expect(await listKnown(() => from(away.address, createDeviceId()))).toEqual([]);
+    expect(await listKnown(() => from(null))).toEqual([]);
+    expect(await listKnown((device) => from(away.address, device))).toEqual(["device"]);
+    expect(await listKnown((device) => from(home.address, device))).toEqual(["device", "home"]);
+    expect(await listKnown(() => home)).toEqual(["home"]);
   });
 
   test("has no known network if the address is unknown", async () => {

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { UserId } from "@latchkey/db/ids";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { copyOrigins, findKnownOrigins, rememberOrigins } from "@latchkey/db/sign-in-origins";
+import { findKnownOrigins, rememberOrigins, replaceOrigins } from "@latchkey/db/sign-in-origins";
 import { type BucketUse, consumeFromBuckets, returnTokens } from "@latchkey/db/throttle-buckets";
 import { AppError } from "@latchkey/errors";
 import { networkOf } from "./client-network.ts";
@@ -153,9 +153,8 @@ export class SignInThrottle {
   }
 
   /**
-   * Keeps the device and the network of a request known when the email address of its user changes. A device or network that
-   * isn't known doesn't become known. All others of the user become unknown, because their digests contain the former email
-   * address. The user must be locked.
+   * Keeps only the device and the network of a request known when the email address of its user changes, if they were known. All
+   * others of the user become unknown. The user must be locked.
    */
   async keepKnown(
     trx: Trx,
@@ -166,7 +165,7 @@ export class SignInThrottle {
       former: this.#digest("origin", formerEmail, ...parts),
       next: this.#digest("origin", email, ...parts),
     }));
-    await copyOrigins(trx, id, digests);
+    await replaceOrigins(trx, id, digests);
   }
 
   /**

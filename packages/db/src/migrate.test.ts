@@ -413,7 +413,7 @@ test("a migration that does not suspend forced row-level security changes no row
   expect(await readTenants(superuser)).toEqual(Array(3).fill({ name: "before", version: 1 }));
 });
 
-test("admission reads its tables while the migrations of deleted workspaces and of filters wait for another transaction", async () => {
+test("admission reads its tables while the migrations of deleted workspaces and of indexes of logs wait for other transactions", async () => {
   const { connection, db } = await createEmptyDatabase();
   await migrate(connection, { upTo: "0058-records-left-to-the-purge" });
   const holders = [
@@ -421,6 +421,7 @@ test("admission reads its tables while the migrations of deleted workspaces and 
     { table: "users", holder: await lockTable(db, "users"), reads: 10 },
     // Once is enough, because a migration that held the locks would hold them the whole time.
     { table: "security_events", holder: await lockTable(db, "security_events"), reads: 1 },
+    { table: "audit_events", holder: await lockTable(db, "audit_events"), reads: 1 },
   ];
   // The lock of a certain table: right after one is released, the connection can still count as waiting.
   const isWaitingFor = async (table: string) => {
@@ -428,7 +429,7 @@ test("admission reads its tables while the migrations of deleted workspaces and 
       select from pg_locks where not granted and relation = ${table}::regclass`.execute(db);
     return rows.length > 0;
   };
-  const migrated = migrate(connection, { upTo: "0060-log-filters" });
+  const migrated = migrate(connection, { upTo: "0061-audit-events-by-actor-and-action" });
   onTestFinished(async () => void (await migrated.catch(() => undefined)));
   for (const { table, holder, reads } of holders) {
     for (let read = 0; read < reads; read += 1) {
@@ -440,7 +441,11 @@ test("admission reads its tables while the migrations of deleted workspaces and 
     }
     await holder.commit().execute();
   }
-  expect(await migrated).toEqual(["0059-deleted-workspaces", "0060-log-filters"]);
+  expect(await migrated).toEqual([
+    "0059-deleted-workspaces",
+    "0060-security-events-by-action",
+    "0061-audit-events-by-actor-and-action",
+  ]);
 });
 
 /** Locks a table like a change of a row, in a transaction that stays open until it is committed, or the test ends. */

@@ -24,7 +24,7 @@ import { UnsuitableDatabaseError } from "./unsuitable-database-error.ts";
 const lockTimeoutMs = 100;
 /** The pause before the next attempt, in which other transactions can use the table, in milliseconds. */
 const pauseMs = 250;
-/** The most attempts: about 45 s, in which another node may also finish the migrations. */
+/** The most attempts: about 45 s with this timeout, in which another node may also finish the migrations. */
 const maxAttempts = 130;
 /**
  * The advisory lock that is held while migrations run. Kysely's migrator, which version 0.1 used, takes the same lock.
@@ -109,8 +109,8 @@ interface Plan {
 }
 
 /**
- * Applies pending migrations and records them, with the versions that each is compatible with, in one transaction; in several if
- * some of them start one.
+ * Applies pending migrations and records them, with the versions that each is compatible with. All run in one transaction, except
+ * that each with `startsTransaction` begins another one.
  * @param applied the names of the migrations are added to it when they are committed.
  */
 async function applyPending(db: Db, plan: Plan, applied: string[]): Promise<void> {
@@ -145,7 +145,7 @@ async function applyBatch(
   const { pending } = await compareHistory(history, known);
   await createHistory(trx, schema);
   const wanted = pending.filter((name) => isWithinTarget(plan, name));
-  const next = wanted.findIndex((name, place) => place > 0 && known[name]?.startsTransaction);
+  const next = wanted.findIndex((name, index) => index > 0 && known[name]?.startsTransaction);
   const names = next < 0 ? wanted : wanted.slice(0, next);
   for (const name of names) {
     await known[name]?.up(trx);

@@ -49,7 +49,8 @@ import * as listedPermissions from "./migrations/0056-listed-permissions.ts";
 import * as recordsOfDeletedUsers from "./migrations/0057-records-of-deleted-users.ts";
 import * as recordsLeftToThePurge from "./migrations/0058-records-left-to-the-purge.ts";
 import * as deletedWorkspaces from "./migrations/0059-deleted-workspaces.ts";
-import * as logFilters from "./migrations/0060-log-filters.ts";
+import * as securityEventsByAction from "./migrations/0060-security-events-by-action.ts";
+import * as auditEventsByActorAndAction from "./migrations/0061-audit-events-by-actor-and-action.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -60,7 +61,7 @@ export interface SchemaMigration extends Migration {
   readonly compatibleFrom?: string;
   /**
    * Whether the migrations before it are committed first; false by default. For a migration that takes long, and must not hold
-   * their locks.
+   * their locks. The migrations after it share its transaction, up to the next one that starts another.
    */
   readonly startsTransaction?: boolean;
 }
@@ -120,5 +121,6 @@ export const migrations: Migrations = {
   "0057-records-of-deleted-users": recordsOfDeletedUsers,
   "0058-records-left-to-the-purge": recordsLeftToThePurge,
   "0059-deleted-workspaces": deletedWorkspaces,
-  "0060-log-filters": logFilters,
+  "0060-security-events-by-action": securityEventsByAction,
+  "0061-audit-events-by-actor-and-action": auditEventsByActorAndAction,
 };

@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { createId, type UserId } from "./ids.ts";
 import { createPurgeRules } from "./purge.ts";
-import { copyOrigins, findKnownOrigins, rememberOrigins } from "./sign-in-origins.ts";
+import { findKnownOrigins, rememberOrigins, replaceOrigins } from "./sign-in-origins.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 let database: TestDatabase;
@@ -68,9 +68,11 @@ test("forgets an origin 90 days after its last use", async () => {
   expect(await isKnown("old")).toEqual([true]);
 });
 
-test("copies known origins, which are forgotten at the same time as the former ones", async () => {
+test("replaces known origins, which are forgotten when the former ones would have been, and deletes all others", async () => {
   const user = await addUser();
-  await rememberOrigins(database.db, user, [digestOf("known"), digestOf("forgotten")]);
+  const other = await addUser();
+  await rememberOrigins(database.db, other, [digestOf("of another user")]);
+  await rememberOrigins(database.db, user, ["known", "forgotten", "other"].map(digestOf));
   const setAge = (names: readonly string[], age: string) =>
     sql`update sign_in_origins set last_used_at = now() - ${age}::interval
       where digest = any(${names.map(digestOf)}::bytea[])`.execute(database.owner);
@@ -80,12 +82,13 @@ test("copies known origins, which are forgotten at the same time as the former o
     former: digestOf(name),
     next: digestOf(`next ${name}`),
   }));
-  await database.db.transaction().execute((trx) => copyOrigins(trx, user, copies));
+  await database.db.transaction().execute((trx) => replaceOrigins(trx, user, copies));
   expect(await isKnown("next known", "next forgotten", "next unknown")).toEqual([true, false, false]);
+  expect(await isKnown("known", "other", "of another user")).toEqual([false, false, true]);
   await sql`update sign_in_origins set last_used_at = last_used_at - interval '1 day'`.execute(
     database.owner,
   );
-  expect(await isKnown("known", "next known")).toEqual([false, false]);
+  expect(await isKnown("next known")).toEqual([false]);
 });
 
 test("an origin belongs to the user who was remembered last, and is forgotten with that user only", async () => {
@@ -93,7 +96,7 @@ test("an origin belongs to the user who was remembered last, and is forgotten wi
   await rememberOrigins(database.db, former, [digestOf("shared"), digestOf("copied")]);
   await rememberOrigins(database.db, user, [digestOf("shared"), digestOf("own")]);
   const copy = { former: digestOf("own"), next: digestOf("copied") };
-  await database.db.transaction().execute((trx) => copyOrigins(trx, user, [copy]));
+  await database.db.transaction().execute((trx) => replaceOrigins(trx, user, [copy]));
   await sql`delete from users where id = ${former}`.execute(database.owner);
   expect(await isKnown("shared", "copied")).toEqual([true, true]);
 });

@@ -43,11 +43,10 @@ export async function rememberOrigins(db: Db, userId: UserId, digests: readonly 
 }
 
 /**
- * Makes origins of a user known under another digest too, for as long as they are known under the former one. Leaves out
- * those that aren't known. The user must be locked. Locks the rows in the order of {@link rememberOrigins}, so that the two
- * can't deadlock.
+ * Replaces the origins of a user by those that are known under the former digests. They stay known under the next ones for as long
+ * as they were under the former ones. The user must be locked, as in {@link rememberOrigins}.
  */
-export async function copyOrigins(
+export async function replaceOrigins(
   trx: Trx,
   userId: UserId,
   digests: readonly { readonly former: Buffer; readonly next: Buffer }[],
@@ -62,4 +61,10 @@ export async function copyOrigins(
     on conflict (digest) do update set user_id = excluded.user_id, last_used_at = excluded.last_used_at`.execute(
     trx,
   );
+  await sql`
+    delete from sign_in_origins where digest = any(array(
+      select digest from sign_in_origins
+      where user_id = ${userId} and digest <> all(${digests.map(({ next }) => next)}::bytea[])
+      order by digest for update
+    ))`.execute(trx);
 }

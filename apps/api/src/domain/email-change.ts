@@ -7,6 +7,7 @@ import type { JobPayloads } from "@latchkey/db/job";
 import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
+import { replaceOrigins } from "@latchkey/db/sign-in-origins";
 import { changeUserEmail, findUser, findUserByEmail, type User } from "@latchkey/db/users";
 import {
   consumeVerification,
@@ -106,8 +107,8 @@ export async function previewEmailChange(
 
 /**
  * Changes the email address of the user who requested it. Password reset links, which were sent to the old email
- * address, become invalid. The old email address gets a notice. Sessions stay, and so does what the throttling of sign-ins
- * knows about the device and the network of the request. Requires a session of that user: otherwise, a person who opened a
+ * address, become invalid. The old email address gets a notice. Sessions stay. Of the known devices and networks, only
+ * those of the request stay known to the throttling of sign-ins. Requires a session of that user: otherwise, a person who opened a
  * link that somebody else requested would give that account their email address.
  * @throws {AppError} NOT_FOUND for a link that is unknown, expired, used, or for another account; CONFLICT if the email
  *   address has another account.
@@ -130,7 +131,7 @@ export async function confirmEmailChange(
 }
 
 /**
- * Changes the email address of a user, who may be disabled, for the operator.
+ * Changes the email address of a user, who may be disabled, for the operator. Devices and networks of the user are no longer known.
  * @param email the new email address, in lower case.
  * @throws {AppError} NOT_FOUND; CONFLICT if the email address has another account.
  */
@@ -145,6 +146,7 @@ export async function changeAccountEmail(
     await lockUsers(trx, [id]);
     const former = await getAccount(trx, { id }); // The user may have been deleted since they were found.
     await changeEmail(trx, former, { email, isVerified: false }, origin);
+    await replaceOrigins(trx, id, []);
   });
   return id;
 }

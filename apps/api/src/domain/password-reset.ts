@@ -9,6 +9,7 @@ import { lockUsers } from "@latchkey/db/members";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions } from "@latchkey/db/sessions";
+import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUser, findUserByEmail, hasVerifiedEmail, setPasswordHash } from "@latchkey/db/users";
 import {
   consumeVerification,
@@ -159,7 +160,10 @@ export async function prepareResetEmail(
   });
 }
 
-/** Records in the security log of a user that a link was emailed, with the IP address and device of the request for it. */
+/**
+ * Records in the security log of a user that a link was emailed, with the IP address and device of the request for it. Does nothing if
+ * the user was deleted.
+ */
 export async function recordResetEmail(
   db: Db,
   userId: UserId,
@@ -168,7 +172,10 @@ export async function recordResetEmail(
   const actor = { kind: "session", userId, isRecentlyAuthenticated: false } as const;
   const origin = { actor, address, requestId, userAgent };
   const event = { userId, action: "password.reset-link-emailed" } as const;
-  await db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
+  const append = db.transaction().execute((trx) => appendSecurityEvent(trx, origin, event));
+  await append.catch((error: unknown) => {
+    if (!isForeignKeyViolation(error)) throw error; // The user was deleted concurrently.
+  });
 }
 
 /**

@@ -12,7 +12,7 @@ import { addFirstWorkspace } from "./accounts.ts";
 import { completeOpenid } from "./openid-attempts.ts";
 import { type OpenidClaims, type OpenidResponse, requireOpenid } from "./openid-provider.ts";
 import { createPendingSignIn } from "./pending-sign-in.ts";
-import { reportRejectedSignIn } from "./rejected-sign-in.ts";
+import { reportRejectedSignIn } from "./report-rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type SignInResult } from "./sign-in.ts";
 import { consumeSignUpAttempt, refundUnchecked, requestOriginOf, type Visitor } from "./sign-in-attempts.ts";

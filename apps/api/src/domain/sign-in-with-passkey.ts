@@ -11,7 +11,7 @@ import { findUser } from "@latchkey/db/users";
 import { createChallenge } from "./passkey-challenges.ts";
 import { checkPasskey, rejectedPasskey, requireRelyingParty, type UsedPasskey } from "./passkeys.ts";
 import { findPendingSignIn } from "./pending-sign-in.ts";
-import { reportRejectedSignIn } from "./rejected-sign-in.ts";
+import { reportRejectedSignIn } from "./report-rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
 import { consumeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";

@@ -6,8 +6,8 @@ import type { Middleware } from "koa";
 type KeyChecker = Pick<Admission, "isAvailable">;
 
 /**
- * Serves `/healthz`, which is 200 while the process runs, and `/readyz`, which is 200 if the node can admit requests and
- * verify keys, and 503 if it can't.
+ * Serves `/healthz`, which is 200 while the process runs, and `/readyz`, which is 200 if all checkers are
+ * available, and 503 if one isn't.
  */
 export function health(checkers: readonly KeyChecker[], isDraining: () => boolean): Middleware {
   // Concurrent probes share the queries, because anyone can send them without a key.

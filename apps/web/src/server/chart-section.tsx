@@ -33,7 +33,7 @@ export function ChartSection<Data>(props: ChartSectionProps<Data>): ReactElement
         {(data) => (
           <div className={sectionClasses.box}>
             {(isPlaceholderData || !data) && <Skeleton h={chartHeight} />}
-            {/* Stays mounted while another period loads, so that a table that the user has opened stays open. */}
+            {/* Stays mounted while another period or the next hour loads, so that a table that the user has opened stays open. */}
             {data ? <div hidden={isPlaceholderData}>{children(data)}</div> : null}
           </div>
         )}

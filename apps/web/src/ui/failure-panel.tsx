@@ -15,11 +15,13 @@ export interface FailurePanelProps {
 /** A failure and a retry button, shown instead of content that failed to load. */
 export function FailurePanel(props: FailurePanelProps): ReactElement {
   const panel = useRef<HTMLElement>(null);
+  const isRetried = useRef(false);
   // The button is removed with the panel when the data arrives. It has no focus by then, because it is disabled while it loads.
   useEffect(() => {
     const frame = panel.current?.closest<HTMLElement>("[role=dialog], #content");
     return () => {
-      if (document.activeElement === document.body) frame?.focus({ preventScroll: true });
+      if (isRetried.current && document.activeElement === document.body)
+        frame?.focus({ preventScroll: true });
     };
   }, []);
   return (
@@ -30,7 +32,10 @@ export function FailurePanel(props: FailurePanelProps): ReactElement {
         variant="default"
         leftSection={<IconRefresh size={16} />}
         loading={props.isRetrying ?? false}
-        onClick={props.onRetry}
+        onClick={() => {
+          isRetried.current = true;
+          props.onRetry();
+        }}
       >
         Try again
       </BusyButton>

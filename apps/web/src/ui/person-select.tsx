@@ -16,7 +16,7 @@ export interface PersonSelectProps {
   readonly chosenName: string | undefined;
   readonly onChoose: (id: string | undefined) => void;
   readonly search: PersonSearch;
-  /** The results of the search. */
+  /** The results of the search; none while it loads. */
   readonly people: readonly FoundPerson[];
   readonly nothingFound: string;
 }

@@ -10,6 +10,8 @@ export interface PersonSearch {
   readonly text: string | undefined;
   /** The text in the field; undefined while it shows the chosen person. */
   readonly typed: string | undefined;
+  /** Whether `text` is what the user typed, and not what they typed shortly before. */
+  readonly isCurrent: boolean;
   readonly onUse: () => void;
   readonly onType: (typed: string | undefined) => void;
 }
@@ -17,10 +19,12 @@ export interface PersonSearch {
 export function usePersonSearch(): PersonSearch {
   const [isUsed, setIsUsed] = useState(false);
   const [typed, setTyped] = useState<string>();
-  const [search] = useDebouncedValue(typed?.trim().slice(0, maxLength.search) ?? "", debounceMilliseconds);
+  const current = typed?.trim().slice(0, maxLength.search) ?? "";
+  const [search] = useDebouncedValue(current, debounceMilliseconds);
   return {
     text: isUsed ? search : undefined,
     typed,
+    isCurrent: search === current,
     onUse: () => setIsUsed(true),
     onType: setTyped,
   };

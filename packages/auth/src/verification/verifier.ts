@@ -161,8 +161,8 @@ export class Verifier {
   }
 
   /**
-   * Whether its connection is open, or can be opened now. It runs no lookup: while a table is locked that only verifications read,
-   * all nodes would count as not ready, although they admit other requests.
+   * Whether its connection is open, or can be opened now. Runs no lookup: a lock on a table that only verifications read would
+   * otherwise make all nodes not ready, although they admit other requests.
    */
   async isAvailable(): Promise<boolean> {
     if (this.#scheduler.isClosed) return false;

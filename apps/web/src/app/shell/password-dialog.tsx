@@ -38,7 +38,7 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
   );
   const hasPassword = methods?.hasPassword ?? true;
   const hasPasskeys = factors !== undefined && factors.passkeys.length > 0;
-  // The API also asks for a code if the factors couldn't be loaded.
+  // Set when the API asks for a code, which happens if the factors couldn't be loaded here.
   const [isCodeNeeded, setIsCodeNeeded] = useState(false);
   const hasFactor = isCodeNeeded || hasPasskeys || (factors !== undefined && factors.totpSince !== null);
   const form = useForm({

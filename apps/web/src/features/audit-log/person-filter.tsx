@@ -18,7 +18,9 @@ export function PersonFilter({ workspaceId, ...select }: PersonFilterProps): Rea
       { enabled: search.text !== undefined, placeholderData: keepPreviousData },
     ),
   );
-  const people = (data ?? []).map(({ id, name, kind, email }) => ({
+  const isLoaded = search.isCurrent && data !== undefined && !isPlaceholderData;
+  const shown = isLoaded || search.typed === undefined ? data : undefined;
+  const people = (shown ?? []).map(({ id, name, kind, email }) => ({
     id,
     name: nameOwner({ name, kind }),
     email,
@@ -28,9 +30,7 @@ export function PersonFilter({ workspaceId, ...select }: PersonFilterProps): Rea
       {...select}
       search={search}
       people={people}
-      nothingFound={
-        isError ? "Couldn’t load actors" : data && !isPlaceholderData ? "No actor matches" : "Loading…"
-      }
+      nothingFound={isError ? "Couldn’t load actors" : isLoaded ? "No actor matches" : "Loading…"}
     />
   );
 }

@@ -193,8 +193,8 @@ function Confirmation({ choice, onClose }: { readonly choice: UserChoice; readon
 }
 
 /**
- * Opens the start page for a user who is no longer an operator. The calls of the pages of operators would be rejected, so they
- * aren't sent again.
+ * Opens the start page for a user who is no longer an operator. Doesn't load the operator queries again,
+ * because the API would reject them.
  */
 function useLeaveOperatorPages(): () => Promise<void> {
   const router = useRouter();

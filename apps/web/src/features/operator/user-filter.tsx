@@ -15,14 +15,14 @@ export function UserFilter(
       { enabled: search.text !== undefined, placeholderData: keepPreviousData },
     ),
   );
+  const isLoaded = search.isCurrent && data !== undefined && !isPlaceholderData;
+  const shown = isLoaded || search.typed === undefined ? data : undefined;
   return (
     <PersonSelect
       {...select}
       search={search}
-      people={data?.items ?? []}
-      nothingFound={
-        isError ? "Couldn’t load users" : data && !isPlaceholderData ? "No user matches" : "Loading…"
-      }
+      people={shown?.items ?? []}
+      nothingFound={isError ? "Couldn’t load users" : isLoaded ? "No user matches" : "Loading…"}
     />
   );
 }

@@ -64,7 +64,8 @@ function TotpForm({ totp, onRecoveryCodes, onClose }: TotpFormProps): ReactEleme
         if (recoveryCodes) onRecoveryCodes(recoveryCodes);
         await showChanged();
         // The button that opened the dialog was replaced, so the focus moves to the page.
-        if (!recoveryCodes) document.getElementById("content")?.focus();
+        if (!recoveryCodes && document.activeElement === document.body)
+          document.getElementById("content")?.focus({ preventScroll: true });
         notifications.show({ message: "The authenticator app was set up. Your other sessions have ended." });
       },
       onError: (error) => showIssues(form, error),

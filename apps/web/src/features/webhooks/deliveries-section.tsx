@@ -104,8 +104,11 @@ export function DeliveriesSection({ workspaceId, webhook }: DeliveriesSectionPro
                   workspaceId={workspaceId}
                   webhook={webhook}
                   label="Try this webhook"
-                  // The log replaces the button, which has the focus.
-                  onSent={() => document.getElementById("content")?.focus({ preventScroll: true })}
+                  // The log replaces the button, which has the focus unless the user has opened a dialog.
+                  onSent={() => {
+                    if (document.activeElement?.closest("[role=dialog]")) return;
+                    document.getElementById("content")?.focus({ preventScroll: true });
+                  }}
                 />
               }
             >

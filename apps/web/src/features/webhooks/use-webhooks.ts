@@ -52,7 +52,7 @@ export function useWebhook(path: WebhookPath) {
   });
 }
 
-/** Shows what a change returned, and loads the other pages and the deliveries again, of which pending ones can have failed. */
+/** Shows what a change returned, and reloads the list of webhooks and the deliveries: disabling a webhook fails its pending deliveries. */
 export async function showWebhook(
   queryClient: QueryClient,
   workspaceId: string,

@@ -21,7 +21,7 @@ export function webhookActions(workspaceId: string): readonly BulkAction<Webhook
       verb: "Enable",
       done: "enabled",
       consequence:
-        "Messages about new events are sent. Those about events that occurred while a webhook was disabled are never sent. To send messages that failed, use Redeliver in the log of each webhook.",
+        "Messages about new events are sent. Events that occurred while a webhook was disabled are never sent. To send messages that failed, use Redeliver in the log of each webhook.",
       isDangerous: false,
       appliesTo: ({ isDisabled }) => isDisabled,
       run: (webhook) => setDisabled(webhook, false),

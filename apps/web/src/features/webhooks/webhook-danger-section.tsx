@@ -77,7 +77,7 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
           }
         >
           {isDisabled
-            ? "Messages about new events are sent. Those about events that occurred while it was disabled are never sent. To send messages that failed, use Redeliver in the log."
+            ? "Messages about new events are sent. Events that occurred while it was disabled are never sent. To send messages that failed, use Redeliver in the log."
             : "No more messages are sent, and pending ones fail, until you enable it again."}
         </DangerRow>
         <DeleteRow noun="webhook" onDelete={deletion.open}>

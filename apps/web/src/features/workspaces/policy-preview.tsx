@@ -16,10 +16,11 @@ export function PolicyPreview({ preview }: { readonly preview: Preview }): React
       <p className={dialogClasses.words} role="status">
         {first ? (
           <>
-            {countOf(total, "key", "keys")} would stop working in this workspace,{" "}
+            {countOf(total, "key", "keys")} would stop working in this workspace
+            {total === 1 ? ". It was " : ", "}
             {first.lastUsedAt === null ? (
               total === 1 ? (
-                "which was never used here"
+                "never used here"
               ) : (
                 "none of which was used here"
               )
