@@ -112,8 +112,7 @@ test("a member without a second factor leaves from that page", async () => {
   ]);
   await createKey(joan, "Reports");
   await joan.goto(`${environment.baseUrl}/w/${slug}/members`);
-  await joan.getByRole("button", { name: "Leave the workspace" }).focus();
-  await joan.keyboard.press("Enter");
+  await joan.getByRole("button", { name: "Leave the workspace" }).click();
   const dialog = joan.getByRole("dialog");
   await dialog.getByText("To rejoin, you need an invitation.").waitFor();
   const impact = dialog.getByRole("region", { name: "API keys that lose access" });

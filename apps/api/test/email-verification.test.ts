@@ -140,7 +140,7 @@ test("the operator can change the email address of a disabled user", async () =>
   await app.disableUser(userId);
   const email = `${crypto.randomUUID()}@example.com`;
   const { db } = app.services;
-  await rememberOrigins(db, userId, [Buffer.from("a known device")]);
+  await rememberOrigins(db, userId, [Buffer.alloc(32)]);
   expect(await changeAccountEmail(db, { id: userId }, email, commandOrigin)).toBe(userId);
   expect(await findUser(db, userId)).toMatchObject({ email, isDisabled: true });
   const origins = app.owner.selectFrom("sign_in_origins").select("digest").where("user_id", "=", userId);

@@ -95,8 +95,11 @@ test("an origin belongs to the user who was remembered last, and is forgotten wi
   const [former, user] = [await addUser(), await addUser()];
   await rememberOrigins(database.db, former, [digestOf("shared"), digestOf("copied")]);
   await rememberOrigins(database.db, user, [digestOf("shared"), digestOf("own")]);
-  const copy = { former: digestOf("own"), next: digestOf("copied") };
-  await database.db.transaction().execute((trx) => replaceOrigins(trx, user, [copy]));
+  const copies = [
+    { former: digestOf("own"), next: digestOf("copied") },
+    { former: digestOf("shared"), next: digestOf("shared") },
+  ];
+  await database.db.transaction().execute((trx) => replaceOrigins(trx, user, copies));
   await sql`delete from users where id = ${former}`.execute(database.owner);
   expect(await isKnown("shared", "copied")).toEqual([true, true]);
 });
