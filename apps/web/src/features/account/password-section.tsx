@@ -51,9 +51,8 @@ function PasswordForm({ email, hasPassword }: PasswordFormProps): ReactElement {
       const outcome = hasPassword ? "changed" : "set";
       notifications.show({ message: `Your password was ${outcome}. Your other sessions have ended.` });
       await queryClient.invalidateQueries({ queryKey: trpc.account.pathKey() });
-      // The form that set the first password, which had the focus, was replaced by one that asks for the current password.
-      if (!hasPassword && document.activeElement === document.body)
-        document.getElementById("content")?.focus({ preventScroll: true });
+      // The form that set the first password was replaced by one that asks for the current password.
+      if (!hasPassword) document.getElementById("content")?.focus();
     },
     onError: (error: unknown) => void showIssues(form, error),
   };

@@ -64,8 +64,7 @@ function TotpForm({ totp, onRecoveryCodes, onClose }: TotpFormProps): ReactEleme
         if (recoveryCodes) onRecoveryCodes(recoveryCodes);
         await showChanged();
         // The button that opened the dialog was replaced, so the focus moves to the page.
-        if (!recoveryCodes && document.activeElement === document.body)
-          document.getElementById("content")?.focus({ preventScroll: true });
+        if (!recoveryCodes) document.getElementById("content")?.focus();
         notifications.show({ message: "The authenticator app was set up. Your other sessions have ended." });
       },
       onError: (error) => showIssues(form, error),
