@@ -113,4 +113,4 @@ test("deletes as many keys in as many workspaces as the quotas allow, with few s
     return Array.from({ length: defaultQuotas.webhooksPerWorkspace - 1 }, () => complete);
   });
   expect(deliveries).toEqual(expected);
-}, 30_000); // Adding the jobs one at a time takes a minute, because each search for a job with the same key reads all of them.
+}, 45_000); // Adding the jobs one at a time takes a minute, because each search for a job with the same key reads all of them.
