@@ -21,7 +21,7 @@ import { openClient } from "./trpc-client.ts";
 let app: TestApp;
 beforeAll(async () => {
   app = await startTestApp();
-  await app.addUser(); // The operator, whom nobody can delete.
+  await app.addUser(); // The operator: the first account can't be deleted.
 });
 afterAll(() => app.close());
 
@@ -246,7 +246,8 @@ test.each<[string, (id: UserId) => Promise<unknown>]>([
 
 test("an emailed password reset link is not recorded if the user was deleted while it was sent", async () => {
   const request = { email: "deleted@example.com", address: null, requestId: "req" };
-  await recordResetEmail(app.services.db, createId("user"), request);
+  const recorded = recordResetEmail(app.services.db, createId("user"), request);
+  await expect(recorded).resolves.toBeUndefined();
 });
 
 test("a sign-in is rejected if the user is deleted after the session was opened", async () => {

@@ -207,7 +207,7 @@ function sessionEndpoints(db: Db) {
         async (ctx) => {
           const { internalAdapter } = ctx.context;
           const user = await internalAdapter.findUserById(ctx.body.userId);
-          // The account may have been deleted since the passkey or other credential was checked.
+          // The account may have been deleted since the credential was checked.
           if (!user) throw new APIError("UNAUTHORIZED");
           const session = await internalAdapter.createSession(user.id);
           await setSessionCookie(ctx, { session, user });

@@ -78,12 +78,13 @@ test("replaces known origins, which are forgotten when the former ones would hav
       where digest = any(${names.map(digestOf)}::bytea[])`.execute(database.owner);
   await setAge(["known"], "89 days");
   await setAge(["forgotten"], "91 days");
-  const copies = ["known", "forgotten", "unknown"].map((name) => ({
+  const copies = ["known", "forgotten", "unknown", "of another user"].map((name) => ({
     former: digestOf(name),
     next: digestOf(`next ${name}`),
   }));
   await database.db.transaction().execute((trx) => replaceOrigins(trx, user, copies));
   expect(await isKnown("next known", "next forgotten", "next unknown")).toEqual([true, false, false]);
+  expect(await isKnown("next of another user")).toEqual([false]);
   expect(await isKnown("known", "other", "of another user")).toEqual([false, false, true]);
   await sql`update sign_in_origins set last_used_at = last_used_at - interval '1 day'`.execute(
     database.owner,

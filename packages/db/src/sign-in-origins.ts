@@ -56,7 +56,7 @@ export async function replaceOrigins(
     select copy.next, ${userId}, last_used_at
     from unnest(${digests.map(({ former }) => former)}::bytea[], ${digests.map(({ next }) => next)}::bytea[])
       as copy (former, next)
-    join sign_in_origins on digest = copy.former
+    join sign_in_origins on digest = copy.former and user_id = ${userId}
     order by copy.next
     on conflict (digest) do update set user_id = excluded.user_id, last_used_at = excluded.last_used_at`.execute(
     trx,

@@ -131,7 +131,8 @@ export async function confirmEmailChange(
 }
 
 /**
- * Changes the email address of a user, who may be disabled, for the operator. Devices and networks of the user are no longer known.
+ * Changes the email address of a user, who may be disabled, for the operator. The devices and networks of the
+ * user are no longer known to the throttling of sign-ins.
  * @param email the new email address, in lower case.
  * @throws {AppError} NOT_FOUND; CONFLICT if the email address has another account.
  */

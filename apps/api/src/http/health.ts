@@ -7,7 +7,7 @@ type KeyChecker = Pick<Admission, "isAvailable">;
 
 /**
  * Serves `/healthz`, which is 200 while the process runs, and `/readyz`, which is 200 if all checkers are
- * available, and 503 if one isn't.
+ * available and the node isn't draining, and 503 otherwise.
  */
 export function health(checkers: readonly KeyChecker[], isDraining: () => boolean): Middleware {
   // Concurrent probes share the queries, because anyone can send them without a key.

@@ -52,7 +52,10 @@ export function useWebhook(path: WebhookPath) {
   });
 }
 
-/** Shows what a change returned, and reloads the list of webhooks and the deliveries: disabling a webhook fails its pending deliveries. */
+/**
+ * Shows what a change returned, and reloads the list of webhooks and the deliveries: disabling a webhook fails its pending
+ * deliveries.
+ */
 export async function showWebhook(
   queryClient: QueryClient,
   workspaceId: string,
