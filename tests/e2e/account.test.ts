@@ -5,6 +5,7 @@ import { expectNotCached } from "../support/query-caches.ts";
 import { signUp, visitor } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 
 // Ada changes her own account on one device, and is signed in on another. Each test continues where the previous one
 // ended.
@@ -43,9 +44,16 @@ test("changes the name, which the header and members see immediately", async () 
   await here.getByLabel("Name").fill("  ");
   await here.getByRole("button", { name: "Save" }).click();
   await here.getByText("Enter your name.").waitFor();
-  await here.getByLabel("Name").fill(" Ada   King ");
+  await here.getByLabel("Name").fill("Ada");
+  const rename = await holdCall(here, "account.rename");
   await here.getByRole("button", { name: "Save" }).click();
+  await rename.isSent;
+  // What is typed while the name is being saved stays.
+  await here.getByLabel("Name").fill(" Ada   King ");
+  rename.release();
   await here.getByText("Your name was changed.").waitFor();
+  expect(await here.getByLabel("Name").inputValue()).toBe(" Ada   King ");
+  await here.getByRole("button", { name: "Save" }).click();
   await expect.poll(() => here.getByLabel("Name").inputValue()).toBe("Ada King");
   await here.getByRole("button", { name: "Account menu" }).click();
   await here.getByRole("menu").getByText("Ada King").waitFor();

@@ -171,6 +171,14 @@ test("changes the email address with a link to the new one, and notifies the for
   const { page } = await environment.browser.open();
   await page.goto(linkIn(text));
   await page.getByText("To change your email address, sign in to your account").waitFor();
+  const cookies = await grace.context().cookies();
+  await grace.goto(linkIn(text));
+  await grace.getByText(`You will sign in with ${next}.`).waitFor();
+  await grace.context().clearCookies();
+  await grace.getByRole("button", { name: "Change email address" }).click();
+  await grace.getByRole("heading", { name: "Sign in first" }).waitFor();
+  await grace.context().addCookies(cookies);
+  await grace.goto("about:blank");
   await grace.goto(linkIn(text));
   await grace.getByText(`You will sign in with ${next}.`).waitFor();
   await grace.waitForLoadState("networkidle");
@@ -227,6 +235,15 @@ test("verifies an email address with an emailed link, in a session of the accoun
   await elsewhere.getByRole("heading", { name: "Sign in first" }).waitFor();
   expect(await findProblemsInBothSchemes(elsewhere)).toEqual([]);
 
+  const cookies = await page.context().cookies();
+  await page.goto(link);
+  await page.getByText(`You are signed in with ${address}.`).waitFor();
+  await page.context().clearCookies();
+  await page.getByRole("button", { name: "Verify email address" }).click();
+  await page.getByRole("heading", { name: "Sign in first" }).waitFor();
+
+  await page.context().addCookies(cookies);
+  await page.goto("about:blank");
   await page.goto(link);
   await page.getByText(`You are signed in with ${address}.`).waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);

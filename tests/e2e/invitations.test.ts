@@ -264,6 +264,21 @@ test("someone who is signed in with another account can switch, and sign in and 
   await linus.getByRole("menu").getByText("ken@example.com").waitFor();
 });
 
+test("someone whose session ends on the page of an invitation signs in there, and joins", async () => {
+  const email = "barbara@example.com";
+  const { page } = await environment.browser.open();
+  await enter(page, environment.baseUrl, email);
+  await ada.getByRole("button", { name: "Invite member" }).click();
+  await page.goto(await invite(email));
+  await page.getByText(`You are signed in as ${email}.`).waitFor();
+  await page.context().clearCookies();
+  await page.getByRole("button", { name: "Join" }).click();
+  await page.getByRole("button", { name: "Sign in with an existing account" }).click();
+  await page.getByLabel("Password").fill(visitor.password);
+  await page.getByRole("button", { name: "Sign in and join" }).click();
+  await page.waitForURL(`${environment.baseUrl}/w/${workspace.slug}`);
+});
+
 test("sends expired invitations again together, and shows their links although the list is empty then", async () => {
   const people = ["alan@example.com", "edsger@example.com"];
   const workspaceId = workspace.id;

@@ -8,6 +8,11 @@ export const deviceLifetimeDays = 180;
 /** The most devices that are remembered per user: those used last. */
 const maxPerUser = 50;
 
+/** Forgets all devices of a user. */
+export async function forgetDevices(trx: Trx, userId: UserId): Promise<void> {
+  await trx.deleteFrom("known_devices").where("user_id", "=", userId).execute();
+}
+
 /**
  * Remembers a device of a user, who must exist.
  * @returns whether it is new, and the user has signed in from another one before.

@@ -35,7 +35,7 @@ export function describeRule(violation: Violation, policy: MentionedPolicy): str
     case "ip-ranges-required":
       return "must be restricted to IP ranges";
     case "idle":
-      return `must be used here at least once every ${days(policy.maxIdleDays)}`;
+      return `must be used here at least once every ${policy.maxIdleDays === 1 ? "day" : days(policy.maxIdleDays)}`;
     default:
       return violation satisfies never;
   }

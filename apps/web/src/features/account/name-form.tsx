@@ -29,12 +29,13 @@ export function NameForm({ user }: { readonly user: Session["user"] }): ReactEle
   useUnsavedInput(form.isDirty);
   const rename = useMutation(
     trpc.account.rename.mutationOptions({
-      onSuccess: async ({ name }) => {
+      onSuccess: async ({ name }, submitted) => {
         queryClient.setQueryData(
           trpc.session.current.queryKey(),
           (session) => session && { ...session, user: { ...session.user, name } },
         );
-        form.setValues({ name });
+        // Keeps what was typed while the call was in flight.
+        if (collapseSpaces(form.getValues().name) === submitted.name) form.setValues({ name });
         form.resetDirty({ name });
         await router.invalidate();
         notifications.show({ message: "Your name was changed." });

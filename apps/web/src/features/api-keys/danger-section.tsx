@@ -1,13 +1,12 @@
-import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ApiKey } from "../../server/trpc.ts";
-import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
 import { DeleteRow } from "../../ui/delete-row.tsx";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { Section } from "../../ui/section.tsx";
+import { StatusRow } from "../../ui/status-row.tsx";
 import { DisableDialog } from "./disable-dialog.tsx";
 import { EnableDialog } from "./enable-dialog.tsx";
 import { useServiceAccount } from "./key-owner-link.tsx";
@@ -27,24 +26,15 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
-        <DangerRow
-          title={apiKey.isDisabled ? "Enable this key" : "Disable this key"}
-          action={
-            apiKey.isDisabled ? (
-              <Button variant="default" flex="none" onClick={enabling.open}>
-                Enable key
-              </Button>
-            ) : (
-              <Button variant="default" flex="none" onClick={disabling.open}>
-                Disable key
-              </Button>
-            )
-          }
+        <StatusRow
+          noun="key"
+          isDisabled={apiKey.isDisabled}
+          onChange={apiKey.isDisabled ? enabling.open : disabling.open}
         >
           {apiKey.isDisabled
             ? "The key is disabled, and its requests are rejected. Once enabled, it works again with its current secret."
             : "Its requests are rejected until you enable it again. Its settings don’t change."}
-        </DangerRow>
+        </StatusRow>
         <DeleteRow noun="key" onDelete={deletion.open}>
           Requests with it are rejected immediately. This can’t be undone.
         </DeleteRow>

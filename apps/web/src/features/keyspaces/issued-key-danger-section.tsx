@@ -1,20 +1,20 @@
-import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactElement, useState } from "react";
+import type { ReactElement } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type IssuedKey, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import { formatCount } from "../../ui/count.ts";
-import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
 import { DeleteRow } from "../../ui/delete-row.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import { Section } from "../../ui/section.tsx";
+import { StatusRow } from "../../ui/status-row.tsx";
+import { useStatusDialog } from "../../ui/use-status-dialog.ts";
 import { describeSecret } from "./keyspace-status.ts";
 import { LastUse } from "./last-use.tsx";
 import { refreshKeys } from "./refresh-keys.ts";
@@ -27,33 +27,17 @@ interface DangerSectionProps {
 
 /** The actions that disable, enable and delete a key. */
 export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionProps): ReactElement {
-  const [isDisableOpen, disabling] = useDisclosure(false);
-  const [isDeleteOpen, deletion] = useDisclosure(false);
   const { isDisabled } = issuedKey;
-  // What the dialog does, which stays the same while it closes after the change.
-  const [isEnabling, setIsEnabling] = useState(isDisabled);
+  const statusDialog = useStatusDialog(isDisabled);
+  const [isDeleteOpen, deletion] = useDisclosure(false);
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
-        <DangerRow
-          title={isDisabled ? "Enable this key" : "Disable this key"}
-          action={
-            <Button
-              variant="default"
-              flex="none"
-              onClick={() => {
-                setIsEnabling(isDisabled);
-                disabling.open();
-              }}
-            >
-              {isDisabled ? "Enable key" : "Disable key"}
-            </Button>
-          }
-        >
+        <StatusRow noun="key" isDisabled={isDisabled} onChange={statusDialog.open}>
           {isDisabled
             ? "The key becomes valid again, with its current secret and settings."
             : "The key is not valid until you enable it again. Its settings don’t change."}
-        </DangerRow>
+        </StatusRow>
         <DeleteRow noun="key" onDelete={deletion.open}>
           The key stops working immediately. This can’t be undone.
         </DeleteRow>
@@ -61,9 +45,9 @@ export function IssuedKeyDangerSection({ workspace, issuedKey }: DangerSectionPr
       <DisableDialog
         workspace={workspace}
         issuedKey={issuedKey}
-        isEnabling={isEnabling}
-        isOpen={isDisableOpen}
-        onClose={disabling.close}
+        isEnabling={statusDialog.isEnabling}
+        isOpen={statusDialog.isOpen}
+        onClose={statusDialog.close}
       />
       <DeleteDialog
         workspace={workspace}

@@ -1,10 +1,8 @@
-import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { type ReactElement, useState } from "react";
+import type { ReactElement } from "react";
 import type { Keyspace, SessionWorkspace } from "../../server/trpc.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { countOf } from "../../ui/count.ts";
-import { DangerRow } from "../../ui/danger-row.tsx";
 import rowClasses from "../../ui/danger-rows.module.css";
 import { DeleteRow } from "../../ui/delete-row.tsx";
 import { EmptyCell } from "../../ui/empty-cell.tsx";
@@ -12,6 +10,8 @@ import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import sectionClasses from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
+import { StatusRow } from "../../ui/status-row.tsx";
+import { useStatusDialog } from "../../ui/use-status-dialog.ts";
 import { describeCredits } from "./credits-values.ts";
 import classes from "./keyspaces.module.css";
 import { describeNamedLimit } from "./limit-values.ts";
@@ -89,40 +89,24 @@ export function KeyspaceDetails({ keyspace }: Pick<KeyspaceSectionProps, "keyspa
 
 /** The actions that disable, enable and delete a keyspace. */
 export function KeyspaceDangerSection({ workspace, keyspace }: KeyspaceSectionProps): ReactElement {
-  const [isDisableOpen, disabling] = useDisclosure(false);
-  const [isDeleteOpen, deletion] = useDisclosure(false);
   const { isDisabled } = keyspace;
-  const [isEnabling, setIsEnabling] = useState(isDisabled);
-  const verb = isDisabled ? "Enable" : "Disable";
+  const { isOpen, isEnabling, open, close } = useStatusDialog(isDisabled);
+  const [isDeleteOpen, deletion] = useDisclosure(false);
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
-        <DangerRow
-          title={`${verb} this keyspace`}
-          action={
-            <Button
-              variant="default"
-              flex="none"
-              onClick={() => {
-                setIsEnabling(isDisabled);
-                disabling.open();
-              }}
-            >
-              {verb} keyspace
-            </Button>
-          }
-        >
+        <StatusRow noun="keyspace" isDisabled={isDisabled} onChange={open}>
           {isDisabled
             ? "Its keys become valid again, except for those that are disabled, expired or out of credits themselves."
             : "None of its keys is valid until you enable it again. Nothing else changes."}
-        </DangerRow>
+        </StatusRow>
         <DeleteRow noun="keyspace" onDelete={deletion.open}>
           Its keys are deleted too. This can’t be undone.
         </DeleteRow>
       </div>
       <LazyDialog
         source={disableDialog}
-        props={{ workspace, keyspace, isEnabling, isOpen: isDisableOpen, onClose: disabling.close }}
+        props={{ workspace, keyspace, isEnabling, isOpen, onClose: close }}
       />
       <LazyDialog
         source={deleteDialog}

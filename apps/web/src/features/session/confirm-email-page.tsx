@@ -10,6 +10,7 @@ import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 import { SignInRequired } from "./sign-in-required.tsx";
+import { useEndedSession } from "./use-ended-session.ts";
 
 /** Changes the email address of the user who requested the link. */
 export function ConfirmEmailPage(): ReactElement {
@@ -17,6 +18,7 @@ export function ConfirmEmailPage(): ReactElement {
   const { data: session } = useSuspenseQuery(
     trpc.session.current.queryOptions(undefined, { staleTime: Infinity }),
   );
+  useEndedSession();
   const queryClient = useQueryClient();
   const change = useQuery({
     queryKey: ["email-change", token],

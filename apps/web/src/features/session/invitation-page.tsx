@@ -3,13 +3,11 @@ import {
   useIsMutating,
   useMutation,
   useQuery,
-  useQueryClient,
   useSuspenseQuery,
 } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
-import { clearUserQueries } from "../../server/query-client.ts";
 import { withArticle } from "../../server/roles.ts";
 import { type InvitationPreview, type Session, trpc, trpcClient } from "../../server/trpc.ts";
 import { useEndSession } from "../../server/use-end-session.ts";
@@ -19,6 +17,7 @@ import { EitherForm, SignInForm, SignUpForm, useOpenWorkspace } from "./invitati
 import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
+import { useDiscardSession, useEndedSession } from "./use-ended-session.ts";
 
 /** Lets a person accept the invitation of a link, by signing in or signing up. */
 export function InvitationPage(): ReactElement {
@@ -28,6 +27,7 @@ export function InvitationPage(): ReactElement {
   );
   // Not the cached session, which changes before the workspace opens.
   const [session, setSession] = useState(current);
+  useEndedSession(() => setSession(null));
   const preview = useQuery({
     queryKey: ["invitation", token],
     queryFn: () => trpcClient.invitations.preview.mutate({ token }),
@@ -130,10 +130,9 @@ function OtherAccount({
   readonly ownEmail: string;
   readonly onSession: (session: null) => void;
 }): ReactElement {
-  const queryClient = useQueryClient();
+  const discardSession = useDiscardSession();
   const signOut = useEndSession(() => {
-    clearUserQueries();
-    queryClient.setQueryData(trpc.session.current.queryKey(), null);
+    discardSession();
     onSession(null);
   });
   const isSigningOut = useIsMutating({ mutationKey: trpc.session.signOut.mutationKey() }) > 0;

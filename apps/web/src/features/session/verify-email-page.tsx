@@ -10,6 +10,7 @@ import { LinkFailure } from "./link-failure.tsx";
 import classes from "./session-frame.module.css";
 import { SessionFrame } from "./session-frame.tsx";
 import { SignInRequired } from "./sign-in-required.tsx";
+import { useEndedSession } from "./use-ended-session.ts";
 
 /** Verifies the email address of the signed-in user, with the link that was sent to it. */
 export function VerifyEmailPage(): ReactElement {
@@ -17,6 +18,7 @@ export function VerifyEmailPage(): ReactElement {
   const { data: session } = useSuspenseQuery(
     trpc.session.current.queryOptions(undefined, { staleTime: Infinity }),
   );
+  useEndedSession();
   const queryClient = useQueryClient();
   const verify = useMutation(
     trpc.account.verifyEmail.mutationOptions({

@@ -22,10 +22,10 @@ interface WebhookPath {
 
 /** How often the log of deliveries is read again while a delivery is pending, in milliseconds. */
 const refreshEveryMs = 2_000;
-/** How often a webhook is read again, in milliseconds. */
+/** How often a webhook and the list of webhooks are read again, in milliseconds. */
 const refreshWebhookEveryMs = 3_000;
 
-/** The webhooks of a workspace, in pages. */
+/** The webhooks of a workspace, in pages, which are read again while the list is visible, because deliveries change their status. */
 export function useWebhooks(workspaceId: string, { q, status, sort, size }: WebhooksSearch) {
   const input = {
     workspaceId,
@@ -41,7 +41,11 @@ export function useWebhooks(workspaceId: string, { q, status, sort, size }: Webh
     initialPageParam: null as string | null, // The first page has no cursor.
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });
-  return useInfiniteQuery({ ...query, placeholderData: keepPreviousData });
+  return useInfiniteQuery({
+    ...query,
+    placeholderData: keepPreviousData,
+    ...refreshEvery(refreshWebhookEveryMs),
+  });
 }
 
 /** A webhook, which is read again while the page is visible, because deliveries change its status. */

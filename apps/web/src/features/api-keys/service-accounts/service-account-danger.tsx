@@ -1,18 +1,18 @@
-import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactElement, useState } from "react";
+import type { ReactElement } from "react";
 import { describeFailure } from "../../../server/failure.ts";
 import { type ServiceAccount, type SessionWorkspace, trpc } from "../../../server/trpc.ts";
 import { ConfirmDialog } from "../../../ui/confirm-dialog.tsx";
-import { DangerRow } from "../../../ui/danger-row.tsx";
 import rowClasses from "../../../ui/danger-rows.module.css";
 import { DeleteRow } from "../../../ui/delete-row.tsx";
 import dialogClasses from "../../../ui/dialog.module.css";
 import { Quoted } from "../../../ui/quoted.tsx";
 import { Section } from "../../../ui/section.tsx";
+import { StatusRow } from "../../../ui/status-row.tsx";
+import { useStatusDialog } from "../../../ui/use-status-dialog.ts";
 
 interface ServiceAccountDangerProps {
   readonly workspace: SessionWorkspace;
@@ -22,41 +22,26 @@ interface ServiceAccountDangerProps {
 /** The actions that disable, enable and delete a service account. */
 export function ServiceAccountDanger({ workspace, account }: ServiceAccountDangerProps): ReactElement {
   const { userId, isDisabled } = account;
-  const [isDisableOpen, disabling] = useDisclosure(false);
+  const statusDialog = useStatusDialog(isDisabled);
+  const { isEnabling } = statusDialog;
   const [isDeleteOpen, deletion] = useDisclosure(false);
-  // What the dialog does, which stays the same while it closes after the change.
-  const [isEnabling, setIsEnabling] = useState(isDisabled);
   const workspaceId = workspace.id;
-  const change = useStatusChange(workspaceId, disabling.close);
+  const change = useStatusChange(workspaceId, statusDialog.close);
   const remove = useDeletion(workspace, account, deletion.close);
   return (
     <Section title="Danger zone">
       <div className={rowClasses.list}>
-        <DangerRow
-          title={isDisabled ? "Enable this service account" : "Disable this service account"}
-          action={
-            <Button
-              variant="default"
-              flex="none"
-              onClick={() => {
-                setIsEnabling(isDisabled);
-                disabling.open();
-              }}
-            >
-              {isDisabled ? "Enable service account" : "Disable service account"}
-            </Button>
-          }
-        >
+        <StatusRow noun="service account" isDisabled={isDisabled} onChange={statusDialog.open}>
           {isDisabled
             ? "All of its API keys are rejected. Once it is enabled, they work again."
             : "All of its API keys are rejected until you enable it again."}
-        </DangerRow>
+        </StatusRow>
         <DeleteRow noun="service account" onDelete={deletion.open}>
           All of its API keys are deleted and rejected immediately. This can’t be undone.
         </DeleteRow>
       </div>
       <ConfirmDialog
-        isOpen={isDisableOpen}
+        isOpen={statusDialog.isOpen}
         title={
           <>
             {isEnabling ? "Enable" : "Disable"} <Quoted>{account.name}</Quoted>?
@@ -66,7 +51,7 @@ export function ServiceAccountDanger({ workspace, account }: ServiceAccountDange
         isDangerous={!isEnabling}
         failure={change.error ? describeFailure(change.error) : undefined}
         isBusy={change.isPending}
-        onCancel={disabling.close}
+        onCancel={statusDialog.close}
         onClosed={change.reset}
         onConfirm={() => change.mutate({ workspaceId, userId, isDisabled: !isEnabling })}
       >
