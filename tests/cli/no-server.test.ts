@@ -3,6 +3,7 @@ import { access } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { text } from "node:stream/consumers";
 import { openDatabase } from "@latchkey/db/connection";
+import { migrate } from "@latchkey/db/migrate";
 import { createDatabase, startTestCluster } from "@latchkey/db/testing/test-cluster";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -89,6 +90,49 @@ test("doesn't create the schema in DATABASE_URL either, except for migrate and u
     expect(created.stderr).toMatch(/^Created a Latchkey database in postgres:\S*\/empty\.\n$/);
     expect(expectResult(await run(["key", "list", "--json"]))).toEqual({ data: [] });
   } finally {
+    await cluster.stop();
+  }
+});
+
+test("on a schema of an earlier version, a command migrates it and says so, unless a signal arrives before", async () => {
+  const cluster = await startTestCluster();
+  const holder = new pg.Client({ ...cluster.connection, database: "interrupted" });
+  const { host, user, password: secret } = cluster.connection;
+  const createFormer = async (database: string) => {
+    await createDatabase(cluster.connection, database);
+    await migrate({ ...cluster.connection, database }, { upTo: "0060-security-events-by-action" });
+    const url = `postgres://${user}:${secret}@${encodeURIComponent(host)}/${database}`;
+    return { DATABASE_URL: url, DATABASE_URI: "misspelled" };
+  };
+  try {
+    const variables = await createFormer("interrupted");
+    await holder.connect();
+    await holder.query("begin; lock table audit_events in row exclusive mode");
+    const create = ["user", "create", "--email", email, "--name", "First", "--password-stdin"];
+    const child = spawnCommand(create, variables);
+    const closed = once(child, "close");
+    child.stdin.end(password);
+    await eventually("the migration waits", async () => {
+      const { rowCount } = await holder.query("select from pg_locks where not granted");
+      return rowCount === 1;
+    });
+    child.kill("SIGINT");
+    await holder.query("commit");
+    expect(await closed).toEqual([null, "SIGINT"]);
+    const { rowCount } = await holder.query("select from users");
+    expect(rowCount).toBe(0);
+
+    const former = await createFormer("former");
+    const { status, stdout, stderr } = await runCommandInProcess(["user", "list"], former);
+    expect({ status, stdout, stderr }).toEqual({
+      status: 0,
+      stdout: "No users.\n",
+      stderr: expect.stringMatching(
+        /^Migrated the schema: 0061-[^\n]+\.\nWarning: The environment variable DATABASE_URI has no effect; [^\n]+\n$/,
+      ),
+    });
+  } finally {
+    await holder.end();
     await cluster.stop();
   }
 });

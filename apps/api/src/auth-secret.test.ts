@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
+import { findAuthSecret, getAuthSecret, requireAuthSecret } from "./auth-secret.ts";
 import { StartError } from "./start-error.ts";
 
 async function createDataDirectory(): Promise<string> {
@@ -14,12 +14,14 @@ async function createDataDirectory(): Promise<string> {
 
 test("is created once by one of several nodes, in a file that only its user can read", async () => {
   const env = { authSecret: undefined, dataDirectory: await createDataDirectory() };
+  expect(await findAuthSecret(env)).toBeUndefined();
   const secrets = await Promise.all(Array.from({ length: 8 }, () => getAuthSecret(env)));
   expect(new Set(secrets).size).toBe(1);
   expect(secrets[0]).toMatch(/^[A-Za-z0-9+/=]{44}$/);
   const path = join(env.dataDirectory, "auth-secret");
   expect((await stat(path)).mode & 0o777).toBe(0o600);
   expect((await readFile(path, "utf8")).trim()).toBe(secrets[0]);
+  expect(await findAuthSecret(env)).toBe(secrets[0]);
 });
 
 test.each(["", "\n", "torn"])("rejects a damaged file and doesn't replace it: %j", async (content) => {

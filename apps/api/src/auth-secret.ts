@@ -23,9 +23,18 @@ export function requireAuthSecret(env: Pick<Env, "authSecret" | "databaseUrl">):
  * Postgres, where the first start generates it. Nodes that start at the same time get the same secret.
  */
 export async function getAuthSecret(env: Pick<Env, "authSecret" | "dataDirectory">): Promise<string> {
-  if (env.authSecret) return env.authSecret;
-  const path = join(env.dataDirectory, "auth-secret");
-  return (await read(path)) ?? (await create(path));
+  return (await findAuthSecret(env)) ?? (await create(pathOf(env)));
+}
+
+/** Returns the same secret as {@link getAuthSecret}; undefined if the server has not generated it yet. */
+export async function findAuthSecret(
+  env: Pick<Env, "authSecret" | "dataDirectory">,
+): Promise<string | undefined> {
+  return env.authSecret ?? (await read(pathOf(env)));
+}
+
+function pathOf({ dataDirectory }: Pick<Env, "dataDirectory">): string {
+  return join(dataDirectory, "auth-secret");
 }
 
 async function create(path: string): Promise<string> {

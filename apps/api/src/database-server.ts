@@ -9,6 +9,7 @@ import { EmbeddedPostgresError } from "@latchkey/db/embedded-postgres-error";
 import { readServerVersion } from "@latchkey/db/server-version";
 import type { Env } from "./env.ts";
 import { NoInstanceError, StartError } from "./start-error.ts";
+import { isSystemError } from "./system-error.ts";
 import { waitForDatabase } from "./wait-for-database.ts";
 
 /** A Postgres that accepts connections. Its database may be empty. */
@@ -129,11 +130,6 @@ export function createNoInstanceError(env: DatabaseLocation): NoInstanceError {
 function withoutPassword(databaseUrl: string): string {
   const url = new URL(databaseUrl);
   return `${url.protocol}//${url.host}${url.pathname}`;
-}
-
-/** Whether an error comes from a system call, such as EACCES. Its message contains the path. */
-export function isSystemError(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && "code" in error && typeof error.code === "string" && "syscall" in error;
 }
 
 /**

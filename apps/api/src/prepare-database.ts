@@ -10,12 +10,12 @@ import {
   type DatabaseServer,
   describeDatabaseFailure,
   describeLocation,
-  isSystemError,
   openServer,
   reasonOf,
   type ServerOptions,
 } from "./database-server.ts";
 import { StartError } from "./start-error.ts";
+import { isSystemError } from "./system-error.ts";
 
 /** The database that a process works on, ready to be used. */
 export interface PreparedDatabase extends DatabaseServer {

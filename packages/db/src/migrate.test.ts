@@ -142,6 +142,27 @@ describe("a migration that fails", () => {
     expect(rows).toEqual([{ name: "free" }, { name: "locked" }]);
   });
 
+  test("waits longer now and then for a lock, because Postgres ends autovacuum only for a statement that has waited for a second", async () => {
+    const { connection, db, run } = await prepare();
+    const holder = new pg.Client(clientConfig(connection, "autovacuum"));
+    await holder.connect();
+    onTestFinished(() => holder.end());
+    await holder.query("begin; lock table locked in share update exclusive mode");
+    const running = run();
+    running.catch(() => undefined); // Reported when the result is awaited.
+    const countPatient = async () => {
+      const { rows } = await sql`
+        select from pg_locks
+        where not granted and relation = 'locked'::regclass and waitstart < clock_timestamp() - interval '1 second'`.execute(
+        db,
+      );
+      return rows.length;
+    };
+    await expect.poll(countPatient, { timeout: 30_000, interval: 20 }).toBe(1);
+    await holder.query("commit");
+    expect(await running).toEqual(["9001-test"]);
+  }, 60_000);
+
   test("keeps the migrations before the one that started its transaction, and holds none of their locks", async () => {
     const { connection, db } = await prepare();
     const lockTables: string[][] = [];

@@ -22,6 +22,12 @@ import { UnsuitableDatabaseError } from "./unsuitable-database-error.ts";
  * lock, twice at most.
  */
 const lockTimeoutMs = 100;
+/**
+ * The timeout of every {@link patientEvery}th attempt, in milliseconds. Autovacuum ends its work on a table for a statement that has
+ * waited for `deadlock_timeout`, 1 s by default.
+ */
+const patientLockTimeoutMs = 1_500;
+const patientEvery = 20;
 /** The pause before the next attempt, in which other transactions can use the table, in milliseconds. */
 const pauseMs = 250;
 /** The most attempts: about 45 s with this timeout, in which another node may also finish the migrations. */
@@ -82,7 +88,10 @@ export async function migrate(
   try {
     const schema = await requireSchema(db);
     const applied: string[] = [];
-    await retryLockTimeouts(() => applyPending(db, { schema, known, upTo, canCreate }, applied));
+    await retryLockTimeouts((attempt) => {
+      const isPatient = attempt % patientEvery === 0;
+      return applyPending(db, { schema, known, upTo, canCreate, isPatient }, applied);
+    });
     await migrateJobs(db, connection);
     const { newer, changed } = await retryLockTimeouts(async () => {
       await completeHistory(db, schema, known);
@@ -106,6 +115,7 @@ interface Plan {
   readonly known: Migrations;
   readonly upTo: string | undefined;
   readonly canCreate: boolean;
+  readonly isPatient: boolean;
 }
 
 /**
@@ -140,7 +150,8 @@ async function applyBatch(
   trx: Db,
   plan: Plan,
 ): Promise<{ readonly names: readonly string[]; readonly hasMore: boolean }> {
-  const { schema, known } = plan;
+  const { schema, known, isPatient } = plan;
+  if (isPatient) await sql`select set_config('lock_timeout', ${`${patientLockTimeoutMs}ms`}, true)`.execute(trx);
   const history = await readHistory(trx, schema);
   const { pending } = await compareHistory(history, known);
   await createHistory(trx, schema);
@@ -160,10 +171,10 @@ function isWithinTarget({ upTo }: Plan, name: string): boolean {
 }
 
 /** Retries while another transaction, such as another node's migration, locks a table for too long. */
-async function retryLockTimeouts<Result>(work: () => Promise<Result>): Promise<Result> {
+async function retryLockTimeouts<Result>(work: (attempt: number) => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await work();
+      return await work(attempt);
     } catch (error) {
       if (!isLockTimeout(error) || attempt === maxAttempts) throw error;
     }

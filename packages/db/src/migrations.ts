@@ -120,7 +120,8 @@ export const migrations: Migrations = {
   "0056-listed-permissions": listedPermissions,
   "0057-records-of-deleted-users": recordsOfDeletedUsers,
   "0058-records-left-to-the-purge": recordsLeftToThePurge,
-  "0059-deleted-workspaces": deletedWorkspaces,
+  // Waits for work on large logs, and must not hold the locks of the migrations before it while it does.
+  "0059-deleted-workspaces": { ...deletedWorkspaces, startsTransaction: true },
   "0060-security-events-by-action": securityEventsByAction,
   "0061-audit-events-by-actor-and-action": auditEventsByActorAndAction,
 };

@@ -3,10 +3,18 @@ import { KeyFileError } from "./key-file-error.ts";
 import type { KeyFileRow } from "./key-file-row.ts";
 import { formatOfKeyFile, type KeyFileFormat, readKeyFile } from "./read-key-file.ts";
 
-/** Reads a text that arrives in pieces of this length. */
-async function read(text: string, format: KeyFileFormat, pieceLength = text.length): Promise<KeyFileRow[]> {
+/** Reads a text that arrives in pieces of this many bytes. */
+async function read(text: string, format: KeyFileFormat, pieceLength?: number): Promise<KeyFileRow[]> {
+  return await readBytes(new TextEncoder().encode(text), format, pieceLength);
+}
+
+async function readBytes(
+  bytes: Uint8Array,
+  format: KeyFileFormat,
+  pieceLength = bytes.length,
+): Promise<KeyFileRow[]> {
   async function* toChunks() {
-    for (let at = 0; at < text.length; at += pieceLength) yield text.slice(at, at + pieceLength);
+    for (let at = 0; at < bytes.length; at += pieceLength) yield bytes.subarray(at, at + pieceLength);
   }
   return await Array.fromAsync(readKeyFile(toChunks(), format));
 }
@@ -19,6 +27,21 @@ test("reads CSV with quoted cells, line breaks in cells, both kinds of line brea
     { line: 7, content: { hash: "c", name: "last" } },
   ];
   expect(await read(text, "csv")).toEqual(expected);
+});
+
+test("reads characters of several bytes that arrive in pieces", async () => {
+  const expected = [{ line: 2, content: { hash: "a", name: "Jörg 🔑" } }];
+  expect(await read("\uFEFFhash,name\na,Jörg 🔑", "csv", 1)).toEqual(expected);
+});
+
+test.each([
+  ["another encoding", Buffer.from("hash,externalId\na,Jörg\n", "latin1")],
+  ["UTF-16", Buffer.from("\uFEFFhash,externalId\na,Joe\n", "utf16le")],
+  ["an incomplete character", Buffer.from("hash,externalId\na,J\xf6", "latin1")],
+])("rejects a file in %s, in which different external IDs could become the same", async (_, bytes) => {
+  await expect(readBytes(bytes, "csv")).rejects.toThrow(
+    new KeyFileError("The file isn’t UTF-8 text. Save it in UTF-8, and import it again."),
+  );
 });
 
 test("reads lists, JSON and numbers of credits in CSV", async () => {

@@ -27,16 +27,34 @@ export function formatOfKeyFile(name: string): KeyFileFormat | undefined {
  * In CSV, a cell is a text, an empty cell is left out, `permissions` and `ipRanges` are separated by spaces, and `meta`, `limits`,
  * `credits` and `isDisabled` are JSON; credits can also be a number. A cell that isn't JSON stays a text.
  *
- * @param chunks the text of the file, in pieces of any size.
- * @throws {KeyFileError} for a header line without `hash`, or with an unknown or repeated column, and for text that isn't CSV.
+ * @param chunks the bytes of the file in UTF-8, in pieces of any size.
+ * @throws {KeyFileError} for bytes that aren't UTF-8, for a header line without `hash`, or with an unknown or repeated column, and for
+ *   text that isn't CSV.
  */
 export async function* readKeyFile(
-  chunks: AsyncIterable<string>,
+  chunks: AsyncIterable<Uint8Array>,
   format: KeyFileFormat,
 ): AsyncGenerator<KeyFileRow> {
-  for await (const row of readRows(chunks, format)) {
+  for await (const row of readRows(decode(chunks), format)) {
     const problem = findProblem(row.content);
     yield problem === undefined ? row : { line: row.line, content: { problem } };
+  }
+}
+
+/** @throws {KeyFileError} for bytes that aren't UTF-8. */
+async function* decode(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  // With replacement characters instead of an error, different external IDs could become the same.
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  for await (const chunk of chunks) yield decodeChunk(decoder, chunk);
+  yield decodeChunk(decoder);
+}
+
+/** @param chunk absent after the last one. */
+function decodeChunk(decoder: TextDecoder, chunk?: Uint8Array): string {
+  try {
+    return decoder.decode(chunk, { stream: chunk !== undefined });
+  } catch (cause) {
+    throw new KeyFileError("The file isn’t UTF-8 text. Save it in UTF-8, and import it again.", { cause });
   }
 }
 

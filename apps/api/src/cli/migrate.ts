@@ -6,6 +6,7 @@ export const migrateTask = defineTask({
   input: z.strictObject({ repair: z.boolean().optional() }),
   canCreate: true,
   canRepair: ({ repair = false }) => repair,
+  reportsMigrations: true,
   // Opening the database applied the migrations.
   perform: ({ prepared: { applied, repaired } }, { repair }) =>
     itemOf({ applied, repaired }, [

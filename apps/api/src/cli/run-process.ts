@@ -12,6 +12,8 @@ export async function runProcess(): Promise<void> {
     stderr: process.stderr,
     loadEnv: async () => (await import("../env.ts")).readEnv(),
   };
+  // A terminal that was closed must not end the command before it has closed what it opened.
+  process.stderr.on("error", () => undefined);
   try {
     process.exitCode = await runProgram(process.argv.slice(2), io);
   } catch (thrown) {

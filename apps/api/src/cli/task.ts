@@ -41,28 +41,35 @@ export interface TaskOptions<Schema extends z.ZodType> {
   readonly canCreate?: boolean;
   /** Whether the command restores the policies, grants and triggers that isolate tenants. */
   readonly canRepair?: (input: z.output<Schema>) => boolean;
+  /** Whether the result names the migrations that were applied. Other commands print them on standard error. */
+  readonly reportsMigrations?: boolean;
   readonly perform: (context: TaskContext, input: z.output<Schema>) => Result | Promise<Result>;
 }
 
 /** Parses the command line, opens the database, performs the task, prints its result, and closes the database. */
 export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema>): Task {
   const { input: schema, secret, validate, canCreate = false, canRepair, perform } = options;
+  const { reportsMigrations = false } = options;
   return async (line, io) => {
     const input = parseInput(schema, line, secret && { ...secret, value: await readSecret(io.stdin) });
     await validate?.(input);
     const env = await io.loadEnv();
     await untilInterrupted(async (interrupted) => {
+      const signal = toSignal(interrupted);
       const prepared = await prepareDatabase(env, {
         canCreate,
         canRepair: canRepair?.(input) ?? false,
-        signal: toSignal(interrupted),
+        signal,
       });
-      if (prepared.createdIn) io.stderr.write(`Created a Latchkey database in ${prepared.createdIn}.\n`);
+      const applied = reportsMigrations ? [] : prepared.applied;
+      for (const note of describePreparation({ ...prepared, applied }, env)) io.stderr.write(`${note}\n`);
       const db = openDatabase(prepared.connection, {
         applicationName: "latchkey command",
         maxConnections: 1,
       });
       try {
+        // A signal can arrive while the schema is migrated. The task must not begin after it.
+        signal.throwIfAborted();
         const { quotas } = env;
         const baseUrl = baseUrlOf(env, env.port);
         const work = async () =>
@@ -78,4 +85,11 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
       }
     });
   };
+}
+
+/** What the operator should know about the database and the environment, as lines. */
+function describePreparation({ createdIn, applied, warnings }: PreparedDatabase, env: Env): string[] {
+  const all = [...env.warnings, ...warnings].map((warning) => `Warning: ${warning}`);
+  if (createdIn) return [`Created a Latchkey database in ${createdIn}.`, ...all];
+  return applied.length > 0 ? [`Migrated the schema: ${applied.join(", ")}.`, ...all] : all;
 }

@@ -44,8 +44,8 @@ export interface ImportResult {
 export const maxImportRows = 1_000;
 
 /**
- * Imports keys that another system issued, by their SHA-256. A repeated import changes nothing, so an import that was
- * interrupted is repeated from the beginning.
+ * Imports keys that another system issued, by their SHA-256. A repeated import changes nothing, except that it imports
+ * keys that were deleted since, so an import that was interrupted is repeated from the beginning.
  * @throws {AppError} NOT_FOUND, FORBIDDEN; UNPROCESSABLE_CONTENT if the rows exceed a quota. Nothing was imported then.
  */
 export async function importIssuedKeys(

@@ -422,6 +422,17 @@ test("reports the table of rows that the database rejects, and restores nothing"
   expect(Object.values(await readTables(target.superuser)).flat()).toEqual([]);
 });
 
+test("reports a full disk as such, not as rows that the database rejects", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = await dump(source.owner);
+  await migrate(target.owner);
+  await sql`
+    create function fills_the_disk() returns boolean language plpgsql as 'begin raise disk_full; end';
+    alter table users add check (fills_the_disk())`.execute(target.superuser);
+  await expect(restore(target, backup)).rejects.toMatchObject({ code: "53100" });
+  expect(Object.values(await readTables(target.superuser)).flat()).toEqual([]);
+});
+
 test("restores only into a database without data, and replaces rows that a server without users has added", async () => {
   const source = await createSource();
   const backup = await dump(source.owner);
@@ -513,4 +524,19 @@ test("an interrupted restore leaves no data", async () => {
     name: "AbortError",
   });
   expect(Object.values(await readTables(target.superuser)).flat()).toEqual([]);
+});
+
+test("an interrupted restore stops waiting for a lock", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const backup = await dump(source.owner);
+  await migrate(target.owner);
+  const interruption = new AbortController();
+  await target.superuser.transaction().execute(async (trx) => {
+    await sql`lock table audit_events in share mode`.execute(trx);
+    const restoring = restore(target, backup, { signal: interruption.signal });
+    restoring.catch(() => undefined);
+    await expect.poll(() => countWaiting(target.superuser)).toBe(1);
+    interruption.abort();
+    await expect(restoring).rejects.toThrow("Connection terminated");
+  });
 });

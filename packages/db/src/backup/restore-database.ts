@@ -8,6 +8,7 @@ import { type MigrationWarning, migrate } from "../migrate.ts";
 import { readHistory } from "../migration-history.ts";
 import { type Migrations, migrations } from "../migrations.ts";
 import type { Db } from "../schema.ts";
+import { isDatabaseUnavailable } from "../sqlstate.ts";
 import { BackupError } from "./backup-error.ts";
 import { type BackupHeader, damagedFileError, newerMigrationsError } from "./backup-format.ts";
 import { type BackupSession, openBackupSession } from "./backup-session.ts";
@@ -111,6 +112,11 @@ async function loadRows(
   options: RestoreOptions,
 ): Promise<Omit<RestoreResult, "isNew">> {
   const { client, db } = session;
+  const { signal } = options;
+  // Ends a statement that waits for a lock, or for a Postgres that does not respond.
+  const interrupt = (): void => void session.close();
+  signal?.throwIfAborted();
+  signal?.addEventListener("abort", interrupt);
   await client.query("begin");
   const schema = await requireSameSchema(db, options.header, { isEmptyAllowed: false });
   const name = (table: string): string => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(table)}`;
@@ -133,9 +139,9 @@ async function loadRows(
     const list = columns.map((column) => pg.escapeIdentifier(column)).join(", ");
     const copy = client.query(copyFrom(`copy ${name(table)} (${list}) from stdin`));
     try {
-      await pipeline(Readable.from(rows, { objectMode: false }), copy, { signal: options.signal });
+      await pipeline(Readable.from(rows, { objectMode: false }), copy, { signal });
     } catch (error) {
-      options.signal?.throwIfAborted();
+      signal?.throwIfAborted();
       throw explainRejection(error, table);
     }
     return copy.rowCount;
@@ -144,7 +150,8 @@ async function loadRows(
     await client.query(`alter table ${name(table)} enable trigger user`);
     if (isForced) await client.query(`alter table ${name(table)} force row level security`);
   }
-  options.signal?.throwIfAborted();
+  signal?.throwIfAborted();
+  signal?.removeEventListener("abort", interrupt); // From here on, the rows may be committed.
   await client.query("commit");
   // The backup is now restored, even if the statistics can't be updated.
   const analyzed = await client
@@ -174,9 +181,9 @@ async function requireEmpty(
   }
 }
 
-/** Translates an error that Postgres reports about rows. Returns any other error unchanged. */
+/** Translates an error that Postgres reports about rows. Returns any other error unchanged, such as that of a full disk. */
 function explainRejection(error: unknown, table: string): unknown {
-  if (!(error instanceof pg.DatabaseError)) return error;
+  if (!(error instanceof pg.DatabaseError) || isDatabaseUnavailable(error)) return error;
   return new BackupError(
     "rejected-rows",
     `The database rejects rows of the table "${table}": ${error.message}.`,

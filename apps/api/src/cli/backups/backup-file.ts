@@ -3,10 +3,9 @@ import { type FileHandle, link, open, rename, rm, stat } from "node:fs/promises"
 import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { getSystemErrorMessage } from "node:util";
 import { createGunzip, createGzip } from "node:zlib";
 import { BackupError } from "@latchkey/db/backup-error";
-import { isSystemError } from "../../database-server.ts";
+import { isSystemError, reasonOfSystemError } from "../../system-error.ts";
 
 /** The suffix of the file name while a backup isn't complete. */
 const partialSuffix = ".partial";
@@ -123,10 +122,8 @@ function translate(path: string, error: unknown): unknown {
   if (!isSystemError(error)) return error;
   if (error.code === "EEXIST") return fileExists(path);
   if (error.code === "ENOENT") return new BackupError("file-missing", explainMissing(path), { cause: error });
-  // Without the path and the name of the system call, which Node adds.
-  const { errno } = error as NodeJS.ErrnoException; // Node sets it for errors of system calls.
-  const reason = errno === undefined ? error.message : getSystemErrorMessage(errno);
-  return new BackupError("file-inaccessible", `Can't access ${path}: ${reason}.`, { cause: error });
+  const message = `Can't access ${path}: ${reasonOfSystemError(error)}.`;
+  return new BackupError("file-inaccessible", message, { cause: error });
 }
 
 /** Creating a file fails with ENOENT only if its directory doesn't exist. */

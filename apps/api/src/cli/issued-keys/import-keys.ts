@@ -42,11 +42,11 @@ export const importKeysTask = defineTask({
   },
   perform: async ({ db, quotas, stderr }, { file, keyspace, format }) => {
     const edit = await findKeyspaceEdit(db, keyspace);
-    const text = createReadStream(file, "utf8");
+    const content: AsyncIterable<Uint8Array> = createReadStream(file);
     const total = { imported: 0, existing: 0, rejected: [] as RejectedRow[] };
     let rowCount = 0;
     try {
-      for await (const rows of inGroups(readKeyFile(text, format))) {
+      for await (const rows of inGroups(readKeyFile(content, format))) {
         const result = await db
           .transaction()
           .execute((trx) => importRows(trx, edit, { keyspaceId: keyspace, rows }, quotas));

@@ -37,27 +37,27 @@ export async function sendKeyFile(
   const format = formatOfKeyFile(file.name);
   if (!format) throw new KeyFileError("Choose a file whose name ends in .csv, .ndjson or .jsonl.");
   let progress = noProgress;
-  const position = { characters: 0 };
-  for await (const rows of groupRows(readKeyFile(readText(file, position), format))) {
+  const position = { bytes: 0 };
+  for await (const rows of groupRows(readKeyFile(readBytes(file, position), format))) {
     signal.throwIfAborted();
     const result = await trpcClient.issuedKeyImport.importRows.mutate({ ...path, rows });
     progress = {
       imported: progress.imported + result.imported,
       existing: progress.existing + result.existing,
       rejected: [...progress.rejected, ...locateRejected(result.rejected, rows, format)],
-      share: file.size === 0 ? 1 : Math.min(1, position.characters / file.size),
+      share: file.size === 0 ? 1 : position.bytes / file.size,
     };
     onProgress(progress);
   }
   return { ...progress, share: 1 };
 }
 
-/** Reads a file, and notes how much was read. In ASCII, which most files are, a character is a byte. */
-async function* readText(file: File, position: { characters: number }): AsyncGenerator<string> {
-  for (const reader = file.stream().pipeThrough(new TextDecoderStream()).getReader(); ; ) {
+/** Reads a file, and notes how much was read. */
+async function* readBytes(file: File, position: { bytes: number }): AsyncGenerator<Uint8Array> {
+  for (const reader = file.stream().getReader(); ; ) {
     const { done, value } = await reader.read().catch(rejectUnreadable);
     if (done) return;
-    position.characters += value.length;
+    position.bytes += value.length;
     yield value;
   }
 }
