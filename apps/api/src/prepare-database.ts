@@ -44,9 +44,9 @@ export async function prepareDatabase(
   options: PrepareDatabaseOptions,
 ): Promise<PreparedDatabase> {
   const server = await openServer(env, options);
+  const warnings: string[] = [];
   try {
     options.signal?.throwIfAborted();
-    const warnings: string[] = [];
     let isNewer = false;
     const onWarning = (warning: MigrationWarning): void => {
       warnings.push(describeMigrationWarning(warning));
@@ -61,13 +61,14 @@ export async function prepareDatabase(
     return { ...server, applied, repaired, warnings, createdIn: isNew ? describeLocation(env) : undefined };
   } catch (error) {
     await server.close();
-    throw error instanceof SchemaMissingError ? createNoInstanceError(env) : explainMigration(error);
+    throw error instanceof SchemaMissingError ? createNoInstanceError(env) : explainMigration(error, warnings);
   }
 }
 
 /** A warning about migrations as a sentence. */
 export function describeMigrationWarning({ kind, migrations }: MigrationWarning): string {
   const names = migrations.join(", ");
+  if (kind === "incomplete") return `These migrations were applied before the failure: ${names}.`;
   return kind === "newer"
     ? `A newer version of Latchkey has migrated the schema, and this version can run on it (${names}).`
     : `The source of released migrations has changed since the database ran them, so that its schema may differ from what this version expects (${names}).`;
@@ -97,11 +98,13 @@ function toStartError(error: unknown): StartError | undefined {
   return error instanceof Error && isKnown ? new StartError(error.message, { cause: error }) : undefined;
 }
 
-function explainMigration(error: unknown): unknown {
+/** @param warnings what else the operator should know, as sentences. */
+function explainMigration(error: unknown, warnings: readonly string[]): unknown {
   const startError = toStartError(error);
   if (startError) return startError;
   if (error instanceof Error && ("severity" in error || isSystemError(error))) {
-    return new StartError(`The database cannot be brought up to date: ${reasonOf(error)}.`, { cause: error });
+    const message = [`The database cannot be brought up to date: ${reasonOf(error)}.`, ...warnings].join(" ");
+    return new StartError(message, { cause: error });
   }
   return error;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type ControlledTransaction, type Kysely, sql } from "kysely";
 import pg from "pg";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clientConfig } from "./connection.ts";
 import { createEmptyDatabase } from "./migrate.test-kit.ts";
 import { migrate } from "./migrate.ts";
@@ -195,7 +195,9 @@ describe("a migration that fails", () => {
       "9005-kept": { up: async () => undefined },
       "9006-fails": { up: () => Promise.reject(new Error("It fails.")), startsTransaction: true },
     };
-    await expect(migrate(connection, { known: failing })).rejects.toThrow("It fails.");
+    const onWarning = vi.fn();
+    await expect(migrate(connection, { known: failing, onWarning })).rejects.toThrow("It fails.");
+    expect(onWarning.mock.calls).toEqual([[{ kind: "incomplete", migrations: ["9005-kept"] }]]);
     const { rows } = await sql`select name from migrations where name > '9004-list'`.execute(db);
     expect(rows).toEqual([{ name: "9005-kept" }]);
   });

@@ -44,13 +44,13 @@ export class SchemaMissingError extends Error {
   override readonly name = "SchemaMissingError";
 }
 
-/** A warning for the operator about the database's migrations. It does not prevent Latchkey from working. */
+/** A warning for the operator about the database's migrations. */
 export interface MigrationWarning {
   /**
    * `newer`: a newer version applied these, and this version can run on their schema. `changed`: their source has
-   * changed since.
+   * changed since. `incomplete`: this call applied these, and then failed.
    */
-  readonly kind: "newer" | "changed";
+  readonly kind: "newer" | "changed" | "incomplete";
   readonly migrations: readonly string[];
 }
 
@@ -85,9 +85,9 @@ export async function migrate(
     statementTimeoutMs,
     lockTimeoutMs,
   });
+  const applied: string[] = [];
   try {
     const schema = await requireSchema(db);
-    const applied: string[] = [];
     await retryLockTimeouts((attempt) => {
       const isPatient = attempt % patientEvery === 0;
       return applyPending(db, { schema, known, upTo, canCreate, isPatient }, applied);
@@ -101,6 +101,7 @@ export async function migrate(
     if (changed.length > 0) onWarning({ kind: "changed", migrations: changed });
     return applied;
   } catch (error) {
+    if (applied.length > 0) onWarning({ kind: "incomplete", migrations: applied });
     if (isMissingRoleOrPrivilege(error) && /create role|to role/.test(String(error)))
       throw new RolesMissingError(await readLogin(db), { cause: error });
     throw error;
