@@ -61,7 +61,9 @@ export async function prepareDatabase(
     return { ...server, applied, repaired, warnings, createdIn: isNew ? describeLocation(env) : undefined };
   } catch (error) {
     await server.close();
-    throw error instanceof SchemaMissingError ? createNoInstanceError(env) : explainMigration(error, warnings);
+    throw error instanceof SchemaMissingError
+      ? createNoInstanceError(env)
+      : explainMigration(error, warnings);
   }
 }
 

@@ -1,6 +1,6 @@
 // The API keys of a member who is to be removed or given another role, and the keys that replace them.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";
 import type { Role } from "@latchkey/db/role";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
@@ -186,11 +186,38 @@ test("a replacement of an owner is an admin, and changes nothing if one key can'
   expect((await list()).total).toBe(0);
   expect((await replace([one.id])).serviceAccount.role).toBe("admin");
   expect((await list()).total).toBe(1);
-  const userId: UserId = grace.userId;
-  await app.owner
-    .updateTable("api_keys")
-    .set({ expires_at: new Date(0) })
-    .where("user_id", "=", userId)
-    .execute();
-  await expect(replace([one.id])).rejects.toMatchObject({ data: { code: "BAD_REQUEST" } });
+});
+
+test("keys that the workspace doesn't accept lose nothing, and aren't replaced by keys that it would accept", async () => {
+  const { ada, grace, id: workspaceId } = await addTeam("admin");
+  const names = ["Works", "Disabled", "Expired", "Blocked", "Without IP ranges"] as const;
+  const ipRanges = ["127.0.0.1/32"];
+  const ids: Record<string, string> = {};
+  for (const name of names)
+    ids[name] = (await addKey(grace, name, name === "Without IP ranges" ? {} : { ipRanges })).id;
+  const set = async (name: string, values: object) =>
+    await app.owner.updateTable("api_keys").set(values).where("name", "=", name).execute();
+  await set("Disabled", { disabled_at: new Date() });
+  await set("Expired", { expires_at: new Date(0) });
+  await ada.client.workspaceKeys.block.mutate({ workspaceId, keyIds: [ids.Blocked ?? ""] });
+  const { version } = await ada.client.workspaceKeys.policy.query({ workspaceId });
+  await ada.client.workspaceKeys.changePolicy.mutate({ workspaceId, areIpRangesRequired: true, version });
+  const preview = { workspaceId, userId: grace.id };
+  const { keys, total } = await ada.client.offboarding.preview.query(preview);
+  expect(total).toBe(names.length);
+  const affected = keys.filter(({ stoppedPermissions }) => stoppedPermissions.length > 0);
+  expect(affected.map(({ name }) => name)).toEqual(["Works"]);
+  const replace = (keyIds: readonly (string | undefined)[]) =>
+    ada.client.offboarding.replaceKeys.mutate({
+      ...preview,
+      keyIds: keyIds.map((id) => id ?? ""),
+      name: "Deploys",
+    });
+  for (const name of names.slice(1)) {
+    await expect(replace([ids.Works, ids[name]])).rejects.toMatchObject({
+      message: expect.stringContaining(`The key "${name}" can't be replaced.`),
+      data: { code: "BAD_REQUEST" },
+    });
+  }
+  expect((await replace([ids.Works])).keys).toHaveLength(1);
 });

@@ -152,7 +152,8 @@ async function applyBatch(
   plan: Plan,
 ): Promise<{ readonly names: readonly string[]; readonly hasMore: boolean }> {
   const { schema, known, isPatient } = plan;
-  if (isPatient) await sql`select set_config('lock_timeout', ${`${patientLockTimeoutMs}ms`}, true)`.execute(trx);
+  if (isPatient)
+    await sql`select set_config('lock_timeout', ${`${patientLockTimeoutMs}ms`}, true)`.execute(trx);
   const history = await readHistory(trx, schema);
   const { pending } = await compareHistory(history, known);
   await createHistory(trx, schema);

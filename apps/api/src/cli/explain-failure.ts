@@ -29,7 +29,9 @@ export function explainFailure(error: unknown): Explanation {
 function describeSystemError(error: SystemError): string {
   const reason = reasonOfSystemError(error);
   const { path, syscall = "" } = error;
-  return path === undefined ? `The operation "${syscall}" failed: ${reason}.` : `Can't access ${path}: ${reason}.`;
+  return path === undefined
+    ? `The operation "${syscall}" failed: ${reason}.`
+    : `Can't access ${path}: ${reason}.`;
 }
 
 const backupCodes: Readonly<Record<BackupErrorKind, ErrorCode>> = {

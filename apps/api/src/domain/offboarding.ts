@@ -5,6 +5,7 @@ import {
   roleHasPermission,
 } from "@latchkey/auth/permissions";
 import { hasPermission, type Restrictions } from "@latchkey/auth/restrictions";
+import { readClock } from "@latchkey/db/clock";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/role";
 import type { Trx } from "@latchkey/db/schema";
@@ -24,7 +25,10 @@ export const maxOffboardedKeys = 50;
 
 /** A key of a member who is to be removed or given another role. */
 export interface AffectedKey extends WorkspaceKey {
-  /** The permissions that requests with the key have in the workspace now and lose with the change. */
+  /**
+   * The permissions that requests with the key have in the workspace now and lose with the change. None for a key that the
+   * workspace doesn't accept. A disabled user's keys count as if the user were enabled, so that they can be replaced.
+   */
   readonly lostPermissions: readonly Permission[];
 }
 
@@ -72,11 +76,18 @@ export async function previewOffboarding(
   const lost = listPermissions(member.role).filter(
     (permission) => !role || !roleHasPermission(role, permission),
   );
+  const now = await readClock(trx);
   const keys = items.map((key) => ({
     ...key,
-    lostPermissions: lost.filter((permission) => isAllowedByKey(key, permission)),
+    lostPermissions: isAccepted(key, now) ? lost.filter((permission) => isAllowedByKey(key, permission)) : [],
   }));
   return { keys, total, replacementRole: replacementRole(member.role) };
+}
+
+/** Whether the workspace accepts a key, if its owner is enabled. */
+function isAccepted({ isDisabled, expiresAt, isBlocked, violation }: WorkspaceKey, now: Date): boolean {
+  const isExpired = expiresAt !== null && expiresAt <= now;
+  return !isDisabled && !isExpired && !isBlocked && violation === null;
 }
 
 function isAllowedByKey({ permissions, isReadOnly }: WorkspaceKey, permission: Permission): boolean {
@@ -103,8 +114,8 @@ export interface ReplacementKey {
 /**
  * Creates a service account with the role of a member, and a key with the same restrictions for each of the member's
  * keys. The keys of the member aren't changed, so that each integration can be switched before they lose access.
- * @throws {AppError} NOT_FOUND for a key that isn't the member's or can't reach the workspace; BAD_REQUEST for an
- * expired key; FORBIDDEN, UNPROCESSABLE_CONTENT and TOO_MANY_REQUESTS as {@link createServiceAccount} and
+ * @throws {AppError} NOT_FOUND for a key that isn't the member's or can't reach the workspace; BAD_REQUEST for a key that the
+ * workspace doesn't accept, because its replacement would be accepted; FORBIDDEN, UNPROCESSABLE_CONTENT and TOO_MANY_REQUESTS as {@link createServiceAccount} and
  * {@link createKey}.
  */
 export async function replaceKeys(
@@ -127,6 +138,13 @@ export async function replaceKeys(
   const { items } = await listWorkspaceKeys(workspaceTrx, scope, { ...page, ownerId: userId, ids: keyIds });
   if (items.length < new Set(keyIds).size) {
     throw new AppError("NOT_FOUND", { message: "There is no such API key." });
+  }
+  const now = await readClock(trx);
+  const rejected = items.find((key) => !isAccepted(key, now));
+  if (rejected) {
+    const reason = "It is disabled, expired or blocked, or violates the policy of the workspace.";
+    const message = `The key ${JSON.stringify(rejected.name)} can't be replaced. ${reason}`;
+    throw new AppError("BAD_REQUEST", { message });
   }
   const keys: ReplacementKey[] = [];
   for (const replaced of items) {

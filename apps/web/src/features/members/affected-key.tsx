@@ -47,11 +47,6 @@ export function isAffected({ stoppedPermissions }: AffectedKey): boolean {
   return stoppedPermissions.length > 0;
 }
 
-/** An expired key already has no access. */
-export function isReplaceable({ expiresAt }: AffectedKey): boolean {
-  return expiresAt === null || Date.parse(expiresAt) > Date.now();
-}
-
 function describeUses({ recentUses }: AffectedKey): string {
   return recentUses === 0
     ? "Not used here in 30 days"

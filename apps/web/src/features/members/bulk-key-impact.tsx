@@ -7,7 +7,7 @@ import { countOf } from "../../ui/count.ts";
 import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { OwnerName } from "../../ui/owner-name.tsx";
-import { isAffected, isReplaceable, KeyName, KeyUses } from "./affected-key.tsx";
+import { isAffected, KeyName, KeyUses } from "./affected-key.tsx";
 import classes from "./key-impact.module.css";
 
 interface BulkKeyImpactProps {
@@ -45,7 +45,7 @@ export function BulkKeyImpact({ workspaceId, members }: BulkKeyImpactProps): Rea
   if (!impact.data) return <Skeleton h={64} mb={16} role="status" aria-label="Loading their API keys" />;
   const { keys, omitted } = impact.data;
   if (keys.length === 0)
-    return <p className={dialogClasses.words}>They have no API key that can reach this workspace.</p>;
+    return <p className={dialogClasses.words}>None of their API keys loses access.</p>;
   const hidden = omitted + Math.max(0, keys.length - shownKeys);
   return (
     <section className={classes.impact} aria-label="API keys that lose access">
@@ -67,11 +67,9 @@ export function BulkKeyImpact({ workspaceId, members }: BulkKeyImpactProps): Rea
           And {countOf(hidden, "key that is used less", "keys that are used less")}.
         </p>
       )}
-      {keys.some(({ apiKey }) => isReplaceable(apiKey)) && (
-        <p className={classes.detail}>
-          To move keys to a service account first, remove their owner individually.
-        </p>
-      )}
+      <p className={classes.detail}>
+        To move keys to a service account first, remove their owner individually.
+      </p>
     </section>
   );
 }

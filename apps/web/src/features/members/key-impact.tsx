@@ -11,7 +11,7 @@ import dialogClasses from "../../ui/dialog.module.css";
 import { FormFailure } from "../../ui/form-failure.tsx";
 import { usePendingSecrets } from "../../ui/uncopied-secrets.ts";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
-import { isAffected, isReplaceable, KeyEffect, KeyName } from "./affected-key.tsx";
+import { isAffected, KeyEffect, KeyName } from "./affected-key.tsx";
 import classes from "./key-impact.module.css";
 import { ReplacementKeys } from "./replacement-keys.tsx";
 
@@ -120,10 +120,7 @@ function Impact(props: ImpactProps): ReactElement {
   const { isReplacing, failure, onReplace } = props;
   /** Undefined until the user has chosen to replace keys. */
   const [isOffered, setIsOffered] = useState<boolean>();
-  const replaceable = keys.filter(isReplaceable);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(
-    () => new Set(replaceable.map(({ id }) => id)),
-  );
+  const [selected, setSelected] = useState<ReadonlySet<string>>(() => new Set(keys.map(({ id }) => id)));
   const suggestedName = `${member.name.slice(0, 85)}’s integrations`; // At most 100 characters.
   const [name, setName] = useState(suggestedName);
   useUnsavedInput(() => isOffered === true && name !== suggestedName);
@@ -143,7 +140,7 @@ function Impact(props: ImpactProps): ReactElement {
       <ul className={classes.keys}>
         {keys.map((key) => (
           <li key={key.id}>
-            {isOffered && isReplaceable(key) ? (
+            {isOffered ? (
               <Choice
                 kind="checkbox"
                 label={<KeyName apiKey={key} />}
@@ -193,8 +190,7 @@ function Impact(props: ImpactProps): ReactElement {
           </Group>
         </>
       ) : (
-        canReplace &&
-        replaceable.length > 0 && (
+        canReplace && (
           // After "Don’t replace", the button that had the focus is removed.
           <Button variant="default" autoFocus={isOffered === false} onClick={() => setIsOffered(true)}>
             Replace with service account keys

@@ -1,10 +1,5 @@
 import { Skeleton } from "@mantine/core";
-import {
-  useIsMutating,
-  useMutation,
-  useQuery,
-  useSuspenseQuery,
-} from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
 import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
