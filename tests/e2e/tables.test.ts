@@ -121,7 +121,7 @@ test("warns that a selected service account is deleted with its keys", async () 
   const dialog = page.getByRole("dialog");
   const warning = dialog.getByText("Service accounts are deleted with all of their API keys.");
   await dialog.getByText("Linus", { exact: true }).waitFor();
-  await dialog.getByText("They have no API key that can reach this workspace.").waitFor();
+  await dialog.getByText("None of their API keys loses access.").waitFor();
   expect(await warning.count()).toBe(0);
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });

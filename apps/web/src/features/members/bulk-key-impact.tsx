@@ -44,8 +44,7 @@ export function BulkKeyImpact({ workspaceId, members }: BulkKeyImpactProps): Rea
   }
   if (!impact.data) return <Skeleton h={64} mb={16} role="status" aria-label="Loading their API keys" />;
   const { keys, omitted } = impact.data;
-  if (keys.length === 0)
-    return <p className={dialogClasses.words}>None of their API keys loses access.</p>;
+  if (keys.length === 0) return <p className={dialogClasses.words}>None of their API keys loses access.</p>;
   const hidden = omitted + Math.max(0, keys.length - shownKeys);
   return (
     <section className={classes.impact} aria-label="API keys that lose access">
