@@ -73,7 +73,7 @@ test("lists the sessions, and ends another one after a confirmation", async () =
   await here.locator("main:focus").waitFor();
   expect(await here.getByRole("button", { name: "End all other sessions" }).count()).toBe(0);
   await logOf(here).getByText("Ended 1 session").waitFor();
-  await logOf(here).getByText("Changed your name from “Ada Lovelace” to “Ada King”").waitFor();
+  await logOf(here).getByText("Changed your name from “Ada” to “Ada King”").waitFor();
 
   await there.reload();
   await there.getByRole("heading", { name: "Sign in" }).waitFor();

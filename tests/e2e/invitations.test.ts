@@ -268,6 +268,7 @@ test("someone whose session ends on the page of an invitation signs in there, an
   const email = "barbara@example.com";
   const { page } = await environment.browser.open();
   await enter(page, environment.baseUrl, email);
+  await closeWithoutCopying(dialogOf(ada));
   await ada.getByRole("button", { name: "Invite member" }).click();
   await page.goto(await invite(email));
   await page.getByText(`You are signed in as ${email}.`).waitFor();

@@ -177,7 +177,7 @@ test("shows the status that deliveries change", async () => {
   await page.getByText("Failing", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Send test message" }).click();
   await page.getByText("Enabled", { exact: true }).waitFor();
-  await page.getByRole("navigation").getByRole("link", { name: "Webhooks" }).click();
+  await page.goto(`${environment.baseUrl}/w/${workspace.slug}/webhooks`);
   await rowOf("Our archive").getByText("Enabled").waitFor();
   await environment.change("update webhooks set failing_since = now()");
   await rowOf("Our archive").getByText("Failing").waitFor();
