@@ -445,17 +445,11 @@ test("admission reads its tables while the migrations of deleted workspaces and 
     // Once is enough, because a migration that held the locks would hold them the whole time.
     { table: "security_events", holder: await lockTable(db, "security_events"), reads: 1 },
   ];
-  // The lock of a certain table: right after one is released, the connection can still count as waiting.
-  const isWaitingFor = async (table: string) => {
-    const { rows } = await sql`
-      select from pg_locks where not granted and relation = ${table}::regclass`.execute(db);
-    return rows.length > 0;
-  };
   const migrated = migrate(connection, { upTo: "0061-audit-events-by-actor-and-action" });
   onTestFinished(async () => void (await migrated.catch(() => undefined)));
   for (const { table, holder, reads } of holders) {
     for (let read = 0; read < reads; read += 1) {
-      await expect.poll(() => isWaitingFor(table), { interval: 1 }).toBe(true);
+      await expect.poll(() => isWaitingFor(db, table), { interval: 1 }).toBe(true);
       await db.transaction().execute(async (trx) => {
         await sql`set local lock_timeout = '5ms'`.execute(trx);
         await sql`select from workspace_key_access, workspaces`.execute(trx);
@@ -469,6 +463,28 @@ test("admission reads its tables while the migrations of deleted workspaces and 
     "0061-audit-events-by-actor-and-action",
   ]);
 });
+
+test("uses are counted while the migration of deleted workspaces waits, after those before it have locked the counters", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate(connection, { upTo: "0054-differences-of-permissions" });
+  const holder = await lockTable(db, "webhooks");
+  const migrated = migrate(connection, { upTo: "0059-deleted-workspaces" });
+  onTestFinished(async () => void (await migrated.catch(() => undefined)));
+  await expect.poll(() => isWaitingFor(db, "webhooks"), { interval: 1 }).toBe(true);
+  await db.transaction().execute(async (trx) => {
+    await sql`set local lock_timeout = '5ms'`.execute(trx);
+    await sql`lock table key_counters in row exclusive mode`.execute(trx);
+  });
+  await holder.commit().execute();
+  expect((await migrated).at(-1)).toBe("0059-deleted-workspaces");
+});
+
+/** Whether a transaction waits for a lock of a table. Right after another lock is released, its connection can still count as waiting. */
+async function isWaitingFor(db: Db, table: string): Promise<boolean> {
+  const { rows } = await sql`
+    select from pg_locks where not granted and relation = ${table}::regclass`.execute(db);
+  return rows.length > 0;
+}
 
 /** Locks a table like a change of a row, in a transaction that stays open until it is committed, or the test ends. */
 async function lockTable(db: Db, table: string): Promise<ControlledTransaction<Database>> {
