@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { access } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { openDatabase } from "@latchkey/db/connection";
 import { migrate } from "@latchkey/db/migrate";
@@ -156,6 +157,17 @@ test("user create also creates the database, and reports it", async () => {
     const { status, stderr } = await other.command(create, password);
     const message = `Created a Latchkey database in ${other.dataDirectory}.\n`;
     expect({ status, stderr }).toEqual({ status: 0, stderr: message });
+    // A server that starts later may have an AUTH_SECRET that the command doesn't know.
+    const { id } = expectResult(
+      await other.command(["workspace", "create", "--name", "Team", "--owner", email, "--json"]),
+    );
+    const webhook = ["webhook", "create", "--workspace", String(id), "--url", "https://example.com"];
+    expectFailure(await other.command(webhook), {
+      status: 1,
+      code: "SERVICE_UNAVAILABLE",
+      message: /^The data directory has no auth-secret, /,
+    });
+    await expect(access(join(other.dataDirectory, "auth-secret"))).rejects.toThrow("ENOENT");
   } finally {
     await other.close();
   }
