@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { access } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { openDatabase } from "@latchkey/db/connection";
+import { encodeId, type WorkspaceId } from "@latchkey/db/ids";
 import { migrate } from "@latchkey/db/migrate";
 import { createDatabase, startTestCluster } from "@latchkey/db/testing/test-cluster";
 import pg from "pg";
@@ -108,11 +110,11 @@ test("on a schema of an earlier version, a command migrates it and says so, unle
   try {
     const variables = await createFormer("interrupted");
     await holder.connect();
+    const id = randomUUID() as WorkspaceId;
+    await holder.query("insert into workspaces (id, name, slug) values ($1, 'Team', 'team')", [id]);
     await holder.query("begin; lock table audit_events in row exclusive mode");
-    const create = ["user", "create", "--email", email, "--name", "First", "--password-stdin"];
-    const child = spawnCommand(create, variables);
+    const child = spawnCommand(["workspace", "delete", encodeId("workspace", id)], variables);
     const closed = once(child, "close");
-    child.stdin.end(password);
     await eventually("the migration waits", async () => {
       const { rowCount } = await holder.query("select from pg_locks where not granted");
       return rowCount === 1;
@@ -120,8 +122,8 @@ test("on a schema of an earlier version, a command migrates it and says so, unle
     child.kill("SIGINT");
     await holder.query("commit");
     expect(await closed).toEqual([null, "SIGINT"]);
-    const { rowCount } = await holder.query("select from users");
-    expect(rowCount).toBe(0);
+    const { rowCount } = await holder.query("select from workspaces");
+    expect(rowCount).toBe(1);
 
     const former = await createFormer("former");
     const { status, stdout, stderr } = await runCommandInProcess(["user", "list"], former);
