@@ -113,7 +113,10 @@ test("on a schema of an earlier version, a command migrates it and says so, unle
     const id = randomUUID() as WorkspaceId;
     await holder.query("insert into workspaces (id, name, slug) values ($1, 'Team', 'team')", [id]);
     await holder.query("begin; lock table audit_events in row exclusive mode");
-    const child = spawnCommand(["workspace", "delete", encodeId("workspace", id)], variables);
+    const child = spawnCommand(
+      ["workspace", "delete", encodeId("workspace", id), "--confirm", "team"],
+      variables,
+    );
     const closed = once(child, "close");
     await eventually("the migration waits", async () => {
       const { rowCount } = await holder.query("select from pg_locks where not granted");
