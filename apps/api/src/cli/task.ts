@@ -55,11 +55,10 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
     await validate?.(input);
     const env = await io.loadEnv();
     await untilInterrupted(async (interrupted) => {
-      const signal = toSignal(interrupted);
       const prepared = await prepareDatabase(env, {
         canCreate,
         canRepair: canRepair?.(input) ?? false,
-        signal,
+        signal: toSignal(interrupted),
       });
       const applied = reportsMigrations ? [] : prepared.applied;
       for (const note of describePreparation({ ...prepared, applied }, env)) io.stderr.write(`${note}\n`);
@@ -68,8 +67,6 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
         maxConnections: 1,
       });
       try {
-        // A signal can arrive while the schema is migrated. The task must not begin after it.
-        signal.throwIfAborted();
         const { quotas } = env;
         const baseUrl = baseUrlOf(env, env.port);
         const work = async () =>
