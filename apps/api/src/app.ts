@@ -19,6 +19,7 @@ import { exportMount } from "./http/export-mount.ts";
 import { health } from "./http/health.ts";
 import { requireKnownHost } from "./http/known-host.ts";
 import { openApi } from "./http/open-api.ts";
+import { createExportSemaphore } from "./http/open-exports.ts";
 import { createRoutes } from "./http/open-routes.ts";
 import { assignRequestId, setRequestIdHeader } from "./http/request-id.ts";
 import { createRequestListener, type ServeOpen } from "./http/request-listener.ts";
@@ -78,12 +79,13 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const reads = createReadSemaphore(services.readConnections);
   const explain = createExplainer(admissionDb, gate.findRoute);
   app.use(trpcMount({ services, reads, inspectionDb: admissionDb, explain, verifier, recorder, events }));
-  app.use(exportMount([auditLogExport, usageExport], { services, reads }));
+  const exports = createExportSemaphore();
+  app.use(exportMount([auditLogExport, usageExport], { services, reads, exports }));
   const files = await readStaticFiles(webDirectory);
   const openApiDocument = createOpenApiDocument(endpoints, services.configuration);
   app.use(await documentation(files, { openApiDocument, errorReference: renderErrorReference() }));
   app.use(webApp(files));
-  const open = openApi({ services: { ...services, ...openPools }, recorder });
+  const open = openApi({ services: { ...services, ...openPools }, recorder, exports });
   const listen = (serve: ServeOpen): RequestListener =>
     withCors(corsOrigins, createRequestListener(gate, { open: serve, app, answerFailure }));
   if (!hasRequestLog) return listen(open);

@@ -267,6 +267,40 @@ test.each([
   await expect(readAround(await send(), change)).rejects.toThrow("terminated");
 });
 
+test("a user can have four exports in progress, in the web app and with API keys together", async () => {
+  await addEvents(
+    manyEvents,
+    "a name that is long enough to fill the buffers of the connection sooner ".repeat(5),
+  );
+  const stopping = new AbortController();
+  const inApp = () => exportInApp({ workspaceId: workspace, format: "ndjson" }, {}, stopping.signal);
+  const inApi = () => exportInApi("format=ndjson", admin.secret, stopping.signal);
+  const open = await Promise.all([inApp(), inApp(), inApi(), inApi()]);
+  expect(open.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  for (const rejected of [await inApp(), await inApi()]) {
+    expect([rejected.status, rejected.headers.get("retry-after")]).toEqual([429, "10"]);
+    expect(await rejected.json()).toMatchObject({
+      error: {
+        code: "TOO_MANY_REQUESTS",
+        message:
+          "4 of your exports are in progress, which is the limit. Try again when one of them has ended.",
+      },
+    });
+  }
+  const owner = await app.owner
+    .selectFrom("members")
+    .select("user_id")
+    .where("workspace_id", "=", workspaceId)
+    .where("role", "=", "owner")
+    .executeTakeFirstOrThrow();
+  const { secret } = await app.addKey(owner.user_id);
+  expect((await exportInApi("format=ndjson&action=member.added", secret)).status).toBe(200);
+  stopping.abort();
+  await expect
+    .poll(async () => (await exportInApi("format=ndjson&action=member.added")).status, { timeout: 10_000 })
+    .toBe(200);
+});
+
 test("an export that is canceled stops reading", async () => {
   await addEvents(
     manyEvents,

@@ -172,7 +172,7 @@ test("a repeated verification is not a replay, and its example is consistent", (
   expect(exampleOf(batch?.responses["200"])).toMatchObject({ data: { length: 2 } });
 });
 
-test("429 describes the hourly quota of each operation that has one", () => {
+test("429 describes the quota of each operation that has one", () => {
   const quotas = {
     KeyChanges: [
       ...["updateApiKey", "rotateApiKey", "createServiceAccountApiKey"],
@@ -181,6 +181,7 @@ test("429 describes the hourly quota of each operation that has one", () => {
     IssuedSecrets: ["createIssuedKey", "rotateIssuedKey", "rotateIssuedKeys"],
     Invitations: ["createInvitation", "resendInvitation"],
     IdempotencyKeys: ["verifyKey", "verifyKeys"],
+    Exports: ["exportAuditEvents"],
   };
   const operations = operationsOf(describe());
   for (const [quota, expected] of Object.entries(quotas)) {

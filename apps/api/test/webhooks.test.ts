@@ -432,6 +432,72 @@ describe("a webhook that fails", () => {
     expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false });
   });
 
+  test("is not failing or slow any more with another URL, and counts failures again from its first one", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    const readHealth = () =>
+      app.owner
+        .selectFrom("webhooks")
+        .select(["failing_since", "slow_until"])
+        .where("workspace_id", "=", team.workspaceId)
+        .executeTakeFirstOrThrow();
+    responseStatus = 500;
+    await rename(team);
+    await team.deliver();
+    await shiftFailures(team, "80 hours");
+    await sql`update webhooks set slow_until = now() + interval '1 hour'
+      where workspace_id = ${team.workspaceId}`.execute(app.owner);
+    // The same URL changes nothing.
+    await team.send(["PATCH", path], { url: `${receiverUrl}/hook`, description: "SIEM" });
+    const failing = { failing_since: expect.any(Date), slow_until: expect.any(Date) };
+    expect(await readHealth()).toEqual(failing);
+    const moved = await team.send(["PATCH", path], { url: `${receiverUrl}/new` });
+    expect(moved.body).toMatchObject({ failingSince: null });
+    expect(await readHealth()).toEqual({ failing_since: null, slow_until: null });
+    await team.deliver();
+    expect(received.map(({ path: requested }) => requested)).toEqual(["/hook", "/new"]);
+    expect((await team.send(["GET", path])).body).toMatchObject({
+      isDisabled: false,
+      failingSince: expect.any(String),
+    });
+  });
+
+  test.each([410, 500, 200])("ignores a response of %d from a URL that was changed since", async (status) => {
+    const team = await addTeam();
+    const name = receiverUrl.replace("127.0.0.1", "receiver.example");
+    const { path } = await addWebhook(team, { url: `${name}/old`, actions: ["workspace.renamed"] });
+    await rename(team);
+    responseStatus = status;
+    const failingSince = status === 200 ? "2026-01-01T00:00:00.000Z" : null;
+    await team.deliver({
+      // After the message was prepared, and before it is sent.
+      resolve: async () => {
+        await team.send(["PATCH", path], { url: `${receiverUrl}/new` });
+        await sql`update webhooks set failing_since = ${failingSince}
+          where workspace_id = ${team.workspaceId}`.execute(app.owner);
+        // Makes the attempt slow.
+        if (status === 500) await sql`select pg_sleep(1.1)`.execute(app.owner);
+        return ["127.0.0.1"];
+      },
+    });
+    expect(received.map(({ path: requested }) => requested)).toEqual(["/old"]);
+    expect((await team.send(["GET", path])).body).toMatchObject({ isDisabled: false, failingSince });
+    const { rows: slow } = await sql`
+      select from webhooks where workspace_id = ${team.workspaceId} and slow_until is not null`.execute(
+      app.owner,
+    );
+    expect(slow).toEqual([]);
+    const isDelivered = status === 200;
+    expect(await listDeliveries(team, path)).toMatchObject([
+      { status: isDelivered ? "succeeded" : "pending", attempts: [{ status }] },
+    ]);
+    responseStatus = 200;
+    await team.deliver();
+    expect(received.map(({ path: requested }) => requested)).toEqual(
+      isDelivered ? ["/old"] : ["/old", "/new"],
+    );
+  });
+
   test("is disabled by a response of 410, and its pending deliveries fail", async () => {
     const team = await addTeam();
     const { path } = await addWebhook(team);
@@ -604,6 +670,18 @@ describe("settings", () => {
     expect((await create()).body).toMatchObject({ secretStatus: "omitted" });
   });
 
+  test("a retry of a rotation gets no secret if the current one was sealed with another AUTH_SECRET", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    const headers = { "Idempotency-Key": "rotation" };
+    const rotate = () => team.send(["POST", `${path}/rotate-secret`], { overlapSeconds: 60 }, headers);
+    await rotate();
+    await sql`update webhooks set secret = sha256(secret) where workspace_id = ${team.workspaceId}`.execute(
+      app.owner,
+    );
+    expect(await rotate()).toMatchObject({ status: 200, body: { secretStatus: "omitted" } });
+  });
+
   test("If-Match rejects an edit, a rotation and a deletion of another version", async () => {
     const team = await addTeam();
     const { path, etag } = await addWebhook(team);
@@ -668,20 +746,32 @@ describe("settings", () => {
     for (const form of [secret, bytes, key]) expect(rows[0]?.text).not.toContain(form);
   });
 
-  test("a message whose secret was sealed with another AUTH_SECRET fails, until the secret is rotated", async () => {
-    const team = await addTeam();
-    const { path } = await addWebhook(team);
-    await sql`update webhooks set secret = sha256(secret) where workspace_id = ${team.workspaceId}`.execute(
-      app.owner,
-    );
-    await rename(team);
-    await team.deliver();
-    expect(await listDeliveries(team, path)).toMatchObject([{ status: "failed", attempts: [] }]);
-    await team.send(["POST", `${path}/rotate-secret`], { overlapSeconds: 0 });
-    await rename(team, "Again");
-    await team.deliver();
-    expect(received).toHaveLength(1);
-  });
+  test.each([
+    ["no overlap", { overlapSeconds: 0 }],
+    ["the default overlap", {}],
+  ])(
+    "a message whose secret was sealed with another AUTH_SECRET fails, until it is rotated with %s",
+    async (_overlap, rotation) => {
+      const team = await addTeam();
+      const { path } = await addWebhook(team);
+      await sql`update webhooks set secret = sha256(secret) where workspace_id = ${team.workspaceId}`.execute(
+        app.owner,
+      );
+      await rename(team);
+      await team.deliver();
+      expect(await listDeliveries(team, path)).toMatchObject([{ status: "failed", attempts: [] }]);
+      const { body } = await team.send(["POST", `${path}/rotate-secret`], rotation);
+      await rename(team, "Again");
+      await team.deliver();
+      const [message] = received;
+      expect(received).toHaveLength(1);
+      expect(message?.headers["webhook-signature"]).toMatch(/^v1,\S+$/);
+      const headers = message?.headers as Record<string, string>; // Node lists these headers as strings.
+      expect(new Webhook(String(body.secret)).verify(message?.body ?? "", headers)).toMatchObject({
+        type: "workspace.renamed",
+      });
+    },
+  );
 
   test.each([
     "ftp://example.com",
@@ -729,6 +819,21 @@ describe("settings", () => {
     await rename(team, "Two");
     await team.deliver();
     expect(await listDeliveries(team, path)).toHaveLength(1);
+  });
+
+  test("a message that is sent again after 30 days is delivered", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    await rename(team);
+    await team.deliver();
+    await sql`update webhook_deliveries set created_at = created_at - interval '31 days'
+      where workspace_id = ${team.workspaceId}`.execute(app.owner);
+    const [delivery] = await listDeliveries(team, path);
+    const again = await team.send(["POST", `${path}/deliveries/${delivery?.id}/redeliver`]);
+    expect(again).toMatchObject({ status: 200, body: { status: "pending" } });
+    await team.deliver();
+    expect(received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(2).fill(delivery?.eventId));
+    expect(await listDeliveries(team, path)).toMatchObject([{ status: "succeeded" }]);
   });
 
   test("a member can't see or change webhooks", async () => {

@@ -1,4 +1,5 @@
 import { setImmediate as tick } from "node:timers/promises";
+import { AppError } from "@latchkey/errors";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { FairSemaphore } from "./fair-semaphore.ts";
 
@@ -168,6 +169,17 @@ test("rejects a task if too many of its key or of all keys wait, and accepts tas
   await expect(run("hedy", "k")).rejects.toMatchObject(overloaded);
   for (const name of ["g", "i", "j", "h"]) await end(name);
   expect(await Promise.all(later)).toEqual(["g", "h", "i", "j"]);
+});
+
+test("rejects a task with the error of its options", async () => {
+  const rejection = new AppError("TOO_MANY_REQUESTS");
+  const options = { maxRunningPerKey: 1, maxWaitingPerKey: 0, createRejection: () => rejection };
+  const semaphore = new FairSemaphore<string>(options);
+  const { task, end } = createTasks();
+  const first = semaphore.run("ada", noDeadline, task("first"));
+  await expect(semaphore.run("ada", noDeadline, task("second"))).rejects.toBe(rejection);
+  await end("first");
+  expect(await first).toBe("first");
 });
 
 test("rejects a waiting task at its deadline, and starts the tasks behind it", async () => {

@@ -9,6 +9,8 @@ export interface FairSemaphoreOptions {
   readonly maxWaiting?: number;
   /** How many tasks of one key wait. */
   readonly maxWaitingPerKey: number;
+  /** Creates the error of a rejected task; by default SERVICE_UNAVAILABLE with `Retry-After`. */
+  readonly createRejection?: () => AppError;
 }
 
 /** The tasks of one key. A queue without any task is deleted, so that memory is bounded by running and waiting tasks. */
@@ -33,6 +35,7 @@ export class FairSemaphore<Key> {
   readonly #maxRunningPerKey: number;
   readonly #maxWaiting: number;
   readonly #maxWaitingPerKey: number;
+  readonly #createRejection: () => AppError;
   readonly #queues = new Map<Key, KeyQueue>();
   /** Queues that would start a task if `maxRunning` allowed it; the first one is next. */
   readonly #ready = new Set<KeyQueue>();
@@ -44,11 +47,13 @@ export class FairSemaphore<Key> {
     maxRunningPerKey = maxRunning,
     maxWaiting = Number.POSITIVE_INFINITY,
     maxWaitingPerKey,
+    createRejection = overloaded,
   }: FairSemaphoreOptions) {
     this.#maxRunning = maxRunning;
     this.#maxRunningPerKey = maxRunningPerKey;
     this.#maxWaiting = maxWaiting;
     this.#maxWaitingPerKey = maxWaitingPerKey;
+    this.#createRejection = createRejection;
   }
 
   /** The number of keys that have a running or waiting task. */
@@ -59,12 +64,12 @@ export class FairSemaphore<Key> {
   /**
    * Runs a task when its key's turn has come.
    * @param deadline a task that has not started by then is rejected; in milliseconds, by `performance.now()`.
-   * @throws {AppError} SERVICE_UNAVAILABLE with `Retry-After` when the deadline passes or too many tasks wait; otherwise
-   *   what the task throws.
+   * @throws {AppError} by default SERVICE_UNAVAILABLE with `Retry-After` when the deadline passes or too many tasks wait;
+   *   otherwise what the task throws.
    */
   async run<Result>(key: Key, deadline: number, task: () => Promise<Result>): Promise<Result> {
     const queue = this.#queues.get(key) ?? { running: 0, waiting: new Set() };
-    if (performance.now() > deadline) throw overloaded();
+    if (performance.now() > deadline) throw this.#createRejection();
     if (this.#running < this.#maxRunning && queue.running < this.#maxRunningPerKey) {
       this.#queues.set(key, queue);
       this.#start(queue);
@@ -73,7 +78,7 @@ export class FairSemaphore<Key> {
     }
     try {
       // Timers fire late when the event loop is busy.
-      if (performance.now() > deadline) throw overloaded();
+      if (performance.now() > deadline) throw this.#createRejection();
       return await task();
     } finally {
       this.#end(key, queue);
@@ -87,7 +92,8 @@ export class FairSemaphore<Key> {
 
   /** Settles when `#end` has started the task, which therefore already counts as running. */
   #wait(key: Key, queue: KeyQueue, deadline: number): Promise<void> {
-    if (this.#waiting >= this.#maxWaiting || queue.waiting.size >= this.#maxWaitingPerKey) throw overloaded();
+    if (this.#waiting >= this.#maxWaiting || queue.waiting.size >= this.#maxWaitingPerKey)
+      throw this.#createRejection();
     this.#queues.set(key, queue);
     return new Promise((started, failed) => {
       const start = (): void => {
@@ -97,7 +103,7 @@ export class FairSemaphore<Key> {
       const giveUp = (): void => {
         this.#leave(queue, start);
         this.#forgetIdle(key, queue);
-        failed(overloaded());
+        failed(this.#createRejection());
       };
       const timer = setTimeout(giveUp, Math.min(deadline - performance.now(), maxTimerMs));
       queue.waiting.add(start);

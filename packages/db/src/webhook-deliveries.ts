@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { AuditAction } from "./audit-actions.ts";
 import { type AuditEventId, createId, type DeliveryId, type WebhookId } from "./ids.ts";
 import { addQueuedJobs, moveQueuedJob } from "./jobs/add-job.ts";
@@ -215,11 +215,10 @@ export async function recordAttempt(
   const row = await trx
     .updateTable("webhook_deliveries")
     .set((eb) => ({
-      attempts: sql`
-        (case when jsonb_array_length(attempts) < ${maxListedAttempts} then attempts else attempts - 0 end)
-        || jsonb_build_array(${JSON.stringify(attempt)}::jsonb || jsonb_build_object('at', to_char(
-          (clock_timestamp() - make_interval(secs => ${(performance.now() - startedAt) / 1_000})) at time zone 'UTC',
-          'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))`,
+      attempts: appendAttempt(
+        attempt,
+        sql`clock_timestamp() - make_interval(secs => ${(performance.now() - startedAt) / 1_000})`,
+      ),
       attempt_count: eb("attempt_count", "+", 1),
       status: sql<DeliveryStatus>`case
         when ${isSuccess} then 'succeeded'
@@ -237,6 +236,14 @@ export async function recordAttempt(
   return row?.status;
 }
 
+/** The `attempts` of a delivery with one more, which began `at` this time. The oldest of too many is dropped. */
+export function appendAttempt(attempt: AttemptOutcome, at: RawBuilder<unknown>): RawBuilder<never> {
+  return sql<never>`
+    (case when jsonb_array_length(attempts) < ${maxListedAttempts} then attempts else attempts - 0 end)
+    || jsonb_build_array(${JSON.stringify(attempt)}::jsonb || jsonb_build_object('at', to_char(
+      (${at}) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))`;
+}
+
 /** Marks a pending delivery as failed, so that it is not attempted again. */
 export async function failDelivery(trx: WorkspaceTrx, scope: WorkspaceScope, id: DeliveryId): Promise<void> {
   await trx
@@ -248,13 +255,16 @@ export async function failDelivery(trx: WorkspaceTrx, scope: WorkspaceScope, id:
     .execute();
 }
 
-/** Deletes some deliveries of a workspace that are older than a month. The purger deletes only those of deleted webhooks. */
+/**
+ * Deletes some deliveries of a workspace that are older than a month. One that is pending was requested again, so it stays until its
+ * attempts have ended. The purger deletes only those of deleted webhooks.
+ */
 export async function deleteOldDeliveries(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
   await sql`
     delete from webhook_deliveries where ctid = any(array(
       select ctid from webhook_deliveries
       where workspace_id = ${scope.workspaceId}
-        and created_at <= clock_timestamp() - make_interval(days => ${keepDays})
+        and created_at <= clock_timestamp() - make_interval(days => ${keepDays}) and status <> 'pending'
       order by created_at limit 100 for update skip locked
     ))`.execute(trx);
 }

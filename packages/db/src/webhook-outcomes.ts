@@ -5,17 +5,24 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
 /** Until how long after a slow attempt a webhook counts as slow, in minutes. */
 const slowMinutes = 60;
 
+/** A webhook, and the URL of an attempt. If the webhook has another URL by then, the attempt says nothing about it. */
+export interface AttemptedWebhook {
+  readonly id: WebhookId;
+  readonly url: string;
+}
+
 /** Records that an attempt was slow. Not a change to the settings, so the version stays. */
 export async function recordSlowAttempt(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  id: WebhookId,
+  { id, url }: AttemptedWebhook,
 ): Promise<void> {
   await trx
     .updateTable("webhooks")
     .set({ slow_until: sql<Date>`clock_timestamp() + make_interval(mins => ${slowMinutes})` })
     .where("workspace_id", "=", scope.workspaceId)
     .where("id", "=", id)
+    .where("url", "=", url)
     .execute();
 }
 
@@ -29,7 +36,7 @@ export const maxFailingDays = 3;
 export async function recordOutcome(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  id: WebhookId,
+  { id, url }: AttemptedWebhook,
   outcome: "succeeded" | "failed" | "gone",
 ): Promise<boolean> {
   if (outcome === "succeeded") {
@@ -39,6 +46,7 @@ export async function recordOutcome(
       .set({ failing_since: null })
       .where("workspace_id", "=", scope.workspaceId)
       .where("id", "=", id)
+      .where("url", "=", url)
       .where("failing_since", "is not", null)
       .execute();
     return false;
@@ -48,6 +56,7 @@ export async function recordOutcome(
     .set({ failing_since: sql<Date>`coalesce(failing_since, clock_timestamp())` })
     .where("workspace_id", "=", scope.workspaceId)
     .where("id", "=", id)
+    .where("url", "=", url)
     .execute();
   const { numUpdatedRows } = await trx
     .updateTable("webhooks")
@@ -58,6 +67,7 @@ export async function recordOutcome(
     }))
     .where("workspace_id", "=", scope.workspaceId)
     .where("id", "=", id)
+    .where("url", "=", url)
     .where("disabled_at", "is", null)
     .$if(outcome === "failed", (query) =>
       query.where(

@@ -20,7 +20,7 @@ export interface Webhook extends WebhookFields {
   readonly id: WebhookId;
   readonly disabledAt: Date | null;
   readonly disabledReason: DisabledReason | null;
-  /** When the first attempt since the last successful one failed; null if the last one succeeded. */
+  /** When the first attempt failed since the last successful one or the last change of the URL; null if none has failed since. */
   readonly failingSince: Date | null;
   /** Whether an attempt in the last hour was slow. */
   readonly isSlow: boolean;
@@ -148,7 +148,7 @@ export async function lockWebhook(
 }
 
 /**
- * Changes a webhook. Enabling it clears earlier failures.
+ * Changes a webhook. Enabling it clears earlier failures, and so does another URL, which was neither failing nor slow.
  * @returns undefined if it is at none of `versions`.
  */
 export async function updateWebhook(
@@ -166,6 +166,11 @@ export async function updateWebhook(
     .updateTable("webhooks")
     .set((eb) => ({
       ...fields,
+      // In an assignment, `url` is the former URL.
+      ...(fields.url !== undefined && {
+        failing_since: sql<Date | null>`case when url = ${fields.url} then failing_since end`,
+        slow_until: sql<Date | null>`case when url = ${fields.url} then slow_until end`,
+      }),
       ...(isDisabled === true && {
         disabled_at: sql<Date>`coalesce(disabled_at, clock_timestamp())`,
         disabled_reason: sql<DisabledReason>`coalesce(disabled_reason, 'user')`,

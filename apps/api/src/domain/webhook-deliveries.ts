@@ -19,6 +19,7 @@ import { findWebhook, readWebhookSecrets } from "@latchkey/db/webhooks";
 import { lockWorkspaceAgainstDeletion } from "@latchkey/db/workspace-locks";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { findWorkspace } from "@latchkey/db/workspaces";
+import { openWebhookSecret } from "./webhook-secrets.ts";
 
 type Job = JobPayloads["deliver-to-webhook"];
 
@@ -30,6 +31,15 @@ export interface DueDelivery {
   readonly url: string;
   /** The secrets that sign the message. */
   readonly secrets: readonly string[];
+}
+
+/** A message that was sent once. */
+export interface SentMessage {
+  readonly attempt: AttemptOutcome;
+  /** Where it was sent. */
+  readonly url: string;
+  /** When the attempt began, by `performance.now()`. */
+  readonly startedAt: number;
 }
 
 /** An attempt that takes longer is slow, in milliseconds. One that times out is slow too. */
@@ -68,30 +78,29 @@ export async function prepareDelivery(
   });
 }
 
-/** Returns undefined if they were sealed with another `AUTH_SECRET`: retries can't succeed until the secret is rotated. */
+/**
+ * Returns undefined if the current secret was sealed with another `AUTH_SECRET`: retries can't succeed until it is rotated.
+ * The rotation makes it the old secret, which then signs nothing. Otherwise, messages would fail until its overlap ends.
+ */
 function openSecrets(
-  sealed: readonly Buffer[],
+  [current, ...former]: readonly Buffer[],
   id: WebhookId,
   secrets: SealedSecrets,
 ): readonly string[] | undefined {
-  try {
-    return sealed.map((secret) => secrets.open(id, secret));
-  } catch {
-    return undefined;
-  }
+  const opened = current && openWebhookSecret(secrets, id, current);
+  if (opened === undefined) return undefined;
+  return [opened, ...former.flatMap((secret) => openWebhookSecret(secrets, id, secret) ?? [])];
 }
 
 /**
- * Records an attempt in the delivery and in its webhook. If this disables the webhook, adds an audit event, which other
- * webhooks of the workspace get.
- * @param startedAt when the attempt began, by `performance.now()`.
+ * Records an attempt in the delivery and, if the webhook still has the same URL, in the webhook. If this disables the webhook, adds an
+ * audit event, which other webhooks of the workspace get.
  * @returns the status of the delivery; undefined if it was deleted or has ended.
  */
 export async function recordDelivery(
   db: Db,
   { workspaceId, deliveryId: id }: Job,
-  attempt: AttemptOutcome,
-  startedAt: number,
+  { attempt, url, startedAt }: SentMessage,
 ): Promise<DeliveryStatus | undefined> {
   const isSuccess = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
   // 410 tells senders to stop.
@@ -103,11 +112,18 @@ export async function recordDelivery(
     if (!(await lockWorkspaceAgainstDeletion(trx, scope))) return undefined;
     const delivery = await findDelivery(trx, scope, id);
     if (!delivery) return undefined;
-    if (attempt.durationMs > slowAttemptMs) await recordSlowAttempt(trx, scope, delivery.webhookId);
+    const webhook = { id: delivery.webhookId, url };
+    if (attempt.durationMs > slowAttemptMs) await recordSlowAttempt(trx, scope, webhook);
     const outcome = isSuccess ? "succeeded" : isGone ? "gone" : "failed";
-    const isDisabled = await recordOutcome(trx, scope, delivery.webhookId, outcome);
-    if (isDisabled) await recordDisabling(trx, scope, delivery.webhookId);
-    return await recordAttempt(trx, scope, id, { attempt, startedAt, isSuccess, isFinal: isGone });
+    const isDisabled = await recordOutcome(trx, scope, webhook, outcome);
+    if (isDisabled) await recordDisabling(trx, scope, webhook.id);
+    // If a former URL responded with 410, the next attempt is sent to the new one.
+    return await recordAttempt(trx, scope, id, {
+      attempt,
+      startedAt,
+      isSuccess,
+      isFinal: isGone && isDisabled,
+    });
   });
 }
 

@@ -50,6 +50,19 @@ export async function rotateWebhookSecret(
   return { webhook, secret };
 }
 
+/** Returns undefined for a secret that was sealed with another `AUTH_SECRET`. */
+export function openWebhookSecret(
+  webhookSecrets: SealedSecrets,
+  id: WebhookId,
+  sealed: Buffer,
+): string | undefined {
+  try {
+    return webhookSecrets.open(id, sealed);
+  } catch {
+    return undefined;
+  }
+}
+
 /** SHA-256 of a secret, to recognize it in a retry. */
 export function digestWebhookSecret(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
@@ -71,9 +84,9 @@ export async function reissueWebhookSecret(
   const { scope } = edit;
   const workspaceTrx = await enterToManage(trx, edit, "webhooks:manage");
   if (!(await lockWebhook(workspaceTrx, scope, issued.id))) return undefined;
-  const [current] = await readWebhookSecrets(workspaceTrx, scope, issued.id);
-  if (!current || !digestWebhookSecret(webhookSecrets.open(issued.id, current)).equals(issued.hash))
-    return undefined;
+  const [sealed] = await readWebhookSecrets(workspaceTrx, scope, issued.id);
+  const current = sealed && openWebhookSecret(webhookSecrets, issued.id, sealed);
+  if (current === undefined || !digestWebhookSecret(current).equals(issued.hash)) return undefined;
   const secret = createWebhookSecret();
   const replacement = { secret: webhookSecrets.seal(issued.id, secret), overlapSeconds: undefined };
   return { webhook: await replaceWebhookSecret(workspaceTrx, scope, issued.id, replacement), secret };

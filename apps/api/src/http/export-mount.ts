@@ -12,6 +12,7 @@ import type { Services } from "../domain/services.ts";
 import { signInRequired } from "../domain/sign-in-required.ts";
 import { clientAddress } from "./client-address.ts";
 import { readJsonBody } from "./json-body.ts";
+import { openExport } from "./open-exports.ts";
 import { parseInput } from "./parse-input.ts";
 import { writeReply } from "./reply.ts";
 import { requireSameOrigin } from "./same-site.ts";
@@ -48,14 +49,16 @@ export function defineExport<Body extends z.ZodObject>(
 interface MountOptions {
   readonly services: Services;
   readonly reads: FairSemaphore<UserId>;
+  /** From `createExportSemaphore`. */
+  readonly exports: FairSemaphore<UserId>;
 }
 
 /**
  * Streams files to the web app, which tRPC can't do. Like tRPC, it accepts the session cookie only with the web app's origin and
  * a JSON body, which no page of another site can send.
  */
-export function exportMount(exports: readonly FileExport[], options: MountOptions): Middleware {
-  const byPath = new Map(exports.map((fileExport) => [fileExport.path, fileExport]));
+export function exportMount(files: readonly FileExport[], options: MountOptions): Middleware {
+  const byPath = new Map(files.map((fileExport) => [fileExport.path, fileExport]));
   return async (ctx, next) => {
     const fileExport = byPath.get(ctx.path);
     if (!fileExport) return await next();
@@ -66,7 +69,7 @@ export function exportMount(exports: readonly FileExport[], options: MountOption
 async function sendExport(
   ctx: Context,
   { body, permission, open }: FileExport,
-  { services, reads }: MountOptions,
+  { services, reads, exports }: MountOptions,
 ): Promise<void> {
   if (ctx.method !== "POST") throw new AppError("METHOD_NOT_SUPPORTED", { headers: { Allow: "POST" } });
   requireSameOrigin(ctx.method, ctx.headers, services.baseUrl);
@@ -95,7 +98,11 @@ async function sendExport(
     isRecentlyAuthenticated: session.isRecentlyAuthenticated,
   } as const;
   const requireAccess = (db: Db) => requireExportAccess(db, scope, { actor, address, permission });
-  const file = await openFile(open(input as never, { scope, read, requireAccess })); // Parsed by its schema.
+  const file = await openExport(
+    exports,
+    { userId, res: ctx.res },
+    () => openFile(open(input as never, { scope, read, requireAccess })), // Parsed by its schema.
+  );
   for (const cookie of session.cookies) ctx.res.appendHeader("Set-Cookie", cookie);
   ctx.respond = false;
   await writeReply(ctx.res, fileReply(ctx.requestId, file));

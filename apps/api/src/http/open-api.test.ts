@@ -7,6 +7,7 @@ import { defaultDeadlines } from "../deadlines.ts";
 import { describeInstance, type Services } from "../domain/services.ts";
 import { getConfig } from "../open/global/get-config.ts";
 import { openApi } from "./open-api.ts";
+import { createExportSemaphore } from "./open-exports.ts";
 import type { DecidedRequest } from "./request-listener.ts";
 
 const configuration = describeInstance({
@@ -19,6 +20,7 @@ const services = { configuration, deadlines: defaultDeadlines } as Services; // 
 const serve = openApi({
   services,
   recorder: { record: () => undefined, recordUse: () => undefined, recordVerifications: () => undefined },
+  exports: createExportSemaphore(),
 });
 
 function createContext(): Context {

@@ -1,8 +1,9 @@
+import type { FairSemaphore } from "@latchkey/auth/fair-semaphore";
 import type { UsageRecorder } from "@latchkey/auth/usage-recorder";
 import { shortenUserAgent } from "@latchkey/auth/user-agent";
 import type { LimitState, Principal } from "@latchkey/auth/verdict";
 import type { WorkspaceAccess } from "@latchkey/auth/workspace-access";
-import type { WorkspaceId } from "@latchkey/db/ids";
+import type { UserId, WorkspaceId } from "@latchkey/db/ids";
 import { AppError } from "@latchkey/errors";
 import type { Context } from "koa";
 import type { Services } from "../domain/services.ts";
@@ -16,6 +17,7 @@ import type { AnyCall, Call } from "./endpoint-call.ts";
 import { etagOf, isKnownToClient, readIfMatch } from "./entity-tag.ts";
 import { type EndpointResult, readIdempotencyKey, runIdempotently } from "./idempotency.ts";
 import { hasBody, readJsonBody, rejectLargeBody } from "./json-body.ts";
+import { openExport } from "./open-exports.ts";
 import type { RawInput } from "./parse-input.ts";
 import { parseQuery, type Query } from "./query.ts";
 import { rateLimitHeaders } from "./rate-limit-headers.ts";
@@ -36,13 +38,15 @@ declare module "koa" {
 export interface OpenApiOptions {
   readonly services: Services;
   readonly recorder: Pick<UsageRecorder, "record" | "recordUse" | "recordVerifications">;
+  /** From `createExportSemaphore`. */
+  readonly exports: FairSemaphore<UserId>;
 }
 
 /**
  * Handles requests under `/open` after admission. Authentication comes first: without a valid key, every request gets
  * the same response. No part of it is `async`, so that a request that needs no I/O is answered synchronously.
  */
-export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
+export function openApi({ services, recorder, exports }: OpenApiOptions): ServeOpen {
   const changes = createChangeSemaphore(services.changeConnections);
   const reads = createReadSemaphore(services.readConnections);
   const serveVerification = verificationHandler(recorder);
@@ -80,7 +84,10 @@ export function openApi({ services, recorder }: OpenApiOptions): ServeOpen {
           ),
       });
       if (endpoint.openFile) {
-        return withinDeadline(budgetMs, endpoint.openFile(input, call)).then((file) =>
+        const { openFile } = endpoint;
+        const { userId } = principal;
+        const opened = openExport(exports, { userId, res: ctx.res }, () => openFile(input, call));
+        return withinDeadline(budgetMs, opened).then((file) =>
           fileReply(requestId, file, rateLimitHeaders(ctx.limit)),
         );
       }

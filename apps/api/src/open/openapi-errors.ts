@@ -12,6 +12,7 @@ import { maxLength } from "@latchkey/limits";
 import { z } from "zod";
 import type { ZodOpenApiResponseObject } from "zod-openapi";
 import type { Endpoint } from "../http/endpoint.ts";
+import { maxOpenExports } from "../http/open-exports.ts";
 import { shownText, shownUrl } from "../schemas.ts";
 import { describeHeaders, type HeaderName, readsIfMatch } from "./openapi-headers.ts";
 
@@ -171,6 +172,11 @@ const idempotencyKeysLimited: Pick<Failure, "name" | "description"> = {
   description: `${rateLimited} Or it has used an \`Idempotency-Key\` for too many verifications within an hour; \`message\` says so, and requests without one are still possible.`,
 };
 
+const exportsLimited: Pick<Failure, "name" | "description"> = {
+  name: "TooManyRequestsOrExports",
+  description: `${rateLimited} Or ${maxOpenExports} exports of its owner are in progress; \`message\` says so.`,
+};
+
 /** The meaning of 429 for the endpoints that have a limit besides the rate limit of the key. */
 const limitedOperations: Readonly<Record<string, Pick<Failure, "name" | "description">>> = {
   updateApiKey: keyChangesLimited,
@@ -185,6 +191,7 @@ const limitedOperations: Readonly<Record<string, Pick<Failure, "name" | "descrip
   resendInvitation: invitationsLimited,
   verifyKey: idempotencyKeysLimited,
   verifyKeys: idempotencyKeysLimited,
+  exportAuditEvents: exportsLimited,
 };
 
 /** The meaning of 409 for a change to a balance, the only one that names a field. */
@@ -256,7 +263,7 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
 /** The conditions of a code at any endpoint, in Markdown. */
 export function describeFailure(code: ErrorCode): string {
   if (code !== "TOO_MANY_REQUESTS") return failures[code].description;
-  return `${rateLimited} Or its owner has made too many changes to API keys, has created too many secrets of issued keys, or has sent too many invitations, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour; \`message\` says so. \`Retry-After\` says how many seconds to wait.`;
+  return `${rateLimited} Or its owner has made too many changes to API keys, has created too many secrets of issued keys, or has sent too many invitations, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour. Or too many exports of its owner are in progress. \`message\` says which. \`Retry-After\` says how many seconds to wait.`;
 }
 
 function describeResponse(failuresOfStatus: readonly Failure[]): ZodOpenApiResponseObject {

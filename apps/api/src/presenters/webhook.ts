@@ -31,7 +31,7 @@ export const webhook = z
     disabledAt: timestamp.nullable().meta({ example: null }),
     failingSince: timestamp.nullable().meta({
       description:
-        "When the first attempt since the last successful one failed; null if the last one succeeded.",
+        "When the first attempt failed since the last successful one or the last change of the URL; null if none has failed since.",
       example: null,
     }),
     formerSecretExpiresAt: timestamp.nullable().meta({
@@ -88,11 +88,16 @@ const attempt = z
         "connection_failed",
         "https_required",
         "name_not_found",
+        "restored",
         "timeout",
         "tls_failed",
       ])
       .nullable()
-      .meta({ description: "Why there was no response; null if there was one.", example: null }),
+      .meta({
+        description:
+          "Why there was no response; null if there was one. `restored`: no request was made, because the instance was restored from a backup while the delivery was pending.",
+        example: null,
+      }),
     durationMs: z.int().min(0).meta({ description: "In milliseconds.", example: 84 }),
   })
   .meta({ id: "DeliveryAttempt" });

@@ -29,7 +29,7 @@ export function createWebhookTasks({
     // Outside of a transaction, because a receiver may take ten seconds.
     const startedAt = performance.now();
     const attempt = await send(composeMessage(due, job.workspaceId));
-    const status = await recordDelivery(db, job, attempt, startedAt);
+    const status = await recordDelivery(db, job, { attempt, url: due.url, startedAt });
     if (status === "pending") throw new DeliveryFailedError("The message was not delivered.");
   };
   return {

@@ -95,8 +95,8 @@ export async function fill(db: Db): Promise<void> {
     db,
   );
   await sql`
-    insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, action, attempts)
-    select id, id, id, id, 'key.created', jsonb_build_array(jsonb_build_object('error', name)) from users`.execute(
+    insert into webhook_deliveries (workspace_id, id, webhook_id, event_id, action, status, attempts)
+    select id, id, id, id, 'key.created', 'succeeded', jsonb_build_array(jsonb_build_object('error', name)) from users`.execute(
     db,
   );
   await sql`

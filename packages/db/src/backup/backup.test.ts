@@ -58,6 +58,57 @@ test("restores every row of every table unchanged, for an owner who is not a sup
   await requireTenantIsolation(target.owner);
 });
 
+test("fails the deliveries that were pending, with the reason, and leaves their webhooks unchanged", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  await sql`
+    insert into webhook_deliveries (workspace_id, id, webhook_id, action, attempt_count, attempts, next_attempt_at)
+    select workspace_id, gen_random_uuid(), webhook_id, 'webhook.test', 3,
+      (select jsonb_agg(jsonb_build_object('status', n)) from generate_series(1, 50) n), now()
+    from webhook_deliveries`.execute(source.superuser);
+  const before = await readTables(source.superuser);
+  const { webhook_deliveries: deliveries = [], ...others } = before;
+  await restore(target, await dump(source.owner));
+  const { webhook_deliveries: restored = [], ...restoredOthers } = await readTables(target.superuser);
+  expect(restoredOthers).toEqual(others);
+  // Those that had ended are unchanged.
+  expect(restored.filter((row) => deliveries.includes(row))).toHaveLength(2);
+  const { rows } = await sql<{ attempts: { status: number | null }[] }>`
+    select status, attempt_count, next_attempt_at, attempts from webhook_deliveries
+    where action = 'webhook.test'`.execute(target.superuser);
+  const reason = { at: expect.stringMatching(/^20.*Z$/), status: null, error: "restored", durationMs: 0 };
+  const failed = { status: "failed", attempt_count: 3, next_attempt_at: null };
+  const attempts = [...Array.from({ length: 49 }, (_attempt, index) => ({ status: index + 2 })), reason];
+  expect(rows).toEqual(Array(2).fill({ ...failed, attempts }));
+});
+
+test.each(["0009-restorable-dumps", "0027-webhooks"])(
+  "restores a backup of the schema of %s",
+  async (upTo) => {
+    const [source, target] = [await createOwnedDatabase(), await createOwnedDatabase()];
+    await migrate(source.owner, { upTo });
+    if (upTo === "0027-webhooks") {
+      await sql`insert into users (id, email, name) values (gen_random_uuid(), 'ada@example.com', 'Ada')`.execute(
+        source.superuser,
+      );
+      await sql`insert into workspaces (id, name, slug) select id, name, 'team' from users`.execute(
+        source.superuser,
+      );
+      await sql`
+      insert into webhooks (workspace_id, id, url, secret) select id, id, 'https://example.com', 'x' from workspaces`.execute(
+        source.superuser,
+      );
+      await sql`
+      insert into webhook_deliveries (workspace_id, id, webhook_id, action)
+      select id, id, id, 'webhook.test' from workspaces`.execute(source.superuser);
+    }
+    await restore(target, await dump(source.owner));
+    await requireTenantIsolation(target.owner);
+    const { rows } = await sql`select status, attempts from webhook_deliveries`.execute(target.superuser);
+    const failed = { status: "failed", attempts: [expect.objectContaining({ error: "restored" })] };
+    expect(rows).toEqual(upTo === "0027-webhooks" ? [failed] : []);
+  },
+);
+
 test("a backup contains every table of the schema after the tables that it refers to, and the schema has no sequence", async () => {
   const { owner, superuser } = await createOwnedDatabase();
   await migrate(owner);

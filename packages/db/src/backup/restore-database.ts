@@ -7,8 +7,10 @@ import type { DatabaseConnection } from "../connection.ts";
 import { type MigrationWarning, migrate } from "../migrate.ts";
 import { readHistory } from "../migration-history.ts";
 import { type Migrations, migrations } from "../migrations.ts";
+import type { AttemptOutcome } from "../schema/webhooks.ts";
 import type { Db } from "../schema.ts";
 import { isDatabaseUnavailable } from "../sqlstate.ts";
+import { appendAttempt } from "../webhook-deliveries.ts";
 import { BackupError } from "./backup-error.ts";
 import { type BackupHeader, damagedFileError, newerMigrationsError } from "./backup-format.ts";
 import { type BackupSession, openBackupSession } from "./backup-session.ts";
@@ -146,6 +148,7 @@ async function loadRows(
     }
     return copy.rowCount;
   });
+  if (present.some(({ table }) => table === "webhook_deliveries")) await failPendingDeliveries(db, schema);
   for (const { table, isForced } of present) {
     await client.query(`alter table ${name(table)} enable trigger user`);
     if (isForced) await client.query(`alter table ${name(table)} force row level security`);
@@ -158,6 +161,18 @@ async function loadRows(
     .query(`analyze ${present.map(({ table }) => name(table)).join(", ")}`)
     .then(() => undefined, String);
   return { ...contents, ...(analyzed === undefined ? {} : { analyzeFailure: analyzed }) };
+}
+
+/**
+ * Marks the deliveries as failed that were pending in the backup, which has no jobs. Their jobs aren't added again: the original
+ * instance has sent these messages or still sends them, and a copy that is restored beside it, as a test, must send nothing again.
+ */
+async function failPendingDeliveries(db: Db, schema: string): Promise<void> {
+  const reason: AttemptOutcome = { status: null, error: "restored", durationMs: 0 };
+  await sql`
+    update ${sql.id(schema, "webhook_deliveries")} set
+      status = 'failed', next_attempt_at = null, attempts = ${appendAttempt(reason, sql`clock_timestamp()`)}
+    where status = 'pending'`.execute(db);
 }
 
 /** @throws {BackupError} `database-not-empty` */

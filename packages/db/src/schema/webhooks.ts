@@ -21,7 +21,7 @@ export interface WebhookTable {
   disabled_at: Date | null;
   /** Who or what disabled it: a user or the command, three days of failed attempts, or a response of 410. */
   disabled_reason: DisabledReason | null;
-  /** When the first attempt since the last successful one failed; null if the last one succeeded. */
+  /** When the first attempt failed since the last successful one or the last change of the URL; null if none has failed since. */
   failing_since: Date | null;
   /** Until when its messages are sent apart from those of fast webhooks; null if it was never slow. */
   slow_until: Date | null;
@@ -60,12 +60,13 @@ export interface DeletedWebhookTable {
 
 export type DeliveryStatus = "pending" | "succeeded" | "failed";
 
-/** Why a request to a webhook got no response. */
+/** Why a request to a webhook got no response; `restored`: none was made, because the restored backup had a pending delivery. */
 export type DeliveryError =
   | "address_not_allowed"
   | "connection_failed"
   | "https_required"
   | "name_not_found"
+  | "restored"
   | "timeout"
   | "tls_failed";
 

@@ -20,6 +20,7 @@ const errorTexts = {
   connection_failed: "Couldn’t connect",
   https_required: "A public server needs https://",
   name_not_found: "The host name wasn’t found",
+  restored: "Not sent: a backup was restored",
   timeout: "No response within 10 seconds",
   tls_failed: "TLS failed",
 } as const satisfies Record<NonNullable<Attempt["error"]>, string>;
