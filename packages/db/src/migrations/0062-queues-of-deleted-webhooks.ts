@@ -1,5 +1,8 @@
 import { type Kysely, sql } from "kysely";
 
+/** The deletion of many queues takes a while. In the same transaction, the lock of migration 0061 would stop changes until its end. */
+export const startsTransaction = true;
+
 /**
  * A function with which the purge deletes the queues of deleted webhooks. Each job that starts locks the rows of all queues, so
  * their number must be bounded.
