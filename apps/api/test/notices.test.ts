@@ -285,6 +285,28 @@ const createTasks = (mails: Mail[]) =>
     baseUrl: app.baseUrl,
   });
 
+test("an email that the server never accepts doesn't delay those of later notices", async () => {
+  const { userId } = await app.addUser();
+  await setVerified(userId, true);
+  await addDevices(userId, ["Chrome", "Firefox"]);
+  const texts: string[] = [];
+  const tasks = createMailTasks({
+    db: app.services.db,
+    mailer: {
+      async send({ text }) {
+        texts.push(text.join("\n"));
+        if (text.join("\n").includes("Chrome")) throw new Error("not accepted");
+      },
+    },
+    baseUrl: app.baseUrl,
+  });
+  for (let attempt = 0; attempt < 2; attempt += 1)
+    await expect(tasks["send-notices"]({ userId }, "1")).rejects.toThrow("not accepted");
+  expect(texts).toMatchObject(
+    ["Chrome", "Firefox", "Chrome"].map((device) => expect.stringContaining(device)),
+  );
+});
+
 // The email with the link is the email of an invitation. The next test turns it off.
 test.each(noticeKinds)("%s is turned off in the app, by email, and both", async (kind) => {
   const { userId, email } = await app.addUser();

@@ -22,7 +22,7 @@ export interface InstanceState {
 export interface JobCounts {
   /** Jobs that run, are due, or are tried again later; at most {@link maxCountedJobs}. */
   readonly waiting: number;
-  /** Jobs that failed at each of their attempts; at most {@link maxCountedJobs}. */
+  /** Jobs that failed at each of their attempts, the last one in the last seven days; at most {@link maxCountedJobs}. */
   readonly failed: number;
   /** Since when the oldest of at most {@link maxCountedJobs} jobs has been due; null if no job is. */
   readonly oldestDueAt: Date | null;

@@ -48,6 +48,29 @@ test("a database that was migrated step by step equals one that was migrated in 
   expect(await describeSchema(stepped.db)).toEqual(await describeSchema(fresh.db));
 });
 
+test("the queues of webhooks that were deleted by earlier versions are deleted, unless they have jobs", async () => {
+  const { connection, db } = await createEmptyDatabase();
+  await migrate(connection, { upTo: "0061-audit-events-by-actor-and-action" });
+  const [workspaceId, webhookId, deletedId, sendingId] = Array.from({ length: 4 }, () => randomUUID());
+  await sql`insert into workspaces (id, name, slug) values (${workspaceId}, 'Team', 'team')`.execute(db);
+  await sql`
+    insert into webhooks (workspace_id, id, url, secret)
+    values (${workspaceId}, ${webhookId}, 'https://example.com', 'x')`.execute(db);
+  for (const [name, key] of [
+    [webhookId, "ended"],
+    [deletedId, "ended"],
+    [sendingId, "waiting"],
+  ])
+    await sql`select graphile_worker.add_job('deliver-to-webhook', queue_name => ${name}, job_key => ${key})`.execute(
+      db,
+    );
+  await sql`select graphile_worker.remove_job('ended')`.execute(db);
+  await migrate(connection);
+  const { rows } = await sql`
+    select queue_name as name from graphile_worker._private_job_queues order by id`.execute(db);
+  expect(rows).toEqual([{ name: webhookId }, { name: sendingId }]);
+});
+
 test("existing workspaces get an empty description, and earlier versions can still add workspaces", async () => {
   const { connection, db } = await createEmptyDatabase();
   const add = (slug: string) =>

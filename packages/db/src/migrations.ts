@@ -51,6 +51,8 @@ import * as recordsLeftToThePurge from "./migrations/0058-records-left-to-the-pu
 import * as deletedWorkspaces from "./migrations/0059-deleted-workspaces.ts";
 import * as securityEventsByAction from "./migrations/0060-security-events-by-action.ts";
 import * as auditEventsByActorAndAction from "./migrations/0061-audit-events-by-actor-and-action.ts";
+import * as queuesOfDeletedWebhooks from "./migrations/0062-queues-of-deleted-webhooks.ts";
+import * as missingJobs from "./migrations/0063-missing-jobs.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -124,4 +126,6 @@ export const migrations: Migrations = {
   "0059-deleted-workspaces": { ...deletedWorkspaces, startsTransaction: true },
   "0060-security-events-by-action": securityEventsByAction,
   "0061-audit-events-by-actor-and-action": auditEventsByActorAndAction,
+  "0062-queues-of-deleted-webhooks": queuesOfDeletedWebhooks,
+  "0063-missing-jobs": missingJobs,
 };

@@ -3,7 +3,7 @@ import type { KeyId, UserId, WorkspaceId } from "./ids.ts";
 import { listManagerIds } from "./members.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import type { NoticeContent, NoticedKey, NoticeFactsByKind } from "./notice-kinds.ts";
-import { addNotices } from "./notices.ts";
+import { addMissingEmailJobs, addNotices } from "./notices.ts";
 import type { Db, Trx } from "./schema.ts";
 import { tryLockMembers } from "./workspace-locks.ts";
 import { enterWorkspace } from "./workspace-scope.ts";
@@ -21,13 +21,15 @@ const maxSteps = 20;
 
 /**
  * Creates the notices that follow from what is stored: keys that expire soon, old secrets that were rejected, and
- * keys that were used from new networks. Any number of nodes may do this at the same time.
+ * keys that were used from new networks. Then adds jobs for notices that no job would email. Any number of nodes may do this
+ * at the same time.
  */
 export async function findNotices(db: Db): Promise<void> {
   const errors: unknown[] = [];
-  for (const addNoticesOf of [addExpiryNotices, addOldSecretNotices, addNetworkNotices]) {
+  const addMissingJobs = () => addMissingEmailJobs(db, maxPerStep);
+  for (const add of [addExpiryNotices, addOldSecretNotices, addNetworkNotices, addMissingJobs]) {
     try {
-      for (let step = 0; step < maxSteps; step += 1) if ((await addNoticesOf(db)) < maxPerStep) break;
+      for (let step = 0; step < maxSteps; step += 1) if ((await add(db)) < maxPerStep) break;
     } catch (error) {
       // A source that keeps failing must not prevent the notices of the others.
       errors.push(error);

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
 import { openDatabase } from "./connection.ts";
 import { createId, type UserId } from "./ids.ts";
 import { recordEmailSetting } from "./instance-settings.ts";
@@ -7,7 +7,13 @@ import { rememberDevice } from "./known-devices.ts";
 import { deleteMember } from "./members.ts";
 import { mintWorkspaceScope } from "./mint-workspace-scope.ts";
 import { findNotices } from "./notice-sources.ts";
-import { addNotices, claimNotice, deleteServiceAccountNotices, releaseNotice } from "./notices.ts";
+import {
+  addMissingEmailJobs,
+  addNotices,
+  claimNotice,
+  deleteServiceAccountNotices,
+  releaseNotice,
+} from "./notices.ts";
 import { Purger } from "./purger.ts";
 import type { Db } from "./schema.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -224,6 +230,70 @@ test("one of several jobs claims a notice, and a failed one releases it", async 
   expect(await claimNotice(nodes[1], userId)).toMatchObject({ notice: { id: claim.notice.id } });
   await releaseNotice(nodes[1], claim.notice.id, "sent");
   expect(await claimNotice(nodes[0], userId)).toBeUndefined();
+});
+
+test("a notice whose email failed is claimed again after the others", async () => {
+  for (const subject of ["first", "second"])
+    await nodes[0].transaction().execute((trx) => addNotices(trx, [{ ...notice(), subject }]));
+  const claim = async (outcome: "sent" | "failed") => {
+    const claimed = await claimNotice(nodes[0], userId);
+    if (claimed) await releaseNotice(nodes[0], claimed.notice.id, outcome);
+    return claimed?.notice.id;
+  };
+  const first = await claim("failed");
+  expect(first).toBeDefined();
+  expect(await claim("sent")).not.toBe(first);
+  expect(await claim("failed")).toBe(first);
+  expect(await claim("sent")).toBe(first);
+  expect(await claim("sent")).toBeUndefined();
+});
+
+describe("a notice that no job would email", () => {
+  const key = () => `notices ${userId}`;
+  const readJobs = async () =>
+    (await sql`select attempts from graphile_worker.jobs where key = ${key()}`.execute(database.owner)).rows;
+
+  /** As after a job that claimed the notice and was then replaced by another one, which has ended. */
+  async function addClaimedNotice() {
+    await nodes[0].transaction().execute((trx) => addNotices(trx, [notice()]));
+    await sql`select graphile_worker.remove_job(${key()})`.execute(database.owner);
+    const claimed = await claimNotice(nodes[0], userId);
+    if (!claimed) throw new Error("No notice was claimed.");
+    return claimed.notice.id;
+  }
+
+  test("gets a job after the first one has failed, and not while it runs", async () => {
+    const id = await addClaimedNotice();
+    await findNotices(nodes[0]);
+    expect(await readJobs()).toEqual([]);
+    await releaseNotice(nodes[0], id, "failed");
+    await race(findNotices);
+    expect(await readJobs()).toEqual([{ attempts: 0 }]);
+  });
+
+  test("gets a job after the claim of a node that was killed has ended", async () => {
+    await addClaimedNotice();
+    await sql`update notices set email_claimed_until = email_claimed_until - interval '3 minutes'`.execute(
+      database.owner,
+    );
+    await findNotices(nodes[0]);
+    expect(await readJobs()).toEqual([{ attempts: 0 }]);
+  });
+
+  test("gets no job after a day, or if it has one, which keeps its number of attempts", async () => {
+    const id = await addClaimedNotice();
+    await releaseNotice(nodes[0], id, "failed");
+    await sql`update notices set created_at = now() - interval '25 hours'`.execute(database.owner);
+    expect(await addMissingEmailJobs(nodes[0], 10)).toBe(0);
+    await nodes[0].transaction().execute((trx) => addNotices(trx, [{ ...notice(), subject: "other" }]));
+    for (const attempts of [3, 11]) {
+      await sql`update graphile_worker._private_jobs set attempts = ${attempts} where key = ${key()}`.execute(
+        database.owner,
+      );
+      expect(await addMissingEmailJobs(nodes[0], 10)).toBe(0);
+      expect(await readJobs()).toEqual([{ attempts }]);
+    }
+  });
 });
 
 test("the claim of a node that was killed ends after three minutes", async () => {

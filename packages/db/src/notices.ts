@@ -62,9 +62,33 @@ export async function addNotices(trx: Trx, notices: readonly NewNotice[]): Promi
   for (const { userId } of rows) await addEmailJob(trx, userId);
 }
 
+/** The key of the jobs that email notices begins with this, and ends with the ID of the user. */
+const emailJobPrefix = "notices ";
+
 /** One job per user, which a newer notice replaces. */
 export async function addEmailJob(trx: Trx, userId: UserId): Promise<void> {
-  await addJob(trx, "send-notices", { userId }, { key: `notices ${userId}`, maxAttempts: maxEmailAttempts });
+  const key = `${emailJobPrefix}${userId}`;
+  await addJob(trx, "send-notices", { userId }, { key, maxAttempts: maxEmailAttempts });
+}
+
+/**
+ * Adds jobs for users who have notices to be emailed and no job. A job that was replaced while it ran is not tried again, and
+ * the job that replaced it skips the notice that the first one had claimed. Nothing else would send that notice if the first
+ * job failed, or its node was killed. A job that exists stays as it is, with its pauses between attempts.
+ * @param limit the most jobs.
+ * @returns how many jobs it added.
+ */
+export async function addMissingEmailJobs(db: Db, limit: number): Promise<number> {
+  return await db.transaction().execute(async (trx) => {
+    const { rows } = await sql<{ userId: UserId }>`
+      select distinct user_id as "userId" from notices
+      where is_email_due and created_at > clock_timestamp() - interval '1 day'
+        and (email_claimed_until is null or email_claimed_until <= clock_timestamp())
+        and not has_job(${emailJobPrefix} || user_id)
+      limit ${limit}`.execute(trx);
+    for (const { userId } of rows) await addEmailJob(trx, userId);
+    return rows.length;
+  });
 }
 
 /** A notice that this process may email, and to whom. */
@@ -75,8 +99,9 @@ export interface ClaimedNotice {
 }
 
 /**
- * Claims the oldest notice of a user that is to be emailed, for three minutes, so that no other job sends it. Notices
- * that are older than a day, or of a kind that the user no longer wants by email, are not emailed.
+ * Claims a notice of a user that is to be emailed, for three minutes, so that no other job sends it: the oldest one, and last
+ * those that failed before, so that one that the server never accepts doesn't delay the others. Notices that are older than a
+ * day, or of a kind that the user no longer wants by email, are not emailed.
  */
 export async function claimNotice(db: Db, userId: UserId): Promise<ClaimedNotice | undefined> {
   await sql`
@@ -96,7 +121,7 @@ export async function claimNotice(db: Db, userId: UserId): Promise<ClaimedNotice
         select id from notices
         where user_id = ${userId} and is_email_due
           and (email_claimed_until is null or email_claimed_until <= clock_timestamp())
-        order by created_at, id limit 1 for update skip locked
+        order by email_claimed_until nulls first, created_at, id limit 1 for update skip locked
       )
       returning *
     )
@@ -113,7 +138,11 @@ export async function releaseNotice(db: Db, id: NoticeId, outcome: "sent" | "fai
   const now = sql<Date>`clock_timestamp()`;
   await db
     .updateTable("notices")
-    .set({ email_claimed_until: null, ...(outcome === "sent" && { is_email_due: false, emailed_at: now }) })
+    .set(
+      outcome === "sent"
+        ? { email_claimed_until: null, is_email_due: false, emailed_at: now }
+        : { email_claimed_until: now },
+    )
     .where("id", "=", id)
     .execute();
 }

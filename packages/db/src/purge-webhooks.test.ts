@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { afterAll, beforeAll, beforeEach, expect, inject, test } from "vitest";
 import { explainAll } from "./explain.test-kit.ts";
+import type { WebhookId } from "./ids.ts";
 import { addWorkspace } from "./issued-keys.test-kit.ts";
 import { createWebhookPurge, purgeWebhooks } from "./purge-webhooks.ts";
 import {
@@ -11,13 +12,15 @@ import {
   countRows,
   holdOpen,
   passHour,
+  removeWorkspace,
   runPurge,
 } from "./purge-workspaces.test-kit.ts";
 import { lockPurge } from "./purge-workspaces.ts";
 import { countWaiting } from "./testing/count-waiting.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
+import { addDelivery } from "./webhook-deliveries.ts";
 import { deleteWebhook } from "./webhooks.ts";
-import { inWorkspace } from "./workspace-scope.ts";
+import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -25,8 +28,25 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 beforeEach(async () => {
-  await sql`truncate deleted_webhooks`.execute(database.owner);
+  await sql`truncate deleted_webhooks, graphile_worker._private_jobs, graphile_worker._private_job_queues`.execute(
+    database.owner,
+  );
 });
+
+/** Adds a webhook with a test message, which is to be sent. */
+async function addSendingWebhook(scope: WorkspaceScope): Promise<WebhookId> {
+  const webhookId = await addWebhook(database, scope);
+  await inWorkspace(database.db, scope, (trx) =>
+    addDelivery(trx, scope, { webhookId, eventId: null, action: "webhook.test" }),
+  );
+  return webhookId;
+}
+
+async function readQueues(): Promise<unknown[]> {
+  const { rows } = await sql<{ name: string }>`
+    select queue_name as name from graphile_worker._private_job_queues order by id`.execute(database.owner);
+  return rows.map(({ name }) => name);
+}
 
 test("the deletion of a webhook leaves its deliveries to the purge, which keeps those of others", async () => {
   const scope = await addWorkspace(database.db);
@@ -120,4 +140,50 @@ test("a step reads only the deliveries that it deletes, although statistics say 
   // The existence of deliveries, and those to delete.
   expect(plans.match(/using webhook_deliveries_webhook .*\n.*Index Cond: .*webhook_id = /g)).toHaveLength(2);
   expect(plans).not.toContain("Seq Scan on webhook_deliveries");
+});
+
+test("the purge deletes the queue of a deleted webhook when it has no jobs and none is running, and keeps those of others", async () => {
+  const scope = await addWorkspace(database.db);
+  const [deleted, kept] = [await addSendingWebhook(scope), await addSendingWebhook(scope)];
+  await inWorkspace(database.db, scope, (trx) => deleteWebhook(trx, scope, deleted, undefined));
+  // The first round deletes the delivery.
+  for (let round = 0; round < 2; round += 1) await runPurge(database);
+  expect(await readQueues()).toEqual([deleted, kept]);
+  await sql`delete from graphile_worker._private_jobs`.execute(database.owner);
+  await sql`
+    update graphile_worker._private_job_queues set locked_at = now(), locked_by = 'another node'`.execute(
+    database.owner,
+  );
+  await passHour(database);
+  await runPurge(database);
+  expect(await readQueues()).toEqual([deleted, kept]);
+  expect(await countRows(database, scope)).toEqual([0, 1, 0, 0, 1]);
+  await sql`update graphile_worker._private_job_queues set locked_at = null, locked_by = null`.execute(
+    database.owner,
+  );
+  await passHour(database);
+  await runPurge(database);
+  expect(await readQueues()).toEqual([kept]);
+  expect(await countRows(database, scope)).toEqual([0, 1, 0, 0, 0]);
+});
+
+test("the queues of the webhooks of a deleted workspace are deleted too", async () => {
+  const scope = await addWorkspace(database.db);
+  await addSendingWebhook(scope);
+  await sql`delete from graphile_worker._private_jobs`.execute(database.owner);
+  await removeWorkspace(database, scope);
+  await runPurge(database);
+  expect(await readQueues()).toEqual([]);
+});
+
+test("the queue of a webhook that exists is kept, whatever is recorded about it", async () => {
+  const scope = await addWorkspace(database.db);
+  const id = await addSendingWebhook(scope);
+  await sql`delete from graphile_worker._private_jobs`.execute(database.owner);
+  await sql`delete from webhook_deliveries`.execute(database.owner);
+  await inWorkspace(database.db, scope, (trx) =>
+    sql`insert into deleted_webhooks (workspace_id, id) values (${scope.workspaceId}, ${id})`.execute(trx),
+  );
+  await runPurge(database);
+  expect(await readQueues()).toEqual([id]);
 });

@@ -17,7 +17,9 @@ export const functions: Readonly<Record<string, string>> = {
   "count_issued_keys()": "4278a8a8b2891c3daff275ba9d087e9ca2039a2c8af551ccaef9012735d2a040",
   "count_jobs()": "b8f538f6f6fb415bc0d615ede811f1361af93bd430856f8a218776a11f216b44",
   "delete_counters_of_keys()": "6458eb4476475fd354272d36faefd84ebc7aab22f81f4033117e34d411e1510a",
+  "delete_job_queues(text[])": "ad79638f12844e0a5c805e3b0e1871fa9b7a7d669363cabf864102b5536779df",
   "delete_records_of_user()": "2cd71e70a900a45c2d28618cadfa4f943a1c08ab057ca828b4061170ece5ef35",
+  "has_job(text)": "15564dc7fc93af90db10be42d3ca44e21af7351b5194193f2d48648a9f96c067",
   "is_own_key(uuid)": "5341cecfb9a35cfd0922434de1283ffff72e8c7cd1a77b5ec4b10a79b0ae7299",
   "is_own_workspace(uuid)": "c5127f52781dcb7a6e96b8bf18a49d8e69124427923df71179bb8dd26765a4cc",
   "is_past_retention(uuid,timestamp with time zone)":

@@ -233,7 +233,7 @@ export async function listMemberIds(trx: WorkspaceTrx, scope: WorkspaceScope): P
 /**
  * Deletes a workspace with everything in it. Returns false if it does not exist, or is at none of `versions`. Call it
  * last in the transaction. After the commit, every node rejects requests with keys in this workspace. Triggers record the
- * deletion of the workspace and of its keyspaces, and the purge deletes the rows of which there can be millions.
+ * deletion of the workspace and of its keyspaces and webhooks, and the purge deletes the rows of which there can be millions.
  * @param deletion.memberIds all members, locked with `lockUsers`: their versions as owners are incremented, so that no node uses
  *   what it remembers about their roles in the workspace.
  */
@@ -251,8 +251,9 @@ export async function deleteWorkspace(
     .executeTakeFirst();
   if (!isFound) return false;
   // Before the workspace, because Postgres runs `on delete cascade` and its triggers as the owner of the table, whom forced
-  // row-level security keeps from recording the deleted keyspaces. The lock above keeps others from adding a keyspace.
+  // row-level security keeps from recording the deleted keyspaces and webhooks. The lock above keeps others from adding one.
   await trx.deleteFrom("keyspaces").where("workspace_id", "=", scope.workspaceId).execute();
+  await trx.deleteFrom("webhooks").where("workspace_id", "=", scope.workspaceId).execute();
   await trx.deleteFrom("workspaces").where("id", "=", scope.workspaceId).execute();
   // The versions of the deleted keyspaces already invalidate all facts about the workspace's issued keys.
   await trx.deleteFrom("owner_versions").where("owner_id", "=", scope.workspaceId).execute();

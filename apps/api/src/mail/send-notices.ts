@@ -9,7 +9,7 @@ const maxPerJob = 5;
 
 /**
  * Emails the notices of a user that are due. A notice is claimed first, so that concurrent jobs don't send it twice.
- * @throws if the server doesn't accept an email; the notice is due again, and the job is to be repeated.
+ * @throws if the server doesn't accept an email; the notice is due again, after the others, and the job is to be repeated.
  */
 export async function sendNotices(
   {

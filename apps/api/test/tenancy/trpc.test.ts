@@ -663,6 +663,7 @@ const plans: Readonly<Record<string, Plan>> = {
       // The purge deletes the rest.
       added: {
         deleted_workspaces: [{ workspace_id: workspaceId }],
+        deleted_webhooks: [{ workspace_id: workspaceId }],
         deleted_keyspaces: [{ workspace_id: workspaceId }],
         instance_events: [
           {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../testing/test-database.ts";
-import { addJob } from "./add-job.ts";
+import { addJob, addQueuedJobs } from "./add-job.ts";
 import type { JobPayloads } from "./job.ts";
 import { JobWorker } from "./job-worker.ts";
 
@@ -17,7 +17,9 @@ afterAll(() => database.drop());
 const workers: JobWorker[] = [];
 afterEach(async () => {
   for (const worker of workers.splice(0)) await worker.close();
-  await sql`delete from graphile_worker._private_jobs`.execute(database.owner);
+  await sql`truncate graphile_worker._private_jobs, graphile_worker._private_job_queues`.execute(
+    database.owner,
+  );
 });
 
 const notExpected = () => Promise.reject(new Error("not expected"));
@@ -51,8 +53,14 @@ function add(email: string, { key = email, maxAttempts = 3, fails = false } = {}
 }
 
 async function readJobs() {
-  const { rows } = await sql<{ key: string; last_error: string | null; isDelayed: boolean }>`
-    select key, last_error, run_at > created_at + interval '2 seconds' as "isDelayed"
+  const { rows } = await sql<{
+    key: string;
+    last_error: string | null;
+    isDelayed: boolean;
+    isLocked: boolean;
+  }>`
+    select key, last_error, run_at > created_at + interval '2 seconds' as "isDelayed",
+      locked_at is not null as "isLocked"
     from graphile_worker.jobs order by id`.execute(database.owner);
   return rows;
 }
@@ -165,18 +173,87 @@ test("a job replaces one with the same key that hasn't started", async () => {
   expect(done.mock.calls).toEqual([["second"]]);
 });
 
-test("a job of a node that was killed runs again after ten minutes", async () => {
+test("a job that has been running for ten minutes runs again, and others of the same process don't", async () => {
   await add("ada");
   await add("grace");
   await sql`
-    update graphile_worker._private_jobs set locked_by = 'killed ' || key, attempts = 1,
+    update graphile_worker._private_jobs set locked_by = 'a process', attempts = 1,
       locked_at = now() - case when key = 'ada' then interval '11 minutes' else interval '9 minutes' end`.execute(
     database.owner,
   );
   const done = vi.fn();
   startWorker(done);
   await expect.poll(() => done.mock.calls).toEqual([["ada"]]);
-  await expect.poll(readJobs).toMatchObject([{ key: "grace" }]);
+  await expect.poll(readJobs).toMatchObject([{ key: "grace", isLocked: true }]);
+});
+
+test("a queue is released after ten minutes, even if its job has ended", async () => {
+  const jobs = [{ key: "ada", payload: { email: "ada", address: null, requestId: "" } }];
+  await database.db
+    .transaction()
+    .execute((trx) => addQueuedJobs(trx, "send-reset-link", jobs, { maxAttempts: 3, queue: "queue" }));
+  await sql`
+    update graphile_worker._private_job_queues set locked_by = 'a process', locked_at = now() - interval '11 minutes'`.execute(
+    database.owner,
+  );
+  const done = vi.fn();
+  startWorker(done);
+  await expect.poll(() => done.mock.calls).toEqual([["ada"]]);
+});
+
+test("jobs that failed at each attempt are deleted after seven days, and immediately if another one replaced them", async () => {
+  for (const email of ["failed", "old", "replaced", "running"]) await add(email);
+  await sql`
+    update graphile_worker._private_jobs set attempts = max_attempts,
+      run_at = now() - case when key in ('old', 'running') then interval '8 days' else interval '6 days' end,
+      locked_at = case when key = 'running' then now() end,
+      key = case when key <> 'replaced' then key end`.execute(database.owner);
+  startWorker(notExpected);
+  await expect.poll(readJobs).toMatchObject([{ key: "failed" }, { key: "running" }]);
+});
+
+test("a job that doesn't end while its worker is closed is repeated by another one immediately", async () => {
+  const [firstEnds, secondEnds] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const [started, repeated] = [vi.fn(), vi.fn()];
+  startWorker(() => {
+    started();
+    return firstEnds.promise;
+  });
+  await add("ada");
+  await expect.poll(() => started).toHaveBeenCalled();
+  await workers.splice(0)[0]?.close();
+  const onFailure = startWorker(() => {
+    repeated();
+    return secondEnds.promise;
+  });
+  await expect.poll(() => repeated).toHaveBeenCalled();
+  // The first process can't complete a job that another one runs.
+  firstEnds.resolve();
+  await add("grace");
+  await expect.poll(() => repeated).toHaveBeenCalledTimes(2);
+  expect(await readJobs()).toMatchObject([{ key: "ada", isLocked: true }, { key: "grace" }]);
+  secondEnds.resolve();
+  await expect.poll(readJobs).toEqual([]);
+  expect(onFailure).not.toHaveBeenCalled();
+});
+
+test("a job that couldn't be completed runs again when the worker has started again", async () => {
+  await sql`create sequence failures`.execute(database.owner);
+  await sql`
+    create function fail_once() returns trigger language plpgsql as $body$
+    begin
+      if nextval('public.failures') = 1 then raise 'not now'; end if;
+      return old;
+    end $body$`.execute(database.owner);
+  await sql`
+    create trigger fail_once before delete on graphile_worker._private_jobs
+      for each row execute function public.fail_once()`.execute(database.owner);
+  const done = vi.fn();
+  startWorker(done);
+  await add("ada");
+  await expect.poll(() => done).toHaveBeenCalledTimes(2);
+  await expect.poll(readJobs).toEqual([]);
+  await sql`drop function fail_once() cascade`.execute(database.owner);
 });
 
 test("the roles of the product can add jobs, and can't see them", async () => {

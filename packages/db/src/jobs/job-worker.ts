@@ -1,8 +1,18 @@
+import { EventEmitter } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { type JobHelpers, Logger, parseCronItems, type Runner, run, type TaskList } from "graphile-worker";
+import {
+  type JobHelpers,
+  Logger,
+  parseCronItems,
+  type Runner,
+  run,
+  type TaskList,
+  type WorkerEvents,
+} from "graphile-worker";
 import pg from "pg";
 import { clientConfig, type DatabaseConnection } from "../connection.ts";
 import type { JobName, JobTasks } from "./job.ts";
+import { deleteFailedJobs, releaseAbandonedJobs, releaseJobs } from "./queue-upkeep.ts";
 
 export interface JobWorkerOptions {
   readonly connection: DatabaseConnection;
@@ -25,17 +35,15 @@ export interface JobWorkerOptions {
 
 /** How long `close` waits for jobs that are running, in milliseconds. They run again elsewhere if they don't end. */
 const closeWithinMs = 5_000;
-/** How long `close` waits while no job is running, in milliseconds: for Postgres, which may not respond. */
+/**
+ * How long `close` waits for Postgres, which may not respond, in milliseconds: while no job is running, and for the release of
+ * those that are.
+ */
 const closeIdleWithinMs = 1_000;
 /** The pause before the worker starts again after it failed, in milliseconds. */
 const restartAfterMs = 5_000;
-/** How often jobs of nodes that were killed are released, in milliseconds. */
-const releaseEveryMs = 60_000;
-/**
- * The time in minutes after which the node that runs an unfinished job is assumed to have been killed. Every task has
- * shorter timeouts.
- */
-const abandonedAfterMinutes = 10;
+/** How often jobs of nodes that were killed are released, and failed jobs are deleted, in milliseconds. */
+const upkeepEveryMs = 60_000;
 
 /** Runs the jobs of the queue in this process. Every node may have a worker, and each job runs on one of them. */
 export class JobWorker {
@@ -44,6 +52,8 @@ export class JobWorker {
   readonly #stopping = new AbortController();
   readonly #running: Promise<void>;
   #runner: Runner | undefined;
+  /** What the rows of the jobs that this process runs have as `locked_by`. */
+  #lockedBy: string | undefined;
   /** How many jobs are running in this process. */
   #activeJobs = 0;
 
@@ -68,14 +78,39 @@ export class JobWorker {
       Promise.all([stopped, this.#running]).then(() => this.#pool.end()),
       delay(this.#activeJobs > 0 ? closeWithinMs : closeIdleWithinMs, undefined, { ref: false }),
     ]);
+    if (this.#activeJobs === 0) return;
+    await Promise.race([
+      this.#giveUp().catch(() => undefined),
+      delay(closeIdleWithinMs, undefined, { ref: false }),
+    ]);
+  }
+
+  /** Releases the jobs that are running, so that another node repeats them immediately and not after ten minutes. */
+  async #giveUp(): Promise<void> {
+    const client = await this.#pool.connect();
+    // From now on, the pool rejects the statement that completes a job, which would remove it from the node that repeats it.
+    const ended = this.#pool.end();
+    try {
+      if (this.#lockedBy) await releaseJobs(client, this.#lockedBy);
+    } finally {
+      client.release();
+    }
+    await ended;
   }
 
   async #runUntilStopped(): Promise<void> {
     const { signal } = this.#stopping;
+    const events: WorkerEvents = new EventEmitter();
+    events.on("pool:create", ({ workerPool }) => {
+      this.#lockedBy = workerPool.id;
+    });
     while (!signal.aborted) {
       try {
+        // The library stops if it can't complete a job, and leaves it locked.
+        if (this.#lockedBy) await releaseJobs(this.#pool, this.#lockedBy);
         this.#runner = await run({
           pgPool: this.#pool,
+          events,
           taskList: this.#createTaskList(),
           parsedCronItems: parseCronItems(
             (this.#options.everyMinute ?? []).map((task) => ({
@@ -94,9 +129,9 @@ export class JobWorker {
           logger: new Logger(() => () => undefined), // Failures are reported by the tasks.
         });
         if (signal.aborted) await this.#runner.stop();
-        const releasing = this.#releaseAbandonedJobs(this.#runner);
+        const upkeep = this.#maintainQueue(this.#runner);
         await this.#runner.promise;
-        await releasing;
+        await upkeep;
       } catch (error) {
         if (!signal.aborted) this.#options.onFailure(error, "the job queue");
       }
@@ -104,8 +139,8 @@ export class JobWorker {
     }
   }
 
-  /** graphile-worker itself releases the jobs of a process that was killed after four hours. */
-  async #releaseAbandonedJobs({ promise }: Runner): Promise<void> {
+  /** Releases the jobs of nodes that were killed and deletes jobs that failed, until the runner ends. */
+  async #maintainQueue({ promise }: Runner): Promise<void> {
     const { signal } = this.#stopping;
     let hasEnded = false;
     const ended = promise
@@ -114,17 +149,12 @@ export class JobWorker {
         hasEnded = true;
       });
     while (!hasEnded && !signal.aborted) {
-      await this.#pool
-        .query(
-          `select graphile_worker.force_unlock_workers(array(
-            select distinct locked_by from graphile_worker.jobs
-            where locked_at < now() - make_interval(mins => $1)))`,
-          [abandonedAfterMinutes],
-        )
+      await releaseAbandonedJobs(this.#pool)
+        .then(() => deleteFailedJobs(this.#pool))
         .catch((error: unknown) => this.#options.onFailure(error, "the job queue"));
       await Promise.race([
         ended,
-        delay(releaseEveryMs, undefined, { signal, ref: false }).catch(() => undefined),
+        delay(upkeepEveryMs, undefined, { signal, ref: false }).catch(() => undefined),
       ]);
     }
   }

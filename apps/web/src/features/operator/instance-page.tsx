@@ -131,7 +131,8 @@ function JobsSection({ jobs }: { readonly jobs: InstanceState["jobs"] }): ReactE
         <dd>{describeCount(failed)}</dd>
       </dl>
       <p className={sectionClasses.note}>
-        Jobs send emails and messages to webhooks. Failed jobs are retried a limited number of times.
+        Jobs send emails and messages to webhooks. A job that fails is retried a limited number of times.
+        After its last attempt, it counts as failed for seven days.
       </p>
     </Section>
   );
