@@ -182,7 +182,7 @@ export async function fill(db: Db): Promise<void> {
   );
   await sql`
     insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
-    select gen_random_uuid(), id, 'new-device', name, '{"device": "Chrome on macOS"}', true, true from users`.execute(
+    select gen_random_uuid(), id, 'new-device', name, '{"device": "Chrome on macOS"}', true, false from users`.execute(
     db,
   );
   await sql`insert into key_addresses (key_id, address, last_seen_at) select id, '192.0.2.1', now() from api_keys`.execute(

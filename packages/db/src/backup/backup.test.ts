@@ -81,6 +81,14 @@ test("fails the deliveries that were pending, with the reason, and leaves their 
   expect(rows).toEqual(Array(2).fill({ ...failed, attempts }));
 });
 
+test("emails no notices whose emails were due, and leaves them unchanged otherwise", async () => {
+  const [source, target] = [await createSource(), await createOwnedDatabase()];
+  const before = await readTables(source.superuser);
+  await sql`update notices set is_email_due = true, email_claimed_until = now()`.execute(source.superuser);
+  await restore(target, await dump(source.owner));
+  expect(await readTables(target.superuser)).toEqual(before);
+});
+
 test.each(["0009-restorable-dumps", "0027-webhooks"])(
   "restores a backup of the schema of %s",
   async (upTo) => {

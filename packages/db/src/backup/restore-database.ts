@@ -148,7 +148,10 @@ async function loadRows(
     }
     return copy.rowCount;
   });
-  if (present.some(({ table }) => table === "webhook_deliveries")) await failPendingDeliveries(db, schema);
+  for (const { table } of present) {
+    if (table === "webhook_deliveries") await failPendingDeliveries(db, schema);
+    if (table === "notices") await cancelDueEmails(db, schema);
+  }
   for (const { table, isForced } of present) {
     await client.query(`alter table ${name(table)} enable trigger user`);
     if (isForced) await client.query(`alter table ${name(table)} force row level security`);
@@ -173,6 +176,13 @@ async function failPendingDeliveries(db: Db, schema: string): Promise<void> {
     update ${sql.id(schema, "webhook_deliveries")} set
       status = 'failed', next_attempt_at = null, attempts = ${appendAttempt(reason, sql`clock_timestamp()`)}
     where status = 'pending'`.execute(db);
+}
+
+/** Leaves the notices whose emails were due in the backup without an email, for the same reason. */
+async function cancelDueEmails(db: Db, schema: string): Promise<void> {
+  await sql`
+    update ${sql.id(schema, "notices")} set is_email_due = false, email_claimed_until = null
+    where is_email_due`.execute(db);
 }
 
 /** @throws {BackupError} `database-not-empty` */
