@@ -136,7 +136,9 @@ test("passes pipelined requests to the app one after the other", async () => {
   events.length = 0;
   const socket = connect(Number(new URL(baseUrl).port), "127.0.0.1");
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`;
-  socket.write(`${request("/step1")}\r\n${request("/step2")}\r\n${request("/step3")}Connection: close\r\n\r\n`);
+  socket.write(
+    `${request("/step1")}\r\n${request("/step2")}\r\n${request("/step3")}Connection: close\r\n\r\n`,
+  );
   expect((await text(socket)).match(/the app/g)).toHaveLength(3);
   const steps = events.filter((event) => event.startsWith("/"));
   expect(steps).toEqual(["/step1", "/step1", "/step2", "/step2", "/step3", "/step3"]);
