@@ -114,8 +114,8 @@ export function createRequestListener(
 }
 
 /**
- * Handles a request when all of the earlier response of its connection has left this process. So a connection has one response of the
- * web app in memory, also where its bytes can't be counted because a stream compresses them.
+ * Handles a request when the earlier responses of its connection have left this process. So a connection has at most one response of the
+ * web app in memory, even if a stream compresses it, whose input isn't counted.
  */
 function handleInTurn(req: IncomingMessage, res: ServerResponse, handle: RequestListener): void {
   // Node assigns the socket to a response as soon as no earlier one is pending.
