@@ -13,7 +13,7 @@ export const issuedKeyFilter = {
     description:
       "Only keys with this status. `expiring`: the key is not disabled and expires within 30 days, even if it is out of credits.",
   }),
-  start: printable.min(1, "must not be empty").max(maxLength.issuedKeyStart).optional().meta({
+  start: printable.trim().min(1, "must not be empty").max(maxLength.issuedKeyStart).optional().meta({
     pattern: noControlsPattern,
     description:
       "Only keys whose secret, or an old secret that is still valid, starts with these characters. Of a secret that Latchkey created, only the prefix, the underscore and the next six characters are stored, so longer text finds nothing.",

@@ -1,9 +1,11 @@
+import { once } from "node:events";
+import { request } from "node:http";
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { createId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { endSessions } from "@latchkey/db/sessions";
 import { sql } from "kysely";
 import { TOTP } from "otpauth";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember, changeMemberRole } from "../src/domain/members.ts";
 import { createServiceAccount } from "../src/domain/service-accounts.ts";
@@ -299,6 +301,17 @@ test("a user can have four exports in progress, in the web app and with API keys
   await expect
     .poll(async () => (await exportInApi("format=ndjson&action=member.added")).status, { timeout: 10_000 })
     .toBe(200);
+});
+
+test("a filter above the size limit is rejected before it is read", async () => {
+  const call = request(`${app.baseUrl}/exports/audit-events`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "Content-Length": 200_000, Cookie: admin.cookie },
+  });
+  onTestFinished(() => void call.destroy());
+  call.flushHeaders();
+  const [response] = await once(call, "response");
+  expect(response.statusCode).toBe(413);
 });
 
 test("an export that is canceled stops reading", async () => {

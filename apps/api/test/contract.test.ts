@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { gzipSync } from "node:zlib";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { disableUser } from "@latchkey/db/users";
 import { AppError } from "@latchkey/errors";
@@ -325,6 +326,20 @@ describe("with a valid key", () => {
     ).arrayBuffer();
     expect(bomb.byteLength).toBeLessThan(100_000);
     const init = { method: "POST", body: bomb, headers: { ...json, "Content-Encoding": "gzip" } };
+    expectError(await call("/open/trial", `Bearer ${validKey}`, init), [413, "PAYLOAD_TOO_LARGE"]);
+  });
+
+  test("the size limit applies to the body before it is decompressed", async () => {
+    const member = gzipSync("");
+    const body = new ReadableStream({
+      start(controller) {
+        for (let count = 0; count < 100; count += 1)
+          controller.enqueue(Buffer.concat(Array.from({ length: 100 }, () => member)));
+        controller.close();
+      },
+    });
+    const headers = { ...json, "Content-Encoding": "gzip" };
+    const init = { method: "POST", body, headers, duplex: "half" } as RequestInit;
     expectError(await call("/open/trial", `Bearer ${validKey}`, init), [413, "PAYLOAD_TOO_LARGE"]);
   });
 

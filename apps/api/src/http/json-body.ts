@@ -23,9 +23,10 @@ export function rejectLargeBody({ headers }: IncomingMessage): void {
 /**
  * Reads a JSON object; an empty body counts as an empty object. Returns no promise if Node has already received the body.
  * @throws {AppError} UNSUPPORTED_MEDIA_TYPE unless it is `application/json` in UTF-8, PAYLOAD_TOO_LARGE above {@link
- *   maxBodyBytes}, BAD_REQUEST when it isn't UTF-8, JSON or an object, and what {@link requireUnambiguous} throws.
+ *   maxBodyBytes} before or after decompression, BAD_REQUEST when it isn't UTF-8, JSON or an object, and what {@link requireUnambiguous} throws.
  */
 export function readJsonBody(req: IncomingMessage): object | Promise<object> {
+  rejectLargeBody(req);
   requireJson(req);
   return andThen(takeReceivedText(req) ?? readText(req), (text) => (text === "" ? {} : parseObject(text)));
 }
@@ -97,6 +98,12 @@ function unpack(req: IncomingMessage): Readable {
   // `pipe` doesn't forward the error if the client disconnects. `pipeline` does, but also closes the connection
   // before an error response can be sent.
   req.once("error", (error) => unpacked.destroy(error));
+  // `getRawBody` counts the decompressed bytes. Any number of compressed ones can decompress to none.
+  let receivedBytes = 0;
+  req.on("data", (chunk: Buffer) => {
+    receivedBytes += chunk.length;
+    if (receivedBytes > maxBodyBytes) unpacked.destroy(new AppError("PAYLOAD_TOO_LARGE"));
+  });
   return req.pipe(unpacked);
 }
 

@@ -52,12 +52,18 @@ const commonHeaders = ["Cache-Control", "no-store", "X-Content-Type-Options", "n
 /**
  * Writes status, headers and body in one step, or streams the body. Bypasses Koa's `respond`, which sets each header
  * separately and checks the type of the body again. Later code must not change the response.
- * @returns for a stream, a promise that is fulfilled when it has been sent or the client has closed the connection, and
+ * @returns for a stream, unless the request is a HEAD, a promise that is fulfilled when it has been sent or the client has closed the connection, and
  *   rejected when it can't be read; the connection is then closed.
  */
 export function writeReply(res: ServerResponse, { status, headers, body }: Reply): Promise<void> | undefined {
   res.writeHead(status, headers as string[]); // Node only reads them.
-  if (body instanceof Readable) return stream(body, res);
+  if (body instanceof Readable) {
+    if (res.req.method !== "HEAD") return stream(body, res);
+    // Node would read a stream to its end only to discard it.
+    body.destroy();
+    res.end();
+    return undefined;
+  }
   res.end(body);
   return undefined;
 }

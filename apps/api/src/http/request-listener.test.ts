@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { text } from "node:stream/consumers";
+import { setImmediate as turn } from "node:timers/promises";
 import { Admission } from "@latchkey/auth/admission";
 import type { Verdict } from "@latchkey/auth/verdict";
 import { AppError } from "@latchkey/errors";
@@ -67,7 +69,12 @@ function answerFailure({ res }: Context, thrown: unknown): void {
 }
 
 const app = new Koa();
-app.use((ctx) => {
+app.use(async (ctx) => {
+  // Later than the first step of another request that was read at the same time.
+  await turn();
+  if (ctx.path.startsWith("/step")) events.push(ctx.path);
+  await turn();
+  if (ctx.path.startsWith("/step")) events.push(ctx.path);
   ctx.body = "the app";
 });
 const listener = createRequestListener(gate, { open, app, answerFailure });
@@ -123,6 +130,18 @@ test("processes requests that are read together step by step", async () => {
   await askAll();
   expect(events).toEqual(["read", "asked", "served", "written"].flatMap((step) => Array(3).fill(step)));
   for (const socket of sockets) socket.destroy();
+});
+
+test("passes pipelined requests to the app one after the other", async () => {
+  events.length = 0;
+  const socket = connect(Number(new URL(baseUrl).port), "127.0.0.1");
+  const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n`;
+  socket.write(
+    `${request("/step1")}\r\n${request("/step2")}\r\n${request("/step3")}Connection: close\r\n\r\n`,
+  );
+  expect((await text(socket)).match(/the app/g)).toHaveLength(3);
+  const steps = events.filter((event) => event.startsWith("/"));
+  expect(steps).toEqual(["/step1", "/step1", "/step2", "/step2", "/step3", "/step3"]);
 });
 
 test("keeps the address of a client that disconnects before admission", async () => {

@@ -106,11 +106,29 @@ export function createRequestListener(
   );
   return (req, res) => {
     const path = readPath(req);
-    if (path === undefined || !isOpenApiPath(path)) return handleOther(req, res);
+    if (path === undefined || !isOpenApiPath(path)) return handleInTurn(req, res, handleOther);
     // Node caches the IP address on first access, and cannot determine it after the connection has ended.
     void req.socket.remoteAddress;
     admit({ req, res, path, arrivedAt: performance.now() });
   };
+}
+
+/**
+ * Handles a request when the earlier responses of its connection have left this process. So a connection has at most one response of the
+ * web app in memory, even if a stream compresses it, whose input isn't counted.
+ */
+function handleInTurn(req: IncomingMessage, res: ServerResponse, handle: RequestListener): void {
+  // Node assigns the socket to a response as soon as no earlier one is pending.
+  if (res.socket) {
+    handle(req, res);
+    return;
+  }
+  res.once("socket", () => {
+    // Not within the event, after which Node writes what the response has collected so far.
+    process.nextTick(() => {
+      if (req.socket.writable) handle(req, res);
+    });
+  });
 }
 
 /** A request to the open API whose headers have been read. */

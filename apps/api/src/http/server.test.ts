@@ -1,6 +1,7 @@
-import { Agent, type IncomingMessage, request } from "node:http";
+import { once } from "node:events";
+import { Agent, type IncomingMessage, type RequestListener, request } from "node:http";
 import { connect, type Socket } from "node:net";
-import { text } from "node:stream/consumers";
+import { buffer, text } from "node:stream/consumers";
 import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { expect, onTestFinished, test } from "vitest";
@@ -188,6 +189,90 @@ test.for([
     expect(performance.now() - startedAt).toBeLessThan(5_000);
   },
 );
+
+const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: here\r\n\r\n`;
+
+/** Serves requests on a server that the test closes. */
+async function serve(listener: RequestListener): Promise<HttpServer> {
+  const server = await reserveAddress("127.0.0.1", 0);
+  onTestFinished(() => server.close({ graceMs: 0 }));
+  await server.serve(listener, baseUrl);
+  return server;
+}
+
+test.for([
+  ["has been sent", "rejected"],
+  // More than the system buffers, so that the response waits for the client.
+  ["waits for the client", Buffer.alloc(64 * 1_024 * 1_024)],
+] as const)(
+  "a request behind a body that was not read is not handled, when the response to that body %s",
+  async ([, rejection]) => {
+    const handled: (string | undefined)[] = [];
+    const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>();
+    const server = await serve((req, res) => {
+      handled.push(req.url);
+      accept(req.socket);
+      res.end(rejection);
+    });
+    const start = "POST /1 HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n";
+    const rest = `4\r\nbody\r\n0\r\n\r\n${get("/2")}`;
+    const client = send(server, start);
+    const socket = await accepted;
+    const closed = once(socket, "close");
+    client.write(rest);
+    await expect.poll(() => socket.bytesRead || start.length + rest.length).toBe(start.length + rest.length);
+    client.resume();
+    await closed;
+    expect(handled).toEqual(["/1"]);
+  },
+);
+
+test("a client that reads none of its pipelined responses is disconnected when they exceed 4 MB", async () => {
+  const body = Buffer.alloc(2 * 1_024 * 1_024);
+  const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>();
+  const server = await serve((req, res) => {
+    accept(req.socket);
+    res.end(body);
+  });
+  send(server, get("/").repeat(32));
+  const socket = await accepted;
+  await expect.poll(() => socket.destroyed).toBe(true);
+});
+
+test("a client that reads late gets a response of any size", async () => {
+  const body = Buffer.alloc(64 * 1_024 * 1_024);
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  const server = await serve((_req, res) => {
+    res.end(body);
+    answer();
+  });
+  const client = send(server, get("/").replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+  await answered;
+  const { length } = await buffer(client);
+  expect(length).toBeGreaterThan(body.length);
+});
+
+test("when clients leave more than 256 MB unread, the one with the most is disconnected", async () => {
+  const bodies = new Map([8, 16, 128].map((size) => [`/${size}`, Buffer.alloc(size * 1_024 * 1_024)]));
+  const sockets: Socket[] = [];
+  const server = await serve((req, res) => {
+    sockets.push(req.socket);
+    res.end(bodies.get(req.url ?? "") ?? "answered");
+  });
+  const paths = ["/16", ...Array.from({ length: 31 }, () => "/8")];
+  const clients: Socket[] = [];
+  const request = async (path: string): Promise<void> => {
+    clients.push(send(server, get(path)));
+    await expect.poll(() => sockets.length).toBe(clients.length);
+  };
+  for (const path of paths) await request(path);
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual(paths.map((path) => path === "/16"));
+  for (const client of clients) client.destroy();
+  await expect.poll(() => sockets.every(({ destroyed }) => destroyed)).toBe(true);
+  // The bytes of closed connections no longer count.
+  await request("/128");
+  expect(sockets.at(-1)?.destroyed).toBe(false);
+});
 
 /** A connection that sends this text and stays open on the client's side. */
 function send({ address }: HttpServer, words: string): Socket {

@@ -11,6 +11,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { StartError } from "../start-error.ts";
 import { answerMalformedHttp } from "./malformed-http.ts";
+import { limitUnsentResponses } from "./unsent-responses.ts";
 
 /**
  * An HTTP server that binds its address before the app is loaded, so that a port in use is reported early, and that
@@ -67,18 +68,35 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
   let currentBaseUrl = "";
   let isClosing = false;
   let lastRequestAt = 0;
-  /**
-   * Sends `Connection: close` with the last response of a connection, even if its request arrived before the
-   * closing.
-   */
+  const limitUnsent = limitUnsentResponses();
   class Response extends ServerResponse {
+    /**
+     * Sends `Connection: close` with the last response of a connection, even if its request arrived before the
+     * closing.
+     */
     override writeHead(...head: unknown[]): this {
       if (isClosing && isLastResponse(this)) this.shouldKeepAlive = false;
+      if (!this.shouldKeepAlive) endingSockets.add(this.req.socket);
       return super.writeHead(...(head as Parameters<ServerResponse["writeHead"]>)) as this; // One of several overloads.
+    }
+    override write(...data: unknown[]): boolean {
+      const acceptsMore = super.write(...(data as Parameters<ServerResponse["write"]>)); // One of several overloads.
+      if (!acceptsMore) limitUnsent(this);
+      return acceptsMore;
+    }
+    override end(...data: unknown[]): this {
+      super.end(...(data as Parameters<ServerResponse["end"]>)); // One of several overloads.
+      // The system's buffers accept nearly every response as a whole, so that most requests pay only for this comparison.
+      if (this.writableLength > 0) limitUnsent(this);
+      return this;
     }
   }
   const options = { ...timeouts, maxHeaderSize, requireHostHeader: false, ServerResponse: Response };
   const server = createServer(options, (req, res) => {
+    if (!canBeAnswered(req, res)) {
+      req.resume();
+      return;
+    }
     if (isClosing) {
       lastRequestAt = performance.now();
       latestResponses.set(req.socket, res);
@@ -118,6 +136,18 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
       await close(server, { detachedSockets, graceMs, lastRequestAt: () => lastRequestAt });
     },
   };
+}
+
+/** The connections that Node ends after a response whose headers were written. */
+const endingSockets = new WeakSet<Socket>();
+
+/**
+ * Whether the response to a request can be sent. Node also reads the requests behind one whose response has `Connection: close`. A
+ * client sends them again on another connection, so that handling them would make their changes twice.
+ * @see https://www.rfc-editor.org/rfc/rfc9112#section-9.6
+ */
+function canBeAnswered({ socket }: IncomingMessage, res: ServerResponse): boolean {
+  return socket.writable && (res.socket !== null || !endingSockets.has(socket));
 }
 
 /** How many requests may wait on one connection for earlier responses. Browsers and clients send one at a time. */

@@ -15,17 +15,21 @@ export interface StreamedFile {
  */
 export async function openFile(file: StreamedFile): Promise<StreamedFile> {
   const chunks = file.chunks[Symbol.asyncIterator]();
-  const first = await chunks.next();
-  return {
-    ...file,
-    chunks: (async function* () {
-      try {
-        for (let chunk = first; !chunk.done; chunk = await chunks.next()) yield chunk.value;
-      } finally {
-        await chunks.return?.();
-      }
-    })(),
+  let first: IteratorResult<string> | undefined = await chunks.next();
+  // Not a generator: if it is closed before its first chunk is read, its `finally` doesn't run.
+  const iterator: AsyncIterator<string> = {
+    next: async () => {
+      const chunk = first ?? chunks.next();
+      // Otherwise, its text would stay in memory until the end of the response.
+      first = undefined;
+      return await chunk;
+    },
+    return: async () => {
+      await chunks.return?.();
+      return { done: true, value: undefined };
+    },
   };
+  return { ...file, chunks: { [Symbol.asyncIterator]: () => iterator } };
 }
 
 /** @param headers headers in addition to those of the file: name, value, name, value. */
@@ -44,7 +48,7 @@ export function fileReply(
       ...["X-Content-Type-Options", "nosniff"],
       ...headers,
     ],
-    // Reads the next chunk only when the client has received the previous ones.
+    // Reads at most one chunk ahead of those that wait for the client.
     body: Readable.from(chunks, { objectMode: false }),
   };
 }
