@@ -1,5 +1,6 @@
 // Service accounts: what they can do, who manages them, and what happens when they are deleted.
-import { decodeId, encodeId, type UserId } from "@latchkey/db/ids";
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
@@ -142,6 +143,44 @@ test("a role and a status apply to the next request", async () => {
   const { version } = await client.serviceAccounts.get.query({ workspaceId: team.id, userId });
   await client.members.changeRole.mutate({ workspaceId: team.id, userId, role: "viewer", version });
   expect(await rename()).toBe(403);
+});
+
+test("all service accounts of the workspaces of an owner share an hourly quota of invitations", async () => {
+  const limited = await startTestApp({ quotas: { invitationsPerHour: 3 } });
+  try {
+    const client = createOpenClient(() => limited);
+    const invite = async (secret: string, { path }: Team) => {
+      const person = { email: `${crypto.randomUUID()}@example.com`, role: "viewer" };
+      return await client.send(secret, ["POST", `${path}/invitations`], person);
+    };
+    const team = await addTeam(limited);
+    const { id } = await team.owner.client.workspaces.create.mutate({ name: "Second" });
+    const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
+    const second = { ...team, id, scope, path: `/workspaces/${id}` };
+    await join(limited, second, "owner");
+    const one = await addServiceAccount(team);
+    expect((await invite(one.secret, team)).status).toBe(201);
+    await team.owner.client.serviceAccounts.delete.mutate({ workspaceId: team.id, userId: one.userId });
+    expect((await invite((await addServiceAccount(team)).secret, team)).status).toBe(201);
+    const other = await addServiceAccount(second);
+    expect((await invite(other.secret, second)).status).toBe(201);
+    for (const [account, workspace] of [
+      [other, second],
+      [await addServiceAccount(second), second],
+      [await addServiceAccount(team), team],
+    ] as const)
+      expect(await invite(account.secret, workspace)).toMatchObject({
+        status: 429,
+        retryAfter: expect.stringMatching(/^\d+$/),
+        body: { error: { message: expect.stringMatching(/^The service accounts .* have sent 3 invitations/) } },
+      });
+    // The owner has a quota of their own, and so have the service accounts of another owner.
+    expect((await invite(team.owner.secret, team)).status).toBe(201);
+    const foreign = await addTeam(limited);
+    expect((await invite((await addServiceAccount(foreign)).secret, foreign)).status).toBe(201);
+  } finally {
+    await limited.close();
+  }
 });
 
 test("a deleted service account loses its keys and its invitations, and its events stay readable", async () => {
