@@ -172,7 +172,9 @@ test("all service accounts of the workspaces of an owner share an hourly quota o
       expect(await invite(account.secret, workspace)).toMatchObject({
         status: 429,
         retryAfter: expect.stringMatching(/^\d+$/),
-        body: { error: { message: expect.stringMatching(/^The service accounts .* have sent 3 invitations/) } },
+        body: {
+          error: { message: expect.stringMatching(/^The service accounts .* have sent 3 invitations/) },
+        },
       });
     // The owner has a quota of their own, and so have the service accounts of another owner.
     expect((await invite(team.owner.secret, team)).status).toBe(201);
