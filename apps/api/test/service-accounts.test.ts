@@ -1,11 +1,15 @@
 // Service accounts: what they can do, who manages them, and what happens when they are deleted.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import type { Db } from "@latchkey/db/schema";
 import { enterWorkspace } from "@latchkey/db/workspace-scope";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { getAccount } from "../src/domain/accounts.ts";
 import { addMember } from "../src/domain/members.ts";
+import { deleteServiceAccount } from "../src/domain/service-accounts.ts";
+import { countStatements } from "./count-statements.ts";
 import { createOpenClient } from "./open-client.ts";
 import { addPerson, addTeam, join, type Team } from "./team.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -206,11 +210,36 @@ test("a deleted service account loses its keys and its invitations, and its even
       target: { id: userId, name: "Deploys", userKind: "service_account" },
       before: { name: "Deploys", role: "admin", keys: 1 },
     },
+    {
+      action: "key.deleted",
+      target: { id: keyId, owner: { id: userId } },
+      actor: { userId: encodeId("user", team.owner.userId) },
+      before: { name: "Pipeline" },
+    },
     { action: "invitation.revoked", target: { id: invited.body.id } },
     { action: "invitation.created", actor: { name: "Deploys", userKind: "service_account", keyId } },
     { action: "key.created" },
     { action: "service-account.created", target: { name: "Deploys" } },
   ]);
+  const { rows } = await sql<{ name: string }>`
+    select before ->> 'name' as name from security_events
+    where user_id = ${decodeId("user", userId)} and action = 'key.deleted'`.execute(app.owner);
+  expect(rows.map(({ name }) => name)).toEqual(["Pipeline"]);
+});
+
+test("the command deletes a service account and its keys with the same number of statements for any number of keys", async () => {
+  const written: number[] = [];
+  for (const count of [2, 5]) {
+    const team = await addTeam(app);
+    const { userId } = await addServiceAccount(team);
+    const id = decodeId("user", userId) as UserId; // The API has just created it.
+    for (let made = 1; made < count; made += 1) await app.addKey(id);
+    const edit = { scope: team.scope, origin: commandOrigin };
+    const remove = (db: Db) =>
+      db.transaction().execute((trx) => deleteServiceAccount(trx, edit, { userId: id }));
+    written.push(await countStatements(app.services.db, remove));
+  }
+  expect(written[1]).toBe(written[0]);
 });
 
 test("deleting a workspace deletes its service accounts completely", async () => {

@@ -118,8 +118,9 @@ export async function removeMember(
   const { userId } = removal;
   const { workspaceTrx, member, canGrant, canLeave } = await lockMember(trx, edit, userId);
   if (!canLeave && !canGrant(member.role)) throw new AppError("FORBIDDEN");
+  if (member.kind === "service_account")
+    return await removeServiceAccount(workspaceTrx, edit, { ...member, versions: removal.versions });
   if (!(await deleteMember(workspaceTrx, scope, removal))) throw new AppError("PRECONDITION_FAILED");
-  if (member.kind === "service_account") return await removeServiceAccount(workspaceTrx, edit, member);
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   const before = { role: member.role, email: member.email };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.removed", targetId: userId, before });
