@@ -56,9 +56,11 @@ test("the command creates no workspace for a user who is disabled, also at the s
   const { userId, email } = await app.addUser();
   const { db, quotas } = app.services;
   const create = () =>
-    db.transaction().execute((trx) =>
-      createWorkspace(trx, { name: "Own", ownerId: userId, origin: commandOrigin }, quotas),
-    );
+    db
+      .transaction()
+      .execute((trx) =>
+        createWorkspace(trx, { name: "Own", ownerId: userId, origin: commandOrigin }, quotas),
+      );
   const rejection = { code: "CONFLICT", message: "This user is disabled. Enable the user first." };
   const disabling = "update users set disabled_at = now() where email = $1";
   const commit = await holdLocks(app.database, disabling, [email]);
