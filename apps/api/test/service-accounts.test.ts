@@ -1,8 +1,9 @@
 // Service accounts: what they can do, who manages them, and what happens when they are deleted.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { insertMember } from "@latchkey/db/members";
 import type { Db } from "@latchkey/db/schema";
-import { enterWorkspace } from "@latchkey/db/workspace-scope";
+import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
@@ -157,11 +158,14 @@ test("all service accounts of the workspaces of an owner share an hourly quota o
       const person = { email: `${crypto.randomUUID()}@example.com`, role: "viewer" };
       return await client.send(secret, ["POST", `${path}/invitations`], person);
     };
+    const coOwner = await addPerson(limited); // Has an older account than the owner.
     const team = await addTeam(limited);
     const { id } = await team.owner.client.workspaces.create.mutate({ name: "Second" });
     const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
     const second = { ...team, id, scope, path: `/workspaces/${id}` };
-    await join(limited, second, "owner");
+    await inWorkspace(limited.services.db, scope, (trx) =>
+      insertMember(trx, scope, { userId: coOwner.userId, role: "owner" }),
+    );
     const one = await addServiceAccount(team);
     expect((await invite(one.secret, team)).status).toBe(201);
     await team.owner.client.serviceAccounts.delete.mutate({ workspaceId: team.id, userId: one.userId });

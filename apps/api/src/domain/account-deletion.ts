@@ -127,7 +127,7 @@ async function deleteIfMembershipsUnchanged(
   // Without the locks on the operators, nothing prevents the others from losing the role.
   if (latest?.isOperator !== user.isOperator) return false;
   if (await isNeededOperator(trx, user)) throw operatorIsNeeded();
-  // Everyone else was deleted since, so sign-ups must be locked first. A person who remains is an operator and locked.
+  // Everyone else was deleted since, so sign-ups must be locked first. If anyone remains, so does an operator, who is locked.
   if (user.isOperator && !isLastPerson && !(await hasOtherUser(trx, userId))) return false;
   const affected: AffectedWorkspace[] = [];
   for (const id of current) {

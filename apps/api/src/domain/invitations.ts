@@ -13,7 +13,7 @@ import {
   listInvitations,
   renewInvitation,
 } from "@latchkey/db/invitations";
-import { isMember, listOwnerIds } from "@latchkey/db/members";
+import { isMember, listMembers } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import type { Role } from "@latchkey/db/role";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -262,8 +262,8 @@ async function consumeInvitationRate(
 
 /**
  * Whose invitations are counted together; undefined for the command. A person can create any number of service accounts and
- * workspaces one after the other, so all service accounts of the workspaces of an owner share a bucket. Of several owners, it is
- * the one with the oldest account, so that each owner adds at most one bucket.
+ * workspaces one after the other, so all service accounts of the workspaces of an owner share a bucket. Of several owners, the one
+ * who joined first counts, so that nobody can use up the bucket of another person by making them an owner too.
  */
 async function findSender(
   trx: WorkspaceTrx,
@@ -272,9 +272,10 @@ async function findSender(
   if (actor.kind === "command") return undefined;
   const { userId } = actor;
   if (actor.kind === "key" && (await findKeyOwner(trx, userId))?.kind === "service_account") {
-    const [ownerId] = await listOwnerIds(trx, scope);
+    const first = { sort: "joinedAt", direction: "asc", limit: 1, filter: { role: "owner" } } as const;
+    const [owner] = await listMembers(trx, scope, first);
     return {
-      subject: `invitations by service accounts of ${ownerId}`,
+      subject: `invitations by service accounts of ${owner?.userId}`,
       description: "The service accounts of this workspace and of others with the same owner have",
     };
   }

@@ -86,7 +86,7 @@ export async function changeMemberRole(
   if (!(await updateMemberRole(workspaceTrx, scope, change))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
-  // It is void, and must not be pending again if the member gets the former role back.
+  // An offer by or to the member is void, and must not be pending again if they get the former role back.
   if (member.role === "owner" || role === "owner")
     await deleteOwnershipTransferOf(workspaceTrx, scope, [userId]);
   await appendAudit(workspaceTrx, scope, origin, {

@@ -48,7 +48,7 @@ export async function createWorkspace(
   const { ownerId, origin, ...fields } = workspace;
   // The lock on the owner serializes their creations, so that each one counts the others.
   await requireStillActing(trx, origin, { others: [ownerId], requirement: "unrestricted" });
-  // Another user, for whom the command creates the workspace. It would have no owner who can sign in.
+  // The command creates the workspace for another user. If they are disabled, it would have no owner who can sign in.
   if (!(await isUserActing(trx, ownerId)))
     throw new AppError("CONFLICT", { message: "This user is disabled. Enable the user first." });
   if ((await findKeyOwner(trx, ownerId))?.kind !== "person") throw new AppError("FORBIDDEN"); // Service accounts own nothing.
