@@ -1,11 +1,12 @@
 // Deleting an account with everything that belongs to it.
 import { openAsOperator } from "@latchkey/auth/workspace-access";
-import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { decodeId, encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { listOperatorIds } from "@latchkey/db/operators";
 import type { Role } from "@latchkey/db/role";
 import type { Trx } from "@latchkey/db/schema";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { deleteAccount } from "../src/domain/account-deletion.ts";
 import { updateKey } from "../src/domain/api-key-edits.ts";
@@ -241,6 +242,79 @@ test("an operator can be deleted while another one can sign in, and the instance
   }
 });
 
+test("of two operators who are deleted at the same time, one stays as long as there are other users", async () => {
+  const other = await startTestApp();
+  try {
+    const { db } = other.services;
+    const transact: Parameters<typeof deleteAccount>[0]["transact"] = (work) =>
+      db.transaction().execute(work);
+    await other.addUser();
+    await other.addUser();
+    for (let round = 0; round < 5; round += 1) {
+      const { userId } = await other.addUser();
+      await transact((trx) => grantOperator(trx, userId, commandOrigin));
+      const outcomes = await Promise.allSettled(
+        (await listOperatorIds(other.owner)).map((id) =>
+          deleteAccount({ userId: id, origin: commandOrigin, transact }),
+        ),
+      );
+      expect(outcomes.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      for (const outcome of outcomes)
+        if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ code: "CONFLICT" });
+      expect(await listOperatorIds(other.owner)).toHaveLength(1);
+    }
+  } finally {
+    await other.close();
+  }
+});
+
+test("an operator who becomes the last person while they are deleted makes sign-ups wait", async () => {
+  const other = await startTestApp();
+  onTestFinished(() => other.close());
+  const { db } = other.services;
+  const transact: Parameters<typeof deleteAccount>[0]["transact"] = (work) => db.transaction().execute(work);
+  const [first, second] = [await other.addKey(), await other.addKey()];
+  await transact((trx) => grantOperator(trx, second.userId, commandOrigin));
+  // The deletion of an account locks the counters of its keys last.
+  const hold = ({ id }: { readonly id: KeyId }) =>
+    holdLocks(other.database, "select from key_counters where key_id = $1 for update", [id]);
+  const remove = ({ userId }: { readonly userId: UserId }) =>
+    deleteAccount({ userId, origin: commandOrigin, transact });
+  const countTableLocks = async (mode: string, isGranted: boolean) => {
+    const { rows } = await sql<{ count: number }>`
+      select count(*) as count from pg_locks
+      where relation = 'users'::regclass and mode = ${mode} and granted = ${isGranted}`.execute(other.owner);
+    return rows[0]?.count;
+  };
+  const [releaseFirst, releaseSecond] = [await hold(first), await hold(second)];
+  const removals = [remove(first)];
+  await expect.poll(() => countWaiting(other.owner)).toBe(1);
+  removals.push(remove(second));
+  await expect.poll(() => countWaiting(other.owner)).toBe(2); // The first deletion has locked both operators.
+  await releaseFirst();
+  await expect.poll(() => countTableLocks("ShareRowExclusiveLock", true)).toBe(1);
+  const signUp = other.addUser();
+  await expect.poll(() => countTableLocks("RowExclusiveLock", false)).toBe(1);
+  await releaseSecond();
+  const [{ userId }] = await Promise.all([signUp, ...removals]);
+  expect(await listOperatorIds(other.owner)).toEqual([userId]);
+});
+
+test("while the deletion of an operator waits for a workspace, others sign up and change users", async () => {
+  const [owner, leaver] = [await addPerson(), await addPerson()];
+  const team = await addTeam(owner);
+  await add(team, leaver, "member");
+  await transact((trx) => grantOperator(trx, leaver.userId, commandOrigin));
+  const statement = "select from workspaces where id = $1 for no key update";
+  const commit = await holdLocks(app.database, statement, [team.scope.workspaceId]);
+  const removal = remove(leaver);
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  await app.disableUser((await app.addUser()).userId);
+  await commit();
+  await removal;
+  expect(await countRows(leaver)).toMatchObject({ users: 0 });
+});
+
 test("a session that ends while the deletion waits deletes nothing", async () => {
   const person = await addPerson();
   // Records the use of the session, so that the deletion does not write it.
@@ -281,7 +355,7 @@ test("concurrent deletions of one account: one succeeds, and none fails with an 
 
 const transact = <Result>(work: (trx: Trx) => Promise<Result>) => app.services.db.transaction().execute(work);
 
-test("concurrent account deletions, role changes, key edits, uses and sign-ins don't deadlock", async () => {
+test("concurrent account deletions, also of operators, role changes, new service accounts, key edits, uses and sign-ins don't deadlock", async () => {
   const owner = await addPerson();
   const team = await addTeam(owner);
   const people = await Promise.all(Array.from({ length: 6 }, () => addPerson()));
@@ -290,6 +364,8 @@ test("concurrent account deletions, role changes, key edits, uses and sign-ins d
     await add(team, person, "admin");
     await add(second, person, "member");
   }
+  for (const { userId } of people.slice(0, 2))
+    await transact((trx) => grantOperator(trx, userId, commandOrigin));
   const keys = await Promise.all(people.flatMap(({ userId }) => [app.addKey(userId), app.addKey(userId)]));
   const { quotas } = app.services;
   const edit = { scope: team.scope, origin: commandOrigin };
@@ -308,6 +384,10 @@ test("concurrent account deletions, role changes, key edits, uses and sign-ins d
     ...people.map((person) => remove(person)),
     ...people.map(({ userId }) =>
       transact((trx) => changeMemberRole(trx, edit, { userId, role: "viewer", versions: undefined }, quotas)),
+    ),
+    // Each locks the workspace before it adds a user.
+    ...people.map(({ userId: name }) =>
+      owner.client.serviceAccounts.create.mutate({ workspaceId: second.id, name, role: "viewer" }),
     ),
     ...people
       .slice(3)

@@ -213,14 +213,16 @@ test("both changes are recorded once in the audit log and once in the instance l
   const { items } = await team.owner.client.audit.list.query({ workspaceId: team.id });
   const actor = { kind: "session", userId: encodeId("user", operator.userId) };
   expect(items.slice(0, 2)).toMatchObject([
-    { action: "workspace.enabled", actor, target: { kind: "workspace", id: team.id } },
-    { action: "workspace.disabled", actor, target: { kind: "workspace", id: team.id } },
+    { action: "workspace.enabled", actor, target: { kind: "workspace", id: team.id }, address: null },
+    { action: "workspace.disabled", actor, target: { kind: "workspace", id: team.id }, address: null },
   ]);
   expect(items[2]?.action).not.toMatch(/abled$/);
   const log = await operator.client.operator.log.query({ targetWorkspaceId: team.id });
+  // Only operators see the IP address of an operator.
+  const event = { actor: { userId: actor.userId }, workspace: { id: team.id }, address: "127.0.0.1" };
   expect(log.items).toMatchObject([
-    { action: "workspace.enabled", actor: { userId: actor.userId }, workspace: { id: team.id } },
-    { action: "workspace.disabled", actor: { userId: actor.userId }, workspace: { id: team.id } },
+    { action: "workspace.enabled", ...event },
+    { action: "workspace.disabled", ...event },
   ]);
 });
 

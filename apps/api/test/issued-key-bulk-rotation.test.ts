@@ -1,12 +1,12 @@
 // Rotations of several issued keys in one call.
 import { createId, decodeId, encodeId, type IssuedKeyId, type KeyspaceId } from "@latchkey/db/ids";
-import type { Db } from "@latchkey/db/schema";
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
-import { type KyselyPlugin, sql } from "kysely";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { reissueIssuedSecrets, rotateKeys } from "../src/domain/issued-key-rotation.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
+import { countStatements } from "./count-statements.ts";
 import { createIssuedKeyClient, type Space } from "./issued-key-client.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
@@ -254,20 +254,6 @@ test("a secret that is used while a retry replaces the others is kept, without a
   expect(events.filter((action) => action === "issued-key.secret-reissued")).toHaveLength(1);
 });
 
-/** Counts the statements that some work sends to the database. */
-async function countStatements(work: (db: Db) => Promise<unknown>): Promise<number> {
-  let count = 0;
-  const counter: KyselyPlugin = {
-    transformQuery: ({ node }) => {
-      count += 1;
-      return node;
-    },
-    transformResult: async ({ result }) => result,
-  };
-  await work(app.services.db.withPlugin(counter));
-  return count;
-}
-
 test("1,000 keys are rotated, and their secrets reissued, with as many statements as one key", async () => {
   const counts: number[][] = [];
   for (const keyCount of [1, 1_000]) {
@@ -278,7 +264,7 @@ test("1,000 keys are rotated, and their secrets reissued, with as many statement
     const actor = { kind: "session", userId: owner.userId, isRecentlyAuthenticated: true } as const;
     const edit = { scope, origin: { ...commandOrigin, actor } };
     const inOneTransaction = <Result>(work: (trx: Parameters<typeof rotateKeys>[0]) => Promise<Result>) =>
-      countStatements((db) => db.transaction().execute(work));
+      countStatements(app.services.db, (db) => db.transaction().execute(work));
     const rotating = await inOneTransaction((trx) =>
       rotateKeys(trx, edit, { keyspaceId, chosen: { ids }, overlapSeconds: 60, quotas: defaultQuotas }),
     );

@@ -215,6 +215,20 @@ describe("an offer is void", () => {
     expect(await pending(coOwner)).toBeNull();
   });
 
+  test.each<[string, (team: Awaited<ReturnType<typeof addTeam>>, coOwner: Person) => Promise<unknown>]>([
+    ["is promoted", ({ member, setRole }) => setRole(member, "owner")],
+    ["becomes the owner by another transfer", ({ member, transfer }, coOwner) => transfer(member, coOwner)],
+  ])("and stays void if the member %s and loses the role again", async (_how, makeOwner) => {
+    const team = await addTeam();
+    const { member, add, offer, accept, pending, setRole } = team;
+    const coOwner = await add(await addPerson(), "owner");
+    await offer();
+    await makeOwner(team, coOwner);
+    await setRole(member, "viewer");
+    expect(await pending()).toBeNull();
+    await expect(accept()).rejects.toMatchObject(failsWith("NOT_FOUND"));
+  });
+
   test("only until a disabled user is enabled again", async () => {
     const { member, offer, accept } = await addTeam();
     await offer();

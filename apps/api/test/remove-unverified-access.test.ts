@@ -2,11 +2,11 @@
 
 import type { KeyId, WorkspaceId } from "@latchkey/db/ids";
 import { lockUsers } from "@latchkey/db/members";
-import type { Db } from "@latchkey/db/schema";
-import { type KyselyPlugin, sql } from "kysely";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { removeUnverifiedAccess } from "../src/domain/remove-unverified-access.ts";
+import { countStatements } from "./count-statements.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 let app: TestApp;
@@ -14,20 +14,6 @@ beforeAll(async () => {
   app = await startTestApp();
 });
 afterAll(() => app.close());
-
-/** Counts the statements that some work sends to the database. */
-async function countStatements(work: (db: Db) => Promise<unknown>): Promise<number> {
-  let count = 0;
-  const counter: KyselyPlugin = {
-    transformQuery: ({ node }) => {
-      count += 1;
-      return node;
-    },
-    transformResult: async ({ result }) => result,
-  };
-  await work(app.services.db.withPlugin(counter));
-  return count;
-}
 
 /**
  * Adds a user with as many keys and workspaces as the quotas allow. The first three workspaces have as many webhooks as the
@@ -76,7 +62,7 @@ test("deletes as many keys in as many workspaces as the quotas allow, with few s
   const { userId, keys, workspaces, selective } = await addLargeAccount();
   const actor = { kind: "session", userId, isRecentlyAuthenticated: true } as const;
   const origin = { actor, address: "192.0.2.1", requestId: "req", userAgent: "Firefox" };
-  const statements = await countStatements((db) =>
+  const statements = await countStatements(app.services.db, (db) =>
     db.transaction().execute(async (trx) => {
       await lockUsers(trx, [userId]);
       await removeUnverifiedAccess(trx, userId, origin);

@@ -1,10 +1,16 @@
 // Service accounts: what they can do, who manages them, and what happens when they are deleted.
-import { decodeId, encodeId, type UserId } from "@latchkey/db/ids";
-import { enterWorkspace } from "@latchkey/db/workspace-scope";
+import { openAsOperator } from "@latchkey/auth/workspace-access";
+import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
+import { insertMember } from "@latchkey/db/members";
+import type { Db } from "@latchkey/db/schema";
+import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
+import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { getAccount } from "../src/domain/accounts.ts";
 import { addMember } from "../src/domain/members.ts";
+import { deleteServiceAccount } from "../src/domain/service-accounts.ts";
+import { countStatements } from "./count-statements.ts";
 import { createOpenClient } from "./open-client.ts";
 import { addPerson, addTeam, join, type Team } from "./team.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
@@ -144,6 +150,49 @@ test("a role and a status apply to the next request", async () => {
   expect(await rename()).toBe(403);
 });
 
+test("all service accounts of the workspaces of an owner share an hourly quota of invitations", async () => {
+  const limited = await startTestApp({ quotas: { invitationsPerHour: 3 } });
+  try {
+    const client = createOpenClient(() => limited);
+    const invite = async (secret: string, { path }: Team) => {
+      const person = { email: `${crypto.randomUUID()}@example.com`, role: "viewer" };
+      return await client.send(secret, ["POST", `${path}/invitations`], person);
+    };
+    const coOwner = await addPerson(limited); // Has an older account than the owner.
+    const team = await addTeam(limited);
+    const { id } = await team.owner.client.workspaces.create.mutate({ name: "Second" });
+    const scope = openAsOperator(decodeId("workspace", id) as WorkspaceId); // The API has just created it.
+    const second = { ...team, id, scope, path: `/workspaces/${id}` };
+    await inWorkspace(limited.services.db, scope, (trx) =>
+      insertMember(trx, scope, { userId: coOwner.userId, role: "owner" }),
+    );
+    const one = await addServiceAccount(team);
+    expect((await invite(one.secret, team)).status).toBe(201);
+    await team.owner.client.serviceAccounts.delete.mutate({ workspaceId: team.id, userId: one.userId });
+    expect((await invite((await addServiceAccount(team)).secret, team)).status).toBe(201);
+    const other = await addServiceAccount(second);
+    expect((await invite(other.secret, second)).status).toBe(201);
+    for (const [account, workspace] of [
+      [other, second],
+      [await addServiceAccount(second), second],
+      [await addServiceAccount(team), team],
+    ] as const)
+      expect(await invite(account.secret, workspace)).toMatchObject({
+        status: 429,
+        retryAfter: expect.stringMatching(/^\d+$/),
+        body: {
+          error: { message: expect.stringMatching(/^The service accounts .* have sent 3 invitations/) },
+        },
+      });
+    // The owner has a quota of their own, and so have the service accounts of another owner.
+    expect((await invite(team.owner.secret, team)).status).toBe(201);
+    const foreign = await addTeam(limited);
+    expect((await invite((await addServiceAccount(foreign)).secret, foreign)).status).toBe(201);
+  } finally {
+    await limited.close();
+  }
+});
+
 test("a deleted service account loses its keys and its invitations, and its events stay readable", async () => {
   const team = await addTeam(app);
   const { userId, secret, keyId } = await addServiceAccount(team, "admin");
@@ -165,11 +214,36 @@ test("a deleted service account loses its keys and its invitations, and its even
       target: { id: userId, name: "Deploys", userKind: "service_account" },
       before: { name: "Deploys", role: "admin", keys: 1 },
     },
+    {
+      action: "key.deleted",
+      target: { id: keyId, owner: { id: userId } },
+      actor: { userId: encodeId("user", team.owner.userId) },
+      before: { name: "Pipeline" },
+    },
     { action: "invitation.revoked", target: { id: invited.body.id } },
     { action: "invitation.created", actor: { name: "Deploys", userKind: "service_account", keyId } },
     { action: "key.created" },
     { action: "service-account.created", target: { name: "Deploys" } },
   ]);
+  const { rows } = await sql<{ name: string }>`
+    select before ->> 'name' as name from security_events
+    where user_id = ${decodeId("user", userId)} and action = 'key.deleted'`.execute(app.owner);
+  expect(rows.map(({ name }) => name)).toEqual(["Pipeline"]);
+});
+
+test("the command deletes a service account and its keys with the same number of statements for any number of keys", async () => {
+  const written: number[] = [];
+  for (const count of [2, 5]) {
+    const team = await addTeam(app);
+    const { userId } = await addServiceAccount(team);
+    const id = decodeId("user", userId) as UserId; // The API has just created it.
+    for (let made = 1; made < count; made += 1) await app.addKey(id);
+    const edit = { scope: team.scope, origin: commandOrigin };
+    const remove = (db: Db) =>
+      db.transaction().execute((trx) => deleteServiceAccount(trx, edit, { userId: id }));
+    written.push(await countStatements(app.services.db, remove));
+  }
+  expect(written[1]).toBe(written[0]);
 });
 
 test("deleting a workspace deletes its service accounts completely", async () => {

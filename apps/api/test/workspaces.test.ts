@@ -2,8 +2,12 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import { insertMember } from "@latchkey/db/members";
 import type { Role } from "@latchkey/db/role";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { inWorkspace, type WorkspaceScope } from "@latchkey/db/workspace-scope";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commandOrigin } from "../src/cli/command-origin.ts";
+import { createWorkspace } from "../src/domain/workspaces.ts";
+import { holdLocks } from "./table-locks.ts";
 import { startTestApp, type TestApp } from "./test-app.ts";
 
 /** The entity tag of a version. */
@@ -47,6 +51,25 @@ async function send(
     body: text === "" ? {} : (JSON.parse(text) as Sent["body"]),
   };
 }
+
+test("the command creates no workspace for a user who is disabled, also at the same time", async () => {
+  const { userId, email } = await app.addUser();
+  const { db, quotas } = app.services;
+  const create = () =>
+    db
+      .transaction()
+      .execute((trx) =>
+        createWorkspace(trx, { name: "Own", ownerId: userId, origin: commandOrigin }, quotas),
+      );
+  const rejection = { code: "CONFLICT", message: "This user is disabled. Enable the user first." };
+  const disabling = "update users set disabled_at = now() where email = $1";
+  const commit = await holdLocks(app.database, disabling, [email]);
+  const rejected = expect(create()).rejects.toMatchObject(rejection);
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  await commit();
+  await rejected;
+  await expect(create()).rejects.toMatchObject(rejection);
+});
 
 interface Person {
   readonly userId: UserId;

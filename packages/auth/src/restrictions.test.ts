@@ -111,8 +111,12 @@ const edits: Readonly<
     ],
   },
   permissions: {
-    reduces: [[["members:read", "audit:read"], ["audit:read"]]],
+    reduces: [
+      [["members:read", "audit:read"], ["audit:read"]],
+      [["members:manage"], ["members:invite"]],
+    ],
     expands: [
+      [["members:invite"], ["members:manage"]],
       [["audit:read"], ["members:read"]],
       [["audit:read"], null],
     ],

@@ -34,7 +34,8 @@ const rules: { readonly [Name in SettingName]: Rule<KeySettings[Name]> } = {
     compile: (ids) => ({ workspaces: new Set(ids) }),
   },
   permissions: {
-    expands: hasMore,
+    // A permission that another one includes is not added by naming it.
+    expands: (before, after) => hasMore(before && [...expandPermissions(before)], after),
     compile: (names) => {
       const allowed = expandPermissions(names);
       return { permits: (permission) => allowed.has(permission) };

@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { InvitationId, UserId } from "./ids.ts";
 import { lockCountersOf } from "./key-counters.ts";
+import { lockUsers } from "./members.ts";
 import type { Role } from "./role.ts";
 import type { Db, Trx } from "./schema.ts";
 import { isPerson } from "./user-kind.ts";
@@ -12,15 +13,29 @@ import type { WorkspaceScope, WorkspaceTrx } from "./workspace-scope.ts";
  * Locks a user against every other change, including new rows that refer to the user, until the transaction ends. Unlike
  * `lockUsers`, it takes the strongest lock immediately: a transaction that upgraded its lock for the deletion could deadlock
  * with one that has just added such a row. Returns false if the user no longer exists.
+ * @param others users to lock too, as `lockUsers` does, in the order of all IDs.
  */
-export async function lockUserForDeletion(trx: Trx, id: UserId): Promise<boolean> {
+export async function lockUserForDeletion(
+  trx: Trx,
+  id: UserId,
+  others: readonly UserId[] = [],
+): Promise<boolean> {
+  await lockUsers(
+    trx,
+    others.filter((other) => other < id),
+  );
   const row = await trx.selectFrom("users").select("id").where("id", "=", id).forUpdate().executeTakeFirst();
+  await lockUsers(
+    trx,
+    others.filter((other) => other > id),
+  );
   return row !== undefined;
 }
 
 /**
  * Makes sign-ups wait until the transaction ends. The next account of an instance without users becomes the operator,
- * and a sign-up that still saw the operator would leave the instance without one. Call it before any lock on a row.
+ * and a sign-up that still saw the operator would leave the instance without one. Only for the deletion of the last person,
+ * because every change to `users` waits too. Call it before any lock on a row.
  */
 export async function lockSignUps(trx: Trx): Promise<void> {
   await sql`lock table users in share row exclusive mode`.execute(trx);

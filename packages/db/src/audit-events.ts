@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import {
+  type Actor,
   type AuditAction,
   type AuditOrigin,
   auditActions,
@@ -82,6 +83,8 @@ async function insertAuditEvents(
 ): Promise<{ readonly isInserted: boolean; readonly webhooks: readonly ReceivingWebhook[] }> {
   const actorUserId = "userId" in actor ? actor.userId : null;
   const actorKeyId = actor.kind === "key" ? actor.keyId : null;
+  // The members of a workspace don't see the IP address of an operator. The instance log has it.
+  const shownAddress = isOperator(actor) ? null : address;
   const { rows } = await sql<{ id: WebhookId | null; actions: readonly AuditAction[] | null }>`
     with workspace as materialized (
       select id from workspaces where id = ${workspaceId} for key share
@@ -92,7 +95,7 @@ async function insertAuditEvents(
       select workspace.id, event.id, event.action, ${actor.kind}, ${actorUserId}::uuid, ${actorKeyId}::uuid,
         event.target_kind, event.target_id,
         case event.target_kind when 'key' then (select user_id from api_keys where api_keys.id = event.target_id) end,
-        event.before, event.after, ${address}, ${requestId}
+        event.before, event.after, ${shownAddress}, ${requestId}
       from workspace cross join unnest(
       ${events.map(({ id }) => id)}::uuid[], ${events.map(({ action }) => action)}::text[],
       ${events.map(({ action }) => auditActions[action])}::text[],
@@ -111,6 +114,10 @@ async function insertAuditEvents(
   return { isInserted: rows.length > 0, webhooks };
 }
 
+function isOperator(actor: AuditOrigin["actor"]): actor is Actor {
+  return actor.kind !== "system" && isOperatorActing(actor);
+}
+
 /** Adds a change by an operator to the instance log. */
 async function recordForOperators(
   trx: WorkspaceTrx,
@@ -119,7 +126,7 @@ async function recordForOperators(
   changes: readonly Change[],
 ): Promise<void> {
   const { actor } = origin;
-  if (actor.kind === "system" || !isOperatorActing(actor)) return;
+  if (!isOperator(actor)) return;
   const events: NewInstanceEvent[] = [];
   for (const change of changes) {
     const { action, before, after } = change;

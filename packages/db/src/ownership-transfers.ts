@@ -85,15 +85,20 @@ export async function findOwnershipTransfer(
   };
 }
 
-/**
- * Deletes the offer of a workspace.
- * @param transfer.from only an offer by this user.
- */
-export async function deleteOwnershipTransfer(
+/** Deletes the offer of a workspace. */
+export async function deleteOwnershipTransfer(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
+  await trx.deleteFrom("ownership_transfers").where("workspace_id", "=", scope.workspaceId).execute();
+}
+
+/** Deletes the offer of a workspace if one of these users made it or could accept it. */
+export async function deleteOwnershipTransferOf(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
-  { from }: { readonly from?: UserId } = {},
+  userIds: readonly UserId[],
 ): Promise<void> {
-  const query = trx.deleteFrom("ownership_transfers").where("workspace_id", "=", scope.workspaceId);
-  await (from ? query.where("from_user_id", "=", from) : query).execute();
+  await trx
+    .deleteFrom("ownership_transfers")
+    .where("workspace_id", "=", scope.workspaceId)
+    .where((eb) => eb.or([eb("from_user_id", "in", userIds), eb("to_user_id", "in", userIds)]))
+    .execute();
 }

@@ -8,7 +8,7 @@ import {
   type RequestOrigin,
 } from "./audit-actions.ts";
 import { createId, type KeyId, type SecurityEventId, type UserId } from "./ids.ts";
-import { appendInstanceEvent } from "./instance-events.ts";
+import { appendInstanceEvents } from "./instance-events.ts";
 import { cutPage, type Order, type Page } from "./page.ts";
 import type { Db, Trx } from "./schema.ts";
 import { isForeignKeyViolation } from "./sqlstate.ts";
@@ -60,9 +60,7 @@ export async function appendSecurityEvents(
 ): Promise<void> {
   const { actor, address, requestId, userAgent = null } = origin;
   const isOperator = isOperatorActing(actor);
-  if (isOperator) {
-    for (const event of events) await appendInstanceEvent(trx, origin, event);
-  }
+  if (isOperator) await appendInstanceEvents(trx, origin, events);
   // Sessions in this log are the user's own.
   const actorKind = isOperator ? "command" : actor.kind;
   const actorKeyId = actor.kind === "key" ? actor.keyId : null;

@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { createId, type KeyId, type UserId } from "./ids.ts";
+import { createId, type UserId } from "./ids.ts";
 import { lockCountersOf } from "./key-counters.ts";
 import type { Role } from "./role.ts";
 import { isAtVersion, type Versions } from "./versions.ts";
@@ -28,7 +28,7 @@ export async function insertServiceAccount(
 
 /**
  * Changes a service account. Returns false if there is none, or it is at none of `versions`. Call `lockUsers` first and
- * `invalidateMemberKeys` last in the transaction.
+ * `bumpOwnerVersions` last in the transaction.
  */
 export async function updateServiceAccount(
   trx: WorkspaceTrx,
@@ -64,15 +64,14 @@ export async function updateServiceAccount(
 }
 
 /**
- * Disables a service account that is no longer a member and deletes its keys. Its row is kept until its workspace is
- * deleted, because events in the audit log show its name. Call `lockUsers` first, so that no key is added concurrently.
- * @returns the keys; call `bumpKeyVersions` with them last in the transaction.
+ * Disables a service account that is deleted. Its row is kept until its workspace is deleted, because events in the audit log show
+ * its name. Call `lockUsers` first.
  */
 export async function disableServiceAccount(
   trx: WorkspaceTrx,
   { workspaceId }: WorkspaceScope,
   userId: UserId,
-): Promise<KeyId[]> {
+): Promise<void> {
   const now = sql<Date>`clock_timestamp()`;
   await trx
     .updateTable("users")
@@ -80,14 +79,6 @@ export async function disableServiceAccount(
     .where("id", "=", userId)
     .where("service_workspace_id", "=", workspaceId)
     .execute();
-  const rows = await trx
-    .updateTable("api_keys")
-    .set({ deleted_at: now, updated_at: now })
-    .where("user_id", "=", userId)
-    .where("deleted_at", "is", null)
-    .returning("id")
-    .execute();
-  return rows.map(({ id }) => id);
 }
 
 /** Deletes all service accounts of a deleted workspace with their keys. */

@@ -13,7 +13,7 @@ import { appendAudit } from "@latchkey/db/audit-events";
 import type { SessionId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import { appendInstanceEvent } from "@latchkey/db/instance-events";
 import { deleteMember, hasOtherOwner } from "@latchkey/db/members";
-import { hasOtherOperator } from "@latchkey/db/operators";
+import { hasOtherOperator, listOperatorIds } from "@latchkey/db/operators";
 import type { Role } from "@latchkey/db/role";
 import type { Trx } from "@latchkey/db/schema";
 import { lockLiveSession } from "@latchkey/db/sessions";
@@ -82,7 +82,7 @@ interface Deletion {
   readonly transact: <Result>(work: (trx: Trx) => Promise<Result>) => Promise<Result>;
 }
 
-/** How many times to retry if the user joins another workspace concurrently. */
+/** How many times to retry if the user's workspaces or role change concurrently. */
 const attempts = 20;
 
 /**
@@ -103,8 +103,9 @@ export async function deleteAccount(deletion: Deletion): Promise<void> {
 }
 
 /**
- * Returns false if the user has joined a workspace since their workspaces were locked. Locks workspaces in the order of
- * their IDs, then the user, and the counters of the user's keys last, as every other transaction does.
+ * Returns false if the user has joined a workspace since their workspaces were locked, got or lost the role of an operator, or
+ * became the last person. Locks workspaces in the order of their IDs, then the user and, for an operator, all operators, and the
+ * counters of the user's keys last, as every other transaction does.
  */
 async function deleteIfMembershipsUnchanged(
   trx: Trx,
@@ -112,16 +113,22 @@ async function deleteIfMembershipsUnchanged(
 ): Promise<boolean> {
   const user = await findUser(trx, userId);
   if (!user) throw sessionId ? signInRequired() : userNotFound();
-  if (user.isOperator) await lockSignUps(trx);
+  const isLastPerson = user.isOperator && !(await hasOtherUser(trx, userId));
+  if (isLastPerson) await lockSignUps(trx);
   const locked = await lockMemberships(trx, userId);
-  if (!(await lockUserForDeletion(trx, userId))) throw sessionId ? signInRequired() : userNotFound();
+  // Otherwise, the other operators could lose the role, or delete their accounts, concurrently.
+  const operatorIds = user.isOperator ? await listOperatorIds(trx) : [];
+  if (!(await lockUserForDeletion(trx, userId, operatorIds)))
+    throw sessionId ? signInRequired() : userNotFound();
   if (sessionId && !(await lockLiveSession(trx, sessionId))) throw signInRequired();
   const current = await listMemberships(trx, userId);
   if (!new Set(current).isSubsetOf(new Set(locked))) return false;
   const latest = await findUser(trx, userId);
-  // Without the lock on sign-ups, nothing prevents the other operators from losing the role.
+  // Without the locks on the operators, nothing prevents the others from losing the role.
   if (latest?.isOperator !== user.isOperator) return false;
   if (await isNeededOperator(trx, user)) throw operatorIsNeeded();
+  // Everyone else was deleted since, so sign-ups must be locked first. If anyone remains, so does an operator, who is locked.
+  if (user.isOperator && !isLastPerson && !(await hasOtherUser(trx, userId))) return false;
   const affected: AffectedWorkspace[] = [];
   for (const id of current) {
     const found = await findAffected(trx, { userId, id });

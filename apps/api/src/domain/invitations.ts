@@ -13,11 +13,12 @@ import {
   listInvitations,
   renewInvitation,
 } from "@latchkey/db/invitations";
-import { isMember } from "@latchkey/db/members";
+import { isMember, listMembers } from "@latchkey/db/members";
 import type { Position } from "@latchkey/db/page";
 import type { Role } from "@latchkey/db/role";
 import type { Db, Trx } from "@latchkey/db/schema";
 import { consumeFromBucket, returnTokens } from "@latchkey/db/throttle-buckets";
+import { findKeyOwner } from "@latchkey/db/users";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "@latchkey/db/workspace-scope";
 import { AppError } from "@latchkey/errors";
@@ -62,7 +63,7 @@ export async function createInvitation(
     requireInvite,
   } = await enterInvitingWorkspace(trx, edit);
   requireInvite(role);
-  await consumeInvitationRate(workspaceTrx, origin, options.quotas);
+  await consumeInvitationRate(workspaceTrx, edit, options.quotas);
   if (await isMember(workspaceTrx, scope, email)) {
     throw new AppError("CONFLICT", { message: "This person is already a member." });
   }
@@ -119,7 +120,7 @@ export async function resendInvitation(
   const { workspaceTrx, requireInvite, manages } = await enterInvitingWorkspace(trx, edit);
   const { email, role } = await getManagedInvitation(workspaceTrx, { scope, id, manages });
   requireInvite(role);
-  await consumeInvitationRate(workspaceTrx, origin, options.quotas);
+  await consumeInvitationRate(workspaceTrx, edit, options.quotas);
   const invitedBy = inviterOf(origin);
   const lifetimeSeconds = invitationLifetimeSeconds;
   const isEmailed = options.sendsEmail && (await consumeEmailRate(workspaceTrx, email));
@@ -239,21 +240,44 @@ async function consumeEmailRate(trx: Trx, email: string): Promise<boolean> {
 
 /** @throws {AppError} TOO_MANY_REQUESTS, so that no one can send email to an unlimited number of people. */
 async function consumeInvitationRate(
-  trx: Trx,
-  { actor }: Origin,
+  trx: WorkspaceTrx,
+  edit: Edit,
   { invitationsPerHour }: Quotas,
 ): Promise<void> {
-  if (actor.kind === "command") return;
-  const digest = createHash("sha256").update(`invitations of ${actor.userId}`).digest();
+  const sender = await findSender(trx, edit);
+  if (!sender) return;
+  const digest = createHash("sha256").update(sender.subject).digest();
   const bucket = { digest, capacity: invitationsPerHour, refillSeconds: 3_600 / invitationsPerHour };
   const waitSeconds = Math.ceil(await consumeFromBucket(trx, bucket));
   if (waitSeconds === 0) return;
   throw new AppError("TOO_MANY_REQUESTS", {
     message: [
-      "You have sent ",
+      `${sender.description} sent `,
       { count: invitationsPerHour },
       " invitations within an hour, which is the limit. Try again later.",
     ],
     retryAfterSeconds: waitSeconds,
   });
+}
+
+/**
+ * Whose invitations are counted together; undefined for the command. A person can create any number of service accounts and
+ * workspaces one after the other, so all service accounts of the workspaces of an owner share a bucket. Of several owners, the one
+ * who joined first counts, so that nobody can use up the bucket of another person by making them an owner too.
+ */
+async function findSender(
+  trx: WorkspaceTrx,
+  { scope, origin: { actor } }: Edit,
+): Promise<{ readonly subject: string; readonly description: string } | undefined> {
+  if (actor.kind === "command") return undefined;
+  const { userId } = actor;
+  if (actor.kind === "key" && (await findKeyOwner(trx, userId))?.kind === "service_account") {
+    const first = { sort: "joinedAt", direction: "asc", limit: 1, filter: { role: "owner" } } as const;
+    const [owner] = await listMembers(trx, scope, first);
+    return {
+      subject: `invitations by service accounts of ${owner?.userId}`,
+      description: "The service accounts of this workspace and of others with the same owner have",
+    };
+  }
+  return { subject: `invitations of ${userId}`, description: "You have" };
 }

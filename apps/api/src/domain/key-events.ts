@@ -111,7 +111,7 @@ export async function recordKeyEvents(
  * statements for any number of events: one that inserts into the security log, and two per workspace, which enter it and
  * insert into its audit log. Row-level security allows no statement that inserts into several workspaces.
  */
-export async function recordEventsOfKeys(
+async function recordEventsOfKeys(
   trx: Trx,
   { userId, origin }: { readonly userId: UserId; readonly origin: Origin },
   changes: readonly {
@@ -142,6 +142,26 @@ export async function recordEventsOfKeys(
     }));
     await appendAuditEvents(workspaceTrx, scope, origin, audited);
   }
+}
+
+/**
+ * Records the deletion of several keys of one user, like {@link recordKeyEvents}, with the same number of statements for any number
+ * of keys.
+ */
+export async function recordDeletionOfKeys(
+  trx: Trx,
+  by: { readonly userId: UserId; readonly origin: Origin },
+  keys: readonly {
+    readonly id: KeyId;
+    readonly name: string;
+    readonly workspaceIds: KeySettings["workspaceIds"];
+  }[],
+): Promise<void> {
+  const deletions = keys.map(({ id, name, workspaceIds }) => ({
+    ...{ id, reach: [workspaceIds] },
+    event: { action: "key.deleted", before: { name } } as const,
+  }));
+  await recordEventsOfKeys(trx, by, deletions);
 }
 
 /**

@@ -16,7 +16,7 @@ import {
 import { countMemberships, listOwnedWorkspaces } from "@latchkey/db/memberships";
 import { deleteServiceAccountNotices } from "@latchkey/db/notices";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
-import { deleteOwnershipTransfer } from "@latchkey/db/ownership-transfers";
+import { deleteOwnershipTransferOf } from "@latchkey/db/ownership-transfers";
 import type { Position } from "@latchkey/db/page";
 import type { Role } from "@latchkey/db/role";
 import type { Db, Trx } from "@latchkey/db/schema";
@@ -86,7 +86,9 @@ export async function changeMemberRole(
   if (!(await updateMemberRole(workspaceTrx, scope, change))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   if (role === "owner") await requireOwnershipQuota(trx, { scope, userId }, quotas);
-  if (member.role === "owner") await deleteOwnershipTransfer(workspaceTrx, scope, { from: userId });
+  // An offer by or to the member is void, and must not be pending again if they get the former role back.
+  if (member.role === "owner" || role === "owner")
+    await deleteOwnershipTransferOf(workspaceTrx, scope, [userId]);
   await appendAudit(workspaceTrx, scope, origin, {
     action: "member.role-changed",
     targetId: userId,
@@ -116,8 +118,9 @@ export async function removeMember(
   const { userId } = removal;
   const { workspaceTrx, member, canGrant, canLeave } = await lockMember(trx, edit, userId);
   if (!canLeave && !canGrant(member.role)) throw new AppError("FORBIDDEN");
+  if (member.kind === "service_account")
+    return await removeServiceAccount(workspaceTrx, edit, { ...member, versions: removal.versions });
   if (!(await deleteMember(workspaceTrx, scope, removal))) throw new AppError("PRECONDITION_FAILED");
-  if (member.kind === "service_account") return await removeServiceAccount(workspaceTrx, edit, member);
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
   const before = { role: member.role, email: member.email };
   await appendAudit(workspaceTrx, scope, origin, { action: "member.removed", targetId: userId, before });

@@ -6,6 +6,7 @@ import { listOwnerIds, type Member, updateMemberRole } from "@latchkey/db/member
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import {
   deleteOwnershipTransfer,
+  deleteOwnershipTransferOf,
   findOwnershipTransfer,
   insertOwnershipTransfer,
   type OwnershipTransfer,
@@ -152,14 +153,17 @@ export async function transferOwnership(
   return { from: await getMember(workspaceTrx, scope, fromId), to: owner };
 }
 
-/** Changes both roles, with an audit event each, and deletes the pending offer of the former owner. */
+/**
+ * Changes both roles, with an audit event each, and deletes a pending offer of or to either member, which would be pending again if
+ * they got their former roles back.
+ */
 async function swapRoles(
   trx: WorkspaceTrx,
   { scope, origin }: Edit,
   { from, to }: Readonly<Record<"from" | "to", Pick<Member, "userId" | "role">>>,
   quotas: Quotas,
 ): Promise<Member> {
-  await deleteOwnershipTransfer(trx, scope, { from: from.userId });
+  await deleteOwnershipTransferOf(trx, scope, [from.userId, to.userId]);
   for (const [{ userId, role: former }, role] of [
     [to, "owner"],
     [from, formerOwnerRole],

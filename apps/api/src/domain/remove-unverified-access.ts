@@ -8,7 +8,7 @@ import { deleteSecondFactors, hasSecondFactor } from "@latchkey/db/second-factor
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { replaceOrigins } from "@latchkey/db/sign-in-origins";
 import { deleteVerifications } from "@latchkey/db/verifications";
-import { recordEventsOfKeys } from "./key-events.ts";
+import { recordDeletionOfKeys } from "./key-events.ts";
 import { removeAllIdentities } from "./remove-identities.ts";
 
 /**
@@ -28,10 +28,6 @@ export async function removeUnverifiedAccess(trx: Trx, userId: UserId, origin: O
   await replaceOrigins(trx, userId, []);
   await forgetDevices(trx, userId);
   const keys = await deleteAllApiKeys(trx, userId);
-  const deletions = keys.map(({ id, name, workspaceIds }) => ({
-    ...{ id, reach: [workspaceIds] },
-    event: { action: "key.deleted", before: { name } } as const,
-  }));
-  await recordEventsOfKeys(trx, { userId, origin }, deletions);
+  await recordDeletionOfKeys(trx, { userId, origin }, keys);
   await bumpKeyVersions(trx, { keyIds: keys.map(({ id }) => id) });
 }

@@ -1,5 +1,6 @@
 import { roleHasPermission } from "@latchkey/auth/permissions";
 import { allowsPermission } from "@latchkey/auth/restrictions";
+import { isUserActing } from "@latchkey/db/acting";
 import type { Origin } from "@latchkey/db/audit-actions";
 import { appendAudit } from "@latchkey/db/audit-events";
 import type { UserId } from "@latchkey/db/ids";
@@ -36,8 +37,8 @@ const slugAttempts = 5;
 
 /**
  * Creates a workspace with its first owner.
- * @throws {AppError} CONFLICT if every slug tried is taken, FORBIDDEN if the user is disabled or a service account,
- *   UNPROCESSABLE_CONTENT at the quota.
+ * @throws {AppError} CONFLICT if every slug tried is taken, and for the command if the user is disabled; FORBIDDEN if the actor is
+ *   disabled or the user is a service account; UNPROCESSABLE_CONTENT at the quota.
  */
 export async function createWorkspace(
   trx: Trx,
@@ -47,6 +48,9 @@ export async function createWorkspace(
   const { ownerId, origin, ...fields } = workspace;
   // The lock on the owner serializes their creations, so that each one counts the others.
   await requireStillActing(trx, origin, { others: [ownerId], requirement: "unrestricted" });
+  // The command creates the workspace for another user. If they are disabled, it would have no owner who can sign in.
+  if (!(await isUserActing(trx, ownerId)))
+    throw new AppError("CONFLICT", { message: "This user is disabled. Enable the user first." });
   if ((await findKeyOwner(trx, ownerId))?.kind !== "person") throw new AppError("FORBIDDEN"); // Service accounts own nothing.
   const userTrx = await enterAsUser(trx, ownerId);
   const owned = await listOwnedWorkspaces(userTrx, ownerId);

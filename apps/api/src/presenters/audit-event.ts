@@ -96,7 +96,11 @@ export const auditEvent = z
       example: { role: "viewer" },
     }),
     after: details.meta({ description: changedValues("after"), example: { role: "member" } }),
-    address: shownAddress.nullable().meta({ description: "The client's IP address.", example: "192.0.2.7" }),
+    address: shownAddress.nullable().meta({
+      description:
+        "The client's IP address. Null for changes by an operator of the instance, the command or Latchkey itself.",
+      example: "192.0.2.7",
+    }),
     requestId: shownText(maxLength.requestId).nullable().meta({
       description: "The `X-Request-Id` of the request.",
       example: "0f8fad5b-d9cb-469f-a165-70867728950e",

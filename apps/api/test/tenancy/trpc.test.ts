@@ -769,8 +769,10 @@ const plans: Readonly<Record<string, Plan>> = {
         users: [{ id: tenant.userId, disabled_at: expect.any(String) }],
         api_keys: [{ id: keyId, deleted_at: expect.any(String) }],
         audit_events: [
+          { action: "key.deleted", target_id: keyId, ...actorColumns(actor) },
           { action: "service-account.deleted", target_id: tenant.userId, ...actorColumns(actor) },
         ],
+        security_events: [{ user_id: tenant.userId, action: "key.deleted", actor_kind: "session" }],
       },
     }),
   },
