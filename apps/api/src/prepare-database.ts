@@ -102,11 +102,12 @@ function toStartError(error: unknown): StartError | undefined {
 
 /** @param warnings what else the operator should know, as sentences. */
 function explainMigration(error: unknown, warnings: readonly string[]): unknown {
-  const startError = toStartError(error);
-  if (startError) return startError;
-  if (error instanceof Error && ("severity" in error || isSystemError(error))) {
-    const message = [`The database cannot be brought up to date: ${reasonOf(error)}.`, ...warnings].join(" ");
-    return new StartError(message, { cause: error });
-  }
-  return error;
+  const reason = toStartError(error)?.message ?? describeMigrationFailure(error);
+  return reason === undefined ? error : new StartError([reason, ...warnings].join(" "), { cause: error });
+}
+
+function describeMigrationFailure(error: unknown): string | undefined {
+  if (error instanceof Error && ("severity" in error || isSystemError(error)))
+    return `The database cannot be brought up to date: ${reasonOf(error)}.`;
+  return describeDatabaseFailure(error);
 }

@@ -215,7 +215,7 @@ test("keys that the workspace doesn't accept lose nothing, and aren't replaced b
     });
   for (const name of names.slice(1)) {
     await expect(replace([ids.Works, ids[name]])).rejects.toMatchObject({
-      message: expect.stringContaining(`The key "${name}" can't be replaced.`),
+      message: expect.stringContaining(`The key “${name}” can't be replaced.`),
       data: { code: "BAD_REQUEST" },
     });
   }

@@ -836,6 +836,22 @@ describe("settings", () => {
     expect(await listDeliveries(team, path)).toMatchObject([{ status: "succeeded" }]);
   });
 
+  test("a pending delivery without a job is deleted too", async () => {
+    const team = await addTeam();
+    const { path } = await addWebhook(team);
+    await rename(team);
+    await team.deliver();
+    await sql`
+      update webhook_deliveries set status = 'pending', created_at = created_at - interval '31 days',
+        next_attempt_at = now() - interval '8 days'
+      where workspace_id = ${team.workspaceId}`.execute(app.owner);
+    const [old] = await listDeliveries(team, path);
+    await rename(team);
+    await team.deliver();
+    const left = await listDeliveries(team, path);
+    expect(left.map(({ id, status }) => [id === old?.id, status])).toEqual([[false, "succeeded"]]);
+  });
+
   test("a member can't see or change webhooks", async () => {
     const team = await addTeam();
     const { path } = await addWebhook(team);

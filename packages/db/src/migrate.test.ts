@@ -165,12 +165,20 @@ describe("a migration that fails", () => {
     expect(rows).toEqual([{ name: "free" }, { name: "locked" }]);
   });
 
-  test("waits longer now and then for a lock, because Postgres ends autovacuum only for a statement that has waited for a second", async () => {
+  test("waits longer now and then during a vacuum, because autovacuum ends only for a statement that has waited for a second", async () => {
     const { connection, db, run } = await prepare();
-    const holder = new pg.Client(clientConfig(connection, "autovacuum"));
+    const holder = new pg.Client(clientConfig(connection, "vacuum"));
     await holder.connect();
     onTestFinished(() => holder.end());
-    await holder.query("begin; lock table locked in share update exclusive mode");
+    await sql`alter table locked add column text text`.execute(db);
+    await sql`insert into locked select repeat('x', 1000) from generate_series(1, 10000)`.execute(db);
+    // Minutes long, as for a large table.
+    await holder.query("set vacuum_cost_delay = 100; set vacuum_cost_limit = 1");
+    const vacuum = holder.query("vacuum locked");
+    vacuum.catch(() => undefined);
+    await expect
+      .poll(async () => (await sql`select from pg_stat_progress_vacuum`.execute(db)).rows.length)
+      .toBe(1);
     const running = run();
     running.catch(() => undefined); // Reported when the result is awaited.
     const countPatient = async () => {
@@ -181,10 +189,11 @@ describe("a migration that fails", () => {
       );
       return rows.length;
     };
-    await expect.poll(countPatient, { timeout: 30_000, interval: 20 }).toBe(1);
-    await holder.query("commit");
+    await expect.poll(countPatient, { timeout: 50_000, interval: 20 }).toBe(1);
+    await sql`select pg_cancel_backend(pid) from pg_stat_progress_vacuum`.execute(db);
+    await expect(vacuum).rejects.toThrow("canceling statement");
     expect(await running).toEqual(["9001-test"]);
-  }, 60_000);
+  }, 90_000);
 
   test("keeps the migrations before the one that started its transaction, and holds none of their locks", async () => {
     const { connection, db } = await prepare();

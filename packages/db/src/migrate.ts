@@ -23,14 +23,14 @@ import { UnsuitableDatabaseError } from "./unsuitable-database-error.ts";
  */
 const lockTimeoutMs = 100;
 /**
- * The timeout of every {@link patientEvery}th attempt, in milliseconds. Autovacuum ends its work on a table for a statement that has
- * waited for `deadlock_timeout`, 1 s by default.
+ * The timeout of every {@link patientEvery}th attempt while Postgres vacuums or analyzes a table of the database, in milliseconds.
+ * Autovacuum ends its work on a table for a statement that has waited for `deadlock_timeout`, 1 s by default.
  */
-const patientLockTimeoutMs = 1_500;
+const patientLockTimeoutMs = 1_200;
 const patientEvery = 20;
 /** The pause before the next attempt, in which other transactions can use the table, in milliseconds. */
 const pauseMs = 250;
-/** The most attempts: about 45 s with this timeout, in which another node may also finish the migrations. */
+/** The most attempts: 45 s with the shorter timeout, and 52 s with the longer one, in which another node may also finish the migrations. */
 const maxAttempts = 130;
 /**
  * The advisory lock that is held while migrations run. Kysely's migrator, which version 0.1 used, takes the same lock.
@@ -152,8 +152,13 @@ async function applyBatch(
   plan: Plan,
 ): Promise<{ readonly names: readonly string[]; readonly hasMore: boolean }> {
   const { schema, known, isPatient } = plan;
-  if (isPatient)
-    await sql`select set_config('lock_timeout', ${`${patientLockTimeoutMs}ms`}, true)`.execute(trx);
+  if (isPatient) {
+    await sql`
+      select set_config('lock_timeout', ${`${patientLockTimeoutMs}ms`}, true)
+      where (select oid from pg_database where datname = current_database()) in (
+        select datid from pg_stat_progress_vacuum union all select datid from pg_stat_progress_analyze
+      )`.execute(trx);
+  }
   const history = await readHistory(trx, schema);
   const { pending } = await compareHistory(history, known);
   await createHistory(trx, schema);

@@ -257,14 +257,15 @@ export async function failDelivery(trx: WorkspaceTrx, scope: WorkspaceScope, id:
 
 /**
  * Deletes some deliveries of a workspace that are older than a month. One that is pending was requested again, so it stays until its
- * attempts have ended. The purger deletes only those of deleted webhooks.
+ * attempts have ended, unless it has no job: attempts are at most six hours apart. The purger deletes only those of deleted webhooks.
  */
 export async function deleteOldDeliveries(trx: WorkspaceTrx, scope: WorkspaceScope): Promise<void> {
   await sql`
     delete from webhook_deliveries where ctid = any(array(
       select ctid from webhook_deliveries
       where workspace_id = ${scope.workspaceId}
-        and created_at <= clock_timestamp() - make_interval(days => ${keepDays}) and status <> 'pending'
+        and created_at <= clock_timestamp() - make_interval(days => ${keepDays}) 
+        and (status <> 'pending' or next_attempt_at <= clock_timestamp() - interval '7 days')
       order by created_at limit 100 for update skip locked
     ))`.execute(trx);
 }

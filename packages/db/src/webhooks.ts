@@ -20,7 +20,7 @@ export interface Webhook extends WebhookFields {
   readonly id: WebhookId;
   readonly disabledAt: Date | null;
   readonly disabledReason: DisabledReason | null;
-  /** When the first attempt failed since the last successful one or the last change of the URL; null if none has failed since. */
+  /** The time of the first failed attempt since the last successful one or the last change of the URL; null if none has failed. */
   readonly failingSince: Date | null;
   /** Whether an attempt in the last hour was slow. */
   readonly isSlow: boolean;

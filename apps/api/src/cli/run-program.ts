@@ -4,7 +4,7 @@ import { Interruption } from "./interruption.ts";
 import { createProgram } from "./program.ts";
 
 /**
- * Runs a command line and returns the exit status. An error is one line of JSON on standard error.
+ * Runs a command line and returns the exit status. An error is the last line on standard error, in JSON.
  * @param args without the names of Node and the program.
  * @throws {Interruption} when a signal ended the command.
  */

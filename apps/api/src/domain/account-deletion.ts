@@ -116,7 +116,7 @@ async function deleteIfMembershipsUnchanged(
   const isLastPerson = user.isOperator && !(await hasOtherUser(trx, userId));
   if (isLastPerson) await lockSignUps(trx);
   const locked = await lockMemberships(trx, userId);
-  // Otherwise, the other operators could lose the role, or delete their accounts, concurrently.
+  // Locks all operators, so that none loses the role or is deleted before the commit.
   const operatorIds = user.isOperator ? await listOperatorIds(trx) : [];
   if (!(await lockUserForDeletion(trx, userId, operatorIds)))
     throw sessionId ? signInRequired() : userNotFound();
@@ -127,7 +127,8 @@ async function deleteIfMembershipsUnchanged(
   // Without the locks on the operators, nothing prevents the others from losing the role.
   if (latest?.isOperator !== user.isOperator) return false;
   if (await isNeededOperator(trx, user)) throw operatorIsNeeded();
-  // Everyone else was deleted since, so sign-ups must be locked first. If anyone remains, so does an operator, who is locked.
+  // Everyone else was deleted since, so sign-ups must be locked first. If another person remains, one of the locked operators
+  // remains too, so that the next sign-up can't become the operator.
   if (user.isOperator && !isLastPerson && !(await hasOtherUser(trx, userId))) return false;
   const affected: AffectedWorkspace[] = [];
   for (const id of current) {

@@ -115,8 +115,8 @@ export interface ReplacementKey {
  * Creates a service account with the role of a member, and a key with the same restrictions for each of the member's
  * keys. The keys of the member aren't changed, so that each integration can be switched before they lose access.
  * @throws {AppError} NOT_FOUND for a key that isn't the member's or can't reach the workspace; BAD_REQUEST for a key that the
- * workspace doesn't accept, because its replacement would be accepted; FORBIDDEN, UNPROCESSABLE_CONTENT and TOO_MANY_REQUESTS as {@link createServiceAccount} and
- * {@link createKey}.
+ * workspace doesn't accept, because its replacement would be accepted; FORBIDDEN, UNPROCESSABLE_CONTENT and TOO_MANY_REQUESTS
+ * as {@link createServiceAccount} and {@link createKey}.
  */
 export async function replaceKeys(
   trx: Trx,
@@ -143,7 +143,7 @@ export async function replaceKeys(
   const rejected = items.find((key) => !isAccepted(key, now));
   if (rejected) {
     const reason = "It is disabled, expired or blocked, or violates the policy of the workspace.";
-    const message = `The key ${JSON.stringify(rejected.name)} can't be replaced. ${reason}`;
+    const message = `The key “${rejected.name}” can't be replaced. ${reason}`;
     throw new AppError("BAD_REQUEST", { message });
   }
   const keys: ReplacementKey[] = [];

@@ -23,7 +23,8 @@ export function rejectLargeBody({ headers }: IncomingMessage): void {
 /**
  * Reads a JSON object; an empty body counts as an empty object. Returns no promise if Node has already received the body.
  * @throws {AppError} UNSUPPORTED_MEDIA_TYPE unless it is `application/json` in UTF-8, PAYLOAD_TOO_LARGE above {@link
- *   maxBodyBytes} before or after decompression, BAD_REQUEST when it isn't UTF-8, JSON or an object, and what {@link requireUnambiguous} throws.
+ *   maxBodyBytes} before or after decompression, BAD_REQUEST when it isn't UTF-8, JSON or an object, and what
+ *   {@link requireUnambiguous} throws.
  */
 export function readJsonBody(req: IncomingMessage): object | Promise<object> {
   rejectLargeBody(req);

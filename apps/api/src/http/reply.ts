@@ -52,8 +52,8 @@ const commonHeaders = ["Cache-Control", "no-store", "X-Content-Type-Options", "n
 /**
  * Writes status, headers and body in one step, or streams the body. Bypasses Koa's `respond`, which sets each header
  * separately and checks the type of the body again. Later code must not change the response.
- * @returns for a stream, unless the request is a HEAD, a promise that is fulfilled when it has been sent or the client has closed the connection, and
- *   rejected when it can't be read; the connection is then closed.
+ * @returns for a stream, unless the request is a HEAD, a promise that is fulfilled when it has been sent or the client has closed the
+ *   connection, and rejected when it can't be read; the connection is then closed.
  */
 export function writeReply(res: ServerResponse, { status, headers, body }: Reply): Promise<void> | undefined {
   res.writeHead(status, headers as string[]); // Node only reads them.

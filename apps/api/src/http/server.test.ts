@@ -227,6 +227,18 @@ test.for([
   },
 );
 
+test("a client that sends too many requests behind a body that was not read is disconnected", async () => {
+  const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>();
+  const server = await serve((req, res) => {
+    accept(req.socket);
+    res.end(Buffer.alloc(64 * 1_024 * 1_024)); // Waits for the client.
+  });
+  const client = send(server, "POST /1 HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n");
+  const socket = await accepted;
+  client.write(`0\r\n\r\n${get("/2").repeat(40)}`);
+  await expect.poll(() => socket.destroyed).toBe(true);
+});
+
 test("a client that reads none of its pipelined responses is disconnected when they exceed 4 MB", async () => {
   const body = Buffer.alloc(2 * 1_024 * 1_024);
   const { promise: accepted, resolve: accept } = Promise.withResolvers<Socket>();

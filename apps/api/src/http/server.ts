@@ -93,6 +93,8 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
   }
   const options = { ...timeouts, maxHeaderSize, requireHostHeader: false, ServerResponse: Response };
   const server = createServer(options, (req, res) => {
+    // Also counts requests that can't be answered, because Node keeps them until the connection ends.
+    if (limitPipelining(req, res)) return;
     if (!canBeAnswered(req, res)) {
       req.resume();
       return;
@@ -101,7 +103,6 @@ export async function reserveAddress(host: string, port: number): Promise<HttpSe
       lastRequestAt = performance.now();
       latestResponses.set(req.socket, res);
     }
-    if (limitPipelining(req, res)) return;
     closeOnUnreadBody(req, res);
     currentListener?.(req, res);
   });

@@ -164,7 +164,7 @@ const issuedSecretsLimited: Pick<Failure, "name" | "description"> = {
 
 const invitationsLimited: Pick<Failure, "name" | "description"> = {
   name: "TooManyRequestsOrInvitations",
-  description: `${rateLimited} Or its owner has sent too many invitations within an hour; \`message\` says so.`,
+  description: `${rateLimited} Or its owner has sent too many invitations within an hour; \`message\` says so. All service accounts of the workspaces of one owner count together.`,
 };
 
 const idempotencyKeysLimited: Pick<Failure, "name" | "description"> = {

@@ -31,7 +31,7 @@ export const webhook = z
     disabledAt: timestamp.nullable().meta({ example: null }),
     failingSince: timestamp.nullable().meta({
       description:
-        "When the first attempt failed since the last successful one or the last change of the URL; null if none has failed since.",
+        "The time of the first failed attempt since the last successful one or the last change of the URL; null if none has failed.",
       example: null,
     }),
     formerSecretExpiresAt: timestamp.nullable().meta({

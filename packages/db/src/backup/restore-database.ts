@@ -53,16 +53,17 @@ export async function restoreDatabase(
   connection: DatabaseConnection,
   options: RestoreOptions,
 ): Promise<RestoreResult> {
-  const { header, known = migrations, onWarning = () => undefined } = options;
+  const { header, known = migrations, onWarning = () => undefined, signal } = options;
   const backupMigrations = selectMigrations(header, known);
   const session = await openBackupSession(connection, "latchkey restore");
   try {
     await requireUnused(session.db, options.isEmbedded);
     await requireSameSchema(session.db, header, { isEmptyAllowed: true });
     const applied = await migrate(connection, { known: backupMigrations, onWarning });
-    const contents = await loadRows(session, options);
+    const { contents, tables } = await limitToSignal(session, signal, () => loadRows(session, options));
+    const analyzeFailure = await commitRows(session, tables);
     await migrate(connection, { known, onWarning });
-    return { ...contents, isNew: applied.length > 0 };
+    return { ...contents, ...analyzeFailure, isNew: applied.length > 0 };
   } finally {
     await session.close();
   }
@@ -109,23 +110,35 @@ async function requireSameSchema(
   );
 }
 
-async function loadRows(
+/** Closes the session when the signal aborts, which ends a statement that waits for a lock, or for a Postgres that does not respond. */
+async function limitToSignal<Result>(
   session: BackupSession,
-  options: RestoreOptions,
-): Promise<Omit<RestoreResult, "isNew">> {
-  const { client, db } = session;
-  const { signal } = options;
-  // Ends a statement that waits for a lock, or for a Postgres that does not respond.
+  signal: AbortSignal | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
   const interrupt = (): void => void session.close();
   signal?.throwIfAborted();
   signal?.addEventListener("abort", interrupt);
+  try {
+    return await work();
+  } finally {
+    signal?.removeEventListener("abort", interrupt);
+  }
+}
+
+/** Loads all rows in a transaction. @returns also the quoted names of the tables. */
+async function loadRows(
+  session: BackupSession,
+  options: RestoreOptions,
+): Promise<{ readonly contents: BackupContents; readonly tables: readonly string[] }> {
+  const { client, db } = session;
+  const { signal } = options;
   await client.query("begin");
   const schema = await requireSameSchema(db, options.header, { isEmptyAllowed: false });
   const name = (table: string): string => `${pg.escapeIdentifier(schema)}.${pg.escapeIdentifier(table)}`;
   const present = await findBackupTables(db);
-  await client.query(
-    `lock table ${present.map(({ table }) => name(table)).join(", ")} in access exclusive mode`,
-  );
+  const tables = present.map(({ table }) => name(table));
+  await client.query(`lock table ${tables.join(", ")} in access exclusive mode`);
   for (const { table, isForced } of present) {
     // Without forced row-level security, the owner can write all rows. A trigger would change rows that must be
     // restored unchanged.
@@ -157,13 +170,19 @@ async function loadRows(
     if (isForced) await client.query(`alter table ${name(table)} force row level security`);
   }
   signal?.throwIfAborted();
-  signal?.removeEventListener("abort", interrupt); // From here on, the rows may be committed.
+  return { contents, tables };
+}
+
+/** Commits the transaction. Then the backup is restored, even if the statistics can't be updated. */
+async function commitRows(
+  { client }: BackupSession,
+  tables: readonly string[],
+): Promise<Pick<RestoreResult, "analyzeFailure">> {
   await client.query("commit");
-  // The backup is now restored, even if the statistics can't be updated.
-  const analyzed = await client
-    .query(`analyze ${present.map(({ table }) => name(table)).join(", ")}`)
-    .then(() => undefined, String);
-  return { ...contents, ...(analyzed === undefined ? {} : { analyzeFailure: analyzed }) };
+  return await client.query(`analyze ${tables.join(", ")}`).then(
+    () => ({}),
+    (error: unknown) => ({ analyzeFailure: String(error) }),
+  );
 }
 
 /**

@@ -219,7 +219,7 @@ test("a job that doesn't end while its worker is closed is repeated by another o
     started();
     return firstEnds.promise;
   });
-  await add("ada");
+  await add("ada", { maxAttempts: 1 });
   await expect.poll(() => started).toHaveBeenCalled();
   await workers.splice(0)[0]?.close();
   const onFailure = startWorker(() => {

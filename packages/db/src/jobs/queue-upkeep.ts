@@ -44,7 +44,15 @@ export async function deleteFailedJobs(pool: pg.Pool): Promise<void> {
   }
 }
 
-/** Releases all jobs of a process, so that another one repeats them. @param lockedBy the ID of its pool of workers. */
+/**
+ * Releases all jobs of a process, so that another one repeats them. Their attempts don't count, because a job that was on its last one
+ * would never run again.
+ * @param lockedBy the ID of its pool of workers.
+ */
 export async function releaseJobs(client: pg.Pool | pg.PoolClient, lockedBy: string): Promise<void> {
+  await client.query(
+    "update graphile_worker._private_jobs set attempts = greatest(0, attempts - 1) where locked_by = $1",
+    [lockedBy],
+  );
   await client.query("select graphile_worker.force_unlock_workers(array[$1])", [lockedBy]);
 }

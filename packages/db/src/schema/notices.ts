@@ -17,7 +17,7 @@ export interface NoticeTable {
   is_shown: boolean;
   /** Whether it is still to be emailed. */
   is_email_due: boolean;
-  /** Until when a job is sending the email, or until when the last attempt that failed took. Null before the first one. */
+  /** When the claim of the job that sends the email ends, or when the last failed attempt ended. Null before the first attempt and after a successful one. */
   email_claimed_until: Date | null;
   emailed_at: Date | null;
   read_at: Date | null;

@@ -21,7 +21,7 @@ export interface WebhookTable {
   disabled_at: Date | null;
   /** Who or what disabled it: a user or the command, three days of failed attempts, or a response of 410. */
   disabled_reason: DisabledReason | null;
-  /** When the first attempt failed since the last successful one or the last change of the URL; null if none has failed since. */
+  /** The time of the first failed attempt since the last successful one or the last change of the URL; null if none has failed. */
   failing_since: Date | null;
   /** Until when its messages are sent apart from those of fast webhooks; null if it was never slow. */
   slow_until: Date | null;
