@@ -147,7 +147,7 @@ export const externalId = printable
   .refine(hasNoKey, containsKey)
   .meta({ pattern: noControlsPattern, example: "customer_42" });
 
-/** Data of the workspace's own. Postgres stores neither U+0000 nor lone surrogates in JSON. */
+/** Data of the workspace's own. Postgres stores neither U+0000 nor lone surrogates in JSON, and writes all digits of a number. */
 const meta = z
   .record(
     z
@@ -162,6 +162,13 @@ const meta = z
     customIssue(
       "invalid_value",
       `Nest objects and lists at most ${maxMetaDepth} levels deep, and use no U+0000 and no incomplete characters.`,
+    ),
+  )
+  .refine(
+    (value) => everyNumber(value, isExact),
+    customIssue(
+      "invalid_value",
+      "Write numbers beyond ±9007199254740991, and numbers closer to 0 than 1e-15, as text.",
     ),
   )
   .refine(
@@ -181,6 +188,21 @@ function isStorable(value: unknown, levels: number): boolean {
     levels > 0 &&
     Object.entries(value).every(([name, member]) => isStorableText(name) && isStorable(member, levels - 1))
   );
+}
+
+function everyNumber(value: unknown, holds: (number: number) => boolean): boolean {
+  if (typeof value === "number") return holds(value);
+  if (typeof value !== "object" || value === null) return true;
+  return Object.values(value).every((member) => everyNumber(member, holds));
+}
+
+/**
+ * Whether a verification returns a number as it was sent, in about as many bytes. JSON can't represent larger integers exactly: another
+ * ID would be stored. Postgres writes 1e308 in 309 digits, so that the limit of bytes would allow 46 times as many.
+ */
+function isExact(number: number): boolean {
+  const magnitude = Math.abs(number);
+  return magnitude <= Number.MAX_SAFE_INTEGER && (magnitude === 0 || magnitude >= 1e-15);
 }
 
 /** A schema for each field of an issued key. */

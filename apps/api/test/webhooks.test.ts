@@ -839,14 +839,14 @@ describe("settings", () => {
   test("a pending delivery without a job is deleted too", async () => {
     const team = await addTeam();
     const { path } = await addWebhook(team);
-    await rename(team);
+    await rename(team, "One");
     await team.deliver();
     await sql`
       update webhook_deliveries set status = 'pending', created_at = created_at - interval '31 days',
         next_attempt_at = now() - interval '8 days'
       where workspace_id = ${team.workspaceId}`.execute(app.owner);
     const [old] = await listDeliveries(team, path);
-    await rename(team);
+    await rename(team, "Two");
     await team.deliver();
     const left = await listDeliveries(team, path);
     expect(left.map(({ id, status }) => [id === old?.id, status])).toEqual([[false, "succeeded"]]);

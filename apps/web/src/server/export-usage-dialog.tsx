@@ -44,8 +44,8 @@ function Export(props: Omit<ExportUsageDialogProps, "isOpen">): ReactElement {
       explanation={
         <>
           The file contains the verifications of the last {label} in{" "}
-          {keyspace ? <Quoted>{keyspace.name}</Quoted> : "all keyspaces of this workspace"} per {bucket}, as
-          CSV. Text that a spreadsheet would interpret as a formula begins with an apostrophe.
+          {keyspace ? <Quoted>{keyspace.name}</Quoted> : "all existing keyspaces of this workspace"} per{" "}
+          {bucket}, as CSV. Text that a spreadsheet would interpret as a formula begins with an apostrophe.
         </>
       }
       readSource={() => ({
