@@ -845,7 +845,7 @@ describe("settings", () => {
     const [withJob, withoutJob] = await listDeliveries(team, path);
     await sql`
       update webhook_deliveries set created_at = created_at - interval '31 days',
-        next_attempt_at = now() - case when id = ${decodeId("delivery", withoutJob?.id ?? "")} then interval '8 days' else interval '6 days' end
+        next_attempt_at = now() - case when id = ${decodeId("delivery", String(withoutJob?.id))} then interval '8 days' else interval '6 days' end
       where workspace_id = ${team.workspaceId}`.execute(app.owner);
     const scope = openAsOperator(team.workspaceId);
     await inWorkspace(app.services.db, scope, (trx) => deleteOldDeliveries(trx, scope));
