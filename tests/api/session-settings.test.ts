@@ -75,6 +75,7 @@ const expected: readonly ExpectedLogin[] = [
   { name: "latchkey open reads", connections: 5, role: "latchkey_tenant", settings: reads },
   { name: "latchkey jobs", connections: 7, role: "none", settings: pool },
   { name: "latchkey purge", connections: 1, role: "latchkey_tenant", settings: pool },
+  { name: "latchkey pruning", connections: 1, role: "latchkey_admission", settings: pool },
   { name: "latchkey statistics", connections: 1, role: "latchkey_admission", settings: pool },
   { name: "latchkey inspection", connections: 1, role: "latchkey_admission", settings: reads },
   { name: "latchkey admission", connections: 1, role: "latchkey_admission", settings: admission },

@@ -1,8 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
 import { databaseFailure } from "@latchkey/db/database-failure";
-import type { KeyId } from "@latchkey/db/ids";
-import { pruneKeyHistory } from "@latchkey/db/prune-key-history";
 import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
 import type { Db } from "@latchkey/db/schema";
 import { isDefiniteAbort } from "@latchkey/db/sqlstate";
@@ -12,9 +10,7 @@ export interface StatisticsOptions {
   readonly connection: DatabaseConnection;
   /** How often recorded data is written, in milliseconds; 1,000 by default. */
   readonly flushEveryMs?: number;
-  /** How many days history is kept, and all history of an API key after its deletion; 90 by default. */
-  readonly keepDays?: number;
-  /** Called with each failure to write or prune. */
+  /** Called with each failure to write. */
   readonly onFailure?: (error: unknown) => void;
   /** The database's clock, so that every node counts a request in the same hour. */
   readonly clock: Clock;
@@ -39,19 +35,15 @@ export interface StatisticsSource {
 
 /** The number of writes that is enough to write everything that can wait. */
 const maxRounds = 25;
-/**
- * How often the clock is synchronized and history is pruned, in milliseconds. In this time, a monotonic clock drifts by
- * a few milliseconds.
- */
+/** How often the clock is synchronized, in milliseconds. In this time, a monotonic clock drifts by a few milliseconds. */
 const maintainEveryMs = 60_000;
-const maxPruneSteps = 20;
 /** How long the last writes may take, and then how long the connection may take to end, in milliseconds. */
 const lastFlushMs = 2_000;
 const disconnectMs = 500;
 
 /**
- * Writes statistics on a timer, on a separate connection, and prunes old history. Requests don't wait for it, and its
- * failures don't fail a request. `kill -9` loses what is not written yet.
+ * Writes statistics on a timer, on a separate connection. Requests don't wait for it, and its failures don't fail a request.
+ * `kill -9` loses what is not written yet.
  *
  * Data that can't be written is kept and written later. If the response to a commit is lost, its data is written again,
  * and its counts are added twice. If Postgres rejects data for any reason other than being unavailable or busy, the
@@ -59,7 +51,6 @@ const disconnectMs = 500;
  */
 export class StatisticsWriter {
   readonly #connection: DatabaseConnection;
-  readonly #keepDays: number;
   readonly #onFailure: (error: unknown) => void;
   readonly #clock: Clock;
   readonly #sources: readonly StatisticsSource[];
@@ -68,8 +59,6 @@ export class StatisticsWriter {
   /** The time at the last tick, in milliseconds since 1970. */
   #nowMs: number;
   #maintainedAtMs: number;
-  /** The key at which pruning stopped. */
-  #prunedUpTo: KeyId | undefined;
   /** Settles when all tasks on the connection, in flight and waiting, have ended. */
   #lastTask: Promise<void> = Promise.resolve();
   /** Skips ticks after a failure, for at most 3 s, so that writing resumes within 5 s after the database is back. */
@@ -79,7 +68,6 @@ export class StatisticsWriter {
 
   constructor(options: StatisticsOptions, sources: readonly StatisticsSource[]) {
     this.#connection = options.connection;
-    this.#keepDays = options.keepDays ?? 90;
     this.#onFailure = options.onFailure ?? (() => undefined);
     this.#clock = options.clock;
     this.#sources = sources;
@@ -116,7 +104,6 @@ export class StatisticsWriter {
       const isDue = this.#nowMs - this.#maintainedAtMs >= maintainEveryMs;
       if (isDue) await this.#synchronize();
       await this.#write();
-      if (isDue) await this.#prune();
     });
   }
 
@@ -158,17 +145,6 @@ export class StatisticsWriter {
       else batch.settle();
     }
     return isWritten;
-  }
-
-  /** Continues where the last run stopped, while there are hours to delete and keys to visit. */
-  async #prune(): Promise<void> {
-    for (let step = 0; step < maxPruneSteps && !this.#isClosed; step += 1) {
-      const after = this.#prunedUpTo;
-      const pruned = await this.#attempt((db) => pruneKeyHistory(db, { keepDays: this.#keepDays, after }));
-      if (typeof pruned === "string") return;
-      this.#prunedUpTo = pruned.next;
-      if (pruned.hours === 0 && (pruned.next === undefined || pruned.next === after)) return;
-    }
   }
 
   /**

@@ -9,8 +9,7 @@ import { admissionKit } from "../admission/admission.test-kit.ts";
 import type { RejectionReason } from "../admission/decision.ts";
 import type { Verdict } from "../admission/verdict.ts";
 import type { RecordedRequest } from "./request-statistics.ts";
-import type { StatisticsOptions } from "./statistics-writer.ts";
-import { UsageRecorder } from "./usage-recorder.ts";
+import { UsageRecorder, type UsageRecorderOptions } from "./usage-recorder.ts";
 
 const userId = createId("user");
 
@@ -59,7 +58,7 @@ export function recorderKit(database: () => TestDatabase) {
   const { addKey } = admissionKit(database);
 
   /** Opens a recorder with a clock that the test sets. By default, it writes only on command. */
-  const openRecorder = (options: Partial<StatisticsOptions> = {}) => {
+  const openRecorder = (options: Partial<UsageRecorderOptions> = {}) => {
     const clock = { now: new Date("2026-03-02T12:00:00Z") };
     const failures: unknown[] = [];
     const recorder = new UsageRecorder({

@@ -1,24 +1,32 @@
 import type { Presented, Verdict } from "../admission/verdict.ts";
 import type { Verification, VerificationResult } from "../verification/verification.ts";
+import { HistoryPruner, type HistoryPrunerOptions } from "./history-pruner.ts";
 import { type RecordedRequest, RequestStatistics } from "./request-statistics.ts";
 import { type StatisticsOptions, StatisticsWriter } from "./statistics-writer.ts";
 import { VerificationStatistics } from "./verification-statistics.ts";
 
+export interface UsageRecorderOptions extends StatisticsOptions, HistoryPrunerOptions {
+  /** Called with each failure to write or prune. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
 /**
- * Records the history of keys. These are statistics, which are written shortly afterwards: see {@link StatisticsWriter}
- * for what can be lost, and {@link RequestStatistics} and {@link VerificationStatistics} for
- * what is recorded.
+ * Records the history of keys, and deletes old history (see {@link HistoryPruner}). These are statistics, which are written shortly
+ * afterwards: see {@link StatisticsWriter} for what can be lost, and {@link RequestStatistics} and {@link VerificationStatistics}
+ * for what is recorded.
  */
 export class UsageRecorder {
   readonly #requests: RequestStatistics;
   readonly #verifications: VerificationStatistics;
   readonly #writer: StatisticsWriter;
+  readonly #pruner: HistoryPruner;
 
-  constructor(options: StatisticsOptions) {
+  constructor(options: UsageRecorderOptions) {
     const readClockMs = () => options.clock.nowMs();
     this.#requests = new RequestStatistics(readClockMs);
     this.#verifications = new VerificationStatistics(readClockMs);
     this.#writer = new StatisticsWriter(options, [this.#requests, this.#verifications]);
+    this.#pruner = new HistoryPruner(options);
   }
 
   /** Records the verdict of a request with an API key. */
@@ -48,8 +56,8 @@ export class UsageRecorder {
     await this.#writer.flush();
   }
 
-  /** Writes everything that waits, for two seconds at most, and closes the connection. */
+  /** Writes everything that waits, for two seconds at most, and closes the connections. */
   async close(): Promise<void> {
-    await this.#writer.close();
+    await Promise.all([this.#writer.close(), this.#pruner.close()]);
   }
 }

@@ -1,6 +1,4 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
-import { databaseFailure } from "@latchkey/db/database-failure";
 import { createId, type KeyId, type WorkspaceId } from "@latchkey/db/ids";
 import { listKeyAddresses, listKeyRejections } from "@latchkey/db/key-history";
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
@@ -18,9 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const { openRecorder, readHours, addKey, addOldSecret, holdHours, countConnections } = recorderKit(
-  () => database,
-);
+const { openRecorder, readHours, addOldSecret, holdHours, countConnections } = recorderKit(() => database);
 
 async function sum(keyId: KeyId): Promise<number> {
   return (await readHours(keyId)).reduce((total, { count }) => total + count, 0);
@@ -221,63 +217,6 @@ test("close does not wait long for a slow Postgres", async () => {
   expect(tookMs).toBeLessThan(3_300 + (await stopMeasuring()));
 });
 
-test("prunes old history every minute, and visits all keys step by step", async () => {
-  const [old, recent] = [new Date(Date.now() - 31 * 86_400_000), new Date(Date.now() - 29 * 86_400_000)];
-  const { id: keyId, userId } = await addKey();
-  const row = { key_id: keyId, workspace_id: null, count: 1 };
-  const rows = [
-    ...Array.from({ length: 2_500 }, (_, index) => ({ ...row, hour: old, outcome: `${index}` })),
-    { ...row, hour: recent, outcome: "admitted" },
-  ];
-  await database.owner.insertInto("key_usage_hours").values(rows).execute();
-  await sql`truncate key_addresses, key_refusals`.execute(database.owner);
-  // More live keys than one step visits come before the purged keys.
-  const live = Array.from({ length: 120 }, () => createId("key"));
-  await database.owner
-    .insertInto("api_keys")
-    .values(
-      live.map((id) => ({
-        id,
-        user_id: userId,
-        name: "key",
-        description: "",
-        start: "",
-        hash: randomBytes(32),
-      })),
-    )
-    .execute();
-  const purged = Array.from({ length: 250 }, () => createId("key"));
-  await database.owner
-    .insertInto("key_addresses")
-    .values(
-      [keyId, ...live, ...purged].map((id) => ({ key_id: id, address: "192.0.2.1", last_seen_at: recent })),
-    )
-    .execute();
-  const { recorder, clock, failures } = openRecorder({ flushEveryMs: 10, keepDays: 30 });
-  const count = async () => (await readHours(keyId)).length;
-  clock.now = new Date(clock.now.getTime() + 59_000);
-  await recorder.flush();
-  await delay(100);
-  expect(await count()).toBe(2_501);
-  clock.now = new Date(clock.now.getTime() + 1_000);
-  let failureCount = 0;
-  /** Lets a minute pass after a failure: on a busy machine, Postgres can cancel a statement, and the next run is due a minute later. */
-  const whilePruning =
-    <Result>(read: () => Promise<Result>) =>
-    async () => {
-      if (failures.length > failureCount) clock.now = new Date(clock.now.getTime() + 60_000);
-      failureCount = failures.length;
-      return await read();
-    };
-  await expect.poll(whilePruning(count)).toBe(1);
-  const listKeys = async () =>
-    (await database.owner.selectFrom("key_addresses").select("key_id").execute())
-      .map((row) => row.key_id)
-      .sort();
-  await expect.poll(whilePruning(listKeys)).toEqual([keyId, ...live].sort());
-  expect(failures.filter((error) => !databaseFailure(error))).toEqual([]);
-});
-
 test("synchronizes its clock every minute, even after the clock was set back or the database was unavailable", async () => {
   const hourMs = 3_600_000;
   const keyId = createId("key");
@@ -293,7 +232,7 @@ test("synchronizes its clock every minute, even after the clock was set back or 
       nowMs += step;
     },
   };
-  const { recorder, failures } = openRecorder({ flushEveryMs: 10, keepDays: 10_000, clock });
+  const { recorder, failures } = openRecorder({ flushEveryMs: 10, clock });
   for (const count of [1, 2, 3]) {
     nowMs += 60_000;
     await expect.poll(() => synchronized.length).toBe(count);

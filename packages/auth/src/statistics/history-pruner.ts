@@ -1,0 +1,86 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
+import type { KeyId } from "@latchkey/db/ids";
+import { pruneKeyHistory } from "@latchkey/db/prune-key-history";
+import type { Db } from "@latchkey/db/schema";
+
+export interface HistoryPrunerOptions {
+  readonly connection: DatabaseConnection;
+  /** How many days history is kept, and all history of an API key after its deletion; 90 by default. */
+  readonly keepDays?: number;
+  /** Time between two rounds, in milliseconds; 60,000 by default. */
+  readonly pruneEveryMs?: number;
+  /** Called with each failure; the next round tries again. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/** How long `close` waits for the step in flight and for the connection to end, in milliseconds. */
+const closeWithinMs = 500;
+
+/**
+ * Deletes old history of keys on a timer, in small steps. It has a connection of its own, which is closed between rounds, so that
+ * statistics are written while a backlog is deleted. Every node runs a pruner, and they take turns (see {@link pruneKeyHistory}).
+ */
+export class HistoryPruner {
+  readonly #db: Db;
+  readonly #keepDays: number;
+  readonly #onFailure: (error: unknown) => void;
+  readonly #timer: NodeJS.Timeout;
+  readonly #closing = new AbortController();
+  /** The key at which pruning stopped. */
+  #prunedUpTo: KeyId | undefined;
+  #round: Promise<void> | undefined;
+
+  constructor({
+    connection,
+    keepDays = 90,
+    pruneEveryMs = 60_000,
+    onFailure = () => undefined,
+  }: HistoryPrunerOptions) {
+    this.#db = openDatabase(connection, {
+      role: "latchkey_admission",
+      applicationName: "latchkey pruning",
+      maxConnections: 1,
+    });
+    this.#keepDays = keepDays;
+    this.#onFailure = onFailure;
+    this.#timer = setInterval(() => void this.run(), pruneEveryMs);
+    this.#timer.unref();
+  }
+
+  /** Runs one round, or joins the one in progress; never throws. */
+  run(): Promise<void> {
+    this.#round ??= this.#prune()
+      .catch(this.#onFailure)
+      .finally(() => {
+        this.#round = undefined;
+      });
+    return this.#round;
+  }
+
+  /** Stops after the step in flight, for which it doesn't wait long. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    clearInterval(this.#timer);
+    const ended = (this.#round ?? Promise.resolve()).then(() => this.#db.destroy());
+    await Promise.race([ended, delay(closeWithinMs, undefined, { ref: false })]);
+  }
+
+  /**
+   * Continues where the last round stopped, until there is nothing to delete and no key to visit. A fixed number of steps could be
+   * less than what the nodes write in the same time. Rests after each step for as long as it took, so that deleting a backlog leaves
+   * half of the time to other statements.
+   */
+  async #prune(): Promise<void> {
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const after = this.#prunedUpTo;
+      const startedAt = performance.now();
+      const pruned = await pruneKeyHistory(this.#db, { keepDays: this.#keepDays, after });
+      this.#prunedUpTo = pruned.next;
+      if (pruned.hours === 0 && (pruned.next === undefined || pruned.next === after)) return;
+      const restMs = performance.now() - startedAt;
+      await delay(restMs, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  }
+}
