@@ -6,6 +6,7 @@ import { membershipAs, validFacts } from "../admission/facts.test-kit.ts";
 import { listPermissions } from "../permissions.ts";
 import { compileRestrictions } from "../restrictions.ts";
 import { toApiKeyTarget } from "./api-key-target.ts";
+import { compilePermissions } from "./permission-query.ts";
 import { workspaceId } from "./verifiable-key.test-kit.ts";
 
 /** An API key of a member as a target in the workspace, with changes to its facts and to the membership. */
@@ -35,7 +36,7 @@ test("an API key without restrictions has the permissions of its user, and neith
     name: null,
     meta: null,
     permissions,
-    grantedPermissions: new Set(permissions),
+    grantedPermissions: compilePermissions(permissions),
     limits: [],
     refill: null,
     hasCredits: false,
@@ -74,7 +75,7 @@ describe("an API key is disabled", () => {
 test("a restricted API key has its own permissions among those of its user, and its own IP ranges", () => {
   const readOnly = targetOf({ restrictions: restrict({ isReadOnly: true }) });
   expect(readOnly?.permissions).toEqual(["workspace:read", "members:read", "keyspaces:read", "keys:read"]);
-  expect(readOnly?.grantedPermissions).toEqual(new Set(readOnly?.permissions));
+  expect(readOnly?.grantedPermissions).toEqual(compilePermissions(readOnly?.permissions ?? []));
   expect(readOnly?.allowsAddress).toBeUndefined();
   const ranged = targetOf({ restrictions: restrict({ isReadOnly: true, ipRanges: ["192.0.2.0/24"] }) });
   expect(["192.0.2.1", "198.51.100.1"].map((address) => ranged?.allowsAddress?.(address))).toEqual([

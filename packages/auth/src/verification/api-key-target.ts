@@ -2,6 +2,7 @@ import type { WorkspaceId } from "@latchkey/db/ids";
 import type { KeyFacts } from "../admission/decision.ts";
 import { listPermissions } from "../permissions.ts";
 import { allowsAddress, allowsPermission, allowsWorkspace } from "../restrictions.ts";
+import { compilePermissions } from "./permission-query.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 
 /** The name of the only limit of an API key, which its counter stores in columns of its own. */
@@ -37,7 +38,7 @@ export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): Verif
     name: null,
     meta: null,
     permissions,
-    grantedPermissions: new Set(permissions),
+    grantedPermissions: compilePermissions(permissions),
     limits: limit ? [{ name: apiKeyLimitName, ...limit, appliesAlways: true }] : [],
     refill: null,
     hasCredits: false,

@@ -3,6 +3,7 @@ import type { KeyFacts } from "../admission/decision.ts";
 import { decideRequest } from "./decide-request.ts";
 import type { Counter, CounterId, DecisionState, EarlierRequest } from "./decide-verification.ts";
 import type { MeterState } from "./meters.ts";
+import { compilePermissions } from "./permission-query.ts";
 import { caller, plainKey } from "./verifiable-key.test-kit.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 import type { Verification, VerificationResult } from "./verification.ts";
@@ -15,7 +16,7 @@ export const issued: VerifiableKey = {
   ...plainKey,
   meta: { plan: "pro" },
   permissions: ["documents.read"],
-  grantedPermissions: new Set(["documents.read"]),
+  grantedPermissions: compilePermissions(["documents.read"]),
   // Tests with a balance need it, and the others don't.
   hasCredits: true,
 };

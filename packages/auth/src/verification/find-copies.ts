@@ -6,6 +6,7 @@ import type { KeyFacts, KeyVersions, Membership } from "../admission/decision.ts
 import { keyWithHash, membershipAsJson } from "../admission/stored-facts.ts";
 import { createIpMatcher } from "../ip-ranges.ts";
 import { roleHasPermission, roles } from "../permissions.ts";
+import { compilePermissions } from "./permission-query.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 
 /**
@@ -240,7 +241,7 @@ function toVerifiableKey(
     workspaceId: intern(facts.workspaceId),
     keyspaceId: facts.keyspaceId && intern(facts.keyspaceId),
     owner: { ...facts.owner, id: intern(facts.owner.id) },
-    grantedPermissions: new Set(facts.permissions),
+    grantedPermissions: compilePermissions(facts.permissions),
     idleAt: null,
     allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined,
   };

@@ -1,7 +1,13 @@
 import { issuedPermissionPattern, maxLength } from "@latchkey/limits";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { maxQueryTerms, type PermissionQuery, parsePermissionQuery, satisfies } from "./permission-query.ts";
+import {
+  compilePermissions,
+  maxQueryTerms,
+  type PermissionQuery,
+  parsePermissionQuery,
+  satisfies,
+} from "./permission-query.ts";
 
 /** Parses a query that must be valid. */
 function parse(text: string): PermissionQuery {
@@ -82,7 +88,7 @@ test("a query can name every permission that a key can have, except wildcards, a
       const query = parsePermissionQuery(name);
       const isNamed = query.kind === "permission" && query.name === name;
       expect(isNamed).toBe(issuedPermissionPattern.test(name) && !name.includes("*"));
-      if (isNamed) expect(satisfies(new Set([name]), query)).toBe(true);
+      if (isNamed) expect(satisfies(compilePermissions([name]), query)).toBe(true);
     }),
   );
 });
@@ -105,13 +111,37 @@ describe("evaluation", () => {
     [["Documents.Read"], "Documents.Read", true],
     [["Documents.Read"], "documents.read", false],
     [["*"], "documents.read", true],
+    [["*", "a.*"], "documents.read", true],
+    [["a.*", "a.b.*", "b.*"], "a.c", true],
+    [["a.*", "c.*"], "b.a", false],
     [[], "documents.read", false],
     [["a", "c"], "a AND (b OR c)", true],
     [["a"], "a AND (b OR c)", false],
     [["b"], "a OR b AND c", false],
     [["a"], "a OR b AND c", true],
   ])("%j satisfies %j: %j", (held, text, expected) => {
-    expect(satisfies(new Set(held), parse(text))).toBe(expected);
+    expect(satisfies(compilePermissions(held), parse(text))).toBe(expected);
+  });
+
+  test("a wildcard grants the names that start with the text before its asterisk, whatever else the key has", () => {
+    const name = fc
+      .array(fc.constantFrom("a", "b", "ab", "A-", "_"), { minLength: 1, maxLength: 3 })
+      .chain((parts) =>
+        fc
+          .array(fc.constantFrom(".", ":"), { minLength: parts.length, maxLength: parts.length })
+          .map((separators) =>
+            parts.map((part, index) => (index > 0 ? separators[index] : "") + part).join(""),
+          ),
+      );
+    const wildcard = fc.tuple(name, fc.constantFrom(".*", ":*")).map(([start, end]) => start + end);
+    fc.assert(
+      fc.property(fc.array(fc.oneof(name, wildcard), { maxLength: 10 }), name, (held, wanted) => {
+        const isGranted = held.some((one) =>
+          one.endsWith("*") ? wanted.startsWith(one.slice(0, -1)) : wanted === one,
+        );
+        expect(satisfies(compilePermissions(held), permission(wanted))).toBe(isGranted);
+      }),
+    );
   });
 
   test("any query has the result of the boolean expression that it spells", () => {
@@ -139,7 +169,7 @@ describe("evaluation", () => {
       fc.property(query, fc.subarray(["a", "b.c", "d-e", "f_1"]), (node, held) => {
         const text = spell(node);
         fc.pre(text.split(/ AND | OR /).length <= maxQueryTerms);
-        expect(satisfies(new Set(held), parse(text))).toBe(evaluate(node, held));
+        expect(satisfies(compilePermissions(held), parse(text))).toBe(evaluate(node, held));
       }),
     );
   });

@@ -1,6 +1,7 @@
 import type { IssuedKeyId, KeyspaceId, WorkspaceId } from "@latchkey/db/ids";
 import type { KeyFacts } from "../admission/decision.ts";
 import { membershipAs, validFacts } from "../admission/facts.test-kit.ts";
+import { compilePermissions } from "./permission-query.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
 
 export const workspaceId = "workspace" as WorkspaceId;
@@ -28,7 +29,7 @@ export const plainKey: VerifiableKey = {
   name: "Acme",
   meta: {},
   permissions: [],
-  grantedPermissions: new Set(),
+  grantedPermissions: compilePermissions([]),
   limits: [],
   refill: null,
   hasCredits: false,

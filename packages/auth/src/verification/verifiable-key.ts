@@ -1,5 +1,6 @@
 import type { ConsumerId, IssuedKeyId, KeyId, KeyspaceId, UserId, WorkspaceId } from "@latchkey/db/ids";
 import type { NamedLimit, Refill } from "@latchkey/db/issued-key-settings";
+import type { GrantedPermissions } from "./permission-query.ts";
 
 /** A user, workspace, keyspace or consumer that a key belongs to. */
 export interface OwnerVersion {
@@ -44,7 +45,7 @@ export interface VerifiableKey {
   readonly meta: Readonly<Record<string, unknown>> | null;
   readonly permissions: readonly string[];
   /** The same permissions, for permission queries. */
-  readonly grantedPermissions: ReadonlySet<string>;
+  readonly grantedPermissions: GrantedPermissions;
   readonly limits: readonly NamedLimit[];
   readonly refill: Refill | null;
   /** Whether the key has a balance of credits, which only its counter has. */
