@@ -1,5 +1,8 @@
 import { isIPv4, isIPv6 } from "node:net";
 
+/** The approximate memory of a parsed IP range and its text, in bytes. */
+export const bytesPerIpRange = 300;
+
 interface IpRange {
   /** The groups of 16 bits of an address in the range: 2 for IPv4, 8 for IPv6. */
   readonly groups: readonly number[];

@@ -1,7 +1,7 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { defaultSettings, type KeySettings, type SettingName, settingNames } from "@latchkey/db/key-settings";
 import type { Role } from "@latchkey/db/role";
-import { areContained, createIpMatcher } from "./ip-ranges.ts";
+import { areContained, bytesPerIpRange, createIpMatcher } from "./ip-ranges.ts";
 import { expandPermissions, listPermissions, type Permission, roleHasPermission } from "./permissions.ts";
 
 /** The checks of one restriction of a key. A check that is absent allows everything. */
@@ -10,7 +10,12 @@ interface CompiledRule {
   readonly workspaces?: ReadonlySet<WorkspaceId>;
   readonly permits?: (permission: Permission) => boolean;
   readonly allowsAddress?: (address: string) => boolean;
+  /** The approximate memory of the checks, in bytes, if it grows with the value. */
+  readonly bytes?: number;
 }
+
+/** The approximate memory of a workspace or a permission in a set, in bytes. */
+const bytesPerName = 100;
 
 /** The rules of one setting. */
 interface Rule<Value> {
@@ -31,14 +36,14 @@ const rules: { readonly [Name in SettingName]: Rule<KeySettings[Name]> } = {
   expiresAt: { expands: (before, after) => before !== null && (after === null || after > before) },
   workspaceIds: {
     expands: hasMore,
-    compile: (ids) => ({ workspaces: new Set(ids) }),
+    compile: (ids) => ({ workspaces: new Set(ids), bytes: ids.length * bytesPerName }),
   },
   permissions: {
     // A permission that another one includes is not added by naming it.
     expands: (before, after) => hasMore(before && [...expandPermissions(before)], after),
     compile: (names) => {
       const allowed = expandPermissions(names);
-      return { permits: (permission) => allowed.has(permission) };
+      return { permits: (permission) => allowed.has(permission), bytes: allowed.size * bytesPerName };
     },
   },
   isReadOnly: {
@@ -47,7 +52,10 @@ const rules: { readonly [Name in SettingName]: Rule<KeySettings[Name]> } = {
   },
   ipRanges: {
     expands: (before, after) => before !== null && (after === null || !areContained(before, after)),
-    compile: (ranges) => ({ allowsAddress: createIpMatcher(ranges) }),
+    compile: (ranges) => ({
+      allowsAddress: createIpMatcher(ranges),
+      bytes: ranges.length * bytesPerIpRange,
+    }),
   },
   // Enforced by the statement that counts a use.
   limit: {
@@ -105,6 +113,11 @@ function compileRule<Name extends RestrictionName>(
   if (settings[name] === defaultSettings[name]) return undefined;
   // The value is not the default, so it is not null. A time is never compiled.
   return rules[name].compile?.(settings[name] as NonNullable<KeySettings[Name]>);
+}
+
+/** The approximate memory of restrictions, in bytes, as far as it grows with their values. */
+export function sizeOfRestrictions(restrictions: Restrictions | undefined): number {
+  return restrictions?.reduce((size, { bytes = 0 }) => size + bytes, 0) ?? 0;
 }
 
 /** Whether these restrictions allow access to a workspace. The membership of the key's user is checked separately. */

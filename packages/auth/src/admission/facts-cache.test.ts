@@ -1,5 +1,7 @@
 import type { KeyId, UserId, WorkspaceId } from "@latchkey/db/ids";
+import { defaultSettings, type KeySettings } from "@latchkey/db/key-settings";
 import { expect, test } from "vitest";
+import { compileRestrictions } from "../restrictions.ts";
 import type { KeyFacts } from "./decision.ts";
 import { membershipAs, validFacts } from "./facts.test-kit.ts";
 import { FactsCache } from "./facts-cache.ts";
@@ -63,6 +65,24 @@ test("facts that exceed the bound by themselves are not remembered", () => {
   const cache = new FactsCache(2);
   cache.set("a", factsOf("a", ["one", "two"]));
   expect(cache.get("a")).toBeUndefined();
+});
+
+test.each<[string, Partial<KeySettings>, number]>([
+  ["IP ranges", { ipRanges: Array.from({ length: 100 }, (_, index) => `192.0.2.${index}`) }, 61],
+  ["workspaces", { workspaceIds: Array.from({ length: 100 }, (_, index) => `${index}` as WorkspaceId) }, 21],
+  ["permissions", { permissions: ["keys:verify"] }, 2],
+  ["read only", { isReadOnly: true }, 1],
+])("the restrictions of a key take space: %s", (_which, settings, size) => {
+  const facts = {
+    ...factsOf("a", []),
+    restrictions: compileRestrictions({ ...defaultSettings, ...settings }),
+  };
+  const isRemembered = (capacity: number) => {
+    const cache = new FactsCache(capacity);
+    cache.set("a", facts);
+    return cache.has("a");
+  };
+  expect([isRemembered(size - 1), isRemembered(size)]).toEqual([false, true]);
 });
 
 test("a key that changes often takes the space of one key", () => {

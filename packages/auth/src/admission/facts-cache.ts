@@ -1,5 +1,6 @@
 import type { WorkspaceId } from "@latchkey/db/ids";
 import { FairCache } from "../fair-cache.ts";
+import { sizeOfRestrictions } from "../restrictions.ts";
 import { haveSameVersions, type KeyFacts, type Membership } from "./decision.ts";
 
 /** Facts to which the memberships of further workspaces are added while the versions stay the same. */
@@ -15,7 +16,10 @@ interface CachedFacts extends KeyFacts {
 export class FactsCache {
   readonly #facts: FairCache<CachedFacts>;
 
-  /** @param capacity the maximum number of keys plus memberships. A key takes about 500 bytes, a membership about 150. */
+  /**
+   * @param capacity the maximum number of keys plus memberships. A key takes about 500 bytes, a membership about 150. Restrictions of a
+   *   key count as one more for each 500 bytes.
+   */
   constructor(capacity: number) {
     this.#facts = new FairCache(capacity);
   }
@@ -46,7 +50,8 @@ export class FactsCache {
     const cached = isSame ? known : { ...facts, memberships: new Map<WorkspaceId, Membership>() };
     for (const [workspaceId, membership] of facts.memberships)
       cached.memberships.set(workspaceId, membership);
-    this.#facts.set(digest, cached, { owner: facts.userId, size: 1 + cached.memberships.size });
+    const size = 1 + cached.memberships.size + Math.ceil(sizeOfRestrictions(cached.restrictions) / 500);
+    this.#facts.set(digest, cached, { owner: facts.userId, size });
   }
 
   delete(digest: string): void {

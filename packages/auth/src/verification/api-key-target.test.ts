@@ -42,6 +42,7 @@ test("an API key without restrictions has the permissions of its user, and neith
     hasCredits: false,
     idleAt: null,
     allowsAddress: undefined,
+    ipRangeCount: 0,
     consumer: null,
   });
 });

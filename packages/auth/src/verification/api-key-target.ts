@@ -47,6 +47,7 @@ export function toApiKeyTarget(facts: KeyFacts, workspaceId: WorkspaceId): Verif
     allowsAddress: restrictions?.some((rule) => rule.allowsAddress)
       ? (address) => allowsAddress(restrictions, address)
       : undefined,
+    ipRangeCount: 0,
     consumer: null,
   };
 }

@@ -233,5 +233,11 @@ describe("the memory of a copy is bounded", () => {
     expect(isRemembered({ permissions: [long(1_350)] })).toBe(true);
     expect(isRemembered({ permissions: [long(1_450)] })).toBe(false);
     expect(isRemembered({ limits: [{ ...limit, name: long(2_900) }] })).toBe(false);
+    const short = (length: number) => Array<string>(length).fill("a");
+    expect([65, 70].map((length) => isRemembered({ permissions: short(length) }))).toEqual([true, false]);
+  });
+
+  test("by the number of its IP ranges", () => {
+    expect([isRemembered({ ipRangeCount: 27 }), isRemembered({ ipRangeCount: 29 })]).toEqual([true, false]);
   });
 });

@@ -1,5 +1,6 @@
 import { haveSameVersions, type KeyFacts, type KeyVersions, type Membership } from "../admission/decision.ts";
 import { FairCache } from "../fair-cache.ts";
+import { bytesPerIpRange } from "../ip-ranges.ts";
 import { roleHasPermission } from "../permissions.ts";
 import { type CopyLookup, type FoundCopies, maxCopies } from "./find-copies.ts";
 import type { VerifiableKey } from "./verifiable-key.ts";
@@ -148,7 +149,10 @@ export function nameOf({ digest, callerDigest, workspaceId, keyspaceId }: CopyLo
  */
 function sizeOf(keys: readonly VerifiableKey[]): number {
   let size = 0;
-  for (const { name, meta, permissions, limits, consumer } of keys)
-    size += 1_500 + 3 * JSON.stringify([name, meta, permissions, permissions, limits, consumer]).length;
+  for (const { name, meta, permissions, limits, consumer, ipRangeCount } of keys) {
+    const data = JSON.stringify([name, meta, permissions, permissions, limits, consumer]);
+    // A set and an array refer to each permission.
+    size += 1_500 + 3 * data.length + 100 * permissions.length + bytesPerIpRange * ipRangeCount;
+  }
   return size;
 }

@@ -189,7 +189,7 @@ join lateral (
 ) found on true
 order by lookup.position`;
 
-type StoredCopy = Omit<VerifiableKey, "allowsAddress" | "idleAt" | "grantedPermissions"> & {
+type StoredCopy = Omit<VerifiableKey, "allowsAddress" | "ipRangeCount" | "idleAt" | "grantedPermissions"> & {
   readonly ipRanges: readonly string[] | null;
 };
 
@@ -244,6 +244,7 @@ function toVerifiableKey(
     grantedPermissions: compilePermissions(facts.permissions),
     idleAt: null,
     allowsAddress: ipRanges ? createIpMatcher(ipRanges) : undefined,
+    ipRangeCount: ipRanges?.length ?? 0,
   };
 }
 

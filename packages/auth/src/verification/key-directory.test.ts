@@ -129,6 +129,19 @@ test("a workspace with many keys, or many unknown keys, displaces no key of anot
   for (const key of keys) expect(await find(small, key)).toBe(0);
 });
 
+test("a key with many IP ranges counts as more", async () => {
+  const { findAll } = await createDirectory(30_000);
+  const space = await addKeyspace();
+  const [few, many] = [await issueKey(space), await issueKey(space)];
+  const rangesOf = (count: number) => Array.from({ length: count }, (_, host) => `192.0.2.${host}/32`);
+  await execute(sql`update issued_keys set ip_ranges = ${rangesOf(50)} where id = ${few.id}`);
+  await execute(sql`update issued_keys set ip_ranges = ${rangesOf(100)} where id = ${many.id}`);
+  const lookUp = (key: TestIssuedKey) => findAll(space, [verificationOf(key)]);
+  for (const key of [few, many]) expect(await lookUp(key)).toMatchObject({ lookups: 1, isFound: [true] });
+  expect(await lookUp(few)).toMatchObject({ lookups: 0, isFound: [true] });
+  expect(await lookUp(many)).toMatchObject({ lookups: 1, isFound: [true] });
+});
+
 test("a key with much data of its own counts as more", async () => {
   const { find } = await createDirectory();
   const space = await addKeyspace();

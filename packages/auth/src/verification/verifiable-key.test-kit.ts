@@ -35,5 +35,6 @@ export const plainKey: VerifiableKey = {
   hasCredits: false,
   idleAt: null,
   allowsAddress: undefined,
+  ipRangeCount: 0,
   consumer: null,
 };

@@ -54,6 +54,8 @@ export interface VerifiableKey {
   readonly idleAt: number | null;
   /** Whether an IP address is in one of the key's ranges; undefined for a key without ranges. */
   readonly allowsAddress: ((address: string) => boolean) | undefined;
+  /** How many IP ranges the key has, for the memory of remembered facts. 0 for an API key, which is remembered in another form. */
+  readonly ipRangeCount: number;
   readonly consumer: ConsumerFacts | null;
 }
 
