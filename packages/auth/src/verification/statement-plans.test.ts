@@ -157,6 +157,14 @@ test("every statement of verifications finds its rows by an index, without any k
   }
   expect(plan("verify-lock")).toContain("Index Scan using owner_versions_pkey on owner_versions stored");
   expect(plan("verify-find-issued-keys")).toMatch(/Index Scan using issued_keys_hash on issued_keys/);
+  // Once for all workspaces that the caller reaches, and not once for each of them.
+  for (const plans of [small, large])
+    for (const index of ["issued_keys_hash", "retired_issued_secrets_pkey"])
+      expect(plans.get("verify-find-issued-keys")).toMatch(
+        new RegExp(
+          `using ${index} on .*\\s+Index Cond: \\(\\(hash = lookup\\.hash\\) AND \\(workspace_id = ANY `,
+        ),
+      );
   expect(plan("verify-find-issued-keys")).toMatch(/Index Scan using consumers_pkey on consumers/);
   expect(plan("verify-find-api-keys")).toMatch(/Index Scan using api_keys_hash\w* on api_keys/);
   // By no other index, such as the one by which the purge finds expired records.
