@@ -126,7 +126,8 @@ describe("faults", () => {
     const key = await issueKey(space);
     expect(await node.isAvailable()).toBe(true);
     await database().setAvailable(false);
-    expect(await node.isAvailable()).toBe(false);
+    // The node is told shortly afterwards that its connection has ended.
+    await expect.poll(() => node.isAvailable()).toBe(false);
     await database().setAvailable(true);
     // After a failed attempt to connect, the next one waits for a short backoff.
     await expect.poll(() => node.isAvailable()).toBe(true);
