@@ -2,6 +2,7 @@ import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { findApiKey } from "@latchkey/db/api-keys";
 import { clientConfig } from "@latchkey/db/connection";
+import { isReadOnlyServer } from "@latchkey/db/sqlstate";
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { disableUser } from "@latchkey/db/users";
@@ -485,6 +486,25 @@ test("answers unavailable while the database is unavailable, and recovers by its
   await expect.poll(() => node.isAvailable()).toBe(true);
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
   expect(failures.length).toBeGreaterThan(0);
+});
+
+test("answers unavailable while the server is a standby, and recovers by itself once its name leads to a primary", async () => {
+  const failures: unknown[] = [];
+  const node = openNode({ onFailure: (error) => failures.push(error) });
+  const key = await addKey();
+  await node.admit(key.secret);
+  await database.setReadOnly(true);
+  onTestFinished(() => database.setReadOnly(false));
+  const admitOnStandby = async () => {
+    expect(await node.admit(key.secret)).toMatchObject({ kind: "unavailable" });
+    return failures.some(isReadOnlyServer);
+  };
+  await expect.poll(admitOnStandby).toBe(true);
+  expect(await node.isAvailable()).toBe(false);
+  await database.setReadOnly(false);
+  await expect.poll(() => node.isAvailable()).toBe(true);
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+  expect(await countUses(key)).toBe(2);
 });
 
 test("two batches whose connection breaks are both rejected as unavailable, and the next one reconnects", async () => {
