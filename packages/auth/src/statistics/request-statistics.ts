@@ -164,6 +164,8 @@ export class RequestStatistics implements StatisticsSource {
     };
     return {
       write: (db) => writeKeyHistory(db, history),
+      isFull:
+        usage.length >= maxCountsPerWrite || Math.max(addresses.length, uses.length) >= maxSeenValuesPerWrite,
       settle: () => {
         this.#counters.settle(usage);
         this.#addresses.settle(addresses);
