@@ -9,8 +9,10 @@ import {
   isLockTimeout,
   isMissingRoleOrPrivilege,
   isNotAcceptingConnections,
+  isReadOnlyServer,
   isSerializationFailure,
   isServerUnavailable,
+  readOnlyServer,
 } from "./sqlstate.ts";
 
 // Codes and classes are literals here, so that a change to the module's tables fails a test.
@@ -23,6 +25,7 @@ const classes = {
   isLockTimeout,
   isNotAcceptingConnections,
   isMissingRoleOrPrivilege,
+  isReadOnlyServer,
   isServerUnavailable,
   isSerializationFailure,
 };
@@ -42,7 +45,11 @@ test.each([
   ["22023", "invalid_parameter_value", ["isMissingRoleOrPrivilege"]],
   ["23503", "foreign_key_violation", ["isForeignKeyViolation"]],
   ["23505", "unique_violation", ["isDatabaseDuplicate"]],
-  ["25006", "read_only_sql_transaction", ["isDatabaseUnavailable", "isServerUnavailable"]],
+  [
+    "25006",
+    "read_only_sql_transaction",
+    ["isDatabaseUnavailable", "isReadOnlyServer", "isServerUnavailable"],
+  ],
   ["25P02", "in_failed_sql_transaction", []],
   ["25P03", "idle_in_transaction_session_timeout", ["isDatabaseUnavailable"]],
   ["26000", "invalid_sql_statement_name", ["isDefiniteAbort"]],
@@ -78,6 +85,10 @@ test.each([
   ["XX000", "internal_error", []],
 ])("classifies %s, %s", (code, _name, expected) => {
   expect(classify(databaseError(code))).toEqual(expected);
+});
+
+test("the failure of a connection to a read-only server is classified like that of a statement", () => {
+  expect(classify(readOnlyServer())).toEqual(classify(databaseError("25006")));
 });
 
 test("an error that Postgres did not send is in no class, whatever its code", () => {

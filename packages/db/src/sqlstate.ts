@@ -101,6 +101,17 @@ export function isServerUnavailable(error: unknown): boolean {
   return isDatabaseUnavailable(error) && !hasSqlState(limitedToStatement, error);
 }
 
+/** Whether a statement failed because the server, or the session, is read-only: it is a standby, for example. */
+export function isReadOnlyServer(error: unknown): boolean {
+  return sqlStateOf(error) === state.readOnlySqlTransaction;
+}
+
+/** The failure of a connection to a read-only server, on which no statement was sent. */
+export function readOnlyServer(): Error {
+  const error = new pg.DatabaseError("The server is read-only.", 0, "error");
+  return Object.assign(error, { code: state.readOnlySqlTransaction });
+}
+
 /**
  * Whether the statement certainly changed nothing, so that it may be sent again: Postgres rolled it back (deadlock,
  * serialization failure, lock timeout), or never started it because the pipelined statement that was to prepare it

@@ -95,7 +95,8 @@ async function findDifferences(usage: readonly IssuedKeyHourUsage[]) {
 test("all counts match after concurrent writes of two nodes in opposite orders", async () => {
   await clear();
   const keyIds = createIds("issuedKey", 20);
-  const usage = createUsage(keyIds, createIds("consumer", 3));
+  const withoutKey = used(createId("issuedKey"), { keyId: null, count: 3 });
+  const usage = [...createUsage(keyIds, createIds("consumer", 3)), withoutKey];
   const rounds = 5;
   for (let round = 0; round < rounds; round += 1)
     await Promise.all([write({ usage }), write({ usage: usage.toReversed() }, nodes[1])]);

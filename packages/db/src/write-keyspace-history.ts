@@ -4,11 +4,12 @@ import type { ConsumerId, IssuedKeyId, KeyRejectionId, KeyspaceId, WorkspaceId }
 import { issuedKeyRejectionLimit, useOutcome } from "./keyspace-usage.ts";
 import type { Db, Trx } from "./schema.ts";
 
-/** The number of verifications of an issued key that had one outcome in one hour. */
+/** The number of verifications of an issued key, or of other keys of a keyspace, that had one outcome in one hour. */
 export interface IssuedKeyHourUsage {
   readonly workspaceId: WorkspaceId;
   readonly keyspaceId: KeyspaceId;
-  readonly keyId: IssuedKeyId;
+  /** Null for verifications that are counted only for the keyspace and the workspace. */
+  readonly keyId: IssuedKeyId | null;
   /** The consumer that the key belonged to; null for none. */
   readonly consumerId: ConsumerId | null;
   /** When the hour begins, in UTC. */
@@ -53,7 +54,7 @@ export const otherTags = "(other)";
 
 /**
  * Writes the history that a node recorded, all of it or nothing. The counts of keys, consumers, keyspaces, workspaces and days
- * are incremented in the same transaction, so they always match. Keyspaces and workspaces come last, because all nodes
+ * are incremented in the same transaction, so they match, except for verifications without a key. Keyspaces and workspaces come last, because all nodes
  * increment the same rows, which stay locked until the commit.
  * @param db a connection in the admission role.
  * @throws what the driver throws, including when a row stays locked for half a second.

@@ -1,6 +1,6 @@
 import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
-import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { AdmissionConnection } from "./admission-connection.ts";
 
 let database: TestDatabase;
@@ -16,7 +16,7 @@ async function createLink() {
     await link.close();
     gate.close();
   });
-  return { gate, query: () => link.use((client) => client.query("select 1 as one")) };
+  return { gate, link, query: () => link.use((client) => client.query("select 1 as one")) };
 }
 
 test("makes few attempts to reach an unavailable database, however many requests arrive, and connects soon after it is available again", async () => {
@@ -47,4 +47,39 @@ test("a connection that breaks is replaced without a pause", async () => {
     await query().catch(() => undefined);
     expect(await query()).toMatchObject({ rows: [{ one: 1 }] });
   }
+});
+
+test("connects to no read-only server, makes few attempts, and connects soon after the server is writable", async () => {
+  const { gate, query } = await createLink();
+  gate.open();
+  await database.setReadOnly(true);
+  onTestFinished(() => database.setReadOnly(false));
+  const until = performance.now() + 1_000;
+  while (performance.now() < until)
+    await Promise.all(Array.from({ length: 8 }, () => expect(query()).rejects.toThrow("read-only")));
+  expect(gate.arrivals()).toBeGreaterThan(1);
+  expect(gate.arrivals()).toBeLessThan(8);
+  await database.setReadOnly(false);
+  await expect.poll(query, { timeout: 5_000, interval: 20 }).toMatchObject({ rows: [{ one: 1 }] });
+});
+
+test("a connection that turns out to be read-only is replaced after a pause", async () => {
+  const { gate, link } = await createLink();
+  gate.open();
+  const write = () => link.use((client) => client.query("update key_counters set use_count = 0 where false"));
+  await link.use((client) => client.query("set default_transaction_read_only = on"));
+  // The pause doesn't end while the test looks.
+  vi.spyOn(performance, "now").mockReturnValue(performance.now());
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+  });
+  const results = await Promise.allSettled([write(), write()]);
+  expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(results[0]).toMatchObject({ reason: { code: "25006" } });
+  expect(link.isConnected).toBe(false);
+  await expect(write()).rejects.toMatchObject({ code: "25006" });
+  expect(gate.arrivals()).toBe(1);
+  vi.restoreAllMocks();
+  await expect.poll(write, { timeout: 5_000, interval: 20 }).toMatchObject({ command: "UPDATE" });
+  expect(gate.arrivals()).toBe(2);
 });

@@ -1,5 +1,6 @@
 import { clientConfig, type DatabaseConnection, startupOptions } from "@latchkey/db/connection";
 import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
+import { isReadOnlyServer, readOnlyServer } from "@latchkey/db/sqlstate";
 import pg from "pg";
 import { sessionSettings } from "./session-settings.ts";
 import { type AdmissionTimeouts, admissionTimeouts } from "./timeouts.ts";
@@ -7,10 +8,22 @@ import { type AdmissionTimeouts, admissionTimeouts } from "./timeouts.ts";
 /** Time for the server to end the connection on close, in milliseconds. */
 const closeTimeoutMs = 500;
 
+/** Settings that Postgres reports when a connection opens. If one of them is on, the server can count nothing. */
+const readOnlySettings = ["in_hot_standby", "default_transaction_read_only"] as const;
+
+/** A setting with its value, as the driver passes it on. */
+interface ParameterStatus {
+  readonly parameterName: string;
+  readonly parameterValue: string;
+}
+
 /**
  * Admission's own connection to Postgres, opened on first use and again after a failure. Admission
  * pipelines statements on this one connection, each in its own transaction, so there is no pool. The verifier has one of its
  * own, on which it pipelines transactions.
+ *
+ * A connection to a read-only server is not kept: after a failover, it would fail every statement, although the name of the
+ * server already leads to the new primary.
  */
 export class AdmissionConnection {
   readonly #connection: DatabaseConnection;
@@ -111,7 +124,22 @@ export class AdmissionConnection {
     };
     client.on("error", forget);
     client.on("end", forget);
+    const reported = new Map<string, string>();
+    client.connection.on("parameterStatus", ({ parameterName, parameterValue }: ParameterStatus) => {
+      reported.set(parameterName, parameterValue);
+    });
     await client.connect();
+    if (readOnlySettings.some((name) => reported.get(name) === "on")) {
+      void client.end();
+      throw readOnlyServer();
+    }
+    client.connection.on("errorMessage", (error: unknown) => {
+      if (this.#client !== client || !isReadOnlyServer(error)) return;
+      this.#backoff.fail(error);
+      forget();
+      // Other statements in flight would fail too.
+      client.connection.stream.destroy();
+    });
     // Only received data is progress. The end of a use is not: a batch that had nothing to send ends too.
     client.connection.stream.on("data", () => {
       this.#silentSince = performance.now();

@@ -2,6 +2,8 @@ import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { deleteApiKey } from "@latchkey/db/api-key-changes";
 import { findApiKey } from "@latchkey/db/api-keys";
 import { clientConfig } from "@latchkey/db/connection";
+import { isReadOnlyServer } from "@latchkey/db/sqlstate";
+import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { measureSlowest } from "@latchkey/db/testing/measure-slowest";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { disableUser } from "@latchkey/db/users";
@@ -9,7 +11,7 @@ import { sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { createApiKey } from "../key-format.ts";
-import { admissionKit, admitted, type TestKey } from "./admission.test-kit.ts";
+import { admissionKit, admitted, patientMs, type TestKey } from "./admission.test-kit.ts";
 import { Admission } from "./admission.ts";
 import { AdmissionConnection } from "./admission-connection.ts";
 import type { AdmissionOptions } from "./options.ts";
@@ -485,6 +487,56 @@ test("answers unavailable while the database is unavailable, and recovers by its
   await expect.poll(() => node.isAvailable()).toBe(true);
   expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
   expect(failures.length).toBeGreaterThan(0);
+});
+
+test("answers unavailable while the server is a standby, and recovers by itself once its name leads to a primary", async () => {
+  const failures: unknown[] = [];
+  const node = openNode({ onFailure: (error) => failures.push(error) });
+  const key = await addKey();
+  await node.admit(key.secret);
+  await database.setReadOnly(true);
+  onTestFinished(() => database.setReadOnly(false));
+  const admitOnStandby = async () => {
+    expect(await node.admit(key.secret)).toMatchObject({ kind: "unavailable" });
+    return failures.some(isReadOnlyServer);
+  };
+  await expect.poll(admitOnStandby).toBe(true);
+  expect(await node.isAvailable()).toBe(false);
+  await database.setReadOnly(false);
+  await expect.poll(() => node.isAvailable()).toBe(true);
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
+  expect(await countUses(key)).toBe(2);
+});
+
+test("requests that wait behind a statement whose connection breaks are decided by facts of the next connection", async () => {
+  const gate = await createDatabaseGate(database.connection);
+  onTestFinished(gate.close);
+  gate.open();
+  const [locked, ...others] = [await addKey(), await addKey(), await addKey()] as const;
+  let statements = 0;
+  const node = openNode({
+    connection: gate.connection,
+    connectTimeoutMs: patientMs,
+    onStatement({ increments }) {
+      statements += 1;
+      // The two keys that aren't locked are counted.
+      if (increments === 2) gate.hold();
+    },
+  });
+  for (const { secret } of [locked, ...others]) await node.admit(secret);
+  const release = await hold(locked);
+  const earlier = node.admit(locked.secret);
+  // The key is counted separately once its row was found locked.
+  const before = statements;
+  await expect.poll(() => statements).toBeGreaterThan(before + 3);
+  const [waiting, ...broken] = [locked, ...others].map(({ secret }) => node.admit(secret));
+  expect(await Promise.all(broken)).toMatchObject([{ kind: "unavailable" }, { kind: "unavailable" }]);
+  // The version stays the same, as if it had been reused after the database lost its latest changes.
+  await sql`update api_keys set disabled_at = now() where id = ${locked.id}`.execute(database.owner);
+  await release();
+  gate.open();
+  expect(await waiting).toMatchObject({ kind: "rejected", reason: "disabled" });
+  await earlier;
 });
 
 test("two batches whose connection breaks are both rejected as unavailable, and the next one reconnects", async () => {

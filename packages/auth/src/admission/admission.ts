@@ -187,7 +187,13 @@ export class Admission {
   /** Counts what can be counted without waiting for locked rows, and looks up the rest. */
   async #resolve(batch: Batch): Promise<void> {
     // Their deadline may have passed while another statement was in flight.
-    if (listRequests(batch).every(({ isAnswered }) => isAnswered)) return;
+    const pending = listRequests(batch).filter(({ isAnswered }) => !isAnswered);
+    if (pending.length === 0) return;
+    // The connection broke while another statement was in flight. On the next one, their facts don't count.
+    if (!this.#connection.isConnected || pending.some(({ epoch }) => epoch !== this.#epoch)) {
+      this.#scheduler.requeue(pending);
+      return;
+    }
     try {
       const firstUses = listFirstUses(batch.usageGroups);
       const findings = await this.#send(batch, (client, increments, lookups) =>

@@ -15,6 +15,11 @@ function ownedKeyAt(place: number) {
   return { id: keyAt(place), owner: `user ${Math.floor(place / 2_500)}` as UserId }; // Nothing here reads an id.
 }
 
+/** A key of a user who has 1,000 keys. */
+function seenKeyAt(place: number) {
+  return { id: keyAt(place), owner: `user ${Math.floor(place / 1_000)}` as UserId }; // Nothing here reads an id.
+}
+
 test("at most 50,000 counters wait; after they are written, requests are counted again", () => {
   const counters = new HourCounters(now);
   for (let place = 0; place < 50_010; place += 1) counters.count(ownedKeyAt(place), undefined, "admitted");
@@ -75,17 +80,41 @@ test("a counter that is incremented while it is written waits behind the others"
 
 test("records at most 20,000 pending values; a value that found no room is recorded when it is seen again", () => {
   const recorder = new LastSeenRecorder();
-  for (let place = 0; place < 20_010; place += 1) recorder.record(keyAt(place), "here", 0);
+  for (let place = 0; place < 20_010; place += 1) recorder.record(seenKeyAt(place), "here", 0);
   expect(recorder.pendingCount).toBe(20_000);
   recorder.settle(recorder.take(20_000));
-  recorder.record(keyAt(20_005), "here", 1);
+  recorder.record(seenKeyAt(20_005), "here", 1);
   expect(recorder.take(5)).toMatchObject([{ keyId: keyAt(20_005), at: new Date(1) }]);
+});
+
+test("at most 2,000 pending values have keys of one owner, and values of other owners are still recorded", () => {
+  const recorder = new LastSeenRecorder();
+  const owner = "busy user" as UserId; // Nothing here reads an id.
+  const recordAll = (nowMs: number): void => {
+    for (let place = 0; place < 3_000; place += 1)
+      for (let text = 0; text < 6; text += 1) recorder.record({ id: keyAt(place), owner }, `${text}`, nowMs);
+  };
+  recordAll(0);
+  expect(recorder.pendingCount).toBe(2_000);
+  const other = { id: keyAt(10_000), owner: "other user" as UserId }; // As above.
+  recorder.record(other, "here", 0);
+  expect(recorder.take(10_000).at(-1)).toMatchObject({ keyId: other.id });
+  // A value that is renewed while it is written still counts toward the owner's share.
+  const taken = recorder.take(10_000);
+  recordAll(60_000);
+  recorder.settle(taken);
+  recordAll(60_000);
+  expect(recorder.pendingCount).toBe(2_000);
+  recorder.settle(recorder.take(10_000));
+  expect(recorder.pendingCount).toBe(0);
+  recordAll(120_000);
+  expect(recorder.pendingCount).toBe(2_000);
 });
 
 test("the latest five texts of a key are written", () => {
   const recorder = new LastSeenRecorder();
-  for (let place = 0; place < 1_000; place += 1) recorder.record(keyAt(0), `place ${place}`, place);
-  recorder.record(keyAt(1), "here", 0);
+  for (let place = 0; place < 1_000; place += 1) recorder.record(seenKeyAt(0), `place ${place}`, place);
+  recorder.record(seenKeyAt(1), "here", 0);
   expect(recorder.take(1_000).map(({ text }) => text)).toEqual([
     ...[995, 996, 997, 998, 999].map((place) => `place ${place}`),
     "here",
@@ -94,9 +123,9 @@ test("the latest five texts of a key are written", () => {
 
 test("a value that is renewed while it is written is written again", () => {
   const recorder = new LastSeenRecorder();
-  recorder.record(keyAt(0), "here", 0);
+  recorder.record(seenKeyAt(0), "here", 0);
   const taken = recorder.take(1);
-  recorder.record(keyAt(0), "here", 60_000);
+  recorder.record(seenKeyAt(0), "here", 60_000);
   recorder.settle(taken);
   expect(recorder.take(1)).toMatchObject([{ at: new Date(60_000) }]);
 });

@@ -62,18 +62,20 @@ export class HourCounters<Subject extends CountedSubject, Group, Outcome extends
     return this.#pending.size;
   }
 
-  count(subject: Subject, group: Group, outcome: Outcome): void {
+  /** Counts a request. Returns false if its counter didn't fit, so that it was not counted. */
+  count(subject: Subject, group: Group, outcome: Outcome): boolean {
     const counter =
       this.#index.get(subject.id)?.get(group)?.get(outcome) ?? this.#add(subject, group, outcome);
     if (counter.count === 0) {
       const { owner } = counter.subject;
       const ofOwner = this.#pendingOf.get(owner) ?? 0;
       const { maxPending, maxPendingPerOwner } = this.#bounds;
-      if (this.#pending.size >= maxPending || ofOwner >= maxPendingPerOwner) return;
+      if (this.#pending.size >= maxPending || ofOwner >= maxPendingPerOwner) return false;
       this.#pending.add(counter);
       this.#pendingOf.set(owner, ofOwner + 1);
     }
     counter.count += 1;
+    return true;
   }
 
   /** Counts later requests in the hour of this time. */

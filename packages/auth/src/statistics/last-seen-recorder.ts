@@ -1,7 +1,13 @@
-import type { KeyId } from "@latchkey/db/ids";
+import type { KeyId, UserId } from "@latchkey/db/ids";
+
+/** A key, and the user that it belongs to. */
+interface SeenKey {
+  readonly id: KeyId;
+  readonly owner: UserId;
+}
 
 interface SeenValue {
-  readonly keyId: KeyId;
+  readonly key: SeenKey;
   readonly text: string;
   /** In milliseconds since 1970. */
   at: number;
@@ -20,31 +26,36 @@ const intervalMs = 60_000;
 const maxPerKey = 5;
 /** The most keys that are remembered, about 1 kB each at most. */
 const maxKeys = 20_000;
-/** The most values that wait to be written. */
+/** The most values that wait to be written, and the most of them of one owner. */
 const maxPending = 20_000;
+const maxPendingPerOwner = 2_000;
 
 /**
  * Records the values that were seen with a key, such as IP addresses, accurate to one minute: a value that is seen again
  * within a minute is not recorded again.
  *
  * Memory is bounded. A key has its five latest values. When too many keys are remembered, all of them are forgotten.
- * Pending values stay, and a value that is seen again is recorded once more. While too many values are pending, no new
- * one is created. A value that is seen again when there is room is recorded then.
+ * Pending values stay, and a value that is seen again is recorded once more. While too many values are pending, in total or of
+ * the key's owner, no new one is created. A value that is seen again when there is room is recorded then. An owner can have
+ * many keys and addresses, so none can use more than a tenth of the total.
  */
 export class LastSeenRecorder {
   #keys = new Map<KeyId, Map<string, SeenValue>>();
   /** Values to be written, in the order in which they were seen. */
   readonly #pending = new Set<SeenValue>();
+  /** The number of pending values of each owner that has any. */
+  readonly #pendingOf = new Map<UserId, number>();
 
   get pendingCount(): number {
     return this.#pending.size;
   }
 
   /** @param nowMs in milliseconds since 1970. */
-  record(keyId: KeyId, text: string, nowMs: number): void {
-    const known = this.#keys.get(keyId)?.get(text);
-    if (known && nowMs - known.at < intervalMs) return;
-    this.#renew(keyId, known ?? { keyId, text, at: nowMs }, nowMs);
+  record(key: SeenKey, text: string, nowMs: number): void {
+    const known = this.#keys.get(key.id)?.get(text);
+    // A clock that is set back must not keep the value from being recorded until it reaches the old time again.
+    if (known && Math.abs(nowMs - known.at) < intervalMs) return;
+    this.#renew(known ?? { key, text, at: nowMs }, nowMs);
   }
 
   /** The values that have waited longest. */
@@ -54,7 +65,7 @@ export class LastSeenRecorder {
       .take(limit)
       .map((value) => ({
         value,
-        keyId: value.keyId,
+        keyId: value.key.id,
         text: value.text,
         at: new Date(value.at),
       }))
@@ -63,23 +74,36 @@ export class LastSeenRecorder {
 
   /** Removes what has been written, except values that were seen again in the meantime. */
   settle(taken: readonly LastSeenEntry[]): void {
-    for (const { value, at } of taken) if (value.at === at.getTime()) this.#pending.delete(value);
+    for (const { value, at } of taken) if (value.at === at.getTime()) this.#removePending(value);
   }
 
-  #renew(keyId: KeyId, value: SeenValue, nowMs: number): void {
-    if (this.#pending.size >= maxPending && !this.#pending.has(value)) return;
-    if (this.#keys.size >= maxKeys && !this.#keys.has(keyId)) this.#keys = new Map();
-    const values = this.#keys.get(keyId) ?? new Map<string, SeenValue>();
-    this.#keys.set(keyId, values);
+  #renew(value: SeenValue, nowMs: number): void {
+    const { id, owner } = value.key;
+    const isPending = this.#pending.has(value);
+    const ofOwner = this.#pendingOf.get(owner) ?? 0;
+    if (!isPending && (this.#pending.size >= maxPending || ofOwner >= maxPendingPerOwner)) return;
+    if (this.#keys.size >= maxKeys && !this.#keys.has(id)) this.#keys = new Map();
+    const values = this.#keys.get(id) ?? new Map<string, SeenValue>();
+    this.#keys.set(id, values);
     // Keeps the latest value last.
     values.delete(value.text);
     for (const oldest of values.values()) {
       if (values.size < maxPerKey) break;
       values.delete(oldest.text);
-      this.#pending.delete(oldest);
+      this.#removePending(oldest);
     }
     value.at = nowMs;
     values.set(value.text, value);
+    if (isPending) return;
     this.#pending.add(value);
+    this.#pendingOf.set(owner, (this.#pendingOf.get(owner) ?? 0) + 1);
+  }
+
+  #removePending(value: SeenValue): void {
+    if (!this.#pending.delete(value)) return;
+    const { owner } = value.key;
+    const left = (this.#pendingOf.get(owner) ?? 0) - 1;
+    if (left > 0) this.#pendingOf.set(owner, left);
+    else this.#pendingOf.delete(owner);
   }
 }

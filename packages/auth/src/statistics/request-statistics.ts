@@ -100,9 +100,10 @@ export class RequestStatistics implements StatisticsSource {
     { keyId, userId, formerSecret }: Presented,
     { workspaceId, address }: Pick<RecordedRequest, "workspaceId" | "address">,
   ): void {
-    this.#counters.count({ id: keyId, owner: userId }, workspaceId, "admitted");
-    if (address !== undefined) this.#addresses.record(keyId, address, this.#nowMs);
-    if (formerSecret !== undefined) this.#secretUses.record(keyId, formerSecret, this.#nowMs);
+    const key = { id: keyId, owner: userId };
+    this.#counters.count(key, workspaceId, "admitted");
+    if (address !== undefined) this.#addresses.record(key, address, this.#nowMs);
+    if (formerSecret !== undefined) this.#secretUses.record(key, formerSecret, this.#nowMs);
   }
 
   #recordRejection(
@@ -163,6 +164,8 @@ export class RequestStatistics implements StatisticsSource {
     };
     return {
       write: (db) => writeKeyHistory(db, history),
+      isFull:
+        usage.length >= maxCountsPerWrite || Math.max(addresses.length, uses.length) >= maxSeenValuesPerWrite,
       settle: () => {
         this.#counters.settle(usage);
         this.#addresses.settle(addresses);

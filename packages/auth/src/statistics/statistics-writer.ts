@@ -19,6 +19,8 @@ export interface StatisticsOptions {
 /** Part of the recorded data, which is written in one transaction. */
 export interface StatisticsBatch {
   readonly write: (db: Db) => Promise<void>;
+  /** Whether the part is as large as a part can be, so that more data may wait. */
+  readonly isFull: boolean;
   /** Removes the part from memory, after it was written or dropped. */
   readonly settle: () => void;
 }
@@ -33,8 +35,21 @@ export interface StatisticsSource {
   take(): StatisticsBatch;
 }
 
-/** The number of writes that is enough to write everything that can wait. */
-const maxRounds = 25;
+/** The result of a write: what the next one can do. */
+type WriteResult =
+  /** Nothing, or only data that has been recorded in the meantime. */
+  | "written"
+  /** Write data that had to wait. */
+  | "written-in-part"
+  /** Succeed, because Postgres rolled this one back: a row was locked for too long, for example. */
+  | "rolled-back"
+  /** Fail too. */
+  | "unavailable";
+
+/** The number of writes that is enough to write everything that can wait, even if some of them are rolled back. */
+const maxRounds = 30;
+/** How long writes that follow each other without a pause may take before the last of them starts, in milliseconds. */
+const maxConsecutiveMs = 700;
 /** How often the clock is synchronized, in milliseconds. In this time, a monotonic clock drifts by a few milliseconds. */
 const maintainEveryMs = 60_000;
 /** How long the last writes may take, and then how long the connection may take to end, in milliseconds. */
@@ -89,9 +104,10 @@ export class StatisticsWriter {
     this.#isClosed = true;
     clearInterval(this.#timer);
     this.#readClock();
+    const endsAt = performance.now() + lastFlushMs;
     const written = this.#enqueue(async () => {
-      for (let round = 0; round < maxRounds && this.#sources.some(hasPending); round += 1)
-        if (!(await this.#write())) return;
+      for (let round = 0; round < maxRounds && performance.now() < endsAt; round += 1)
+        if (!this.#sources.some(hasPending) || (await this.#write()) === "unavailable") return;
     });
     await Promise.race([written, delay(lastFlushMs, undefined, { ref: false })]);
     await Promise.race([this.#db.destroy(), delay(disconnectMs, undefined, { ref: false })]);
@@ -103,7 +119,8 @@ export class StatisticsWriter {
     void this.#enqueue(async () => {
       const isDue = this.#nowMs - this.#maintainedAtMs >= maintainEveryMs;
       if (isDue) await this.#synchronize();
-      await this.#write();
+      const endsAt = performance.now() + maxConsecutiveMs;
+      while ((await this.#write()) === "written-in-part" && !this.#isClosed && performance.now() < endsAt);
     });
   }
 
@@ -136,22 +153,30 @@ export class StatisticsWriter {
     await task;
   }
 
-  /** Performs one write of each source. Returns false if one must be tried again. */
-  async #write(): Promise<boolean> {
-    let isWritten = true;
+  /** Performs one write of each source. */
+  async #write(): Promise<WriteResult> {
+    const results = new Set<WriteResult>();
     for (const source of this.#sources.filter(hasPending)) {
-      const batch = source.take();
-      if ((await this.#attempt(batch.write)) === "unavailable") isWritten = false;
-      else batch.settle();
+      const { write, settle, isFull } = source.take();
+      const result = await this.#attempt(write);
+      if (result === "unavailable" || result === "rolled-back") {
+        results.add(result);
+        continue;
+      }
+      settle();
+      if (isFull) results.add("written-in-part");
     }
-    return isWritten;
+    const worstFirst = ["unavailable", "rolled-back", "written-in-part"] as const;
+    return worstFirst.find((result) => results.has(result)) ?? "written";
   }
 
   /**
    * Runs `work` on the connection. Replaces the connection after a failure, because one that doesn't respond would also
    * fail the next task.
    */
-  async #attempt<Result>(work: (db: Db) => Promise<Result>): Promise<Result | "unavailable" | "failed"> {
+  async #attempt<Result>(
+    work: (db: Db) => Promise<Result>,
+  ): Promise<Result | "unavailable" | "rolled-back" | "failed"> {
     try {
       const result = await work(this.#db);
       this.#backoff.succeed();
@@ -163,7 +188,8 @@ export class StatisticsWriter {
         this.#db.destroy().catch(() => undefined);
         this.#db = this.#open();
       }
-      return databaseFailure(error) || isDefiniteAbort(error) ? "unavailable" : "failed";
+      if (isDefiniteAbort(error)) return "rolled-back";
+      return databaseFailure(error) ? "unavailable" : "failed";
     }
   }
 

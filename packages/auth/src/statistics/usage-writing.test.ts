@@ -138,22 +138,25 @@ test("writes automatically, one flush at a time", async () => {
   await expect.poll(() => sum(keyId)).toBe(12);
 });
 
-test("delayed flushes do not accumulate", async () => {
-  const keyId = createId("key");
-  const { recorder, failures } = openRecorder({ flushEveryMs: 10 });
-  recorder.record(admitted(keyId), request);
-  await expect.poll(() => sum(keyId)).toBe(1);
-  const release = await holdHours(keyId);
-  recorder.record(admitted(keyId), request);
-  await expect.poll(countConnections).toMatchObject({ waiting: 1 });
-  await delay(200);
-  // On a busy machine, flushes have already reached the lock timeout, after which the next tick starts another one.
-  const before = failures.length;
-  await recorder.close();
-  // The last flush, and the one that was in flight, if any. `close` waits long enough for about four that accumulated.
-  expect(failures.length - before).toBeGreaterThanOrEqual(1);
-  expect(failures.length - before).toBeLessThanOrEqual(2);
-  await release();
+test("close writes what it could not write because of a lock, if the lock is released in time", async () => {
+  const closeWithLock = async () => {
+    const keyId = createId("key");
+    const { recorder, failures } = openRecorder();
+    recorder.record(admitted(keyId), request);
+    await recorder.flush();
+    const release = await holdHours(keyId);
+    recorder.record(admitted(keyId), request);
+    const startedAt = performance.now();
+    const closing = recorder.close();
+    await expect.poll(() => failures.length).toBe(1);
+    await release();
+    await closing;
+    return { keyId, tookMs: performance.now() - startedAt };
+  };
+  // On a busy machine, the two writes can take longer than close waits, so there are up to five attempts.
+  let last = await closeWithLock();
+  for (let attempt = 2; attempt <= 5 && last.tookMs >= 2_000; attempt += 1) last = await closeWithLock();
+  expect(await sum(last.keyId)).toBe(2);
 });
 
 test("close writes everything, even more than fits in one write, and leaves no connection", async () => {

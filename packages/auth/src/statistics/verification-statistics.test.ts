@@ -179,14 +179,39 @@ test("a workspace with many keys and tags leaves room for others", () => {
   const busy = createKey();
   // Nothing here reads an ID.
   for (let place = 0; place < 60_000; place += 1) record({ ...busy, keyId: `key ${place}` as IssuedKeyId });
-  expect(statistics.pendingCount).toBe(25_000);
+  // The verifications of the other keys have one counter, of their keyspace.
+  const ofKeys = 25_000 + 1;
+  expect(statistics.pendingCount).toBe(ofKeys);
   for (let place = 0; place < 100; place += 1) {
     const key = { ...busy, keyspaceId: `keyspace ${place}` as KeyspaceId };
     for (let tag = 0; tag < 200; tag += 1) record(key, [`tag ${tag}`]);
   }
-  expect(statistics.pendingCount).toBe(25_000 + 5_000);
+  expect(statistics.pendingCount).toBe(ofKeys + 100 + 5_000);
   record(createKey(), ["tag"]);
-  expect(statistics.pendingCount).toBe(25_000 + 5_000 + 2);
+  expect(statistics.pendingCount).toBe(ofKeys + 100 + 5_000 + 2);
+});
+
+test("verifications of keys beyond those that can wait are counted for the keyspace and the workspace", async () => {
+  const { recorder, failures } = openRecorder();
+  const first = createKey();
+  const record = (key: TestKey) =>
+    recorder.recordVerifications([verification], [resultOf(key, "VALID")], "one");
+  for (let place = 0; place < 25_000; place += 1) record({ ...first, keyId: createId("issuedKey") });
+  const last = { ...first, keyId: createId("issuedKey") };
+  for (let count = 0; count < 10; count += 1) record(last);
+  await recorder.flush();
+  // A write has 2,000 counters of keys.
+  const written = [{ hour, outcome: "VALID", count: 2_000 + 10 }];
+  expect(await readCounts(first.keyspaceId)).toEqual(written);
+  const ofWorkspace = await database.owner
+    .selectFrom("keyspace_usage_hours")
+    .select(["hour", "outcome", "count"])
+    .where("workspace_id", "=", first.workspaceId)
+    .whereRef("subject_id", "=", "workspace_id")
+    .execute();
+  expect(ofWorkspace).toEqual(written);
+  expect(await readCounts(last.keyId)).toEqual([]);
+  expect(failures).toEqual([]);
 });
 
 test("verifications that can't be written don't affect the statistics of requests, and the other way around", async () => {

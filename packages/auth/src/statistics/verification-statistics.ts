@@ -32,6 +32,8 @@ interface CountedKeyspace {
 const maxCountsPerWrite = 2_000;
 /** A workspace can have many keys, so one can use half of the counters, and the others have the other half. */
 const bounds = { maxPending: 50_000, maxPendingPerOwner: 25_000 } as const;
+/** By keyspace and outcome, so a workspace with 100 keyspaces needs less than its share. */
+const surplusBounds = { maxPending: 20_000, maxPendingPerOwner: 2_000 } as const;
 const tagBounds = {
   maxPending: 20_000,
   maxPendingPerOwner: 5_000,
@@ -42,12 +44,15 @@ const tagBounds = {
  * Records verifications of issued keys: hours by outcome, tags, and rejected verifications. The total and the last use of a
  * key belong to its verification and are exact.
  *
- * Memory is bounded: see {@link HourCounters} and {@link RejectionLog}. No workspace can use all of it.
+ * Memory is bounded: see {@link HourCounters} and {@link RejectionLog}. No workspace can use all of it. A verification whose
+ * key's counter doesn't fit is counted only for the keyspace and the workspace.
  */
 export class VerificationStatistics implements StatisticsSource {
   readonly #readClockMs: () => number;
   /** By key, consumer and outcome. */
   readonly #keys: HourCounters<CountedIssuedKey, ConsumerId | null, VerificationOutcome>;
+  /** Verifications whose key's counter didn't fit, by keyspace and outcome. */
+  readonly #surplus: HourCounters<CountedKeyspace, null, VerificationOutcome>;
   /** By keyspace, tag and outcome. */
   readonly #tags: HourCounters<CountedKeyspace, string, VerificationOutcome>;
   readonly #rejections = new RejectionLog<KeyspaceHistory["rejections"][number]>();
@@ -57,15 +62,21 @@ export class VerificationStatistics implements StatisticsSource {
     this.#readClockMs = readClockMs;
     const now = new Date(readClockMs());
     this.#keys = new HourCounters(now, bounds);
+    this.#surplus = new HourCounters(now, surplusBounds);
     this.#tags = new HourCounters<CountedKeyspace, string, VerificationOutcome>(now, tagBounds);
   }
 
   get pendingCount(): number {
-    return this.#keys.pendingCount + this.#tags.pendingCount + this.#rejections.pendingCount;
+    return (
+      this.#keys.pendingCount +
+      this.#surplus.pendingCount +
+      this.#tags.pendingCount +
+      this.#rejections.pendingCount
+    );
   }
 
   setTime(nowMs: number): void {
-    for (const counters of [this.#keys, this.#tags]) counters.setHour(new Date(nowMs));
+    for (const counters of [this.#keys, this.#surplus, this.#tags]) counters.setHour(new Date(nowMs));
   }
 
   /**
@@ -82,8 +93,10 @@ export class VerificationStatistics implements StatisticsSource {
     if (keyspaceId === null) return;
     const issuedKeyId = keyId as IssuedKeyId; // A key in a keyspace is an issued key.
     const outcome = result.code === "VALID" && !result.isUse ? "CHECKED" : result.code;
-    this.#keys.count({ id: issuedKeyId, owner: workspaceId, keyspaceId }, consumerId, outcome);
-    for (const tag of tags) this.#tags.count({ id: keyspaceId, owner: workspaceId }, tag, outcome);
+    const keyspace = { id: keyspaceId, owner: workspaceId };
+    if (!this.#keys.count({ id: issuedKeyId, owner: workspaceId, keyspaceId }, consumerId, outcome))
+      this.#surplus.count(keyspace, null, outcome);
+    for (const tag of tags) this.#tags.count(keyspace, tag, outcome);
     if (result.code === "VALID") return;
     const occurredAt = new Date(this.#readClockMs());
     this.#rejections.add(workspaceId, {
@@ -100,18 +113,30 @@ export class VerificationStatistics implements StatisticsSource {
 
   take(): StatisticsBatch {
     const usage = this.#keys.take(maxCountsPerWrite);
+    const surplus = this.#surplus.take(maxCountsPerWrite);
     const tags = this.#tags.take(maxCountsPerWrite);
     const rejections = this.#rejections.take();
     const history: KeyspaceHistory = {
-      usage: usage.map(({ subject: { id, owner, keyspaceId }, group, hour, outcome, count }) => ({
-        workspaceId: owner,
-        keyspaceId,
-        keyId: id,
-        consumerId: group,
-        hour,
-        outcome,
-        count,
-      })),
+      usage: [
+        ...usage.map(({ subject: { id, owner, keyspaceId }, group, hour, outcome, count }) => ({
+          workspaceId: owner,
+          keyspaceId,
+          keyId: id,
+          consumerId: group,
+          hour,
+          outcome,
+          count,
+        })),
+        ...surplus.map(({ subject: { id, owner }, hour, outcome, count }) => ({
+          workspaceId: owner,
+          keyspaceId: id,
+          keyId: null,
+          consumerId: null,
+          hour,
+          outcome,
+          count,
+        })),
+      ],
       tags: tags.map(({ subject, group, hour, outcome, count }) => ({
         workspaceId: subject.owner,
         keyspaceId: subject.id,
@@ -124,8 +149,10 @@ export class VerificationStatistics implements StatisticsSource {
     };
     return {
       write: (db) => writeKeyspaceHistory(db, history),
+      isFull: Math.max(usage.length, surplus.length, tags.length) >= maxCountsPerWrite,
       settle: () => {
         this.#keys.settle(usage);
+        this.#surplus.settle(surplus);
         this.#tags.settle(tags);
         this.#rejections.settle(rejections);
       },

@@ -1,4 +1,5 @@
 import { clientConfig } from "@latchkey/db/connection";
+import { isReadOnlyServer } from "@latchkey/db/sqlstate";
 import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -134,6 +135,26 @@ describe("faults", () => {
     expect(await verify(node, space, key)).toBe("VALID");
     await node.close();
     expect(await node.isAvailable()).toBe(false);
+  });
+
+  test("a node whose connection leads to a standby is unavailable, and recovers by itself once it leads to a primary", async () => {
+    const failures: unknown[] = [];
+    const node = openNode({ onFailure: (error) => failures.push(error) });
+    const space = await addKeyspace();
+    const key = await issueKey(space);
+    expect(await verify(node, space, key)).toBe("VALID");
+    await database().setReadOnly(true);
+    onTestFinished(() => database().setReadOnly(false));
+    const verifyOnStandby = async () => {
+      expect(await verify(node, space, key)).toBe("unavailable");
+      return failures.some(isReadOnlyServer);
+    };
+    await expect.poll(verifyOnStandby).toBe(true);
+    expect(await node.isAvailable()).toBe(false);
+    await database().setReadOnly(false);
+    await expect.poll(() => verify(node, space, key)).toBe("VALID");
+    expect(await node.isAvailable()).toBe(true);
+    expect(await readCounter(key.id)).toMatchObject({ uses: 2 });
   });
 
   test("isAvailable doesn't wait for a table that only verifications read", async () => {

@@ -73,7 +73,23 @@ export async function setDatabaseAvailable(
   isAvailable: boolean,
 ): Promise<void> {
   await execute(connection, `alter database ${escapeIdentifier(name)} allow_connections ${isAvailable}`);
-  if (isAvailable) return;
+  if (!isAvailable) await endSessions(connection, name);
+}
+
+/** Ends all sessions of a database and makes new ones read-only, as on a standby, or makes new ones writable again. */
+export async function setDatabaseReadOnly(
+  connection: ClusterConnection,
+  name: string,
+  isReadOnly: boolean,
+): Promise<void> {
+  await execute(
+    connection,
+    `alter database ${escapeIdentifier(name)} set default_transaction_read_only = ${isReadOnly}`,
+  );
+  if (isReadOnly) await endSessions(connection, name);
+}
+
+async function endSessions(connection: ClusterConnection, name: string): Promise<void> {
   await execute(
     connection,
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = ${escapeLiteral(name)}`,

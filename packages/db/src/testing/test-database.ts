@@ -4,7 +4,7 @@ import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { prepareLoginRole } from "../embedded/login-role.ts";
 import { migrate } from "../migrate.ts";
 import type { Db } from "../schema.ts";
-import { createDatabase, dropDatabase, setDatabaseAvailable } from "./test-cluster.ts";
+import { createDatabase, dropDatabase, setDatabaseAvailable, setDatabaseReadOnly } from "./test-cluster.ts";
 
 /** A database for one test file, with the newest schema and nothing in it. */
 export interface TestDatabase {
@@ -15,6 +15,8 @@ export interface TestDatabase {
   readonly owner: Db;
   /** Ends all sessions of the database and allows no new ones, or allows them again. */
   readonly setAvailable: (isAvailable: boolean) => Promise<void>;
+  /** Ends all sessions of the database and makes new ones read-only, as on a standby, or makes new ones writable again. */
+  readonly setReadOnly: (isReadOnly: boolean) => Promise<void>;
   /** Closes both, and drops the database with all other sessions. */
   readonly drop: () => Promise<void>;
 }
@@ -44,6 +46,7 @@ export async function createTestDatabase(postgres: ClusterConnection): Promise<T
     db,
     owner,
     setAvailable: (isAvailable) => setDatabaseAvailable(postgres, connection.database, isAvailable),
+    setReadOnly: (isReadOnly) => setDatabaseReadOnly(postgres, connection.database, isReadOnly),
     async drop() {
       await db.destroy();
       await owner.destroy();
