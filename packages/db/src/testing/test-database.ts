@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { sql } from "kysely";
 import { openDatabase } from "../connection.ts";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 import { prepareLoginRole } from "../embedded/login-role.ts";
@@ -22,6 +24,8 @@ export interface TestDatabase {
 }
 
 const template = "migrated_template";
+/** How often to try to connect again: 20 s. */
+const maxAttempts = 1_000;
 
 /**
  * Migrates the template that {@link createTestDatabase} copies. A copy takes less than half the time of the migrations.
@@ -45,7 +49,10 @@ export async function createTestDatabase(postgres: ClusterConnection): Promise<T
     connection,
     db,
     owner,
-    setAvailable: (isAvailable) => setDatabaseAvailable(postgres, connection.database, isAvailable),
+    async setAvailable(isAvailable) {
+      await setDatabaseAvailable(postgres, connection.database, isAvailable);
+      if (isAvailable) for (const pool of [db, owner]) await untilConnected(pool);
+    },
     setReadOnly: (isReadOnly) => setDatabaseReadOnly(postgres, connection.database, isReadOnly),
     async drop() {
       await db.destroy();
@@ -53,4 +60,17 @@ export async function createTestDatabase(postgres: ClusterConnection): Promise<T
       await dropDatabase(postgres, connection.database);
     },
   };
+}
+
+/** Waits until a pool has noticed that its connections were ended, and has a new one. */
+async function untilConnected(db: Db): Promise<void> {
+  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+    try {
+      await sql`select`.execute(db);
+      return;
+    } catch {
+      await delay(20);
+    }
+  }
+  throw new Error("The pool doesn't connect again.");
 }
