@@ -126,6 +126,12 @@ test("issues a key to a consumer from its page", async () => {
   await section("Details").getByText("2 keys, all active").waitFor();
 });
 
+test("a key that is issued to a consumer elsewhere appears on its page", async () => {
+  await issue({ name: "Third", externalId: "globex" });
+  await rowOf("Third").waitFor();
+  await section("Details").getByText("3 keys, all active").waitFor();
+});
+
 test("sets a limit that the keys of a consumer share, after a conflict, and verifications are rate limited", async () => {
   await page.goto(`${keyspaceUrl}/consumers/acme`);
   await section("Shared rate limits").getByText("Only the limits of each key apply").waitFor();
@@ -225,6 +231,25 @@ test("an external ID with any characters has a page, which links and reloads ope
     await page.goBack();
     await page.getByRole("link", { name: externalId, exact: true }).waitFor();
   }
+});
+
+test("cuts a key that is pasted in place of an external ID, so that no URL contains it", async () => {
+  const [, secret] = secrets;
+  const urls: string[] = [];
+  page.on("request", (request) => urls.push(request.url()));
+  const start = secret.slice(0, 14);
+  await page.goto(`${keyspaceUrl}/consumers`);
+  await page.getByRole("searchbox", { name: "Search consumers" }).fill(secret);
+  await page.getByRole("heading", { name: `No consumer matches “${start}”` }).waitFor();
+  expect(page.url()).toContain(`q=${start}`);
+  await page.goto(keyspaceUrl);
+  const filter = page.getByRole("textbox", { name: "External ID" });
+  await filter.fill(secret);
+  await page.getByRole("heading", { name: "No key matches the filters" }).waitFor();
+  expect(page.url()).toContain(`consumer=${start}`);
+  expect(await filter.inputValue()).toBe(start);
+  expect(urls.filter((url) => url.includes(secret))).toEqual([]);
+  expect(page.url()).not.toContain(secret);
 });
 
 test("reports an unknown consumer", async () => {

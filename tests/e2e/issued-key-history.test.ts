@@ -148,6 +148,18 @@ test("the table of keys shows the uses and the verifications of the last 30 days
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
 });
 
+test("earlier changes take the focus of the button that showed them", async () => {
+  const { issuedKeyCredits } = proceduresOf(page);
+  for (let count = 0; count < 9; count += 1)
+    await issuedKeyCredits.change.mutate({ ...path, id: key.id, change: { add: 1 } });
+  await page.goto(urlOf());
+  const items = section("Changes to this key").getByRole("listitem");
+  await page.getByRole("button", { name: "Show 2 earlier changes" }).press("Enter");
+  await items.nth(10).and(page.locator(":focus")).waitFor();
+  expect(await items.count()).toBe(12);
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+});
+
 test("100 keys need one request for the list, and one for their usage", async () => {
   await environment.change(`
     insert into issued_keys (workspace_id, keyspace_id, id, hash, start, name)

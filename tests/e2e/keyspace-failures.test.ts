@@ -1,4 +1,4 @@
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
@@ -17,7 +17,11 @@ async function addKeyspace(name: string) {
   const { keyspaces, issuedKeys } = proceduresOf(page);
   const fields = { name: "Production", prefix: "acme" };
   const { id: keyspaceId } = await keyspaces.create.mutate({ workspaceId, fields });
-  const issued = await issuedKeys.create.mutate({ workspaceId, keyspaceId, fields: { name: "Globex" } });
+  const issued = await issuedKeys.create.mutate({
+    workspaceId,
+    keyspaceId,
+    fields: { name: "Globex", credits: { remaining: 100 } },
+  });
   const keyspaceList = `/w/${slug}/keyspaces`;
   const keyspace = `${keyspaceList}/${keyspaceId}`;
   return { page, keyspaceList, keyspace, key: `${keyspace}/keys/${issued.id}` };
@@ -156,4 +160,48 @@ test("keeps the input of a keyspace and of an issued key if saving fails, and sa
     await dialog.waitFor({ state: "detached" });
     await page.getByText("Initech").first().waitFor();
   }
+});
+
+/** Loses the response to the next call of a procedure, which the server performs. */
+async function loseResponse(page: Page, procedure: string): Promise<void> {
+  const lose = async (route: Route) => {
+    await route.fetch();
+    await route.abort();
+  };
+  await page.route(callsOf(procedure), lose, { times: 1 });
+}
+
+test("after a lost response, says that the balance may have changed, and shows the current one", async () => {
+  const { page, key } = await addKeyspace("lost-credits");
+  const dialog = dialogOf(page);
+  await page.goto(environment.baseUrl + key);
+  await page.getByRole("button", { name: "Change balance" }).click();
+  await untilFocused(dialog);
+  await dialog.getByText("The balance is 100.").waitFor();
+  await loseResponse(page, "issuedKeyCredits.change");
+  await page.route(callsOf("issuedKeys.get"), (route) => route.abort());
+  await dialog.getByRole("textbox", { name: "Credits" }).fill("500");
+  await dialog.getByRole("button", { name: "Change balance" }).click();
+  const alert = dialog.getByRole("alert");
+  const isUnknown = "The server didn’t respond. The change may have been made.";
+  await alert
+    .filter({ hasText: `${isUnknown} Loading the current balance…` })
+    .and(page.locator(":focus"))
+    .waitFor();
+  await page.unroute(callsOf("issuedKeys.get"));
+  await alert.filter({ hasText: `${isUnknown} The balance below is current.` }).waitFor();
+  await dialog.getByText("The balance is 600.").waitFor();
+});
+
+test("after a lost response, says that the key may have been issued, and lists it", async () => {
+  const { page, keyspace } = await addKeyspace("lost-key");
+  const dialog = dialogOf(page);
+  await page.goto(environment.baseUrl + keyspace);
+  await page.getByRole("button", { name: "Issue key", exact: true }).click();
+  await untilFocused(dialog);
+  await dialog.getByLabel("Name", { exact: true }).fill("Initech");
+  await loseResponse(page, "issuedKeys.create");
+  await dialog.getByRole("button", { name: "Issue key", exact: true }).click();
+  await dialog.getByRole("alert").filter({ hasText: "The key may have been issued." }).waitFor();
+  await page.getByRole("link", { name: "Initech", includeHidden: true }).waitFor();
 });

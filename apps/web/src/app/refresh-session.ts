@@ -1,17 +1,19 @@
 import type { useRouter } from "@tanstack/react-router";
 import { queryClient } from "../server/query-client.ts";
-import { trpc, trpcClient } from "../server/trpc.ts";
+import { type Session, type SessionWorkspace, trpc, trpcClient } from "../server/trpc.ts";
 import { goToSignIn } from "./go-to-sign-in.ts";
 
 /** How soon the page is reloaded again, in milliseconds, if the user has refused because input or secrets would be lost. */
 const reloadPauseMs = 60_000;
 let reloadedAt = Number.NEGATIVE_INFINITY;
 
+type Router = ReturnType<typeof useRouter>;
+
 /**
  * Loads the session again. If another user has signed in since, the page is reloaded; if nobody is signed in any more, it
- * leads to the sign-in page.
+ * leads to the sign-in page. If the user can no longer access the open workspace, its page says so.
  */
-export async function refreshSession(router: ReturnType<typeof useRouter>): Promise<void> {
+export async function refreshSession(router: Router): Promise<void> {
   const key = trpc.session.current.queryKey();
   const former = queryClient.getQueryData(key);
   // If the call fails, the next one of the page reports it.
@@ -25,5 +27,22 @@ export async function refreshSession(router: ReturnType<typeof useRouter>): Prom
     if (performance.now() - reloadedAt < reloadPauseMs) return;
     reloadedAt = performance.now();
     window.location.reload();
-  } else if (queryClient.setQueryData(key, session) !== former) await router.invalidate();
+  } else {
+    const lost = findLostWorkspace(router, former, session);
+    if (lost) {
+      // This call is rejected, which replaces the page. The page itself may have loaded everything before.
+      const queryKey = trpc.workspaces.get.queryKey({ workspaceId: lost.id });
+      void queryClient.invalidateQueries({ queryKey });
+      // Without the workspace, the router would report that the URL of the open page doesn't exist.
+      session.workspaces.push(lost);
+    }
+    if (queryClient.setQueryData(key, session) !== former) await router.invalidate();
+  }
+}
+
+/** The workspace of the open page, if the user can no longer access it. */
+function findLostWorkspace(router: Router, former: Session, session: Session): SessionWorkspace | undefined {
+  const params: { readonly slug?: string } = router.state.matches.at(-1)?.params ?? {};
+  const open = former.workspaces.find(({ slug }) => slug === params.slug);
+  return session.workspaces.some(({ id }) => id === open?.id) ? undefined : open;
 }

@@ -1,7 +1,6 @@
 import { MutationCache, type Query, QueryCache, QueryClient, type QueryKey } from "@tanstack/react-query";
 import { describeFailure } from "./failure.ts";
 import { ReachabilityMonitor } from "./reachability.ts";
-import { findObstacle } from "./workspace-obstacle.ts";
 
 declare module "@tanstack/react-query" {
   interface Register {
@@ -68,11 +67,20 @@ function reportIfSessionEnded(error: unknown): void {
 const workspacePath = ["workspaces", "get"];
 
 /**
- * Loads the workspace again if a call was rejected because the workspace is now disabled, or now requires a second factor. Loading it
- * fails for the same reason, so that the notice replaces the open page.
+ * Loads the workspace again if a call was forbidden. The user was removed from the workspace or given another role, or the workspace
+ * was deleted, is now disabled, or now requires a second factor. If loading it fails too, a notice replaces the open page.
  */
-function reloadIfInaccessible(error: unknown): void {
-  if (findObstacle(error)) void queryClient.invalidateQueries({ queryKey: [workspacePath] });
+function reloadIfForbidden(error: unknown): void {
+  if (!isForbidden(error)) return;
+  // If loading the workspace was forbidden before, its pages are closed. Loading it again could open them for a moment, and their
+  // calls, forbidden as well, would load it again endlessly.
+  const predicate = ({ state }: Query) => !isForbidden(state.error);
+  // Concurrent calls share one reload.
+  void queryClient.invalidateQueries({ queryKey: [workspacePath], predicate }, { cancelRefetch: false });
+}
+
+function isForbidden(error: unknown): boolean {
+  return describeFailure(error).code === "FORBIDDEN";
 }
 
 /** Removes the cached data of the user. The data of the instance stays. */
@@ -106,14 +114,14 @@ export const queryClient = new QueryClient({
       reportIfSessionEnded(error);
       reportIfUnanswered(error);
       // If the workspace can't be loaded, loading it again would repeat this failure endlessly.
-      if (String(query.queryKey[0]) !== String(workspacePath)) reloadIfInaccessible(error);
+      if (String(query.queryKey[0]) !== String(workspacePath)) reloadIfForbidden(error);
     },
   }),
   mutationCache: new MutationCache({
     onError: (error, _variables, _result, mutation) => {
       if (!mutation.meta?.isSignIn) reportIfSessionEnded(error);
       reportIfUnanswered(error);
-      reloadIfInaccessible(error);
+      reloadIfForbidden(error);
     },
   }),
   defaultOptions: {

@@ -12,6 +12,7 @@ import { NoMatch } from "../../ui/no-match.tsx";
 import { Section } from "../../ui/section.tsx";
 import { useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { consumerColumns } from "./consumer-columns.tsx";
+import { cutCompleteKey } from "./key-search.ts";
 import { KeyspaceFrame } from "./keyspace-frame.tsx";
 import { KeyspaceHeader } from "./keyspace-header.tsx";
 import { type ConsumersSearch, defaultConsumerSort } from "./keyspaces-search.ts";
@@ -82,7 +83,12 @@ function Consumers({ workspace, keyspace, onIssue }: ConsumersProps): ReactEleme
   const navigate = route.useNavigate();
   const path = { workspaceId: workspace.id, keyspaceId: keyspace.id };
   const list = useExaminedList(useGrowingList(useConsumers(path, search)));
-  const table = useTableNavigation<ConsumersSearch>({ navigate, isSection: true });
+  const navigation = useTableNavigation<ConsumersSearch>({ navigate, isSection: true });
+  const table = {
+    ...navigation,
+    change: (next: Parameters<typeof navigation.change>[0]) =>
+      navigation.change(next.q === undefined ? next : { ...next, q: cutCompleteKey(next.q) }),
+  };
   const columns = useMemo(() => consumerColumns(workspace.slug), [workspace.slug]);
   const isFiltered = search.q !== undefined;
   return (

@@ -2,8 +2,8 @@ import { issuedKeyLimits } from "@latchkey/limits";
 import { Select, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
-import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { ReactElement } from "react";
+import { useIsMutating, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type ReactElement, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { replaceData } from "../../server/replace-data.ts";
 import { type IssuedKey, trpc } from "../../server/trpc.ts";
@@ -56,6 +56,9 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
   });
   useUnsavedInput(form.isDirty);
   const path = { workspaceId, keyspaceId: issuedKey.keyspaceId, id: issuedKey.id };
+  // When a response was lost, in milliseconds since 1970.
+  const [lostAt, setLostAt] = useState(0);
+  const { dataUpdatedAt } = useQuery(trpc.issuedKeys.get.queryOptions(path));
   const save = useMutation(
     trpc.issuedKeyCredits.change.mutationOptions({
       onSuccess: async (key) => {
@@ -66,9 +69,16 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
           message: `The balance is ${formatCount(key.credits?.remaining ?? 0)}.`,
         });
       },
+      onError: (error) => {
+        if (describeFailure(error).code !== "NO_ANSWER") return;
+        setLostAt(Date.now());
+        // Cancels a call in flight, whose response can be from before the change.
+        void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.pathKey() });
+      },
     }),
   );
   const failure = save.error ? describeFailure(save.error) : undefined;
+  const isCurrent = dataUpdatedAt > lostAt;
   return (
     <form
       className={dialogClasses.form}
@@ -77,7 +87,12 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
         if (!save.isPending) save.mutate({ ...path, change: { [change]: Number(amount) } });
       }, focusFirstError(form.getInputNode))}
     >
-      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      {failure && (
+        <FormFailure
+          message={failure.code === "NO_ANSWER" ? describeLostChange(isCurrent) : failure.message}
+          requestId={failure.requestId}
+        />
+      )}
       <p className={dialogClasses.words}>
         The balance is {formatCount(issuedKey.credits?.remaining ?? 0)}. Concurrent uses are counted exactly,
         and the balance never falls below 0.
@@ -102,4 +117,10 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
       <FormActions action="Change balance" isBusy={save.isPending} onCancel={onClose} />
     </form>
   );
+}
+
+/** Doesn't suggest trying again, because the credits would be added or subtracted twice if the change was made. */
+function describeLostChange(isCurrent: boolean): string {
+  const balance = isCurrent ? "The balance below is current." : "Loading the current balance…";
+  return `The server didn’t respond. The change may have been made. ${balance}`;
 }

@@ -1,5 +1,6 @@
 import { useIsMutating, useMutation } from "@tanstack/react-query";
 import { type ReactElement, useState } from "react";
+import { describeFailure } from "../../server/failure.ts";
 import { type Keyspace, trpc } from "../../server/trpc.ts";
 import type { SecretFormProps } from "../../ui/secret-dialog.tsx";
 import { FirstVerificationStatus } from "./first-verification.tsx";
@@ -49,6 +50,10 @@ function Form({
         onCreated({ name, secret: key });
         void refreshKeys();
       },
+      // If the response was lost, the key may be in the list.
+      onError: (error) => {
+        if (describeFailure(error).code === "NO_ANSWER") void refreshKeys();
+      },
     }),
   );
   // The page can load a newer version of the keyspace. The key gets what the user saw.
@@ -62,6 +67,7 @@ function Form({
       defaultLifetimeDays={defaultLifetimeDays}
       action="Issue key"
       error={create.error}
+      lostResponse="The server didn’t respond. The key may have been issued. If it’s in the list of keys, rotate or delete it, because its secret can’t be shown."
       isBusy={create.isPending}
       onSubmit={(fields) => create.mutate({ workspaceId, keyspaceId: keyspace.id, fields })}
       onCancel={onCancel}

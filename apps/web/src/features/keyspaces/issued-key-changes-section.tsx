@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { type ReactElement, useState } from "react";
+import { type ReactElement, useEffect, useRef, useState } from "react";
 import { describeActor } from "../../server/describe-actor.ts";
 import { QueryPanel } from "../../server/query-panel.tsx";
 import type { IssuedKeyChange } from "../../server/trpc.ts";
@@ -101,11 +101,21 @@ function Changes({
   const [isAllShown, setIsAllShown] = useState(false);
   const shown = isAllShown ? changes : changes.slice(0, shownAtFirst);
   const hidden = changes.length - shown.length;
+  const firstEarlier = useRef<HTMLLIElement>(null);
+  // The button disappears and would lose the focus to the document.
+  useEffect(() => {
+    if (isAllShown) firstEarlier.current?.focus({ preventScroll: true });
+  }, [isAllShown]);
   return (
     <>
       <ul className={itemClasses.list}>
-        {shown.map((change) => (
-          <li key={change.id} className={itemClasses.item}>
+        {shown.map((change, index) => (
+          <li
+            key={change.id}
+            className={itemClasses.item}
+            ref={index === shownAtFirst ? firstEarlier : undefined}
+            tabIndex={index < shownAtFirst ? undefined : -1}
+          >
             <span className={itemClasses.subject}>
               <span className={itemClasses.name}>
                 <OwnerName {...describeActor(change)} />

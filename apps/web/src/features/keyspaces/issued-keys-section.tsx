@@ -1,9 +1,16 @@
 import { maxLength } from "@latchkey/limits";
 import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
+import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactElement, useMemo } from "react";
-import type { Consumer, IssuedKey, Keyspace, SessionWorkspace } from "../../server/trpc.ts";
+import { type ReactElement, useEffect, useMemo, useRef } from "react";
+import {
+  type Consumer,
+  type IssuedKey,
+  type Keyspace,
+  type SessionWorkspace,
+  trpc,
+} from "../../server/trpc.ts";
 import { useGrowingList } from "../../server/use-growing-list.ts";
 import { EmptyPanel } from "../../ui/empty-panel.tsx";
 import { FilterSelect } from "../../ui/filter-select.tsx";
@@ -12,7 +19,7 @@ import { titleOfKey } from "../../ui/issued-key-title.ts";
 import { NoMatch } from "../../ui/no-match.tsx";
 import { type TableNavigationOptions, useTableNavigation } from "../../ui/use-table-navigation.ts";
 import { issuedKeyColumns } from "./issued-key-columns.tsx";
-import { cutSecret } from "./key-search.ts";
+import { cutCompleteKey, cutSecret } from "./key-search.ts";
 import { defaultKeySort, type IssuedKeysSearch, keyStatusTitles } from "./keyspaces-search.ts";
 import { LazyBulkBar } from "./lazy-bulk-bar.tsx";
 import { isIssuedPermission } from "./permission-lines.ts";
@@ -53,6 +60,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
     change: (next: Parameters<typeof navigation.change>[0]) =>
       navigation.change(next.q === undefined ? next : { ...next, q: cutSecret(next.q, keyspace.prefix) }),
   };
+  useNewKeys(owner);
   const isOfConsumer = owner !== undefined;
   const columns = useMemo(() => {
     const [name, ...others] = issuedKeyColumns(workspace.slug);
@@ -84,7 +92,7 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
                 maxLength={maxLength.externalId}
                 isComplete={() => true}
                 value={consumer}
-                onChoose={(consumer) => table.change({ consumer })}
+                onChoose={(consumer) => table.change({ consumer: consumer && cutCompleteKey(consumer) })}
               />
             )}
             <TextFilter
@@ -155,6 +163,18 @@ export function IssuedKeys(props: IssuedKeysProps): ReactElement {
       />
     </RecentUsageProvider>
   );
+}
+
+/** Loads the list again if the number of keys of its consumer has changed. Only the consumer is read every few seconds. */
+function useNewKeys(owner: Consumer | undefined): void {
+  const queryClient = useQueryClient();
+  const keyCount = owner?.keyCount;
+  const listedCount = useRef(keyCount);
+  useEffect(() => {
+    if (listedCount.current === keyCount) return;
+    listedCount.current = keyCount;
+    void queryClient.invalidateQueries({ queryKey: trpc.issuedKeys.list.pathKey() });
+  }, [keyCount, queryClient]);
 }
 
 function idOf({ id }: IssuedKey): string {

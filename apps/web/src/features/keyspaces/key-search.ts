@@ -20,6 +20,15 @@ export function cutSecret(text: string, prefix: string): string {
     : text;
 }
 
+/**
+ * Cuts a complete key that was pasted where an external ID is expected, as {@link cutSecret} does. External IDs can be long and begin
+ * with the prefix of the keyspace, so only a text with exactly the characters of a key is cut.
+ */
+export function cutCompleteKey(text: string): string {
+  const [key, start] = completeKey.exec(text.trim()) ?? [];
+  return key && start && !/^[0-9A-Za-z]/.test(text.trim().slice(key.length)) ? start : text;
+}
+
 /** How the API searches: for the start of a name, or for the first characters of a secret. */
 export function readKeySearch(q: string | undefined, prefix: string): { search?: string } {
   const text = cutSecret(q ?? "", prefix).trim();

@@ -15,6 +15,8 @@ export interface SettingsFormProps<Fields> {
   /** The label of the button that submits. */
   readonly action: string;
   readonly error: unknown;
+  /** What to show if the server didn't respond, for a change that must not be repeated blindly. */
+  readonly lostResponse?: string;
   readonly isBusy: boolean;
   /** Shown above the fields. */
   readonly notice?: ReactNode;
@@ -31,7 +33,7 @@ interface FrameProps<Values> extends SettingsFormProps<Values> {
 export function SettingsForm<Values extends IssuedKeyValues | KeyspaceValues | ConsumerValues>(
   props: FrameProps<Values>,
 ): ReactElement {
-  const { form, action, error, isBusy, notice, onSubmit, onCancel, children } = props;
+  const { form, action, error, lostResponse, isBusy, notice, onSubmit, onCancel, children } = props;
   useUnsavedInput(form.isDirty);
   const failure = useFieldIssues(form, error);
   return (
@@ -44,7 +46,12 @@ export function SettingsForm<Values extends IssuedKeyValues | KeyspaceValues | C
       }, focusFirstError(form.getInputNode))}
     >
       {notice}
-      {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
+      {failure && (
+        <FormFailure
+          message={(failure.code === "NO_ANSWER" && lostResponse) || failure.message}
+          requestId={failure.requestId}
+        />
+      )}
       {children}
       <FormActions action={action} isSticky isBusy={isBusy} onCancel={onCancel} />
     </form>
