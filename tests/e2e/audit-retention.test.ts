@@ -2,21 +2,23 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
-import { getWorkspace } from "./call.ts";
+import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
 import { gapBetween } from "./gap-between.ts";
 import { holdCall } from "./hold-call.ts";
+import { returnToTab } from "./return-to-tab.ts";
 
 // Ada chooses how long the audit log of her workspace is kept. Each test continues where the previous one ended.
 
 let ada: Page;
 let slug = "";
+let workspaceId = "";
 
 const environment = prepareEnvironment(async ({ browser, baseUrl, change }) => {
   ({ page: ada } = await browser.open());
   await enter(ada, baseUrl);
-  ({ slug } = await getWorkspace(ada));
+  ({ slug, id: workspaceId } = await getWorkspace(ada));
   await change("update audit_events set occurred_at = occurred_at - interval '40 days'");
 });
 
@@ -91,6 +93,46 @@ test("an empty field keeps the log forever again", async () => {
   await dialogOf(ada).getByLabel("Retention, in days").fill("");
   await ada.keyboard.press("Enter");
   await ada.getByText("Kept forever").waitFor();
+});
+
+test("a retention that someone else chose at the same time isn’t overwritten before the user has seen it", async () => {
+  const { workspaces } = proceduresOf(ada);
+  const change = async (changes: { readonly name?: string; readonly auditRetentionDays?: number }) => {
+    const { version } = await workspaces.get.query({ workspaceId });
+    await workspaces.update.mutate({ workspaceId, ...changes, version });
+  };
+  await ada.getByRole("button", { name: "Change retention" }).click();
+  const dialog = dialogOf(ada);
+  const days = dialog.getByLabel("Retention, in days");
+  await days.fill("365");
+  await dialog.getByText("No event is deleted now.").waitFor();
+  await change({ auditRetentionDays: 90 });
+  // The page behind the dialog shows the change.
+  await returnToTab(ada, async () => (await ada.getByText("Kept for 90 days").count()) === 1);
+  await dialog.getByRole("button", { name: "Save" }).click();
+  const conflict = dialog
+    .getByRole("alert")
+    .filter({ hasText: "Save again to apply them, or discard them." });
+  await conflict.getByText("Kept for 90 days").waitFor();
+  await conflict.and(ada.locator(":focus")).waitFor();
+  expect(await days.inputValue()).toBe("365");
+  expect(await workspaces.get.query({ workspaceId })).toMatchObject({ auditRetentionDays: 90 });
+  await ada.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(ada)).toEqual([]);
+  await conflict.getByRole("button", { name: "Discard changes" }).click();
+  await conflict.waitFor({ state: "detached" });
+  expect(await days.inputValue()).toBe("90");
+  await days.fill("180");
+  await dialog.getByText("No event is deleted now.").waitFor();
+  // Another setting is no conflict.
+  await change({ name: "Renamed" });
+  await returnToTab(
+    ada,
+    async () => (await ada.getByLabel("Name", { exact: true }).inputValue()) === "Renamed",
+  );
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await dialog.waitFor({ state: "detached" });
+  await ada.getByText("Kept for 180 days").waitFor();
 });
 
 test("the overview says so if the audit log has no events", async () => {

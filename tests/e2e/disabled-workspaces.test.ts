@@ -4,6 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 import { untilFocused } from "./until-focused.ts";
 
 // Ada, an operator, disables Grace's workspace and enables it again. Each test continues where the previous one ended.
@@ -107,6 +108,23 @@ test("other workspaces are not affected", async () => {
   await grace.getByRole("heading", { level: 1, name: "Members" }).waitFor();
   await grace.goto(`${environment.baseUrl}/w/${slug}`);
   await grace.getByRole("heading", { level: 1, name: "is disabled" }).waitFor();
+});
+
+test("a member checks again with the keyboard, and learns that the workspace is still disabled", async () => {
+  const check = grace.getByRole("button", { name: "Check again" });
+  const result = grace.getByRole("status").getByText("The workspace is still disabled.");
+  for (const _ of [1, 2]) {
+    const call = await holdCall(grace, "[^?]*workspaces.get");
+    await check.press("Enter");
+    await call.isSent;
+    // The result of the former check is removed, so that the next one is announced.
+    await result.waitFor({ state: "detached" });
+    call.release();
+    await result.waitFor();
+    await check.and(grace.locator(":focus")).waitFor();
+  }
+  await grace.waitForLoadState("networkidle");
+  expect(await findProblemsInBothSchemes(grace)).toEqual([]);
 });
 
 test("the operator enables the workspace with the keyboard, and its members continue", async () => {

@@ -5,6 +5,7 @@ import { callOpen } from "../support/open-call.ts";
 import { callOpenApi, createKey, enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { failCalls } from "./fail-calls.ts";
 import { untilFocused } from "./until-focused.ts";
 
 // Ada, who is the operator, hands her workspace over to Grace and leaves. Then Grace deletes her account. Each test
@@ -68,6 +69,12 @@ test("an owner offers ownership to a member, and can withdraw the offer", async 
     await noticeOf(ada).getByText("Ownership is offered to Grace Hopper.").waitFor();
   };
   await offer();
+  // After a failure, the button has the focus again.
+  await failCalls(ada, "ownership.end");
+  await noticeOf(ada).getByRole("button", { name: "Withdraw offer" }).press("Enter");
+  await ada.getByText("Internal server error").waitFor();
+  await noticeOf(ada).getByRole("button", { name: "Withdraw offer" }).and(ada.locator(":focus")).waitFor();
+  await ada.unrouteAll();
   const withdraw = async () => {
     await noticeOf(ada).getByRole("button", { name: "Withdraw offer" }).click();
     await noticeOf(ada).waitFor({ state: "detached" });

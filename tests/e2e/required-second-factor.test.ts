@@ -6,6 +6,10 @@ import { createKey, enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { closeWithoutCopying } from "./close-without-copying.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { failCalls } from "./fail-calls.ts";
+import { holdCall } from "./hold-call.ts";
+import { returnToTab } from "./return-to-tab.ts";
+import { untilFocused } from "./until-focused.ts";
 
 // Ada requires a second factor from the members of her workspace; Grace, a member, has none. Each test continues where the
 // previous one ended.
@@ -86,6 +90,7 @@ test("a member without a second factor gets a page that leads to the setup, on a
   await grace.setViewportSize({ width: 375, height: 812 });
   await grace.goto(`${environment.baseUrl}/w/${slug}`);
   await grace.getByRole("heading", { name: /requires a second factor$/ }).waitFor();
+  await grace.getByText("Until then, this workspace also rejects your API keys.").waitFor();
   await grace.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(grace)).toEqual([]);
   expect(await grace.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
@@ -130,4 +135,58 @@ test("the operator ends the requirement with the command", async () => {
   expect(edited).toMatchObject({ requiresSecondFactor: false, version: 3 });
   await ada.goto(`${environment.baseUrl}/w/${slug}/settings`);
   await ada.getByText("Not required").waitFor();
+});
+
+test("it isn’t required without the members and keys that this affects", async () => {
+  const dialog = ada.getByRole("dialog", { name: "Require a second factor?" });
+  const confirm = dialog.getByRole("button", { name: "Require second factor" });
+  const opener = ada.getByRole("button", { name: "Require a second factor" });
+  const check = await holdCall(ada, "[^?]*previewPolicy");
+  await opener.click();
+  await check.isSent;
+  expect(await confirm.isDisabled()).toBe(true);
+  check.release();
+  await dialog.getByText("All members have a second factor.").waitFor();
+  expect(await confirm.isDisabled()).toBe(false);
+  await dialog.getByRole("button", { name: "Cancel" }).press("Enter");
+  await dialog.waitFor({ state: "detached" });
+  for (const procedure of ["members.withoutSecondFactor", "workspaceKeys.previewPolicy"]) {
+    await failCalls(ada, procedure);
+    await opener.click();
+    const failure = dialog.getByRole("alert");
+    await failure.getByText("Couldn’t check which members and keys are affected").waitFor();
+    await failure.getByText("req-1234").waitFor();
+    expect(await confirm.isDisabled()).toBe(true);
+    await ada.unrouteAll();
+    await untilFocused(dialog);
+    await failure.getByRole("button", { name: "Try again" }).press("Enter");
+    await dialog.getByText("All members have a second factor.").waitFor();
+    expect(await confirm.isDisabled()).toBe(false);
+    await dialog.getByRole("button", { name: "Cancel" }).and(ada.locator(":focus")).press("Enter");
+    await dialog.waitFor({ state: "detached" });
+  }
+});
+
+test("an open dialog keeps its action when someone else changes the requirement", async () => {
+  const { workspaces } = proceduresOf(ada);
+  for (const isRequiring of [true, false]) {
+    const before = isRequiring ? "Not required" : "Required";
+    await ada.getByText(before, { exact: true }).waitFor();
+    await ada
+      .getByRole("button", { name: isRequiring ? "Require a second factor" : "Stop requiring it" })
+      .click();
+    const dialog = ada.getByRole("dialog");
+    const name = isRequiring ? "Require second factor" : "Stop requiring second factor";
+    const confirm = dialog.getByRole("button", { name, exact: true });
+    await untilFocused(dialog);
+    const { version } = await workspaces.get.query({ workspaceId });
+    await workspaces.update.mutate({ workspaceId, requiresSecondFactor: isRequiring, version });
+    // The page behind the dialog shows the change.
+    await returnToTab(ada, async () => (await ada.getByText(before, { exact: true }).count()) === 0);
+    await confirm.click();
+    await dialog.getByText("Someone changed the workspace at the same time. Try again.").waitFor();
+    await confirm.click();
+    await dialog.waitFor({ state: "detached" });
+    expect(await workspaces.get.query({ workspaceId })).toMatchObject({ requiresSecondFactor: isRequiring });
+  }
 });

@@ -5,6 +5,7 @@ import { createKey, signUp } from "../support/visitor.ts";
 import { proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
+import { holdCall } from "./hold-call.ts";
 import { untilFocused } from "./until-focused.ts";
 
 // One visit in steps: each test continues where the previous one ended.
@@ -186,6 +187,42 @@ test("describes a workspace, by keyboard, and shows the description on its overv
   expect(await descriptionField().inputValue()).toBe("Billing and invoices.\nAsk Grace for access.");
 });
 
+test("keeps what is typed while a save is in flight, and the focus", async () => {
+  await nameField().fill("Hooli");
+  const call = await holdCall(page, "workspaces.update");
+  await nameField().press("Enter");
+  await call.isSent;
+  await page.keyboard.press("End");
+  await page.keyboard.type(" Labs");
+  call.release();
+  await switcher("Hooli").waitFor();
+  await dismiss("Workspace settings saved.");
+  expect(await nameField().inputValue()).toBe("Hooli Labs");
+  await nameField().press("Enter");
+  await switcher("Hooli Labs").waitFor();
+  await nameField().and(focused()).waitFor();
+  await dismiss("Workspace settings saved.");
+  expect(await getSettings("globex-corporation")).toMatchObject({ name: "Hooli Labs" });
+});
+
+test("saves a name that was typed before another setting of the page was changed", async () => {
+  await nameField().fill("Vandelay");
+  await page.getByRole("button", { name: "Change retention" }).click();
+  await dialog().getByLabel("Retention, in days").fill("365");
+  await dialog().getByText("No event is deleted now.").waitFor();
+  await dialog().getByRole("button", { name: "Save" }).click();
+  await dialog().waitFor({ state: "detached" });
+  await page.getByText("Kept for 365 days").waitFor();
+  expect(await nameField().inputValue()).toBe("Vandelay");
+  await save().click();
+  await dismiss("Workspace settings saved.");
+  expect(await conflict().count()).toBe(0);
+  expect(await getSettings("globex-corporation")).toMatchObject({
+    name: "Vandelay",
+    auditRetentionDays: 365,
+  });
+});
+
 test("reports that someone else saved first, shows their values, and lets the user decide", async () => {
   await nameField().fill("Mine");
   await changeElsewhere("globex-corporation", { name: "Theirs", description: "" });
@@ -220,8 +257,10 @@ test("reports that someone else saved first, shows their values, and lets the us
 });
 
 test("deletes a workspace after its name is typed, and opens another overview", async () => {
+  await page.getByText("and the service accounts with their API keys are deleted.").waitFor();
   await page.getByRole("button", { name: "Delete workspace" }).click();
   await dialog().getByText("for you, its only member. The keys that it issued stop working").waitFor();
+  await dialog().getByText("and its service accounts with their API keys are deleted").waitFor();
   const confirm = dialog().getByRole("textbox", { name: "Enter “Mine” to confirm" });
   await confirm.and(focused()).waitFor();
   await page.keyboard.type("mine");

@@ -26,8 +26,8 @@ export function SecondFactorRequired({
         <Quoted>{workspace.name}</Quoted> requires a second factor
       </h1>
       <p className={classes.words}>
-        Set up an authenticator app or a passkey for your account, then come back. Your other workspaces, your
-        API keys and your account are not affected.
+        Set up an authenticator app or a passkey for your account, then come back. Until then, this workspace
+        also rejects your API keys. Your account and your other workspaces are not affected.
       </p>
       <Group gap={8} justify="center">
         <Button renderRoot={(props) => <Link {...props} to="/account/security" />}>

@@ -1,9 +1,10 @@
-import { Button } from "@mantine/core";
 import { useDocumentTitle } from "@mantine/hooks";
 import { useIsFetching, useQueryClient } from "@tanstack/react-query";
-import { type ReactElement, useEffect } from "react";
+import { type ReactElement, useEffect, useState } from "react";
 import { type SessionWorkspace, trpc } from "../server/trpc.ts";
 import { useSessionChanges } from "../server/use-session-changes.ts";
+import { BusyButton } from "../ui/busy-button.tsx";
+import classes from "../ui/empty.module.css";
 import { EmptyPanel } from "../ui/empty-panel.tsx";
 import { Quoted } from "../ui/quoted.tsx";
 
@@ -13,15 +14,19 @@ export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWo
   const queryClient = useQueryClient();
   const sessionChanges = useSessionChanges();
   const { id, isDisabled } = workspace;
+  const [isStillDisabled, setStillDisabled] = useState(false);
   // The list of workspaces comes from the session, which may have been loaded before the workspace was disabled.
   useEffect(() => {
     if (!isDisabled) void sessionChanges.update(id, { isDisabled: true });
   }, [id, isDisabled, sessionChanges]);
   const { queryKey } = trpc.workspaces.get.queryOptions({ workspaceId: id });
   const check = async () => {
+    // An unchanged text would not be announced again.
+    setStillDisabled(false);
     await queryClient.invalidateQueries({ queryKey });
     if (queryClient.getQueryState(queryKey)?.status === "success")
       await sessionChanges.update(id, { isDisabled: false });
+    else setStillDisabled(true);
   };
   const isChecking = useIsFetching({ queryKey }) > 0;
   return (
@@ -33,9 +38,14 @@ export function WorkspaceDisabled({ workspace }: { readonly workspace: SessionWo
         </>
       }
       action={
-        <Button variant="default" loading={isChecking} onClick={() => void check()}>
-          Check again
-        </Button>
+        <>
+          <BusyButton variant="default" loading={isChecking} onClick={() => void check()}>
+            Check again
+          </BusyButton>
+          <p className={classes.result} role="status">
+            {isStillDisabled ? "The workspace is still disabled." : "\u00a0"}
+          </p>
+        </>
       }
     >
       An operator of this instance disabled the workspace. You can’t use its pages, API keys are rejected in

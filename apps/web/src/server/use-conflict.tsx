@@ -12,6 +12,11 @@ interface ConflictOptions<Item> {
   readonly load: () => Promise<Item>;
   /** Whether the user has entered something. Until then, `base` follows `item`; by default, it doesn't follow. */
   readonly hasInput?: () => boolean;
+  /**
+   * Whether the form would show the same values for both versions. Then `base` also follows `item` after input, because there
+   * is no conflict; by default, it doesn't.
+   */
+  readonly isSame?: (before: Item, after: Item) => boolean;
   /** The fields by label, of which the notice shows those that someone else changed; none by default. */
   readonly describe?: (item: Item) => Readonly<Record<string, string>>;
 }
@@ -36,13 +41,14 @@ interface Conflict<Item> {
 export function useConflict<Item extends { readonly version: number }>(
   options: ConflictOptions<Item>,
 ): Conflict<Item> {
-  const { noun, item, load, hasInput = () => true, describe = () => ({}) } = options;
+  const { noun, item, load, hasInput = () => true, isSame = () => false, describe = () => ({}) } = options;
   const [base, setBase] = useState(item);
   /** What the user edited when someone else changed it. */
   const [outdated, setOutdated] = useState<Item>();
   const [reported, setReported] = useState<unknown>();
   useEffect(() => {
-    if (item.version > base.version && !outdated && !hasInput()) setBase(item);
+    if (item.version <= base.version) return;
+    if (isSame(base, item) || (!outdated && !hasInput())) setBase(item);
   });
   return {
     base,

@@ -18,6 +18,8 @@ export function useLatestValues<Values extends object>(
     if (Object.keys(changedFields(base.current, latest)).length === 0) return;
     const values = keepInput({ base: base.current, input: form.getValues(), latest, groups });
     base.current = latest;
+    // A form that was just saved shows these values already. Setting them again would replace its fields, which lose the focus.
+    if (Object.keys(changedFields(form.getInitialValues(), latest)).length === 0) return;
     form.resetDirty(latest);
     form.setValues(values);
   });

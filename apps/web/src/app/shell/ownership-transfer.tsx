@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactElement, type ReactNode, useEffect } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { type OwnershipTransfer, type SessionWorkspace, trpc } from "../../server/trpc.ts";
+import { BusyButton } from "../../ui/busy-button.tsx";
 import { ConfirmDialog } from "../../ui/confirm-dialog.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { describeExactly } from "../../ui/elapsed.ts";
@@ -95,9 +96,14 @@ function OwnershipOffer({ workspace, transfer }: NoticeProps): ReactElement {
         You can accept it until {describeExactly(new Date(expiresAt))}.
       </p>
       <Group gap={8}>
-        <Button variant="default" size="xs" loading={decline.isPending} onClick={() => decline.mutate(input)}>
+        <BusyButton
+          variant="default"
+          size="xs"
+          loading={decline.isPending}
+          onClick={() => decline.mutate(input)}
+        >
           Decline
-        </Button>
+        </BusyButton>
         <Button size="xs" onClick={dialog.open}>
           Accept ownership
         </Button>
@@ -164,14 +170,14 @@ function PendingTransfer({
           </>
         )}
       </p>
-      <Button
+      <BusyButton
         variant="default"
         size="xs"
         loading={withdraw.isPending}
         onClick={() => withdraw.mutate({ workspaceId: workspace.id })}
       >
         Withdraw offer
-      </Button>
+      </BusyButton>
     </Notice>
   );
 }

@@ -78,10 +78,11 @@ function Confirmation({ workspace, onClose }: DeleteWorkspaceDialogProps): React
       }, focusFirstError(form.getInputNode))}
     >
       <p className={classes.words}>
-        The workspace, its keyspaces and its audit log are deleted immediately
+        The workspace, its keyspaces, its audit log, and its service accounts with their API keys are deleted
+        immediately
         {members.data && <> for {describeMembers(members.data.total)}</>}. The keys that it issued stop
-        working, and API keys can no longer access it. Accounts, API keys and other workspaces are not
-        affected. This can’t be undone.
+        working, and members’ API keys can no longer access it. Members keep their accounts, API keys and
+        other workspaces. This can’t be undone.
       </p>
       {failure && <FormFailure message={failure.message} requestId={failure.requestId} />}
       <TextInput

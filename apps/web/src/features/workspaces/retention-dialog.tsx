@@ -1,10 +1,11 @@
 import { auditRetentionDays as limits } from "@latchkey/limits";
 import { Skeleton, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useIsMutating, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactElement, useRef, useState } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, type Workspace } from "../../server/trpc.ts";
+import { useConflict } from "../../server/use-conflict.tsx";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import { countOf } from "../../ui/count.ts";
@@ -14,6 +15,7 @@ import { FailurePanel } from "../../ui/failure-panel.tsx";
 import { FormDialog } from "../../ui/form-dialog.tsx";
 import { useUnsavedInput } from "../../ui/unsaved-input.ts";
 import { isWholeNumber } from "../../ui/whole-number.ts";
+import { describeRetention } from "./workspace-values.ts";
 
 interface RetentionDialogProps {
   readonly workspace: Workspace;
@@ -23,8 +25,31 @@ interface RetentionDialogProps {
 
 /** Changes how long the audit log is kept, after it has shown how many events the change deletes. */
 export function RetentionDialog({ workspace, isOpen, onClose }: RetentionDialogProps): ReactElement {
+  const isChanging = useIsMutating({ mutationKey: trpc.workspaces.update.mutationKey() }) > 0;
+  return (
+    <FormDialog
+      isOpen={isOpen}
+      isBusy={isChanging}
+      title="Change how long the audit log is kept"
+      size={480}
+      onClose={onClose}
+    >
+      {isOpen && <Retention workspace={workspace} onClose={onClose} />}
+    </FormDialog>
+  );
+}
+
+/** Saves only if the retention is still the one that the user saw. */
+function Retention({ workspace, onClose }: Omit<RetentionDialogProps, "isOpen">): ReactElement {
   const queryClient = useQueryClient();
   const query = trpc.workspaces.get.queryOptions({ workspaceId: workspace.id });
+  const { base, notice, clear, onError, omitReported } = useConflict({
+    noun: "workspace",
+    item: workspace,
+    load: () => queryClient.fetchQuery({ ...query, staleTime: 0 }),
+    isSame: (before, after) => textOf(before) === textOf(after),
+    describe: ({ auditRetentionDays }) => ({ "Audit log": describeRetention(auditRetentionDays) }),
+  });
   const update = useMutation(
     trpc.workspaces.update.mutationOptions({
       onSuccess: (updated) => {
@@ -32,51 +57,17 @@ export function RetentionDialog({ workspace, isOpen, onClose }: RetentionDialogP
         onClose();
         notifications.show({ message: "Audit log retention saved." });
       },
-      onError: (error) => {
-        if (describeFailure(error).code === "PRECONDITION_FAILED")
-          void queryClient.invalidateQueries({ queryKey: query.queryKey });
-      },
+      onError,
     }),
   );
-  return (
-    <FormDialog
-      isOpen={isOpen}
-      isBusy={update.isPending}
-      title="Change how long the audit log is kept"
-      size={480}
-      onClose={onClose}
-      onClosed={() => update.reset()}
-    >
-      {isOpen && (
-        <Retention
-          workspace={workspace}
-          failure={update.error ? describeFailure(update.error) : undefined}
-          isBusy={update.isPending}
-          onCancel={onClose}
-          onSave={(auditRetentionDays) =>
-            update.mutate({ workspaceId: workspace.id, auditRetentionDays, version: workspace.version })
-          }
-        />
-      )}
-    </FormDialog>
-  );
-}
-
-interface RetentionProps {
-  readonly workspace: Workspace;
-  readonly failure: { readonly message: string; readonly requestId?: string | undefined } | undefined;
-  readonly isBusy: boolean;
-  readonly onCancel: () => void;
-  readonly onSave: (days: number | null) => void;
-}
-
-function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionProps): ReactElement {
-  const [text, setText] = useState(workspace.auditRetentionDays?.toString() ?? "");
+  const error = omitReported(update.error);
+  const isBusy = update.isPending;
+  const [text, setText] = useState(textOf(base));
   const input = useRef<HTMLInputElement>(null);
   const days = text.trim() === "" ? null : Number(text);
-  useUnsavedInput(() => text !== (workspace.auditRetentionDays?.toString() ?? ""));
+  useUnsavedInput(() => text !== textOf(base));
   const isValid = days === null || isWholeNumber(text, limits);
-  const isChanged = days !== (workspace.auditRetentionDays ?? null);
+  const isChanged = days !== (base.auditRetentionDays ?? null);
   const isCounted = isValid && isChanged && days !== null;
   const preview = useQuery(
     trpc.audit.previewRetention.queryOptions(
@@ -94,17 +85,24 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
   const effect = canSave && isChanged ? describeEffect(isCounted ? preview.data : undefined) : "\u00a0";
   const save = () => {
     if (!canSave || isBusy) return;
-    if (isChanged) onSave(days);
-    else onCancel();
+    clear();
+    if (isChanged)
+      update.mutate({ workspaceId: workspace.id, auditRetentionDays: days, version: base.version });
+    else onClose();
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
     // Enter doesn't submit a change that deletes events; only the button does.
     if (!isDeleting) save();
   };
+  const reset = (event: FormEvent) => {
+    event.preventDefault();
+    setText(textOf(base));
+  };
   return (
     <>
-      <form noValidate onSubmit={submit}>
+      <form className={classes.form} noValidate onReset={reset} onSubmit={submit}>
+        {notice}
         <TextInput
           ref={input}
           label="Retention, in days"
@@ -144,14 +142,18 @@ function Retention({ workspace, failure, isBusy, onCancel, onSave }: RetentionPr
       <ConfirmActions
         action={isDeleting ? "Delete events and save" : "Save"}
         isDangerous={isDeleting}
-        failure={failure}
+        failure={error ? describeFailure(error) : undefined}
         isBusy={isBusy}
         isActionDisabled={!canSave}
-        onCancel={onCancel}
+        onCancel={onClose}
         onConfirm={save}
       />
     </>
   );
+}
+
+function textOf({ auditRetentionDays }: Workspace): string {
+  return auditRetentionDays?.toString() ?? "";
 }
 
 interface Preview {

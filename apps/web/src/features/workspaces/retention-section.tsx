@@ -2,10 +2,10 @@ import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import type { ReactElement } from "react";
 import type { Workspace } from "../../server/trpc.ts";
-import { countOf } from "../../ui/count.ts";
 import { LazyDialog } from "../../ui/lazy-dialog.tsx";
 import classes from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
+import { describeRetention } from "./workspace-values.ts";
 
 const retentionDialog = {
   load: () => import("./retention-dialog.tsx").then((module) => module.RetentionDialog),
@@ -31,9 +31,4 @@ export function RetentionSection({ workspace }: { readonly workspace: Workspace 
       <LazyDialog source={retentionDialog} props={{ workspace, isOpen, onClose: dialog.close }} />
     </Section>
   );
-}
-
-function describeRetention(days: number | null): string {
-  // During a rolling upgrade, a node of an earlier version answers without a retention.
-  return typeof days !== "number" ? "Kept forever" : `Kept for ${countOf(days, "day", "days")}`;
 }

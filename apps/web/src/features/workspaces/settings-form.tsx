@@ -39,6 +39,8 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
     item: workspace,
     load: () => queryClient.fetchQuery({ ...query, staleTime: 0 }),
     hasInput: form.isDirty,
+    // The other sections of the page change the version too.
+    isSame: (before, after) => Object.keys(changesBetween(valuesOf(before), valuesOf(after))).length === 0,
     describe: (item) => {
       const { name, description } = valuesOf(item);
       return { [workspaceLabels.name]: name, [workspaceLabels.description]: description };
@@ -47,13 +49,18 @@ export function SettingsForm({ workspace }: { readonly workspace: Workspace }): 
   useLatestValues(form, valuesOf(base));
   const update = useMutation(
     trpc.workspaces.update.mutationOptions({
-      onSuccess: (updated) => {
+      onSuccess: (updated, submitted) => {
         const latest = { ...workspace, ...updated };
         // The header and the overview read the workspace from the same query.
         queryClient.setQueryData(query.queryKey, latest);
         clear(latest);
-        form.setInitialValues(valuesOf(latest));
-        form.reset();
+        const { name = base.name, description = valuesOf(base).description } = submitted;
+        const typed = changesBetween({ name, description }, normalizeValues(form.getValues()));
+        const saved = valuesOf(latest);
+        // Keeps what was typed while the call was in flight.
+        if (typed.name === undefined) form.setFieldValue("name", saved.name);
+        if (typed.description === undefined) form.setFieldValue("description", saved.description);
+        form.resetDirty(saved);
         notifications.show({ message: "Workspace settings saved." });
       },
       onError: async (error) => {

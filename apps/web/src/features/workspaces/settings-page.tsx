@@ -18,6 +18,7 @@ import { PageHeader } from "../../ui/page-header.tsx";
 import { RelativeTime } from "../../ui/relative-time.tsx";
 import classes from "../../ui/section.module.css";
 import { Section } from "../../ui/section.tsx";
+import { useStatusDialog } from "../../ui/use-status-dialog.ts";
 import { PolicySection } from "./policy-section.tsx";
 import { RetentionSection } from "./retention-section.tsx";
 import { SettingsForm } from "./settings-form.tsx";
@@ -36,16 +37,16 @@ const secondFactorDialog = {
 export function SettingsPage(): ReactElement {
   const { workspace } = route.useRouteContext();
   const access = useWorkspaceAccess(workspace);
+  const latest = access.query.data;
   const sessionChanges = useSessionChanges();
   const failure = useLoadingFailure(access.query);
   const [isDeleteOpen, deletion] = useDisclosure(false);
-  const [isSecondFactorOpen, secondFactor] = useDisclosure(false);
+  const secondFactor = useStatusDialog(!latest?.requiresSecondFactor);
   if (access.isLost) {
     return <LostAccess name={workspace.name} onLeave={() => void sessionChanges.remove(workspace.id)} />;
   }
   const canUpdate = access.can("workspace:update");
   const canDelete = access.can("workspace:delete");
-  const latest = access.query.data;
   return (
     <>
       <PageHeader
@@ -85,7 +86,12 @@ export function SettingsPage(): ReactElement {
               </div>
               <LazyDialog
                 source={secondFactorDialog}
-                props={{ workspace: latest, isOpen: isSecondFactorOpen, onClose: secondFactor.close }}
+                props={{
+                  workspace: latest,
+                  isRequiring: secondFactor.isEnabling,
+                  isOpen: secondFactor.isOpen,
+                  onClose: secondFactor.close,
+                }}
               />
             </Section>
           )}
@@ -109,8 +115,9 @@ export function SettingsPage(): ReactElement {
             <Section title="Danger zone">
               <div className={rowClasses.list}>
                 <DeleteRow noun="workspace" onDelete={deletion.open}>
-                  All memberships, all keyspaces and the audit log are deleted. Issued keys stop working, and
-                  no API key can access the workspace. This can’t be undone.
+                  All memberships, all keyspaces, the audit log, and the service accounts with their API keys
+                  are deleted. Issued keys stop working, and no API key can access the workspace. This can’t
+                  be undone.
                 </DeleteRow>
               </div>
             </Section>

@@ -1,6 +1,7 @@
 import { maxLength } from "@latchkey/limits";
 import type { Workspace } from "../../server/trpc.ts";
 import { collapseSpaces } from "../../ui/collapse-spaces.ts";
+import { countOf } from "../../ui/count.ts";
 import { describeLengthError } from "../../ui/describe-length-error.ts";
 
 /** The editable fields of a workspace. */
@@ -44,4 +45,10 @@ export function normalizeValues({ name, description }: WorkspaceValues): Workspa
 export function changesBetween(before: WorkspaceValues, after: WorkspaceValues): Partial<WorkspaceValues> {
   const changed = fields.filter((field) => before[field] !== after[field]);
   return Object.fromEntries(changed.map((field) => [field, after[field]]));
+}
+
+/** How long the audit log is kept. */
+export function describeRetention(days: number | null): string {
+  // During a rolling upgrade, a node of an earlier version answers without a retention.
+  return typeof days !== "number" ? "Kept forever" : `Kept for ${countOf(days, "day", "days")}`;
 }
