@@ -25,8 +25,7 @@ export function cutSecret(text: string, prefix: string): string {
  * with the prefix of the keyspace, so only a text with exactly the characters of a key is cut.
  */
 export function cutCompleteKey(text: string): string {
-  const [key, start] = completeKey.exec(text.trim()) ?? [];
-  return key && start && !/^[0-9A-Za-z]/.test(text.trim().slice(key.length)) ? start : text;
+  return RegExp(`${completeKey.source}(?![0-9A-Za-z])`).exec(text.trim())?.[1] ?? text;
 }
 
 /** How the API searches: for the start of a name, or for the first characters of a secret. */
