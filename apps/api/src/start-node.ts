@@ -190,6 +190,7 @@ export async function startNode(
   await loadCommonPasswords();
   await server.serve(app, baseUrl);
   void purger.run();
+  void recorder.prune();
   stack.defer(async () => {
     isDraining = true;
     await server.close({ noticeMs, graceMs: drainMs });

@@ -56,6 +56,11 @@ export class UsageRecorder {
     await this.#writer.flush();
   }
 
+  /** Deletes old history now, as on the timer; never throws. */
+  async prune(): Promise<void> {
+    await this.#pruner.run();
+  }
+
   /** Writes everything that waits, for two seconds at most, and closes the connections. */
   async close(): Promise<void> {
     await Promise.all([this.#writer.close(), this.#pruner.close()]);
