@@ -189,7 +189,7 @@ test("after a lost response, says that the balance may have changed, and shows t
     .and(page.locator(":focus"))
     .waitFor();
   await page.unroute(callsOf("issuedKeys.get"));
-  await alert.filter({ hasText: `${isUnknown} The balance below is current.` }).waitFor();
+  await alert.filter({ hasText: `${isUnknown} The balance below was loaded after that.` }).waitFor();
   await dialog.getByText("The balance is 600.").waitFor();
 });
 

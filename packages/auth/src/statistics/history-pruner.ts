@@ -14,6 +14,8 @@ export interface HistoryPrunerOptions {
   readonly onFailure?: (error: unknown) => void;
 }
 
+/** The number of steps in a row that delete no hours, after which a round ends. A step visits 100 keys. */
+const maxIdleSteps = 20;
 /** How long `close` waits for the step in flight and for the connection to end, in milliseconds. */
 const closeWithinMs = 500;
 
@@ -67,18 +69,20 @@ export class HistoryPruner {
   }
 
   /**
-   * Continues where the last round stopped, until there is nothing to delete and no key to visit. A fixed number of steps could be
-   * less than what the nodes write in the same time. Rests after each step for as long as it took, so that deleting a backlog leaves
+   * Continues where the last round stopped, until there are no hours to delete and all keys, or {@link maxIdleSteps} times 100 of them, have
+   * been visited: visiting a million keys in each round would keep a connection busy. A fixed number of steps could be less than what
+   * the nodes write in the same time. Rests after each step for as long as it took, so that deleting a backlog leaves
    * half of the time to other statements.
    */
   async #prune(): Promise<void> {
     const { signal } = this.#closing;
-    while (!signal.aborted) {
+    for (let idleSteps = 0; idleSteps < maxIdleSteps && !signal.aborted; ) {
       const after = this.#prunedUpTo;
       const startedAt = performance.now();
       const pruned = await pruneKeyHistory(this.#db, { keepDays: this.#keepDays, after });
       this.#prunedUpTo = pruned.next;
       if (pruned.hours === 0 && (pruned.next === undefined || pruned.next === after)) return;
+      idleSteps = pruned.hours === 0 ? idleSteps + 1 : 0;
       const restMs = performance.now() - startedAt;
       await delay(restMs, undefined, { signal, ref: false }).catch(() => undefined);
     }

@@ -164,7 +164,8 @@ export class StatisticsWriter {
         continue;
       }
       settle();
-      if (isFull) results.add("written-in-part");
+      // After a failure, the rest waits for the next tick, because it would probably be dropped too.
+      if (isFull && result !== "failed") results.add("written-in-part");
     }
     const worstFirst = ["unavailable", "rolled-back", "written-in-part"] as const;
     return worstFirst.find((result) => results.has(result)) ?? "written";

@@ -121,6 +121,6 @@ function Form({ workspaceId, issuedKey, onClose }: CreditsDialogProps): ReactEle
 
 /** Doesn't suggest trying again, because the credits would be added or subtracted twice if the change was made. */
 function describeLostChange(isCurrent: boolean): string {
-  const balance = isCurrent ? "The balance below is current." : "Loading the current balance…";
+  const balance = isCurrent ? "The balance below was loaded after that." : "Loading the current balance…";
   return `The server didn’t respond. The change may have been made. ${balance}`;
 }
