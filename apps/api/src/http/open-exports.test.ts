@@ -110,10 +110,9 @@ test("an export ends when the client cancels it, and not while the client doesn'
 test("an export whose client disconnects before the first byte ends when its first page has been read", async () => {
   const socket = send("/held");
   await expect.poll(countOpen).toBe(1);
+  const { localPort } = socket;
   socket.destroy();
-  await expect
-    .poll(() => [...sockets].filter(({ remotePort }) => remotePort === socket.localPort))
-    .toEqual([]);
+  await expect.poll(() => [...sockets].filter(({ remotePort }) => remotePort === localPort)).toEqual([]);
   expect(countOpen()).toBe(1);
   release();
   await expect.poll(countOpen).toBe(0);

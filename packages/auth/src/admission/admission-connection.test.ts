@@ -50,8 +50,8 @@ test("a connection that breaks is replaced without a pause", async () => {
   }
 });
 
-/** For connections to the real server, which take long on a busy machine. */
-const patientTimeouts = { ...admissionTimeouts, connectTimeoutMs: 20_000 };
+/** For connections and statements that take long on a busy machine. */
+const patientTimeouts = { ...admissionTimeouts, connectTimeoutMs: 20_000, statementTimeoutMs: 20_000 };
 
 test("connects to no read-only server, makes few attempts, and connects soon after the server is writable", async () => {
   const { gate, query } = await createLink(patientTimeouts);

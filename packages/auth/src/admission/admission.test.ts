@@ -491,9 +491,10 @@ test("answers unavailable while the database is unavailable, and recovers by its
 
 test("answers unavailable while the server is a standby, and recovers by itself once its name leads to a primary", async () => {
   const failures: unknown[] = [];
-  const node = openNode({ onFailure: (error) => failures.push(error) });
+  const patience = { connectTimeoutMs: patientMs, statementTimeoutMs: patientMs };
+  const node = openNode({ ...patience, onFailure: (error) => failures.push(error) });
   const key = await addKey();
-  await node.admit(key.secret);
+  expect(await node.admit(key.secret)).toMatchObject({ kind: "admitted" });
   await database.setReadOnly(true);
   onTestFinished(() => database.setReadOnly(false));
   const admitOnStandby = async () => {

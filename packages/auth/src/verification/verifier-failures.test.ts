@@ -3,6 +3,7 @@ import { isReadOnlyServer } from "@latchkey/db/sqlstate";
 import { sql } from "kysely";
 import pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { patientMs } from "../admission/admission.test-kit.ts";
 import { interceptStatements } from "./intercept-statements.test-kit.ts";
 import {
   codesOf,
@@ -139,7 +140,8 @@ describe("faults", () => {
 
   test("a node whose connection leads to a standby is unavailable, and recovers by itself once it leads to a primary", async () => {
     const failures: unknown[] = [];
-    const node = openNode({ onFailure: (error) => failures.push(error) });
+    const patience = { connectTimeoutMs: patientMs, statementTimeoutMs: patientMs };
+    const node = openNode({ ...patience, onFailure: (error) => failures.push(error) });
     const space = await addKeyspace();
     const key = await issueKey(space);
     expect(await verify(node, space, key)).toBe("VALID");

