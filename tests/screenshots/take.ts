@@ -44,12 +44,16 @@ try {
     await page.setViewportSize({ width: 1280, height: 1120 });
     await page.goto(`${baseUrl}/account/api-keys/${id}`);
     await page.getByRole("img", { name: /^Requests in the last/ }).waitFor();
+    // The rejected requests are loaded when they come into view.
+    const rejections = page.getByRole("heading", { name: "Rejected and rate-limited requests" });
+    await rejections.scrollIntoViewIfNeeded();
     await page.getByText("dashboard-refresh-0412").waitFor();
+    await page.evaluate("window.scrollTo(0, 0)");
     await take("api-key");
 
     await page.getByRole("button", { name: "Edit restrictions" }).click();
     await page.getByRole("radio", { name: "Selected permissions" }).check();
-    await page.getByRole("heading", { name: "Details" }).scrollIntoViewIfNeeded();
+    await page.getByRole("button", { name: "Save" }).scrollIntoViewIfNeeded();
     await take("restrictions");
 
     await page.setViewportSize({ width: 1280, height: 480 });
