@@ -261,9 +261,10 @@ async function consumeInvitationRate(
 }
 
 /**
- * Whose invitations are counted together; undefined for the command. A person can create any number of service accounts and
- * workspaces one after the other, so all service accounts of the workspaces of an owner share a bucket. Of several owners, the one
- * who joined first counts, so that nobody can use up the bucket of another person by making them an owner too.
+ * Returns whose invitations are counted together; undefined for the command. A person can create any number of service accounts and
+ * workspaces, one after the other, so all service accounts in the workspaces of an owner share a bucket. In a workspace with several
+ * owners, it is the bucket of the owner who joined first. Otherwise, someone could use up the bucket of another person by making
+ * that person an owner.
  */
 async function findSender(
   trx: WorkspaceTrx,

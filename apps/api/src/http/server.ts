@@ -11,6 +11,7 @@ import type { Duplex } from "node:stream";
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { StartError } from "../start-error.ts";
 import { answerMalformedHttp } from "./malformed-http.ts";
+import { closeOnUnreadBody } from "./unread-body.ts";
 import { limitUnsentResponses } from "./unsent-responses.ts";
 
 /**
@@ -178,36 +179,6 @@ function limitPipelining({ socket }: IncomingMessage, res: ServerResponse): bool
   res.once("close", () => queuedCounts.set(socket, (queuedCounts.get(socket) ?? 1) - 1));
   if (count > maxPipelined) socket.destroy();
   return count > maxPipelined;
-}
-
-/** How long a client may keep sending a body that isn't read, in milliseconds. */
-const lingerMs = 2_000;
-
-/** Closes the connection after the response if the body of the request was not read to its end. */
-function closeOnUnreadBody(req: IncomingMessage, res: ServerResponse): void {
-  if (req.headers["transfer-encoding"] === undefined && Number(req.headers["content-length"] ?? 0) === 0)
-    return;
-  const writeHead = res.writeHead;
-  res.writeHead = ((...head: Parameters<typeof writeHead>) => {
-    if (!req.complete) {
-      res.shouldKeepAlive = false;
-      closeGracefully(req.socket);
-    }
-    return writeHead.apply(res, head);
-  }) as typeof writeHead; // One signature stands for the method's overloads.
-}
-
-/**
- * Makes Node end its side of the connection after the response, and discard what the client still sends for
- * {@link lingerMs}, instead of closing the connection. Closing a connection with unread data resets it, and a client
- * that still sends loses the response.
- */
-function closeGracefully(socket: Socket): void {
-  socket.destroySoon = () => {
-    socket.end();
-    const timer = setTimeout(() => socket.destroy(), lingerMs);
-    socket.once("close", () => clearTimeout(timer));
-  };
 }
 
 async function bind(server: Server, host: string, port: number): Promise<void> {
