@@ -121,7 +121,7 @@ test("a member without a second factor leaves from that page", async () => {
   const dialog = joan.getByRole("dialog");
   await dialog.getByText("To rejoin, you need an invitation.").waitFor();
   // The key is already rejected, because its owner has no second factor.
-  await dialog.getByText("None of your API keys loses access.").waitFor();
+  await dialog.getByText("This workspace already rejects all of your API keys.").waitFor();
   await joan.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(joan)).toEqual([]);
   await dialog.getByRole("button", { name: "Leave workspace", exact: true }).click();

@@ -79,11 +79,14 @@ export function KeyImpact(props: KeyImpactProps): ReactElement | null {
   const { keys, total, replacementRole } = preview.data;
   const affected = keys.filter(isAffected);
   if (affected.length === 0) {
+    const isRejected = role === undefined && total === keys.length;
     return (
       <p className={dialogClasses.words}>
         {total === 0
           ? `${isSelf ? "You" : "They"} have no API key that can reach this workspace.`
-          : `None of ${isSelf ? "your" : "their"} API keys loses access.`}
+          : isRejected
+            ? `This workspace already rejects all of ${isSelf ? "your" : "their"} API keys.`
+            : `None of ${isSelf ? "your" : "their"} API keys loses access.`}
       </p>
     );
   }
