@@ -1,7 +1,7 @@
-import { setTimeout as delay } from "node:timers/promises";
-import { type DatabaseConnection, openDatabase } from "./connection.ts";
+import type { DatabaseConnection } from "./connection.ts";
 import { createPurgeRules, type PurgeRule } from "./purge.ts";
 import type { PurgeRound } from "./purge-round.ts";
+import { Rounds } from "./rounds.ts";
 import type { Db } from "./schema.ts";
 
 export interface PurgerOptions {
@@ -22,21 +22,17 @@ export interface PurgerOptions {
 const rowsPerStep = 500;
 /** Steps per rule and round, unless the rule says otherwise. More than 10,000 expired rows take several rounds. */
 const defaultMaxSteps = 20;
-/** How long `close` waits for the step in flight and for the connection to end, in milliseconds. */
+/** How long `close` waits, in milliseconds. */
 const closeWithinMs = 1_000;
 
 /**
- * Deletes expired rows on a timer, in small steps, on its own connection, which is closed between rounds. Every node
- * runs a purger. Rules skip rows that another node has locked. A failure is reported, and the rule is tried again in
- * the next round.
+ * Deletes expired rows on a timer, in small steps, on its own connection. Every node runs a purger. Rules skip rows that
+ * another node has locked. A failure is reported, and the rule is tried again in the next round.
  */
 export class Purger {
-  readonly #db: Db;
   readonly #rules: readonly PurgeRule[];
   readonly #onFailure: (error: unknown, rule: string) => void;
-  readonly #timer: NodeJS.Timeout;
-  readonly #closing = new AbortController();
-  #round: Promise<void> | undefined;
+  readonly #rounds: Rounds;
 
   constructor({
     connection,
@@ -46,44 +42,45 @@ export class Purger {
     everyMs = 60_000,
     onFailure = () => undefined,
   }: PurgerOptions) {
-    this.#db = openDatabase(connection, { applicationName: "latchkey purge", maxConnections: 1 });
     this.#rules = rules;
     this.#onFailure = onFailure;
-    this.#timer = setInterval(() => void this.run(), everyMs);
-    this.#timer.unref();
+    this.#rounds = new Rounds({
+      connection,
+      applicationName: "latchkey purge",
+      everyMs,
+      closeWithinMs,
+      run: (db, signal) => this.#purgeAll(db, signal),
+    });
   }
 
   /** Runs one round, or joins the one in progress; never throws. */
   run(): Promise<void> {
-    this.#round ??= this.#purgeAll().finally(() => {
-      this.#round = undefined;
-    });
-    return this.#round;
+    return this.#rounds.run();
   }
 
   /** Stops after the step in flight. */
   async close(): Promise<void> {
-    this.#closing.abort();
-    clearInterval(this.#timer);
-    const ended = (this.#round ?? Promise.resolve()).then(() => this.#db.destroy());
-    await Promise.race([ended, delay(closeWithinMs, undefined, { ref: false })]);
+    await this.#rounds.close();
   }
 
-  async #purgeAll(): Promise<void> {
+  async #purgeAll(db: Db, signal: AbortSignal): Promise<void> {
     for (const rule of this.#rules) {
       try {
-        await this.#purge(rule);
+        await this.#purge(rule, db, signal);
       } catch (error) {
         this.#onFailure(error, rule.name);
       }
     }
   }
 
-  async #purge({ deleteBatch, maxSteps = defaultMaxSteps }: PurgeRule): Promise<void> {
-    const { signal } = this.#closing;
+  async #purge(
+    { deleteBatch, maxSteps = defaultMaxSteps }: PurgeRule,
+    db: Db,
+    signal: AbortSignal,
+  ): Promise<void> {
     const round: PurgeRound = { signal, failures: new Map() };
     for (let step = 0; step < maxSteps && !signal.aborted; step += 1) {
-      if ((await deleteBatch(this.#db, rowsPerStep, round)) < rowsPerStep) break;
+      if ((await deleteBatch(db, rowsPerStep, round)) < rowsPerStep) break;
     }
     const { failures } = round;
     if (failures.size > 0)

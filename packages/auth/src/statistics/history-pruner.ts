@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type DatabaseConnection, openDatabase } from "@latchkey/db/connection";
+import type { DatabaseConnection } from "@latchkey/db/connection";
 import type { KeyId } from "@latchkey/db/ids";
 import { pruneKeyHistory } from "@latchkey/db/prune-key-history";
+import { Rounds } from "@latchkey/db/rounds";
 import type { Db } from "@latchkey/db/schema";
 
 export interface HistoryPrunerOptions {
@@ -16,22 +17,18 @@ export interface HistoryPrunerOptions {
 
 /** The number of steps in a row that delete no hours, after which a round ends. A step visits 100 keys. */
 const maxIdleSteps = 20;
-/** How long `close` waits for the step in flight and for the connection to end, in milliseconds. */
+/** How long `close` waits, in milliseconds. */
 const closeWithinMs = 500;
 
 /**
- * Deletes old history of keys on a timer, in small steps. It has a connection of its own, which is closed between rounds, so that
- * statistics are written while a backlog is deleted. Every node runs a pruner, and they take turns (see {@link pruneKeyHistory}).
+ * Deletes old history of keys on a timer, in small steps. It has a connection of its own, so that statistics are written while a
+ * backlog is deleted. Every node runs a pruner, and they take turns (see {@link pruneKeyHistory}).
  */
 export class HistoryPruner {
-  readonly #db: Db;
   readonly #keepDays: number;
-  readonly #onFailure: (error: unknown) => void;
-  readonly #timer: NodeJS.Timeout;
-  readonly #closing = new AbortController();
+  readonly #rounds: Rounds;
   /** The key at which pruning stopped. */
   #prunedUpTo: KeyId | undefined;
-  #round: Promise<void> | undefined;
 
   constructor({
     connection,
@@ -39,33 +36,25 @@ export class HistoryPruner {
     pruneEveryMs = 60_000,
     onFailure = () => undefined,
   }: HistoryPrunerOptions) {
-    this.#db = openDatabase(connection, {
+    this.#keepDays = keepDays;
+    this.#rounds = new Rounds({
+      connection,
       role: "latchkey_admission",
       applicationName: "latchkey pruning",
-      maxConnections: 1,
+      everyMs: pruneEveryMs,
+      closeWithinMs,
+      run: (db, signal) => this.#prune(db, signal).catch(onFailure),
     });
-    this.#keepDays = keepDays;
-    this.#onFailure = onFailure;
-    this.#timer = setInterval(() => void this.run(), pruneEveryMs);
-    this.#timer.unref();
   }
 
   /** Runs one round, or joins the one in progress; never throws. */
   run(): Promise<void> {
-    this.#round ??= this.#prune()
-      .catch(this.#onFailure)
-      .finally(() => {
-        this.#round = undefined;
-      });
-    return this.#round;
+    return this.#rounds.run();
   }
 
   /** Stops after the step in flight, for which it doesn't wait long. */
   async close(): Promise<void> {
-    this.#closing.abort();
-    clearInterval(this.#timer);
-    const ended = (this.#round ?? Promise.resolve()).then(() => this.#db.destroy());
-    await Promise.race([ended, delay(closeWithinMs, undefined, { ref: false })]);
+    await this.#rounds.close();
   }
 
   /**
@@ -74,12 +63,11 @@ export class HistoryPruner {
    * the nodes write in the same time. Rests after each step for as long as it took, so that deleting a backlog leaves
    * half of the time to other statements.
    */
-  async #prune(): Promise<void> {
-    const { signal } = this.#closing;
+  async #prune(db: Db, signal: AbortSignal): Promise<void> {
     for (let idleSteps = 0; idleSteps < maxIdleSteps && !signal.aborted; ) {
       const after = this.#prunedUpTo;
       const startedAt = performance.now();
-      const pruned = await pruneKeyHistory(this.#db, { keepDays: this.#keepDays, after });
+      const pruned = await pruneKeyHistory(db, { keepDays: this.#keepDays, after });
       this.#prunedUpTo = pruned.next;
       if (pruned.hours === 0 && (pruned.next === undefined || pruned.next === after)) return;
       idleSteps = pruned.hours === 0 ? idleSteps + 1 : 0;
