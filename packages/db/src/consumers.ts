@@ -159,19 +159,47 @@ export interface ConsumerQuery {
 }
 
 /**
+ * How many keys the consumers of a page have together, unless its first consumer alone has more. Adding up the uses of 10,000 keys
+ * takes about 0.1 s.
+ */
+export const maxSummedKeys = 10_000;
+
+/**
  * Returns a page of the consumers of a keyspace. It can have fewer rows than its limit, although there are more; then
- * `examinedTo` is the position after which they are.
+ * `examinedTo` is the position after which they are. It ends early if its consumers have more than {@link maxSummedKeys} keys.
  */
 export async function listConsumers(
   trx: WorkspaceTrx,
   scope: WorkspaceScope,
   query: Page & ConsumerQuery,
 ): Promise<ExaminedRows<Consumer & { readonly position: string }>> {
-  const page = await findConsumerPage(trx, scope, query);
+  const page = await cutAtSummedKeys(trx, scope, await findConsumerPage(trx, scope, query));
   if (page.found.length === 0) return { rows: [], examinedTo: page.examinedTo };
   const ids = page.found.map(({ id }) => id as ConsumerId); // The IDs are those of consumers.
   const rows = await selectConsumers(trx, scope, query.keyspaceId).where("consumers.id", "in", ids).execute();
   return attachRows(page, rows, query);
+}
+
+/** Leaves out the last consumers of a page if all of them together have more than {@link maxSummedKeys} keys. */
+async function cutAtSummedKeys(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  { found, examinedTo }: FoundPage,
+): Promise<FoundPage> {
+  const { rows } = await sql<{ kept: number }>`
+    select count(*) as kept from (
+      select place, sum(key_count) over (order by place) as summed
+      from unnest(${found.map(({ id }) => id)}::uuid[]) with ordinality as listed (id, place)
+        cross join lateral (
+          select count(*) as key_count from issued_keys
+          where consumer_id = listed.id and workspace_id = ${workspaceId}
+        ) as counted
+    ) as page
+    where place = 1 or summed <= ${maxSummedKeys}`.execute(trx);
+  const kept = found.slice(0, rows[0]?.kept);
+  const last = kept.at(-1);
+  if (kept.length === found.length || !last) return { found, examinedTo };
+  return { found: kept, examinedTo: { id: last.id, value: last.position } };
 }
 
 /** Finds the consumers of a page of a keyspace's consumers, in bounded time. */

@@ -13,7 +13,7 @@ export const listConsumers = defineEndpoint({
   operationId: "listConsumers",
   summary: "List consumers",
   description:
-    "Lists the consumers that keys of a keyspace belong to, oldest first. A consumer is created with its first key. One that has had neither keys nor limits for 30 days is removed. With `search`, a page can be shorter than `limit`, or empty, and still have a `nextCursor`.",
+    "Lists the consumers that keys of a keyspace belong to, oldest first. A consumer is created with its first key. One that has had neither keys nor limits for 30 days is removed. A page can be shorter than `limit` and still have a `nextCursor`: it ends early if its consumers would have more than 10,000 keys together, and with `search`, each request examines at most 10,000 consumers, so that a page can also be empty.",
   access: { workspace: "keys:read" },
   request: { params: keyspaceParams, query: consumersQuery },
   response: { status: 200, description: "A page of consumers.", schema: pageOf(consumer) },
