@@ -1,5 +1,7 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { EnvError, readEnv } from "./env.ts";
+import { EnvError, knownVariables, projectRoot, readEnv } from "./env.ts";
 
 test("has a default for everything", () => {
   expect(readEnv({})).toMatchObject({
@@ -218,4 +220,32 @@ test("by default, uses five connections for writes and five for reads", () => {
     changeConnections: 1,
     readConnections: 100,
   });
+});
+
+/** The rows of tables whose first column names variables, with what is in backticks in the second column. */
+async function readVariables(file: string): Promise<readonly { names: string[]; defaults: string[] }[]> {
+  const text = await readFile(join(projectRoot, file), "utf8");
+  const rows = text.matchAll(/^\| ((?:`[A-Z_]+`(?:, )?)+) +\| (.+?) +\|/gm);
+  const codesOf = (cell: string) => [...cell.matchAll(/`(.+?)`/g)].map(([, code = ""]) => code);
+  return [...rows].map(([, names = "", cell = ""]) => ({
+    names: codesOf(names),
+    defaults: /^[\d,]+$/.test(cell) ? [cell.replaceAll(",", "")] : codesOf(cell),
+  }));
+}
+
+test("the README lists every variable", async () => {
+  const text = await readFile(join(projectRoot, "README.md"), "utf8");
+  const files = [...text.matchAll(/`([A-Z_]+_FILE)`/g)].map(([, name = ""]) => name);
+  const listed = (await readVariables("README.md")).flatMap(({ names }) => names);
+  expect([...listed, ...files].sort()).toEqual([...knownVariables].sort());
+});
+
+test.each(["README.md", "docs/limits.md"])("%s states the defaults of variables", async (file) => {
+  const stated = (await readVariables(file)).flatMap(({ names, defaults }) =>
+    names.length === defaults.length ? names.map((name, index) => [name, defaults[index]] as const) : [],
+  );
+  // These defaults depend on other variables.
+  const fixed = stated.filter(([name]) => name !== "AUTH_SECRET" && name !== "MAIL_FROM");
+  expect(fixed.length).toBeGreaterThan(10);
+  for (const [name, value] of fixed) expect([name, readEnv({ [name]: value })]).toEqual([name, readEnv({})]);
 });

@@ -234,7 +234,11 @@ export function readEnv(variables: NodeJS.ProcessEnv = process.env): Env {
   };
 }
 
-const knownVariables = [...Object.keys(schema.shape), ...fileVariables.map((name) => `${name}_FILE`)];
+/** The names of all variables that Latchkey reads. */
+export const knownVariables: readonly string[] = [
+  ...Object.keys(schema.shape),
+  ...fileVariables.map((name) => `${name}_FILE`),
+];
 
 /** @throws {EnvError} if only some of the variables that belong together are set. */
 function readOpenid(data: z.output<typeof schema>): OpenidSettings | undefined {

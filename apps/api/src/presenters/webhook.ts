@@ -95,7 +95,7 @@ const attempt = z
       .nullable()
       .meta({
         description:
-          "Why there was no response; null if there was one. `restored`: no request was made, because the instance was restored from a backup while the delivery was pending.",
+          "Why there was no response; null if there was one. `name_not_found`: DNS has no IP address for the host name. `address_not_allowed`: an IP address of the host is neither public nor allowed by the operator. `https_required`: a URL without TLS needs IP addresses that the operator has allowed. `connection_failed`: the connection failed, or ended without a response. `tls_failed`: the TLS handshake failed, for example because the certificate isn't valid. `timeout`: there was no response within ten seconds. `restored`: no request was made, because the instance was restored from a backup while the delivery was pending.",
         example: null,
       }),
     durationMs: z.int().min(0).meta({ description: "In milliseconds.", example: 84 }),
