@@ -1,9 +1,11 @@
+import { execFile, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from "vitest";
 import { type Account, callProcedure, signUp } from "../support/account.ts";
 import { callApi, createKeyspace, type Keyspace, pathOf } from "../support/keyspace.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
@@ -160,6 +162,28 @@ test("a row that no request may contain is rejected alone", async () => {
   expect(result).toEqual({ imported: 1, existing: 0, rejected });
 });
 
+test("imports keys from a pipe, and names a directory as the reason why it can't be read", async () => {
+  const pipe = join(instance.directory, "pipe");
+  await promisify(execFile)("mkfifo", [pipe]);
+  // More than a pipe holds at a time.
+  const lines = createSecrets(1_500).map((secret) => JSON.stringify({ hash: hashOf(secret) }));
+  const file = await writeKeyFile("piped", lines);
+  // In a process of its own, which waits until the pipe is read.
+  const writer = spawn("sh", ["-c", 'cat "$0" > "$1"', file, pipe]);
+  onTestFinished(() => void writer.kill());
+  const options = ["--keyspace", keyspace.id, "--format", "ndjson"];
+  expect(expectResult(await run(["import", "keys", pipe, ...options]))).toEqual({
+    imported: 1_500,
+    existing: 0,
+    rejected: [],
+  });
+  expectFailure(await run(["import", "keys", instance.directory, ...options]), {
+    status: 2,
+    code: "BAD_REQUEST",
+    message: /is a directory\. Expected the path of a file\.$/,
+  });
+});
+
 test("a file that can't be read, and a wrong keyspace, fail with a reason", async () => {
   const file = await writeKeyFile("wrong.csv", ["hash,password", "1,2"]);
   const wrongColumn = await run(["import", "keys", file, "--keyspace", keyspace.id]);
@@ -168,7 +192,7 @@ test("a file that can't be read, and a wrong keyspace, fail with a reason", asyn
   expectFailure(await run(["import", "keys", missing, "--keyspace", keyspace.id]), {
     status: 2,
     code: "BAD_REQUEST",
-    message: /missing/,
+    message: /^There is no file ".*missing\.csv"\.$/,
   });
   const text = await writeKeyFile("keys.txt", []);
   expectFailure(await run(["import", "keys", text, "--keyspace", keyspace.id]), {

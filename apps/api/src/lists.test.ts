@@ -19,6 +19,8 @@ test.each([
   ["name", "Zoë"],
   ["createdAt", "1753790400123456"],
   ["-createdAt", "-1"],
+  ["createdAt", "-62135596800000000"],
+  ["-expiresAt", "253402300799999999"],
   ["memberCount", "0"],
   ["-keyCount", "9007199254740991"],
 ])("a cursor continues a list sorted by %s after %s", (sort, value) => {
@@ -29,6 +31,9 @@ test.each([
 
 test.each([
   ["createdAt", "yesterday"],
+  ["createdAt", "-62135596800000001"],
+  ["-expiresAt", "253402300800000000"],
+  ["occurredAt", "-999999999999999999"],
   ["memberCount", "many"],
   ["-memberCount", ""],
   ["memberCount", "1.5"],

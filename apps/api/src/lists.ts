@@ -123,15 +123,23 @@ const cursorSchema = z.tuple([
 ]);
 /** A time, in microseconds since 1970, or a count. Fits in a bigint of Postgres. */
 const numberPattern = /^-?\d{1,18}$/;
+/** The years 1 to 9999, in microseconds since 1970. Postgres has no times before 4714 BC, which also have 18 digits. */
+const [firstTime, lastTime] = [-62_135_596_800_000_000n, 253_402_300_799_999_999n];
 
 function decodeCursor({ cursor, sort }: ListQuery<string>): Position | undefined {
   if (cursor === undefined) return undefined;
   const { data } = cursorSchema.safeParse(parseJson(Buffer.from(cursor, "base64url").toString()));
-  const isNumber = /(At|Count)$/.test(sort);
-  if (data?.[0] === sort && (!isNumber || numberPattern.test(data[1])))
-    return { value: data[1], id: data[2] };
+  if (data?.[0] === sort && isSortValue(sort, data[1])) return { value: data[1], id: data[2] };
   const message = "must be a nextCursor from this list with the same sort order";
   throw new AppError("BAD_REQUEST", { issues: [{ path: "cursor", code: "invalid_format", message }] });
+}
+
+/** Whether Postgres can read a value for a sort order. */
+function isSortValue(sort: string, value: string): boolean {
+  if (!/(At|Count)$/.test(sort)) return true;
+  if (!numberPattern.test(value)) return false;
+  const number = BigInt(value);
+  return sort.endsWith("Count") || (number >= firstTime && number <= lastTime);
 }
 
 function parseJson(text: string): unknown {

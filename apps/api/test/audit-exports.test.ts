@@ -134,6 +134,18 @@ describe.each(ways)("through %s", (_name, send) => {
     expect(rest).toEqual([""]);
   });
 
+  test("omits the email address of a former member, which events of earlier versions have", async () => {
+    await sql`
+      insert into audit_events (workspace_id, id, occurred_at, action, actor_kind, target_kind, target_id, before)
+      values (${workspaceId}, gen_random_uuid(), clock_timestamp(), 'member.removed', 'command', 'member',
+        ${admin.userId}, '{"role": "member", "email": "grace@example.com"}')`.execute(app.owner);
+    for (const format of ["csv", "ndjson"]) {
+      const text = await (await send({ format, action: "member.removed" })).text();
+      expect(text).toContain("member.removed");
+      expect(text).not.toContain("grace@example.com");
+    }
+  });
+
   test("CSV states which users are service accounts, like JSON", async () => {
     const { quotas } = app.services;
     const edit = { scope: openAsOperator(workspaceId), origin: commandOrigin };

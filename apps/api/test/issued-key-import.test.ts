@@ -231,6 +231,21 @@ test("rows beyond the quota are rejected together, and nothing is imported", asy
   });
 });
 
+test("a row beyond the keys of a consumer doesn't count toward the quota", async () => {
+  const team = await addTeam(app);
+  const keyspaceId = await addKeyspace(team);
+  const rows = (count: number, settings: object) => Array.from({ length: count }, () => addRow(settings));
+  const full = { externalId: "customer_42" };
+  // In parts, because a request has a limited size.
+  for (const _half of [1, 2])
+    await importRows(team, keyspaceId, rows(issuedKeyLimits.maxKeysPerConsumer / 2, full));
+  await importRows(team, keyspaceId, rows(199, {}));
+  expect(await importRows(team, keyspaceId, [addRow(full), addRow()])).toMatchObject({
+    imported: 1,
+    rejected: [{ line: 1, path: "externalId" }],
+  });
+});
+
 test("two concurrent imports of one file import each key once", async () => {
   const team = await addTeam(app);
   const keyspaceId = await addKeyspace(team);

@@ -3,13 +3,16 @@ import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { encodeId, type KeyId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { KeySettings } from "@latchkey/db/key-settings";
 import type { Role } from "@latchkey/db/role";
+import type { Db } from "@latchkey/db/schema";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { createKey } from "../src/domain/api-key-edits.ts";
+import { blockWorkspaceKeys, unblockWorkspaceKeys } from "../src/domain/key-policies.ts";
 import { addMember, removeMember } from "../src/domain/members.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
 import { createWorkspace } from "../src/domain/workspaces.ts";
+import { countStatements } from "./count-statements.ts";
 import type { OpenReply } from "./open-client.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -359,6 +362,29 @@ test("several keys are blocked and unblocked together, all or none", async () =>
   expect(blocked.items.map((key) => key.id).sort()).toEqual([...change.keyIds].sort());
   await client.workspaceKeys.unblock.mutate(change);
   for (const key of [keys.member, second]) expect((await key.send("GET", path)).status).toBe(200);
+});
+
+test("ten keys are blocked and unblocked with as many statements as one key", async () => {
+  const { owner, member, workspaceId } = await addTeam();
+  const ids: KeyId[] = [];
+  for (let count = 1; count <= 10; count += 1) ids.push((await addKey(member.userId)).keyId);
+  const actor = { kind: "session", userId: owner.userId, isRecentlyAuthenticated: true } as const;
+  const edit = { scope: openAsOperator(workspaceId), origin: { ...commandOrigin, actor } };
+  const counts = [];
+  for (const chosen of [ids.slice(0, 1), ids])
+    for (const change of [blockWorkspaceKeys, unblockWorkspaceKeys]) {
+      const work = (db: Db) => db.transaction().execute((trx) => change(trx, edit, chosen));
+      counts.push(await countStatements(app.services.db, work));
+    }
+  expect(counts.slice(2)).toEqual(counts.slice(0, 2));
+  const { rows } = await sql`
+    select action, count(*)::integer from audit_events
+    where target_id = any(${ids}::uuid[]) and action in ('key.blocked', 'key.unblocked')
+    group by action order by action`.execute(app.owner);
+  expect(rows).toEqual([
+    { action: "key.blocked", count: 11 },
+    { action: "key.unblocked", count: 11 },
+  ]);
 });
 
 test("an idle key regains access to the workspace from an admin, and not by rotating itself", async () => {

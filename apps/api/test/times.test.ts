@@ -111,6 +111,18 @@ test.each(["0001-01-01T00:00:00Z", "1969-12-31T23:59:59.999999999Z", "9999-12-31
   },
 );
 
+test.each(["key", "externalId", "outcome", "tag"])(
+  "the usage of a keyspace on the last day is read by %s",
+  async (groupBy) => {
+    const path = `/open/workspaces/${workspaceId}/keyspaces`;
+    const keyspace = await call("POST", path, { name: "API", prefix: "acme" });
+    const period = { from: "9999-12-31T00:00:00Z", to: "9999-12-31T12:00:00Z", bucket: "day" };
+    const query = new URLSearchParams({ groupBy, ...period });
+    const usage = await call("GET", `${path}/${keyspace.body.id}/usage?${query}`);
+    expect([usage.status, usage.body]).toEqual([200, { data: [] }]);
+  },
+);
+
 test("the procedures of the web app reject invalid times too", async () => {
   const { userId, email } = await app.addUser();
   const { client } = openClient(app.baseUrl);

@@ -427,6 +427,14 @@ describe("the audit log", () => {
       },
       { action: "member.removed", actor: by(team.owner), target, before: { role: "member" }, after: null },
     ]);
+    const stored = app.owner
+      .selectFrom("audit_events")
+      .select("before")
+      .where("action", "=", "member.removed");
+    // Without the email address of the former member.
+    expect(await stored.where("workspace_id", "=", team.scope.workspaceId).execute()).toEqual([
+      { before: { role: "member" } },
+    ]);
   });
 
   test("has no events of rejected requests", async () => {

@@ -54,6 +54,7 @@ test("a filtered page of 100,000 events reads only the events that it shows", {
 }, async () => {
   const { scope, userId } = await addWorkspace();
   const [rareId, robotId] = [createId("user"), createId("user")];
+  const [rareKeyId, robotKeyId, keyId] = [randomUUID(), randomUUID(), randomUUID()];
   const rare = sql`case when n % 10000 = 5000 then`;
   const even = sql`when n % 2 = 0 then`;
   // A statement of the owner may take five seconds, which is too short for all events on a busy machine.
@@ -64,7 +65,8 @@ test("a filtered page of 100,000 events reads only the events that it shows", {
       )
       select ${scope.workspaceId}, gen_random_uuid(), now() - n * interval '1 minute',
         ${rare} 'workspace.renamed' ${even} 'issued-key.created' else 'member.role-changed' end, 'session',
-        ${rare} ${rareId}::uuid ${even} ${robotId}::uuid else ${userId}::uuid end, 'member', ${userId}
+        ${rare} ${rareId}::uuid ${even} ${robotId}::uuid else ${userId}::uuid end, 'issued-key',
+        ${rare} ${rareKeyId}::uuid ${even} ${robotKeyId}::uuid else ${keyId}::uuid end
       from generate_series(${start}::integer, ${start + 9_999}::integer) n`.execute(database.owner);
   }
   await sql`analyze audit_events`.execute(database.owner);
@@ -84,5 +86,10 @@ test("a filtered page of 100,000 events reads only the events that it shows", {
   expect(await read({ action: "issued-key.created", actorUserId: robotId })).toEqual({ shown: 51, read: 51 });
   expect(await read({ action: "issued-key.created", actorUserId: userId })).toEqual({ shown: 0, read: 0 });
   expect(await read({ action: "member.removed" })).toEqual({ shown: 0, read: 0 });
+  expect(await read({ targetId: rareKeyId })).toEqual({ shown: 10, read: 10 });
+  expect(await read({ targetId: robotKeyId })).toEqual({ shown: 51, read: 51 });
+  expect(await read({ ...some, targetId: rareKeyId })).toEqual({ shown: 10, read: 10 });
+  expect(await read({ action: "issued-key.created", targetId: robotKeyId })).toEqual({ shown: 51, read: 51 });
+  expect(await read({ action: "issued-key.created", targetId: keyId })).toEqual({ shown: 0, read: 0 });
   expect(await read({ actorUserId: createId("user") })).toEqual({ shown: 0, read: 0 });
 });

@@ -6,7 +6,7 @@ import type { UserId, WorkspaceId } from "./ids.ts";
 import { Purger } from "./purger.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { insertUserWithPassword } from "./users.ts";
-import { inWorkspace, type WorkspaceScope } from "./workspace-scope.ts";
+import { inWorkspace, type WorkspaceScope, type WorkspaceTrx } from "./workspace-scope.ts";
 import { insertWorkspace, updateWorkspace } from "./workspaces.ts";
 
 let database: TestDatabase;
@@ -28,13 +28,22 @@ async function addWorkspace(days: number | null, ages: readonly number[]): Promi
     const inserted = await insertWorkspace(trx, { name: "Team", slug: randomUUID(), ownerId });
     const { scope, workspaceTrx } = inserted as NonNullable<typeof inserted>; // No workspace has this slug.
     await updateWorkspace(workspaceTrx, scope, { fields: { auditRetentionDays: days }, versions: undefined });
-    await sql`
-      insert into audit_events (workspace_id, id, occurred_at, action, actor_kind, target_kind, target_id)
-      select ${scope.workspaceId}, gen_random_uuid(), now() - make_interval(days => age), 'workspace.renamed',
-        'command', 'workspace', ${scope.workspaceId}
-      from unnest(${ages}::integer[]) as age`.execute(workspaceTrx);
+    await addEvents(workspaceTrx, scope, ages);
     return scope;
   });
+}
+
+/** Adds events of these ages, in days. */
+async function addEvents(
+  trx: WorkspaceTrx,
+  { workspaceId }: WorkspaceScope,
+  ages: readonly number[],
+): Promise<void> {
+  await sql`
+    insert into audit_events (workspace_id, id, occurred_at, action, actor_kind, target_kind, target_id)
+    select ${workspaceId}, gen_random_uuid(), now() - make_interval(days => age), 'workspace.renamed',
+      'command', 'workspace', ${workspaceId}
+    from unnest(${ages}::integer[]) as age`.execute(trx);
 }
 
 async function listAges({ workspaceId }: { readonly workspaceId: WorkspaceId }): Promise<number[]> {
@@ -87,6 +96,23 @@ test("a workspace with many events isn't delayed by many others without any", as
   for (let call = 0; call < 5; call += 1) counts.push(await deleteBatch(database.db, 10));
   expect(await listAges(large)).toEqual([]);
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(25);
+});
+
+test("a step visits every workspace once, and deletes few events of many workspaces", async () => {
+  for (let index = 0; index < 120; index += 1) await addWorkspace(30, [40, 1]);
+  const deleteBatch = createAuditPurge();
+  expect(await deleteBatch(database.db, 500)).toBe(120);
+  expect(await deleteBatch(database.db, 500)).toBe(0);
+});
+
+test("a step visits as many workspaces as it may delete events, and the next step visits the others", async () => {
+  const scopes: WorkspaceScope[] = [];
+  for (let index = 0; index < 110; index += 1) scopes.push(await addWorkspace(30, []));
+  const inOrder = scopes.sort((one, other) => (one.workspaceId < other.workspaceId ? -1 : 1));
+  const last = inOrder.at(-1) as WorkspaceScope; // There are 110.
+  await inWorkspace(database.db, last, (trx) => addEvents(trx, last, [40]));
+  const deleteBatch = createAuditPurge();
+  expect([await deleteBatch(database.db, 100), await deleteBatch(database.db, 100)]).toEqual([0, 1]);
 });
 
 test("a workspace whose events can't be deleted is tried once per round, and doesn't delay the others", async () => {

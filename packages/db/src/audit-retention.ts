@@ -32,31 +32,44 @@ export async function previewRetention(
   return rows[0] ?? { count: 0, oldestAt: null };
 }
 
-/** How many workspaces one step of {@link createAuditPurge} visits at most. */
-const workspacesPerStep = 50;
+/** How many workspaces {@link createAuditPurge} lists at once. */
+const workspacesPerList = 50;
 
 /**
  * Creates a function that deletes at most `limit` events that are older than their workspace keeps them. Each call continues
- * with the workspaces after those of the previous call, so that one with many expired events doesn't delay the others. Then
- * it returns to the workspaces that had more events than a call deletes, so that these don't wait until all others have
- * been visited. A workspace whose events can't be deleted doesn't delay the others either: it is left to a later round.
+ * with the workspaces after those of the previous call, so that one with many expired events doesn't delay the others. After
+ * each list, it returns to the workspaces that had more events than a call deletes, so that these don't wait until all others
+ * have been visited. It visits each workspace at most once per call. A workspace whose events can't be deleted doesn't delay the
+ * others either: it is left to a later round.
  */
 export function createAuditPurge(): DeleteBatch {
   let after: WorkspaceId | undefined;
   const unfinished = new Set<WorkspaceId>();
   return async (db, limit, round) => {
-    const next = await listWithRetention(db, after);
+    const visited = new Set<WorkspaceId>();
     let count = 0;
-    for (const workspaceId of new Set([...next, ...unfinished])) {
-      if (count >= limit) break;
-      if (next.includes(workspaceId)) after = workspaceId;
-      if (round?.failures.has(workspaceId)) continue;
+    const visit = async (workspaceId: WorkspaceId): Promise<void> => {
+      visited.add(workspaceId);
+      if (round?.failures.has(workspaceId)) return;
       const left = limit - count;
       const deleted = await purgeInRound(round, workspaceId, () => deleteExpired(db, workspaceId, left));
       count += deleted;
       // Added again at the end, so that several of them are visited in turns.
       unfinished.delete(workspaceId);
       if (deleted === left) unfinished.add(workspaceId);
+    };
+    // Visiting takes a transaction, so the second bound keeps a call short if few of many workspaces have expired events.
+    while (count < limit && visited.size < limit) {
+      const listed = await listWithRetention(db, after);
+      const next = new Set(listed.filter((id) => !visited.has(id)));
+      if (next.size === 0) break;
+      for (const workspaceId of new Set([...next, ...unfinished])) {
+        if (count >= limit || round?.signal.aborted) return count;
+        if (next.has(workspaceId)) after = workspaceId;
+        if (!visited.has(workspaceId)) await visit(workspaceId);
+      }
+      // Such a list has all workspaces.
+      if (listed.length < workspacesPerList) break;
     }
     return count;
   };
@@ -70,10 +83,10 @@ async function listWithRetention(
   return await db.transaction().execute(async (trx) => {
     // Only the admission role sees more than one workspace. The purger has a single connection.
     await sql`set local role latchkey_admission`.execute(trx);
-    const later = await listPage(trx, { after, limit: workspacesPerStep });
-    const isWrapping = after !== undefined && later.length < workspacesPerStep;
+    const later = await listPage(trx, { after, limit: workspacesPerList });
+    const isWrapping = after !== undefined && later.length < workspacesPerList;
     const first = isWrapping
-      ? await listPage(trx, { upTo: after, limit: workspacesPerStep - later.length })
+      ? await listPage(trx, { upTo: after, limit: workspacesPerList - later.length })
       : [];
     return [...later, ...first];
   });

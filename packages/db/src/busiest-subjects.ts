@@ -165,8 +165,9 @@ function startOfDay(time: Date): Date {
   return new Date(Math.floor(time.getTime() / dayMs) * dayMs);
 }
 
+/** Adds days to a date, because ISO 8601 writes the year 10000, in which the last periods end, in a form that Postgres doesn't read. */
 function toDate(midnight: Date): RawBuilder<unknown> {
-  return sql`${midnight.toISOString().slice(0, 10)}::date`;
+  return sql`(date '1970-01-01' + ${midnight.getTime() / dayMs}::integer)`;
 }
 
 /** The tags of a keyspace with the most verifications, busiest first. */

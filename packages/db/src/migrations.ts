@@ -53,6 +53,7 @@ import * as securityEventsByAction from "./migrations/0060-security-events-by-ac
 import * as auditEventsByActorAndAction from "./migrations/0061-audit-events-by-actor-and-action.ts";
 import * as queuesOfDeletedWebhooks from "./migrations/0062-queues-of-deleted-webhooks.ts";
 import * as missingJobs from "./migrations/0063-missing-jobs.ts";
+import * as auditEventsByTargetAndAction from "./migrations/0064-audit-events-by-target-and-action.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -128,4 +129,5 @@ export const migrations: Migrations = {
   "0061-audit-events-by-actor-and-action": auditEventsByActorAndAction,
   "0062-queues-of-deleted-webhooks": queuesOfDeletedWebhooks,
   "0063-missing-jobs": missingJobs,
+  "0064-audit-events-by-target-and-action": auditEventsByTargetAndAction,
 };

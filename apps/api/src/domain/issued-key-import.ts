@@ -71,7 +71,6 @@ export async function importIssuedKeys(
     rejected.push({ line: row.line, path: "expiresAt", message: "The key has expired." });
     return [];
   });
-  if (resolved.length > 0) requireQuota(quotas, quota, count + resolved.length - 1);
   const externalIds = resolved.flatMap(({ request }) => request.externalId ?? []);
   const consumerCount = await countConsumers(workspaceTrx, scope);
   const consumers = await findOrCreateConsumers(workspaceTrx, scope, {
@@ -87,6 +86,7 @@ export async function importIssuedKeys(
     rejected.push(key);
     return [];
   });
+  if (keys.length > 0) requireQuota(quotas, quota, count + keys.length - 1);
   await insertImportedKeys(workspaceTrx, scope, keyspaceId, keys);
   const added = new Set(keys.map(digestOf));
   const lost = repeated.filter((row) => !added.has(digestOf(row)));

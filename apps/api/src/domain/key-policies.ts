@@ -6,7 +6,7 @@ import {
   type ViolatedPolicy,
 } from "@latchkey/db/api-key-policies";
 import type { Details } from "@latchkey/db/audit-actions";
-import { appendAudit } from "@latchkey/db/audit-events";
+import { appendAudit, appendAuditEvents } from "@latchkey/db/audit-events";
 import type { KeyId, UserId } from "@latchkey/db/ids";
 import { bumpKeyVersions } from "@latchkey/db/key-counters";
 import { type ApiKeyPolicy, allowsMoreKeys, defaultPolicy } from "@latchkey/db/key-policy";
@@ -136,8 +136,8 @@ export async function blockWorkspaceKeys(trx: Trx, edit: Edit, ids: readonly Key
   if (blocked.length === 0) return;
   const blockedBy = origin.actor.kind === "command" ? null : origin.actor.userId;
   await blockKeys(workspaceTrx, scope, { ids: blocked, by: blockedBy });
-  for (const targetId of blocked)
-    await appendAudit(workspaceTrx, scope, origin, { action: "key.blocked", targetId });
+  const events = blocked.map((targetId) => ({ action: "key.blocked", targetId }) as const);
+  await appendAuditEvents(workspaceTrx, scope, origin, events);
   await bumpKeyVersions(workspaceTrx, { keyIds: blocked });
 }
 
@@ -155,10 +155,11 @@ export async function unblockWorkspaceKeys(trx: Trx, edit: Edit, ids: readonly K
   if (rejected.length === 0) return;
   const unblocked = rejected.map(({ id }) => id);
   await unblockKeys(workspaceTrx, scope, unblocked);
-  for (const { id, isBlocked } of rejected) {
-    const before = isBlocked ? { isBlocked } : { isIdle: true };
-    await appendAudit(workspaceTrx, scope, origin, { action: "key.unblocked", targetId: id, before });
-  }
+  const events = rejected.map(({ id, isBlocked }) => {
+    const before: Details = isBlocked ? { isBlocked } : { isIdle: true };
+    return { action: "key.unblocked", targetId: id, before } as const;
+  });
+  await appendAuditEvents(workspaceTrx, scope, origin, events);
   await bumpKeyVersions(workspaceTrx, { keyIds: unblocked });
 }
 

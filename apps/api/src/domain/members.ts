@@ -122,8 +122,11 @@ export async function removeMember(
     return await removeServiceAccount(workspaceTrx, edit, { ...member, versions: removal.versions });
   if (!(await deleteMember(workspaceTrx, scope, removal))) throw new AppError("PRECONDITION_FAILED");
   if (member.role === "owner") await requireOtherOwner(workspaceTrx, scope, userId);
-  const before = { role: member.role, email: member.email };
-  await appendAudit(workspaceTrx, scope, origin, { action: "member.removed", targetId: userId, before });
+  await appendAudit(workspaceTrx, scope, origin, {
+    action: "member.removed",
+    targetId: userId,
+    before: { role: member.role },
+  });
   await deleteServiceAccountNotices(workspaceTrx, userId, scope.workspaceId);
   await bumpOwnerVersions(workspaceTrx, [userId]);
 }

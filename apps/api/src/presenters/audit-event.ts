@@ -131,11 +131,17 @@ export function presentAuditEvent(event: AuditEvent): z.input<typeof auditEvent>
         kind: event.targetOwnerKind,
       },
     },
-    before: event.before && presentDetails(event.before),
+    before: event.before && presentDetails(omitFormerEmail(event.action, event.before)),
     after: event.after && presentDetails(event.after),
     address: event.address,
     requestId: event.requestId,
   };
+}
+
+/** Omits the email address of a former member, which events of earlier versions have. */
+function omitFormerEmail(action: AuditAction, before: Details): Details {
+  if (action !== "member.removed") return before;
+  return Object.fromEntries(Object.entries(before).filter(([name]) => name !== "email"));
 }
 
 /** The values of a change, each shortened to the length that responses allow. */

@@ -8,6 +8,7 @@ import { locateRejected, type RejectedRow } from "@latchkey/key-file/locate-reje
 import { z } from "zod";
 import { type ImportResult, maxImportRows } from "../../domain/issued-key-import.ts";
 import { importRows } from "../../import-rows.ts";
+import { isSystemError } from "../../system-error.ts";
 import { itemOf } from "../result.ts";
 import { defineTask } from "../task.ts";
 import { UsageError } from "../usage-error.ts";
@@ -34,11 +35,14 @@ const input = z
 export const importKeysTask = defineTask({
   input,
   validate: async ({ file }) => {
-    const isFile = await stat(file).then(
-      (found) => found.isFile(),
-      () => false,
-    );
-    if (!isFile) throw new UsageError(`There is no file ${JSON.stringify(file)}.`);
+    const found = await stat(file).catch((error: unknown) => {
+      if (isSystemError(error) && ["ENOENT", "ENOTDIR"].includes(error.code)) return undefined;
+      throw error;
+    });
+    // A pipe, such as /dev/stdin, is read like a file.
+    if (!found) throw new UsageError(`There is no file ${JSON.stringify(file)}.`);
+    if (found.isDirectory())
+      throw new UsageError(`${JSON.stringify(file)} is a directory. Expected the path of a file.`);
   },
   perform: async ({ db, quotas, stderr }, { file, keyspace, format }) => {
     const edit = await findKeyspaceEdit(db, keyspace);

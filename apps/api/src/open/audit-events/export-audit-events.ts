@@ -10,7 +10,7 @@ import { auditFilterQuery } from "./audit-filter-query.ts";
 const query = z.strictObject({
   format: z.enum(exportFormats).default("ndjson").meta({
     description:
-      "`ndjson`: each line is an event as in the list of audit events. `csv`: a header with the field names, such as `actor.userKind`, then one row per event. Later versions add columns at the end. A cell that starts like a formula is prefixed with an apostrophe.",
+      "`ndjson`: each line is an event as in the list of audit events. `csv`: a header with the field names, such as `actor.userKind`, then one row per event. Later versions add columns at the end. A cell that starts like a formula, and text like a formula after a semicolon, vertical bar, tab or line break, is prefixed with an apostrophe.",
   }),
   ...auditFilterQuery,
 });
