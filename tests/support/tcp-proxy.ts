@@ -30,6 +30,8 @@ export interface TcpProxy {
   readonly cut: () => void;
   /** Accepts connections again. */
   readonly accept: () => void;
+  /** Forwards new connections to another Unix socket, as after a failover. Current connections stay. */
+  readonly leadTo: (socketPath: string) => void;
   /**
    * Closes a connection of the client with this `application_name` during an execution of a prepared statement whose
    * name begins with `statement`: the next execution, or the one after `passing` others. Resolves when the connection
@@ -54,9 +56,10 @@ interface PendingCut {
 }
 
 /** Listens on loopback and forwards to a Unix socket. */
-export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
+export async function startTcpProxy(initialSocketPath: string): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const blackholed = new Set<Socket>();
+  let socketPath = initialSocketPath;
   let isPaused = false;
   let isCut = false;
   let latencyMs = 0;
@@ -143,6 +146,9 @@ export async function startTcpProxy(socketPath: string): Promise<TcpProxy> {
     },
     accept() {
       isCut = false;
+    },
+    leadTo(newSocketPath) {
+      socketPath = newSocketPath;
     },
     cutStatement: (applicationName, statement, { point, passing = 0 }) =>
       new Promise((done) => {

@@ -36,12 +36,14 @@ export function openPools(
       applicationName,
       maxConnections: changeConnections,
       ...deadlines.changes,
+      rejectsStandby: true,
     }),
     readDb: openDatabase(connection, {
       applicationName: `${applicationName} reads`,
       maxConnections: readConnections,
       ...deadlines.reads,
       isReadOnly: true,
+      rejectsStandby: true,
     }),
   };
 }
@@ -62,5 +64,6 @@ export function openInspection(
     maxConnections: 1,
     ...deadlines.reads,
     isReadOnly: true,
+    rejectsStandby: true,
   });
 }

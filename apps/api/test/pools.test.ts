@@ -1,6 +1,8 @@
+import { isReadOnlyServer } from "@latchkey/db/sqlstate";
+import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
 import { createTestDatabase, type TestDatabase } from "@latchkey/db/testing/test-database";
 import { sql } from "kysely";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { defaultDeadlines } from "../src/deadlines.ts";
 import { openInspection, openPools } from "../src/pools.ts";
 
@@ -61,4 +63,32 @@ test.each([
     select current_setting('transaction_read_only') as "readOnly", current_user as role`.execute(db);
   expect(rows).toEqual([{ readOnly: "on", role }]);
   for (const pool of [db, ...others]) await pool.destroy();
+});
+
+test("every pool rejects a standby, and connects once the server's name leads to a primary", async () => {
+  const gate = await createDatabaseGate(database.connection);
+  onTestFinished(gate.close);
+  gate.open();
+  gate.leadTo(database.connection, { claimsStandby: true });
+  const settings = { changeConnections: 1, readConnections: 1, deadlines: defaultDeadlines };
+  const { db, readDb } = openPools(gate.connection, "failing over", settings);
+  const pools = { db, readDb, inspection: openInspection(gate.connection, "failing over", defaultDeadlines) };
+  onTestFinished(async () => {
+    for (const pool of Object.values(pools)) await pool.destroy();
+  });
+  const listUnusable = async () => {
+    const unusable: string[] = [];
+    for (const [name, pool] of Object.entries(pools)) {
+      const error = await sql`select`.execute(pool).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      if (isReadOnlyServer(error)) unusable.push(name);
+      else if (error) throw error;
+    }
+    return unusable;
+  };
+  expect(await listUnusable()).toEqual(Object.keys(pools));
+  gate.leadTo(database.connection);
+  await expect.poll(listUnusable).toEqual([]);
 });

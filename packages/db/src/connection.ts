@@ -1,6 +1,7 @@
 import { userInfo } from "node:os";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
+import { createPoolClient } from "./pool-client.ts";
 import { ReconnectBackoff } from "./reconnect-backoff.ts";
 import type { Database } from "./schema.ts";
 
@@ -45,15 +46,20 @@ export interface PoolOptions extends Partial<PoolTimeouts> {
   readonly lockTimeoutMs?: number;
   /** Whether Postgres rejects every write. Has no effect with `login`. */
   readonly isReadOnly?: boolean;
+  /**
+   * Whether attempts to connect to a standby fail. After a failover, a busy pool would keep a connection to the former primary forever,
+   * although the server's name already leads to the new one. A server with `default_transaction_read_only` is accepted.
+   */
+  readonly rejectsStandby?: boolean;
 }
 
 /** Creates a Kysely instance with its own pool. The first query connects, and `destroy()` closes the pool. */
 export function openDatabase(connection: DatabaseConnection, options: PoolOptions): Kysely<Database> {
-  const { role = "latchkey_tenant" } = options;
+  const { role = "latchkey_tenant", rejectsStandby = false } = options;
   const { statementTimeoutMs, connectTimeoutMs } = { ...poolTimeouts, ...options };
   const settings = options.isReadOnly ? ["default_transaction_read_only=on"] : [];
   const pool = new pg.Pool({
-    Client: createBackoffClient(new ReconnectBackoff()),
+    Client: createPoolClient({ backoff: new ReconnectBackoff(), rejectsStandby }),
     ...clientConfig(connection, options.applicationName),
     ...(role === "login" ? {} : { options: startupOptions(role, settings) }),
     max: options.maxConnections ?? 10,
@@ -67,28 +73,6 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
   // The pool replaces an idle connection that breaks. If Postgres is unavailable, the next query fails.
   pool.on("error", () => undefined);
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
-}
-
-/** Creates a client class for one pool. Its connections share the backoff after failed attempts. */
-function createBackoffClient(backoff: ReconnectBackoff): new () => pg.ClientBase {
-  return class extends pg.Client {
-    constructor(config?: pg.ClientConfig) {
-      super(config);
-      // If a connection breaks, its query fails. Without this listener, the error would also end the process. The pool would add one
-      // too late: Postgres can end a connection in the packet that opens it.
-      this.on("error", () => undefined);
-    }
-
-    override connect(): Promise<pg.Client>;
-    override connect(callback: (error: Error) => void): void;
-    override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
-      const connected = backoff.attempt(() => super.connect());
-      if (!callback) return connected;
-      // Despite the declared type, the pool's callback expects no argument after a success.
-      connected.then(() => (callback as (error?: Error) => void)(), callback);
-      return undefined;
-    }
-  };
 }
 
 /** The startup options of a connection: its role, and settings as `name=value` without spaces. */

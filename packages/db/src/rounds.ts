@@ -26,7 +26,12 @@ export class Rounds {
   constructor(options: RoundsOptions) {
     this.#options = options;
     const { connection, role, applicationName } = options;
-    this.#db = openDatabase(connection, { ...(role ? { role } : {}), applicationName, maxConnections: 1 });
+    this.#db = openDatabase(connection, {
+      ...(role ? { role } : {}),
+      applicationName,
+      maxConnections: 1,
+      rejectsStandby: true,
+    });
     this.#timer = setInterval(() => void this.run(), options.everyMs);
     this.#timer.unref();
   }

@@ -1,6 +1,7 @@
+import { connectUnlessReadOnly, type ReadOnlySetting } from "@latchkey/db/connect-unless-read-only";
 import { clientConfig, type DatabaseConnection, startupOptions } from "@latchkey/db/connection";
 import { ReconnectBackoff } from "@latchkey/db/reconnect-backoff";
-import { isReadOnlyServer, readOnlyServer } from "@latchkey/db/sqlstate";
+import { isReadOnlyServer } from "@latchkey/db/sqlstate";
 import pg from "pg";
 import { sessionSettings } from "./session-settings.ts";
 import { type AdmissionTimeouts, admissionTimeouts } from "./timeouts.ts";
@@ -8,14 +9,8 @@ import { type AdmissionTimeouts, admissionTimeouts } from "./timeouts.ts";
 /** Time for the server to end the connection on close, in milliseconds. */
 const closeTimeoutMs = 500;
 
-/** Settings that Postgres reports when a connection opens. If one of them is on, the server can count nothing. */
-const readOnlySettings = ["in_hot_standby", "default_transaction_read_only"] as const;
-
-/** A setting with its value, as the driver passes it on. */
-interface ParameterStatus {
-  readonly parameterName: string;
-  readonly parameterValue: string;
-}
+/** If one of them is on, the server can count nothing. */
+const readOnlySettings: readonly ReadOnlySetting[] = ["in_hot_standby", "default_transaction_read_only"];
 
 /**
  * Admission's own connection to Postgres, opened on first use and again after a failure. Admission
@@ -124,15 +119,7 @@ export class AdmissionConnection {
     };
     client.on("error", forget);
     client.on("end", forget);
-    const reported = new Map<string, string>();
-    client.connection.on("parameterStatus", ({ parameterName, parameterValue }: ParameterStatus) => {
-      reported.set(parameterName, parameterValue);
-    });
-    await client.connect();
-    if (readOnlySettings.some((name) => reported.get(name) === "on")) {
-      void client.end();
-      throw readOnlyServer();
-    }
+    await connectUnlessReadOnly(client, readOnlySettings);
     client.connection.on("errorMessage", (error: unknown) => {
       if (this.#client !== client || !isReadOnlyServer(error)) return;
       this.#backoff.fail(error);

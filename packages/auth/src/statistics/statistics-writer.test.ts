@@ -1,10 +1,20 @@
+import type { Db } from "@latchkey/db/schema";
+import { isReadOnlyServer } from "@latchkey/db/sqlstate";
+import { createDatabaseGate } from "@latchkey/db/testing/database-gate";
+import { sql } from "kysely";
 import { expect, inject, onTestFinished, test, vi } from "vitest";
-import { type StatisticsSource, StatisticsWriter } from "./statistics-writer.ts";
+import { type StatisticsOptions, type StatisticsSource, StatisticsWriter } from "./statistics-writer.ts";
 
 // When a writer writes. Its source only counts the writes.
 
 /** @param write writes a part of the source's data, all parts of which are full. */
-function openWriter(write: () => Promise<void>, { parts = Number.POSITIVE_INFINITY } = {}) {
+function openWriter(
+  write: (db: Db) => Promise<void>,
+  {
+    parts = Number.POSITIVE_INFINITY,
+    ...options
+  }: Partial<StatisticsOptions> & { readonly parts?: number } = {},
+) {
   const events: ("tick" | "write")[] = [];
   let left = parts;
   const source: StatisticsSource = {
@@ -13,9 +23,9 @@ function openWriter(write: () => Promise<void>, { parts = Number.POSITIVE_INFINI
     },
     setTime: () => events.push("tick"),
     take: () => ({
-      async write() {
+      async write(db) {
         events.push("write");
-        await write();
+        await write(db);
       },
       isFull: true,
       settle: () => {
@@ -24,7 +34,10 @@ function openWriter(write: () => Promise<void>, { parts = Number.POSITIVE_INFINI
     }),
   };
   const clock = { nowMs: () => 0, synchronize: async () => undefined };
-  const writer = new StatisticsWriter({ connection: inject("postgres"), clock, flushEveryMs: 10 }, [source]);
+  const writer = new StatisticsWriter(
+    { connection: inject("postgres"), clock, flushEveryMs: 10, ...options },
+    [source],
+  );
   onTestFinished(() => writer.close());
   return { writer, countWrites: () => events.filter((event) => event === "write").length, events };
 }
@@ -80,4 +93,26 @@ test("delayed writes do not accumulate", async () => {
   await writer.close();
   // The one that was in flight, and the last one.
   expect(countWrites()).toBe(2);
+});
+
+test("sends a standby no statement, and writes once the server's name leads to a primary", async () => {
+  const gate = await createDatabaseGate(inject("postgres"));
+  onTestFinished(gate.close);
+  gate.open();
+  gate.leadTo(inject("postgres"), { claimsStandby: true });
+  let written = 0;
+  const failures: unknown[] = [];
+  const write = async (db: Db) => {
+    await sql`select`.execute(db);
+    written += 1;
+  };
+  openWriter(write, {
+    parts: 1,
+    connection: gate.connection,
+    onFailure: (error) => failures.push(error),
+  });
+  await expect.poll(() => failures.length + written).toBeGreaterThan(0);
+  expect(failures).toEqual([expect.toSatisfy(isReadOnlyServer)]);
+  gate.leadTo(inject("postgres"));
+  await expect.poll(() => written).toBe(1);
 });

@@ -199,6 +199,7 @@ export class StatisticsWriter {
       role: "latchkey_admission",
       applicationName: "latchkey statistics",
       maxConnections: 1,
+      rejectsStandby: true,
     });
   }
 }

@@ -11,6 +11,7 @@ import {
 } from "graphile-worker";
 import pg from "pg";
 import { clientConfig, type DatabaseConnection } from "../connection.ts";
+import { createPoolClient } from "../pool-client.ts";
 import type { JobName, JobTasks } from "./job.ts";
 import { deleteFailedJobs, releaseAbandonedJobs, releaseJobs } from "./queue-upkeep.ts";
 
@@ -60,6 +61,8 @@ export class JobWorker {
   constructor(options: JobWorkerOptions) {
     this.#options = options;
     this.#pool = new pg.Pool({
+      // graphile-worker returns a connection to the pool after a failed statement, and polls so often that none is idle for long.
+      Client: createPoolClient({ rejectsStandby: true }),
       ...clientConfig(options.connection, "latchkey jobs"),
       max: options.connections ?? 3,
       statement_timeout: 5_000,

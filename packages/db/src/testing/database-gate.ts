@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 
-/** A proxy in front of a cluster that can reject connections, and counts them. */
+/** A proxy in front of a cluster that can reject connections, lead them to another cluster, and counts them. */
 export interface DatabaseGate {
   /** The same connection through the gate. */
   readonly connection: ClusterConnection;
@@ -14,14 +14,22 @@ export interface DatabaseGate {
   readonly open: () => void;
   /** Ends all connections; new ones are still forwarded. */
   readonly dropConnections: () => void;
+  /** Forwards new connections to this cluster, or to one that claims to be a standby. Current connections stay. */
+  readonly leadTo: (target: ClusterConnection, options?: { readonly claimsStandby?: boolean }) => void;
   readonly close: () => void;
 }
 
+/** The report of a setting, `ParameterStatus`, by a primary and by a standby. */
+const primaryReport = Buffer.from("S\0\0\0\x17in_hot_standby\0off\0");
+const standbyReport = Buffer.from("S\0\0\0\x16in_hot_standby\0on\0");
+
 /** Creates a gate on loopback that rejects connections until it is opened. */
-export async function createDatabaseGate(target: ClusterConnection): Promise<DatabaseGate> {
+export async function createDatabaseGate(initialTarget: ClusterConnection): Promise<DatabaseGate> {
   const sockets = new Set<Socket>();
   let isOpen = false;
   let isPaused = false;
+  let target = initialTarget;
+  let claimsStandby = false;
   const waiting: (() => void)[] = [];
   let arrivals = 0;
   const server = createServer((near) => {
@@ -30,7 +38,10 @@ export async function createDatabaseGate(target: ClusterConnection): Promise<Dat
     const forward = (): void => {
       const far = connect(`${target.host}/.s.PGSQL.${target.port}`).on("error", () => undefined);
       for (const socket of [near, far]) sockets.add(socket.on("close", () => sockets.delete(socket)));
-      near.pipe(far).pipe(near);
+      near.pipe(far);
+      if (claimsStandby)
+        far.on("data", (data: Buffer) => near.write(claimStandby(data))).on("end", () => near.end());
+      else far.pipe(near);
     };
     if (isPaused) waiting.push(forward);
     else if (isOpen) forward();
@@ -42,7 +53,7 @@ export async function createDatabaseGate(target: ClusterConnection): Promise<Dat
   };
   const { port } = server.address() as AddressInfo; // It listens on TCP.
   return {
-    connection: { ...target, host: "127.0.0.1", port },
+    connection: { ...initialTarget, host: "127.0.0.1", port },
     arrivals: () => arrivals,
     hold() {
       isPaused = true;
@@ -54,9 +65,20 @@ export async function createDatabaseGate(target: ClusterConnection): Promise<Dat
       for (const forward of waiting.splice(0)) forward();
     },
     dropConnections,
+    leadTo(newTarget, options) {
+      target = newTarget;
+      claimsStandby = options?.claimsStandby ?? false;
+    },
     close() {
       dropConnections();
       server.close();
     },
   };
+}
+
+/** Postgres sends its reports in one packet. */
+function claimStandby(data: Buffer): Buffer {
+  const start = data.indexOf(primaryReport);
+  if (start < 0) return data;
+  return Buffer.concat([data.subarray(0, start), standbyReport, data.subarray(start + primaryReport.length)]);
 }

@@ -1,7 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { chown, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client, escapeIdentifier, escapeLiteral } from "pg";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
+import { findClusterLocation } from "../embedded/cluster-location.ts";
 import { openCluster } from "../embedded/open-cluster.ts";
 import { copyData } from "./copy-data.ts";
 import { scratchDirectory } from "./scratch-directory.ts";
@@ -24,8 +25,29 @@ export async function startTestCluster({
   parent?: string;
   data?: string;
 } = {}): Promise<TestCluster> {
+  return await startIn(await createDirectory(parent, data));
+}
+
+/**
+ * Starts a hot standby on a copy of `data`, the data directory of a cluster that was stopped: it accepts connections, and rejects
+ * changes. It follows no primary.
+ */
+export async function startTestStandby(data: string): Promise<TestCluster> {
+  const directory = await createDirectory(scratchDirectory, data);
+  const { cluster, account } = await findClusterLocation(directory);
+  const signal = join(cluster, "standby.signal");
+  await writeFile(signal, "");
+  if (account) await chown(signal, account.uid, account.gid);
+  return await startIn(directory);
+}
+
+async function createDirectory(parent: string, data?: string): Promise<string> {
   const directory = await mkdtemp(join(parent, "latchkey-test-"));
   if (data) await copyData(data, directory);
+  return directory;
+}
+
+async function startIn(directory: string): Promise<TestCluster> {
   const cluster = await openCluster({ dataDirectory: directory });
   return {
     connection: cluster.superuser,
