@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { promisify } from "node:util";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "./connection.ts";
@@ -66,3 +68,24 @@ test.each<readonly [string, (connection: ClusterConnection) => Promise<unknown>]
     await Promise.all(ended);
   },
 );
+
+test.each([
+  ["the user in the URL, even if the process's user has no name", "throw new Error()", "ada", "ada"],
+  ["the user who runs the process, if the URL names no user", 'return { username: "runner" }', "", "runner"],
+  ["$USER, if the URL names no user and the process's user has no name", "throw new Error()", "", "shell"],
+])("signs in as %s", async (_which, body, userInUrl, expected) => {
+  // Another process, because only its start reads the user.
+  const script = `
+    import os from "node:os";
+    import { syncBuiltinESMExports } from "node:module";
+    os.userInfo = () => { ${body}; };
+    syncBuiltinESMExports();
+    const { clientConfig } = await import(${JSON.stringify(import.meta.resolve("./connection.ts"))});
+    const { default: pg } = await import(${JSON.stringify(import.meta.resolve("pg"))});
+    const connectionString = "postgres://${userInUrl && `${userInUrl}@`}localhost/latchkey";
+    process.stdout.write(String(new pg.Client(clientConfig({ connectionString }, "test")).user));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
+    env: { USER: "shell" },
+  });
+  expect(stdout).toBe(expected);
+});
