@@ -64,9 +64,7 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
     ...(role === "login" ? {} : { options: startupOptions(role, settings) }),
     max: options.maxConnections ?? 10,
     connectionTimeoutMillis: connectTimeoutMs,
-    // Postgres cancels a slow statement. The client gives up 500 ms later, in case Postgres does not respond.
-    statement_timeout: statementTimeoutMs,
-    query_timeout: statementTimeoutMs + 500,
+    ...statementTimeouts(statementTimeoutMs),
     ...(options.lockTimeoutMs ? { lock_timeout: options.lockTimeoutMs } : {}),
     idle_in_transaction_session_timeout: 10_000,
   });
@@ -78,6 +76,11 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
 /** The startup options of a connection: its role, and settings as `name=value` without spaces. */
 export function startupOptions(role: DatabaseRole, settings: readonly string[] = []): string {
   return [`role=${role}`, ...settings].map((setting) => `-c ${setting}`).join(" ");
+}
+
+/** Postgres cancels a slow statement. The client gives up 500 ms later, in case Postgres does not respond. */
+export function statementTimeouts(milliseconds: number): pg.ClientConfig {
+  return { statement_timeout: milliseconds, query_timeout: milliseconds + 500 };
 }
 
 /** The configuration that all connections share, for `pg.Client` and `pg.Pool`. */
