@@ -1,10 +1,13 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer } from "node:net";
+import { promisify } from "node:util";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { openDatabase } from "./connection.ts";
 import { requireRoles } from "./database-roles.ts";
 import type { ClusterConnection } from "./embedded/cluster-connection.ts";
+import { createDatabaseGate } from "./testing/database-gate.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
 
 let database: TestDatabase;
@@ -66,3 +69,66 @@ test.each<readonly [string, (connection: ClusterConnection) => Promise<unknown>]
     await Promise.all(ended);
   },
 );
+
+/** Opens a pool with one connection, which leads through a gate. */
+async function openStallingPool() {
+  const gate = await createDatabaseGate(database.connection);
+  onTestFinished(gate.close);
+  gate.open();
+  const db = openDatabase(gate.connection, {
+    applicationName: "latchkey stalled",
+    role: "login",
+    maxConnections: 1,
+    statementTimeoutMs: 1_000,
+    // Longer than the timeout of a statement, for which the second transaction of a test waits.
+    connectTimeoutMs: 20_000,
+  });
+  onTestFinished(() => db.destroy());
+  await sql`select 1`.execute(db);
+  return { gate, db };
+}
+
+const noResponse = "Query read timeout";
+
+test("a pool stops using a connection that is dead and was never closed, although it is busy", async () => {
+  const { gate, db } = await openStallingPool();
+  gate.stall();
+  const begin = () => db.transaction().execute((trx) => sql`select 1`.execute(trx));
+  // The second transaction waits for the connection while the first one fails.
+  const [first, second] = await Promise.allSettled([begin(), begin()]);
+  expect(first).toMatchObject({ status: "rejected", reason: { message: noResponse } });
+  expect(second).toMatchObject({ status: "fulfilled" });
+});
+
+test("no statement runs in a transaction whose `begin` Postgres executed after the timeout", async () => {
+  await sql`create table lines (text text)`.execute(database.owner);
+  const { gate, db } = await openStallingPool();
+  const forwardAgain = gate.stall();
+  const begun = db.transaction().execute(async () => undefined);
+  await expect(begun).rejects.toThrow(noResponse);
+  forwardAgain();
+  await sql`insert into lines values ('committed')`.execute(db);
+  const { rows } = await sql`select text from lines`.execute(database.owner);
+  expect(rows).toEqual([{ text: "committed" }]);
+});
+
+test.each([
+  ["the user in the URL, even if the process's user has no name", "throw new Error()", "ada", "ada"],
+  ["the user who runs the process, if the URL names no user", 'return { username: "runner" }', "", "runner"],
+  ["$USER, if the URL names no user and the process's user has no name", "throw new Error()", "", "shell"],
+])("signs in as %s", async (_which, body, userInUrl, expected) => {
+  // Another process, because only its start reads the user.
+  const script = `
+    import os from "node:os";
+    import { syncBuiltinESMExports } from "node:module";
+    os.userInfo = () => { ${body}; };
+    syncBuiltinESMExports();
+    const { clientConfig } = await import(${JSON.stringify(import.meta.resolve("./connection.ts"))});
+    const { default: pg } = await import(${JSON.stringify(import.meta.resolve("pg"))});
+    const connectionString = "postgres://${userInUrl && `${userInUrl}@`}localhost/latchkey";
+    process.stdout.write(String(new pg.Client(clientConfig({ connectionString }, "test")).user));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
+    env: { USER: "shell" },
+  });
+  expect(stdout).toBe(expected);
+});

@@ -64,9 +64,7 @@ export function openDatabase(connection: DatabaseConnection, options: PoolOption
     ...(role === "login" ? {} : { options: startupOptions(role, settings) }),
     max: options.maxConnections ?? 10,
     connectionTimeoutMillis: connectTimeoutMs,
-    // Postgres cancels a slow statement. The client gives up 500 ms later, in case Postgres does not respond.
-    statement_timeout: statementTimeoutMs,
-    query_timeout: statementTimeoutMs + 500,
+    ...statementTimeouts(statementTimeoutMs),
     ...(options.lockTimeoutMs ? { lock_timeout: options.lockTimeoutMs } : {}),
     idle_in_transaction_session_timeout: 10_000,
   });
@@ -80,17 +78,33 @@ export function startupOptions(role: DatabaseRole, settings: readonly string[] =
   return [`role=${role}`, ...settings].map((setting) => `-c ${setting}`).join(" ");
 }
 
+/** Postgres cancels a slow statement. The client gives up 500 ms later, in case Postgres does not respond. */
+export function statementTimeouts(milliseconds: number): pg.ClientConfig {
+  return { statement_timeout: milliseconds, query_timeout: milliseconds + 500 };
+}
+
 /** The configuration that all connections share, for `pg.Client` and `pg.Pool`. */
 export function clientConfig(connection: DatabaseConnection, applicationName: string): pg.ClientConfig {
   return {
-    // Without a user in the URL, signs in as the user who runs the process, as psql does. pg would read $USER instead.
-    ...("connectionString" in connection ? { user: userInfo().username } : {}),
     ...connection,
     application_name: applicationName,
     connectionTimeoutMillis: poolTimeouts.connectTimeoutMs,
     keepAlive: true,
     types: { getTypeParser },
   };
+}
+
+// Without a user in the URL and in $PGUSER, signs in as the user who runs the process, as psql does. pg would read $USER instead. `user` of
+// a client's configuration has no effect, because a URL replaces it, even one that names no user.
+pg.defaults.user = findUserName() ?? pg.defaults.user;
+
+/** Returns undefined if the user has no name, such as a user ID that a container is started with. */
+function findUserName(): string | undefined {
+  try {
+    return userInfo().username;
+  } catch {
+    return undefined;
+  }
 }
 
 // Returns bigint as a number, because counts stay far below 2^53.

@@ -27,6 +27,11 @@ export function isDatabaseStarting(error: unknown): boolean {
   return isConnectionFailure(error) || isNotAcceptingConnections(error);
 }
 
+/** Whether Postgres didn't respond to a statement within the driver's timeout. It may still execute the statement. */
+export function isResponseTimeout(error: unknown): boolean {
+  return error instanceof Error && error.message === responseTimeout;
+}
+
 /** Whether the database could not be reached, or stopped responding: a failure of the network or of the driver. */
 function isConnectionFailure(error: unknown): boolean {
   if (!(error instanceof Error) || error instanceof pg.DatabaseError) return false;
@@ -55,12 +60,15 @@ const networkCodes = new Set([
 /** The pool's message when no connection became free in time. */
 const poolWait = "timeout exceeded when trying to connect";
 
+/** The driver's message when a statement takes longer than `query_timeout`. */
+const responseTimeout = "Query read timeout";
+
 // The driver has no codes for these.
 const clientMessages = [
   "Connection terminated",
   poolWait,
   "timeout expired",
-  "Query read timeout",
+  responseTimeout,
   "Client has encountered a connection error",
   "Client was closed",
 ];

@@ -92,7 +92,7 @@ export async function migrate(
       const isPatient = attempt % patientEvery === 0;
       return applyPending(db, { schema, known, upTo, canCreate, isPatient }, applied);
     });
-    await migrateJobs(db, connection);
+    await migrateJobs(db, connection, statementTimeoutMs);
     const { newer, changed } = await retryLockTimeouts(async () => {
       await completeHistory(db, schema, known);
       return await compareHistory(await readHistory(db, schema), known);

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { connectUnlessReadOnly } from "./connect-unless-read-only.ts";
+import { isResponseTimeout } from "./database-failure.ts";
 import type { ReconnectBackoff } from "./reconnect-backoff.ts";
 
 export interface PoolClientOptions {
@@ -9,7 +10,10 @@ export interface PoolClientOptions {
   readonly rejectsStandby: boolean;
 }
 
-/** Creates a client class for one pool, whose connections share the backoff. */
+/**
+ * Creates a client class for one pool, whose connections share the backoff. A connection ends itself if Postgres doesn't respond to one
+ * of its statements within `query_timeout`, so that the pool opens another one.
+ */
 export function createPoolClient({ backoff, rejectsStandby }: PoolClientOptions): new () => pg.ClientBase {
   return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
@@ -17,6 +21,7 @@ export function createPoolClient({ backoff, rejectsStandby }: PoolClientOptions)
       // If a connection breaks, its query fails. Without this listener, the error would also end the process. The pool would add one
       // too late: Postgres can end a connection in the packet that opens it.
       this.on("error", () => undefined);
+      this.#endAfterResponseTimeout();
     }
 
     override connect(): Promise<pg.Client>;
@@ -27,6 +32,21 @@ export function createPoolClient({ backoff, rejectsStandby }: PoolClientOptions)
       // Despite the declared type, the pool's callback expects no argument after a success.
       connected.then(() => (callback as (error?: Error) => void)(), callback);
       return undefined;
+    }
+
+    /**
+     * The driver only fails the statement. The pool would use the connection again, although it may be dead, or may execute the statement
+     * later: a late `begin` would keep the next statement in a transaction that nobody commits.
+     */
+    #endAfterResponseTimeout(): void {
+      const query = this.query.bind(this) as (...parameters: unknown[]) => unknown; // One signature for pg's overloads.
+      this.query = ((...parameters: unknown[]) => {
+        const result = query(...parameters);
+        // Added before the caller's handlers, so that the connection is marked as ending before the caller can release it.
+        if (result instanceof Promise)
+          result.catch((error: unknown) => isResponseTimeout(error) && void this.end());
+        return result;
+      }) as typeof this.query; // One signature for pg's overloads.
     }
 
     async #open(): Promise<pg.Client> {

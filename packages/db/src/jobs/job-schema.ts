@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import pg from "pg";
-import { clientConfig, type DatabaseConnection } from "../connection.ts";
+import { clientConfig, type DatabaseConnection, statementTimeouts } from "../connection.ts";
 import type { Db } from "../schema.ts";
 
 /** The newest migration of the queue's schema in the version of graphile-worker that this package depends on. */
@@ -9,12 +9,21 @@ const newestMigration = 20;
 /**
  * Brings the schema of the job queue up to date. Nodes may do this concurrently.
  * @param db a connection in the login role.
+ * @param statementTimeoutMs limits each statement, in milliseconds.
  */
-export async function migrateJobs(db: Db, connection: DatabaseConnection): Promise<void> {
+export async function migrateJobs(
+  db: Db,
+  connection: DatabaseConnection,
+  statementTimeoutMs: number,
+): Promise<void> {
   if ((await readNewestMigration(db)) >= newestMigration) return;
   // Loading the library takes longer than most commands.
   const { Logger, runMigrations } = await import("graphile-worker");
-  const pool = new pg.Pool({ ...clientConfig(connection, "latchkey migrate"), max: 1 });
+  const pool = new pg.Pool({
+    ...clientConfig(connection, "latchkey migrate"),
+    ...statementTimeouts(statementTimeoutMs),
+    max: 1,
+  });
   pool.on("error", () => undefined);
   pool.on("connect", (client) => client.on("error", () => undefined));
   try {

@@ -2,8 +2,9 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
-import { afterAll, afterEach, beforeAll, expect, inject, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, inject, onTestFinished, test, vi } from "vitest";
 import { databaseFailure } from "../database-failure.ts";
+import { createDatabaseGate } from "../testing/database-gate.ts";
 import { createTestDatabase, type TestDatabase } from "../testing/test-database.ts";
 import { addJob, addQueuedJobs } from "./add-job.ts";
 import type { JobPayloads } from "./job.ts";
@@ -163,6 +164,60 @@ test("a worker that is closed waits until the jobs that are running are complete
   endJobs();
   await closed;
   expect(await readJobs()).toEqual([]);
+});
+
+/** Starts a worker with two connections, one of which listens for jobs. They lead through a gate. */
+async function startWorkerBehindGate(perform: (email: string) => void) {
+  const gate = await createDatabaseGate(database.connection);
+  onTestFinished(gate.close);
+  gate.open();
+  const worker = new JobWorker({
+    connection: gate.connection,
+    tasks: { "send-reset-link": async ({ email }) => perform(email) },
+    connections: 2,
+    onFailure: vi.fn(),
+    pollEveryMs: 50,
+  });
+  workers.push(worker);
+  await add("before");
+  await expect.poll(readJobs).toEqual([]);
+  // The statement that completed the job has been answered when the same connection has another one.
+  await expect.poll(countCompleting).toBe(0);
+  return gate;
+}
+
+/** The number of workers' connections whose last statement completed a job. */
+async function countCompleting(): Promise<number | undefined> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from pg_stat_activity
+    where datname = current_database() and application_name = 'latchkey jobs' and query like '%delete from%'`.execute(
+    database.owner,
+  );
+  return rows[0]?.count;
+}
+
+test("a worker whose connections are dead and were never closed runs jobs again after the timeout of its statements", async () => {
+  const done = vi.fn();
+  const gate = await startWorkerBehindGate(done);
+  gate.stall();
+  await add("after");
+  await expect.poll(() => done.mock.calls).toEqual([["before"], ["after"]]);
+});
+
+test("a worker makes few attempts to reach an unavailable database, and runs jobs after it is available again", async () => {
+  const done = vi.fn();
+  const gate = await startWorkerBehindGate(done);
+  gate.leadTo(database.connection, { claimsStandby: true });
+  gate.dropConnections();
+  const arrivalsBefore = gate.arrivals();
+  // Two attempts can fail first, at the same time. The five pauses before the next ones take at least 1.25 s together. Without them, there
+  // would be an attempt at least every 50 ms.
+  const startedAt = performance.now();
+  await expect.poll(gate.arrivals).toBeGreaterThan(arrivalsBefore + 6);
+  expect(performance.now() - startedAt).toBeGreaterThan(1_000);
+  gate.leadTo(database.connection);
+  await add("after");
+  await expect.poll(() => done.mock.calls).toEqual([["before"], ["after"]]);
 });
 
 test("a job replaces one with the same key that hasn't started", async () => {

@@ -10,8 +10,9 @@ import {
   type WorkerEvents,
 } from "graphile-worker";
 import pg from "pg";
-import { clientConfig, type DatabaseConnection } from "../connection.ts";
+import { clientConfig, type DatabaseConnection, poolTimeouts, statementTimeouts } from "../connection.ts";
 import { createPoolClient } from "../pool-client.ts";
+import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import type { JobName, JobTasks } from "./job.ts";
 import { deleteFailedJobs, releaseAbandonedJobs, releaseJobs } from "./queue-upkeep.ts";
 
@@ -62,10 +63,10 @@ export class JobWorker {
     this.#options = options;
     this.#pool = new pg.Pool({
       // graphile-worker returns a connection to the pool after a failed statement, and polls so often that none is idle for long.
-      Client: createPoolClient({ rejectsStandby: true }),
+      Client: createPoolClient({ backoff: new ReconnectBackoff(), rejectsStandby: true }),
       ...clientConfig(options.connection, "latchkey jobs"),
       max: options.connections ?? 3,
-      statement_timeout: 5_000,
+      ...statementTimeouts(poolTimeouts.statementTimeoutMs),
       idle_in_transaction_session_timeout: 10_000,
     });
     this.#pool.on("error", () => undefined);

@@ -14,6 +14,11 @@ export interface DatabaseGate {
   readonly open: () => void;
   /** Ends all connections; new ones are still forwarded. */
   readonly dropConnections: () => void;
+  /**
+   * Stops forwarding the data of the current connections, without ending them, as a firewall or a frozen server does. New ones are
+   * forwarded. Returns a function that forwards again, beginning with the data that was held back.
+   */
+  readonly stall: () => () => void;
   /** Forwards new connections to this cluster, or to one that claims to be a standby. Current connections stay. */
   readonly leadTo: (target: ClusterConnection, options?: { readonly claimsStandby?: boolean }) => void;
   readonly close: () => void;
@@ -65,6 +70,13 @@ export async function createDatabaseGate(initialTarget: ClusterConnection): Prom
       for (const forward of waiting.splice(0)) forward();
     },
     dropConnections,
+    stall() {
+      const stalled = [...sockets];
+      for (const socket of stalled) socket.pause();
+      return () => {
+        for (const socket of stalled) socket.resume();
+      };
+    },
     leadTo(newTarget, options) {
       target = newTarget;
       claimsStandby = options?.claimsStandby ?? false;

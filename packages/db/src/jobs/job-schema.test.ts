@@ -1,0 +1,29 @@
+import { sql } from "kysely";
+import { expect, onTestFinished, test } from "vitest";
+import { createEmptyDatabase } from "../migrate.test-kit.ts";
+import { countWaiting } from "../testing/count-waiting.ts";
+import { createDatabaseGate } from "../testing/database-gate.ts";
+import { migrateJobs } from "./job-schema.ts";
+
+test.each([
+  ["Postgres waits for a lock", "statement timeout", false],
+  ["the connection is dead and was never closed", "Query read timeout", true],
+])(
+  "a migration of the queue fails after the timeout of its statements while %s",
+  async (_which, message, isDead) => {
+    const unmigrated = await createEmptyDatabase();
+    const { connection, db } = await createEmptyDatabase();
+    const gate = await createDatabaseGate(connection);
+    onTestFinished(gate.close);
+    gate.open();
+    await sql`create schema graphile_worker`.execute(db);
+    await sql`create table graphile_worker.migrations (id int primary key, breaking boolean)`.execute(db);
+    const holder = await db.startTransaction().execute();
+    await sql`lock table graphile_worker.migrations`.execute(holder);
+    const migrated = expect(migrateJobs(unmigrated.db, gate.connection, 2_000)).rejects.toThrow(message);
+    await expect.poll(() => countWaiting(db)).toBe(1);
+    if (isDead) gate.stall();
+    await migrated;
+    await holder.rollback().execute();
+  },
+);
