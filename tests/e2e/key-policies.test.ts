@@ -7,6 +7,7 @@ import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
 import { gapBetween } from "./gap-between.ts";
+import { holdCall } from "./hold-call.ts";
 import { returnToTab } from "./return-to-tab.ts";
 import { untilFocused } from "./until-focused.ts";
 
@@ -108,6 +109,23 @@ test("an owner blocks a key, and the key's page shows its owner who blocked it",
   await linus.getByText(/Ada Lovelace blocked it/).waitFor();
   await linus.getByText("Blocked from the workspace").first().waitFor();
   await expectAccessible(linus);
+});
+
+test("an owner who opens another page while a key is being blocked stays there", async () => {
+  await ada.goto(addressOf("settings"));
+  const navigation = ada.getByRole("navigation", { name: "Main" });
+  await navigation.getByRole("link", { name: "API keys", exact: true }).click();
+  await ada.getByRole("checkbox", { name: "Select Short-lived" }).check();
+  await ada.getByRole("button", { name: "Block", exact: true }).click();
+  const call = await holdCall(ada, "workspaceKeys.block");
+  await dialogOf(ada).getByRole("button", { name: "Block key" }).click();
+  await call.isSent;
+  await ada.goBack();
+  await ada.getByRole("heading", { name: "Settings", level: 1 }).waitFor();
+  call.release();
+  await ada.getByText("1 key was blocked.").waitFor();
+  await ada.waitForLoadState("networkidle");
+  expect(ada.url()).toBe(addressOf("settings"));
 });
 
 test("an owner blocks and unblocks several keys together, and filters by the status", async () => {
