@@ -128,6 +128,22 @@ test("an owner who opens another page while a key is being blocked stays there",
   expect(ada.url()).toBe(addressOf("settings"));
 });
 
+test("a dialog doesn’t show why another key couldn’t be unblocked", async () => {
+  await ada.goto(addressOf("api-keys"));
+  await failCalls(ada, "workspaceKeys.unblock");
+  await ada.getByRole("button", { name: "Unblock Nightly sync" }).click();
+  await dialogOf(ada).getByRole("button", { name: "Unblock key" }).click();
+  await dialogOf(ada).getByRole("alert").getByText("req-1234").waitFor();
+  await dialogOf(ada).getByRole("button", { name: "Cancel" }).click();
+  await dialogOf(ada).waitFor({ state: "detached" });
+  await ada.unrouteAll();
+  await ada.getByRole("button", { name: "Unblock Short-lived" }).click();
+  await dialogOf(ada).getByRole("button", { name: "Unblock key" }).waitFor();
+  expect(await dialogOf(ada).getByRole("alert").count()).toBe(0);
+  await dialogOf(ada).getByRole("button", { name: "Unblock key" }).click();
+  await rowOf("Short-lived").getByText("Blocked here").waitFor({ state: "detached" });
+});
+
 test("an owner blocks and unblocks several keys together, and filters by the status", async () => {
   await ada.goto(addressOf("api-keys"));
   await ada.getByRole("checkbox", { name: "Select Nightly sync" }).check();

@@ -58,7 +58,11 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
     <Modal
       opened={request !== undefined}
       {...closeUnlessBusy(change.isPending, onClose)}
-      onExitTransitionEnd={() => change.reset()}
+      onExitTransitionEnd={() => {
+        // The closed dialog has no request, and so doesn't know which of the two it made.
+        changes.block.reset();
+        changes.unblock.reset();
+      }}
       title={
         only && apiKeys.length === 1 ? (
           <>
