@@ -1,4 +1,4 @@
-import type { Page, Response } from "playwright-core";
+import type { Locator, Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { scrollUntil } from "../support/scroll-until.ts";
@@ -109,6 +109,20 @@ test("an owner blocks a key, and the key's page shows its owner who blocked it",
   await linus.getByText(/Ada Lovelace blocked it/).waitFor();
   await linus.getByText("Blocked from the workspace").first().waitFor();
   await expectAccessible(linus);
+});
+
+test("only the keys that an owner can open look like links", async () => {
+  const cursorOf = (row: Locator) =>
+    row.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).cursor);
+  const cards = ada.getByRole("list", { name: "API keys" }).getByRole("listitem");
+  await ada.goto(addressOf("api-keys"));
+  await rowOf("Office display").waitFor();
+  expect(await cursorOf(rowOf("Office display"))).toBe("pointer");
+  expect(await cursorOf(rowOf("Nightly sync"))).toBe("auto");
+  await ada.setViewportSize({ width: 375, height: 900 });
+  expect(await cursorOf(cards.filter({ hasText: "Office display" }))).toBe("pointer");
+  expect(await cursorOf(cards.filter({ hasText: "Nightly sync" }))).toBe("auto");
+  await ada.setViewportSize({ width: 1280, height: 900 });
 });
 
 test("an owner who opens another page while a key is being blocked stays there", async () => {
