@@ -106,7 +106,7 @@ test("an owner blocks a key, and the key's page shows its owner who blocked it",
 
   await linus.goto(`${environment.baseUrl}/account/api-keys/${key.id}`);
   await linus.getByText("blocked this key.").waitFor();
-  await linus.getByText(/Ada Lovelace blocked it/).waitFor();
+  await linus.getByText(/Ada Lovelace blocked it.* Other workspaces are not affected\.$/).waitFor();
   await linus.getByText("Blocked from the workspace").first().waitFor();
   await expectAccessible(linus);
 });

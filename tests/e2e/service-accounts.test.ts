@@ -164,8 +164,16 @@ test("the overview and the dialog that blocks keys mark the owner as a service a
   await ada.goBack();
   await ada.getByRole("button", { name: "Block Pipeline" }).click();
   await dialogOf(ada).getByText(marked).waitFor();
-  await ada.keyboard.press("Escape");
-  await dialogOf(ada).waitFor({ state: "detached" });
+  await confirm("Block key");
+  await ada.goForward();
+  await ada.getByRole("heading", { level: 1, name: "Pipeline" }).waitFor();
+  // What was loaded a moment ago is not requested again.
+  await ada.reload();
+  // The key works in no other workspace.
+  await ada.getByText(/Ask an owner or admin of the workspace to unblock it\.$/).waitFor();
+  await ada.goBack();
+  await ada.getByRole("button", { name: "Unblock Pipeline" }).click();
+  await confirm("Unblock key");
 });
 
 test("disables, enables and deletes the service account on a phone", async () => {
