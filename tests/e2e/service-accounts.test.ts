@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpen } from "../support/open-call.ts";
+import { scrollUntil } from "../support/scroll-until.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -93,6 +94,10 @@ test("rotates and disables its key on the key’s page", async () => {
   await confirm("Disable key");
   await ada.getByRole("button", { name: "Enable key" }).first().waitFor();
   expect(await statusOf()).toBe(403);
+  // The page that explains a request by its ID finds only requests with the user's own keys.
+  const rejected = ada.getByRole("region", { name: "Rejected and rate-limited requests" });
+  await scrollUntil(rejected.getByRole("button", { name: /^Copy request ID/ }));
+  expect(await rejected.getByRole("link").count()).toBe(0);
   await ada.getByRole("link", { name: "Deploys" }).click();
   await ada.getByRole("heading", { level: 1, name: "Deploys" }).waitFor();
 });
