@@ -237,6 +237,8 @@ test("chooses a new password with a link from the operator, once", async () => {
 
 test("signs out everywhere, on this device too", async () => {
   for (const page of [here, there]) await signIn(page, environment.baseUrl, lastPassword);
+  const settings = { "latchkey.exact-times": "true", "latchkey.navigation-folded": "true" };
+  await here.evaluate(`Object.assign(localStorage, ${JSON.stringify(settings)})`);
   await here.getByRole("button", { name: "Sign out everywhere" }).click();
   const dialog = here.getByRole("dialog", { name: "Sign out everywhere?" });
   await dialog.getByText(/^All devices, including this one, are signed out immediately/).waitFor();
@@ -245,6 +247,7 @@ test("signs out everywhere, on this device too", async () => {
   await dialog.getByRole("button", { name: "Sign out everywhere" }).click();
   await here.waitForURL(/\/sign-in$/);
   await here.getByRole("heading", { name: "Sign in" }).waitFor();
+  expect(await here.evaluate("({ ...localStorage })")).toEqual(settings);
   await there.reload();
   await there.getByRole("heading", { name: "Sign in" }).waitFor();
   await signIn(here, environment.baseUrl, lastPassword);
