@@ -447,6 +447,15 @@ test("deletes a key from its page, which then no longer exists", async () => {
   await page.getByText("Key not found").waitFor();
 });
 
+test("deletes a key without a question about unsaved restrictions, which can no longer be saved", async () => {
+  const { page } = await openKey("delete-unsaved");
+  await page.getByRole("button", { name: "Edit restrictions" }).click();
+  await page.getByRole("checkbox", { name: "Read only" }).check();
+  await page.getByRole("button", { name: "Delete key" }).click();
+  await dialogOf(page).getByRole("button", { name: "Delete key", exact: true }).click();
+  await page.getByText("No API keys yet").waitFor();
+});
+
 test("pages and filters rejected requests, and keeps the state of their table in the URL", async () => {
   const { page, key, id } = await openKey("rejected", {
     ipRanges: ["203.0.113.0/24"],
