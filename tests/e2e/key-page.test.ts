@@ -97,6 +97,19 @@ test("creates a key that is restricted from its first request", async () => {
   await untilFocused(dialog);
   await dialog.getByLabel("Name", { exact: true }).fill("Deployment");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
+  // A choice that is changed back keeps what was selected.
+  for (const [all, selected, item] of [
+    [/^All permissions/, "Selected permissions", "members:read"],
+    [/^All workspaces/, "Selected workspaces", "Ada Lovelace’s workspace"],
+  ] as const) {
+    await dialog.getByRole("radio", { name: selected }).check();
+    await dialog.getByRole("checkbox", { name: item }).check();
+    await dialog.getByRole("radio", { name: all }).check();
+    await dialog.getByRole("checkbox", { name: item }).waitFor({ state: "detached" });
+    await dialog.getByRole("radio", { name: selected }).check();
+    expect(await dialog.getByRole("checkbox", { name: item }).isChecked()).toBe(true);
+    await dialog.getByRole("radio", { name: all }).check();
+  }
   await dialog.getByLabel("IP ranges").fill("nowhere\n203.0.113.0/24");
   // A complete line is checked while the next line is typed.
   await dialog.getByText("Not an IP address or range: line 1 (nowhere).").waitFor();
