@@ -12,7 +12,7 @@ const dialogLibraries =
 const tableModules =
   /@tanstack\/(table-core|react-table)\/|\/src\/(ui\/(column-menu|data-table|describe-results|event-columns|filter-select|growing-table|list-table|omit-repeated|page-size-select|paged-table|row-card|row-checkbox|search-field|show-more|sort-header|sort-select|table-(footer|layout|row|row-props|toolbar)|use-data-table)|server\/use-(growing|paged)-list)\./;
 /** Separate from the table, because logs and rejected requests can't be selected. */
-const bulkModules = /\/src\/ui\/bulk-(bar|change)\./;
+const bulkModules = /\/src\/ui\/(bulk-(bar|change)|describe-uses)\./;
 /** Modules of the logs and the recent activity, in one file, because each response has its own headers. */
 const eventModules =
   /\/src\/(features\/security\/(describe-device|use-factors-changed)|server\/(describe-(details|event|key-event)|(security-)?action-titles)|ui\/(log-filters|id-filter|day-filter|use-typed-text))\./;

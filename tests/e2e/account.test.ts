@@ -173,6 +173,30 @@ test("asks for the password before a sensitive change, 15 minutes after it was e
   expect((await proceduresOf(here).apiKeys.list.query({})).total).toBe(1);
 });
 
+test("asks for the password again after the session ended while it was asked for", async () => {
+  const form = here.getByRole("dialog", { name: "New API key" });
+  const question = here.getByRole("dialog", { name: "Confirm your password" });
+  const create = async () => {
+    await environment.change("update sessions set authenticated_at = now() - interval '16 minutes'");
+    await here.getByRole("button", { name: "New API key" }).click();
+    await form.getByLabel("Name").fill("Second key");
+    await form.getByRole("button", { name: "Create key" }).click();
+    await question.getByLabel("Password").and(here.locator(":focus")).waitFor();
+  };
+  await here.goto(`${environment.baseUrl}/account/api-keys`);
+  await create();
+  await here.context().clearCookies();
+  await here.getByText("Your session has ended. Sign in to continue.").waitFor();
+  await here.getByLabel("Email").fill(email);
+  await here.getByLabel("Password").fill(newPassword);
+  await here.getByRole("button", { name: "Sign in" }).click();
+  await here.getByRole("rowheader", { name: "Late key" }).waitFor();
+  await create();
+  await here.keyboard.press("Escape");
+  await question.waitFor({ state: "detached" });
+  await form.getByRole("button", { name: "Cancel" }).click();
+});
+
 test("chooses a new password with a link from the operator, once", async () => {
   const { url } = (await environment.command(["user", "reset-link", email])) as { readonly url: string };
   const link = `${environment.baseUrl}/reset-password#${url.split("#")[1]}`;
@@ -213,6 +237,8 @@ test("chooses a new password with a link from the operator, once", async () => {
 
 test("signs out everywhere, on this device too", async () => {
   for (const page of [here, there]) await signIn(page, environment.baseUrl, lastPassword);
+  const settings = { "latchkey.exact-times": "true", "latchkey.navigation-folded": "true" };
+  await here.evaluate(`Object.assign(localStorage, ${JSON.stringify(settings)})`);
   await here.getByRole("button", { name: "Sign out everywhere" }).click();
   const dialog = here.getByRole("dialog", { name: "Sign out everywhere?" });
   await dialog.getByText(/^All devices, including this one, are signed out immediately/).waitFor();
@@ -221,6 +247,7 @@ test("signs out everywhere, on this device too", async () => {
   await dialog.getByRole("button", { name: "Sign out everywhere" }).click();
   await here.waitForURL(/\/sign-in$/);
   await here.getByRole("heading", { name: "Sign in" }).waitFor();
+  expect(await here.evaluate("({ ...localStorage })")).toEqual(settings);
   await there.reload();
   await there.getByRole("heading", { name: "Sign in" }).waitFor();
   await signIn(here, environment.baseUrl, lastPassword);

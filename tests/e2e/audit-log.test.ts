@@ -194,7 +194,7 @@ test("shows how many events have been exported, and can be canceled", async () =
   await page.getByText(/^Exported 20,001 events in \d+ (seconds?|minutes?)\.$/).waitFor();
 });
 
-test("explains that an export stopped early, and that an export is no longer allowed", async () => {
+test("explains that an export stopped early, that it is no longer allowed, and that the session has ended", async () => {
   await page.goto(address);
   await page.getByRole("button", { name: "Export" }).click();
   const dialog = page.getByRole("dialog");
@@ -207,8 +207,13 @@ test("explains that an export stopped early, and that an export is no longer all
   await page.route("**/exports/audit-events", (route) => route.fulfill({ status: 403, body }), { times: 1 });
   await dialog.getByRole("button", { name: "Export" }).click();
   await dialog.getByText("Insufficient access.").waitFor();
-  await page.keyboard.press("Escape");
-  // Chromium reports both failed requests.
+  const ended = JSON.stringify({ error: { code: "UNAUTHORIZED", message: "Not signed in" } });
+  await page.route("**/exports/audit-events", (route) => route.fulfill({ status: 401, body: ended }), {
+    times: 1,
+  });
+  await dialog.getByRole("button", { name: "Export" }).click();
+  await page.getByText("Your session has ended. Sign in to continue.").waitFor();
+  // Chromium reports the failed requests.
   (complaints as string[]).length = 0;
 });
 

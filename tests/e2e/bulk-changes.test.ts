@@ -4,6 +4,7 @@ import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { enter, visitor } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { holdCall } from "./hold-call.ts";
 
 // Users, webhooks and service accounts that are selected and changed together, of which one change fails.
 
@@ -104,6 +105,36 @@ test("ends the sessions of users, and asks for the password once to enable sever
   await page.getByText("1 user was enabled.").waitFor();
   const { items } = await proceduresOf(page).operator.users.query({ search: "Grace" });
   expect(items.map(({ isDisabled }) => isDisabled)).toEqual([false]);
+});
+
+test("a change that ends after the user opened another page leaves them there, and says what failed", async () => {
+  const { webhooks } = proceduresOf(page);
+  const navigation = page.getByRole("navigation", { name: "Main" });
+  for (const isFailing of [false, true]) {
+    await open(`/w/${slug}/settings`);
+    await navigation.getByRole("link", { name: "Webhooks" }).click();
+    await select("https://hooks.example.com/a");
+    await select("https://hooks.example.com/b");
+    const [first] = (await webhooks.list.query({ workspaceId })).items;
+    if (!first) throw new Error("There is no webhook.");
+    const { id, version } = first;
+    if (isFailing)
+      await webhooks.update.mutate({ workspaceId, id, version, changes: { description: "Our SIEM" } });
+    const action = isFailing ? "Enable" : "Disable";
+    await press(action);
+    const call = await holdCall(page, "webhooks.update");
+    await press(`${action} 2 webhooks`);
+    await call.isSent;
+    await page.goBack();
+    await page.getByRole("heading", { name: "Settings", level: 1 }).waitFor();
+    call.release();
+    const message = isFailing ? "1 webhook wasn’t enabled." : "2 webhooks were disabled.";
+    await page.getByText(message).waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(new URL(page.url()).pathname).toBe(`/w/${slug}/settings`);
+  }
+  for (const { id, version } of (await webhooks.list.query({ workspaceId })).items)
+    await webhooks.update.mutate({ workspaceId, id, version, changes: { isDisabled: false } });
 });
 
 test("disables webhooks, one of which another person changed, and deletes them", async () => {

@@ -88,6 +88,13 @@ test("its members see that it is disabled instead of its pages, and a badge in t
     await grace.getByRole("heading", { level: 1, name: "is disabled" }).waitFor();
   }
   expect(await grace.title()).toBe("Workspace disabled · Latchkey");
+  // The search doesn't say that the server failed.
+  await grace.keyboard.press("Control+k");
+  const search = grace.getByRole("dialog", { name: "Search" });
+  await search.getByRole("combobox").fill("nobody");
+  await search.getByText("Nothing matches “nobody”.").waitFor();
+  await grace.keyboard.press("Escape");
+  await search.waitFor({ state: "detached" });
   await grace.waitForLoadState("networkidle");
   expect(await findProblemsInBothSchemes(grace)).toEqual([]);
   await grace.getByRole("button", { name: /^Workspace: / }).click();

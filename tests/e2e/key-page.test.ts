@@ -97,6 +97,19 @@ test("creates a key that is restricted from its first request", async () => {
   await untilFocused(dialog);
   await dialog.getByLabel("Name", { exact: true }).fill("Deployment");
   await dialog.getByRole("button", { name: "Restrict this key" }).click();
+  // A choice that is changed back keeps what was selected.
+  for (const [all, selected, item] of [
+    [/^All permissions/, "Selected permissions", "members:read"],
+    [/^All workspaces/, "Selected workspaces", "Ada Lovelace’s workspace"],
+  ] as const) {
+    await dialog.getByRole("radio", { name: selected }).check();
+    await dialog.getByRole("checkbox", { name: item }).check();
+    await dialog.getByRole("radio", { name: all }).check();
+    await dialog.getByRole("checkbox", { name: item }).waitFor({ state: "detached" });
+    await dialog.getByRole("radio", { name: selected }).check();
+    expect(await dialog.getByRole("checkbox", { name: item }).isChecked()).toBe(true);
+    await dialog.getByRole("radio", { name: all }).check();
+  }
   await dialog.getByLabel("IP ranges").fill("nowhere\n203.0.113.0/24");
   // A complete line is checked while the next line is typed.
   await dialog.getByText("Not an IP address or range: line 1 (nowhere).").waitFor();
@@ -445,6 +458,15 @@ test("deletes a key from its page, which then no longer exists", async () => {
   expect(await call(key)).toBe(403);
   await page.goto(`${environment.baseUrl}/account/api-keys/${id}`);
   await page.getByText("Key not found").waitFor();
+});
+
+test("deletes a key without a question about unsaved restrictions, which can no longer be saved", async () => {
+  const { page } = await openKey("delete-unsaved");
+  await page.getByRole("button", { name: "Edit restrictions" }).click();
+  await page.getByRole("checkbox", { name: "Read only" }).check();
+  await page.getByRole("button", { name: "Delete key" }).click();
+  await dialogOf(page).getByRole("button", { name: "Delete key", exact: true }).click();
+  await page.getByText("No API keys yet").waitFor();
 });
 
 test("pages and filters rejected requests, and keeps the state of their table in the URL", async () => {

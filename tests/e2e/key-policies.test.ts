@@ -1,4 +1,4 @@
-import type { Page, Response } from "playwright-core";
+import type { Locator, Page, Response } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { scrollUntil } from "../support/scroll-until.ts";
@@ -7,6 +7,7 @@ import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
 import { gapBetween } from "./gap-between.ts";
+import { holdCall } from "./hold-call.ts";
 import { returnToTab } from "./return-to-tab.ts";
 import { untilFocused } from "./until-focused.ts";
 
@@ -105,9 +106,56 @@ test("an owner blocks a key, and the key's page shows its owner who blocked it",
 
   await linus.goto(`${environment.baseUrl}/account/api-keys/${key.id}`);
   await linus.getByText("blocked this key.").waitFor();
-  await linus.getByText(/Ada Lovelace blocked it/).waitFor();
+  await linus.getByText(/Ada Lovelace blocked it.* Other workspaces are not affected\.$/).waitFor();
   await linus.getByText("Blocked from the workspace").first().waitFor();
   await expectAccessible(linus);
+});
+
+test("only the keys that an owner can open look like links", async () => {
+  const cursorOf = (row: Locator) =>
+    row.evaluate((element) => element.ownerDocument.defaultView?.getComputedStyle(element).cursor);
+  const cards = ada.getByRole("list", { name: "API keys" }).getByRole("listitem");
+  await ada.goto(addressOf("api-keys"));
+  await rowOf("Office display").waitFor();
+  expect(await cursorOf(rowOf("Office display"))).toBe("pointer");
+  expect(await cursorOf(rowOf("Nightly sync"))).toBe("auto");
+  await ada.setViewportSize({ width: 375, height: 900 });
+  expect(await cursorOf(cards.filter({ hasText: "Office display" }))).toBe("pointer");
+  expect(await cursorOf(cards.filter({ hasText: "Nightly sync" }))).toBe("auto");
+  await ada.setViewportSize({ width: 1280, height: 900 });
+});
+
+test("an owner who opens another page while a key is being blocked stays there", async () => {
+  await ada.goto(addressOf("settings"));
+  const navigation = ada.getByRole("navigation", { name: "Main" });
+  await navigation.getByRole("link", { name: "API keys", exact: true }).click();
+  await ada.getByRole("checkbox", { name: "Select Short-lived" }).check();
+  await ada.getByRole("button", { name: "Block", exact: true }).click();
+  const call = await holdCall(ada, "workspaceKeys.block");
+  await dialogOf(ada).getByRole("button", { name: "Block key" }).click();
+  await call.isSent;
+  await ada.goBack();
+  await ada.getByRole("heading", { name: "Settings", level: 1 }).waitFor();
+  call.release();
+  await ada.getByText("1 key was blocked.").waitFor();
+  await ada.waitForLoadState("networkidle");
+  expect(ada.url()).toBe(addressOf("settings"));
+});
+
+test("a dialog doesn’t show why another key couldn’t be unblocked", async () => {
+  await ada.goto(addressOf("api-keys"));
+  await failCalls(ada, "workspaceKeys.unblock");
+  await ada.getByRole("button", { name: "Unblock Nightly sync" }).click();
+  await dialogOf(ada).getByRole("button", { name: "Unblock key" }).click();
+  await dialogOf(ada).getByRole("alert").getByText("req-1234").waitFor();
+  await dialogOf(ada).getByRole("button", { name: "Cancel" }).click();
+  await dialogOf(ada).waitFor({ state: "detached" });
+  await ada.unrouteAll();
+  await ada.getByRole("button", { name: "Unblock Short-lived" }).click();
+  await dialogOf(ada).getByRole("button", { name: "Unblock key" }).waitFor();
+  expect(await dialogOf(ada).getByRole("alert").count()).toBe(0);
+  await dialogOf(ada).getByRole("button", { name: "Unblock key" }).click();
+  await rowOf("Short-lived").getByText("Blocked here").waitFor({ state: "detached" });
 });
 
 test("an owner blocks and unblocks several keys together, and filters by the status", async () => {

@@ -136,6 +136,30 @@ test("deletes a key, but not with Enter alone", async () => {
   await page.locator("main:focus").waitFor();
 });
 
+test("Ctrl+K opens the search above a dialog, and Escape closes only the search", async () => {
+  const search = page.getByRole("dialog", { name: "Search" });
+  // The elements of a dialog that was open before precede those of a dialog that opens for the first time.
+  await page.reload();
+  await page.getByRole("button", { name: "New API key" }).waitFor();
+  await page.keyboard.press("Control+k");
+  await untilFocused(search);
+  await page.keyboard.press("Escape");
+  await search.waitFor({ state: "detached" });
+  await page.getByRole("button", { name: "New API key" }).press("Enter");
+  const form = page.getByRole("dialog", { name: "New API key" });
+  await untilFocused(form);
+  await page.keyboard.type("Kept");
+  await page.keyboard.press("Control+k");
+  await untilFocused(search);
+  await search.getByRole("option").first().click({ trial: true });
+  await page.keyboard.press("Escape");
+  await search.waitFor({ state: "detached" });
+  await form.getByLabel("Name").and(page.locator(":focus")).waitFor();
+  expect(await form.getByLabel("Name").inputValue()).toBe("Kept");
+  await form.getByRole("button", { name: "Cancel" }).press("Enter");
+  await form.waitFor({ state: "detached" });
+});
+
 test("finds keys, pages and actions with Ctrl+K", async () => {
   await page.keyboard.press("Control+k");
   await page.locator("input:focus").waitFor();

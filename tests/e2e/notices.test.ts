@@ -193,6 +193,27 @@ test("marks all notices as read, also if the unread ones are older than those th
   await page.getByRole("button", { name: "Mark all as read" }).waitFor({ state: "detached" });
 });
 
+test("the list shows a new notice when the bell counts it", async () => {
+  // In a context of its own, because all pages of a context have the same clock.
+  const storageState = await page.context().storageState();
+  const { page: open } = await environment.browser.open({ storageState });
+  await open.clock.install();
+  await open.goto(`${environment.baseUrl}/account/notices?show=unread`);
+  await open.getByRole("heading", { name: "No unread notices" }).waitFor();
+  await environment.change(
+    `insert into notices (id, user_id, kind, subject, facts, is_shown, is_email_due)
+     select gen_random_uuid(), users.id, 'quota-nearly-reached', 'new', facts, true, false
+     from users, notices
+     where users.email = '${visitor.email}' and subject = 'locale' and notices.kind = 'quota-nearly-reached'`,
+  );
+  await open.clock.fastForward(60_000);
+  await open.getByRole("link", { name: "Notices, 1 unread notice" }).waitFor();
+  const shown = open.getByRole("list", { name: "Notices" }).getByRole("listitem");
+  await expect.poll(() => shown.count()).toBe(1);
+  await open.getByRole("button", { name: "Mark all as read" }).press("Enter");
+  await open.getByRole("heading", { name: "No unread notices" }).waitFor();
+});
+
 test("is accessible in both color schemes, and fits a phone", async () => {
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.setViewportSize({ width: 375, height: 700 });

@@ -5,6 +5,7 @@ import { startProvider } from "../support/openid-provider.ts";
 import { signUp, visitor } from "../support/visitor.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { failCalls } from "./fail-calls.ts";
+import { holdCall } from "./hold-call.ts";
 
 // People sign up and sign in with a real OpenID provider, which is another site than the product. Each test continues where
 // the previous one ended.
@@ -80,7 +81,13 @@ test("a person with an old sign-in authenticates again at the provider before a 
     await page.getByRole("dialog").getByLabel("Name").fill("CI");
     await page.getByRole("button", { name: "Create key" }).click();
   };
+  // Until the sign-in methods are known, the dialog shows none of them.
+  const methods = await holdCall(page, "[^?]*account.signInMethods");
   await create();
+  await methods.isSent;
+  await page.getByRole("button", { name: "Confirm", exact: true }).and(page.locator("[disabled]")).waitFor();
+  expect(await page.locator("input[type=password]").count()).toBe(0);
+  methods.release();
   const dialog = page.getByRole("dialog", { name: "Confirm that it’s you" });
   await dialog.getByRole("button", { name: `Confirm with ${name}` }).click();
   // The person is still signed in at the provider, which asks for the password nevertheless.

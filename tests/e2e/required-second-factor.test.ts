@@ -95,6 +95,11 @@ test("a member without a second factor gets a page that leads to the setup, on a
   expect(await findProblemsInBothSchemes(grace)).toEqual([]);
   expect(await grace.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   expect((await proceduresOf(grace).session.current.query())?.workspaces).toHaveLength(2);
+  await grace.keyboard.press("Control+k");
+  const search = grace.getByRole("dialog", { name: "Search" });
+  await search.getByRole("combobox").fill("nobody");
+  await search.getByText("Nothing matches “nobody”.").waitFor();
+  await grace.keyboard.press("Escape");
   await grace.setViewportSize({ width: 1_280, height: 800 });
   await grace.goto(`${environment.baseUrl}/account/api-keys/${graceKey.id}`);
   await grace.getByText("There, keys must belong to a member with a second factor.").waitFor();

@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { findProblemsInBothSchemes } from "../support/accessibility.ts";
 import { callOpen } from "../support/open-call.ts";
+import { scrollUntil } from "../support/scroll-until.ts";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
@@ -93,6 +94,10 @@ test("rotates and disables its key on the key’s page", async () => {
   await confirm("Disable key");
   await ada.getByRole("button", { name: "Enable key" }).first().waitFor();
   expect(await statusOf()).toBe(403);
+  // The page that explains a request by its ID finds only requests with the user's own keys.
+  const rejected = ada.getByRole("region", { name: "Rejected and rate-limited requests" });
+  await scrollUntil(rejected.getByRole("button", { name: /^Copy request ID/ }));
+  expect(await rejected.getByRole("link").count()).toBe(0);
   await ada.getByRole("link", { name: "Deploys" }).click();
   await ada.getByRole("heading", { level: 1, name: "Deploys" }).waitFor();
 });
@@ -164,8 +169,16 @@ test("the overview and the dialog that blocks keys mark the owner as a service a
   await ada.goBack();
   await ada.getByRole("button", { name: "Block Pipeline" }).click();
   await dialogOf(ada).getByText(marked).waitFor();
-  await ada.keyboard.press("Escape");
-  await dialogOf(ada).waitFor({ state: "detached" });
+  await confirm("Block key");
+  await ada.goForward();
+  await ada.getByRole("heading", { level: 1, name: "Pipeline" }).waitFor();
+  // What was loaded a moment ago is not requested again.
+  await ada.reload();
+  // The key works in no other workspace.
+  await ada.getByText(/Ask an owner or admin of the workspace to unblock it\.$/).waitFor();
+  await ada.goBack();
+  await ada.getByRole("button", { name: "Unblock Pipeline" }).click();
+  await confirm("Unblock key");
 });
 
 test("disables, enables and deletes the service account on a phone", async () => {

@@ -1,3 +1,5 @@
+import { TRPCClientError } from "@trpc/client";
+
 /** A downloaded file, and how many records it has. */
 interface DownloadedExport {
   readonly blob: Blob;
@@ -5,18 +7,6 @@ interface DownloadedExport {
 }
 
 const lineFeed = 10;
-
-/** An error response of the server. */
-export class ResponseError extends Error {
-  override readonly name = "ResponseError";
-  /** The body of the response, parsed. */
-  readonly body: unknown;
-
-  constructor(body: unknown) {
-    super("The server responded with an error.");
-    this.body = body;
-  }
-}
 
 /** An export that the server streams, with one record per line. */
 export interface ExportSource {
@@ -29,7 +19,8 @@ export interface ExportSource {
 /**
  * Downloads an export. The browser, and not this code, decides whether a large file is kept in memory.
  * @param options.onProgress called with the number of records so far.
- * @throws {ResponseError} for an error response; another error if the connection closes early or `signal` aborts.
+ * @throws {TRPCClientError} for an error response, which is described as one to a call; another error if the connection closes
+ *   early or `signal` aborts.
  */
 export async function downloadExport(
   { path, input, format }: ExportSource,
@@ -41,7 +32,10 @@ export async function downloadExport(
     body: JSON.stringify(input),
     signal,
   });
-  if (!response.ok || !response.body) throw new ResponseError(await response.json().catch(() => undefined));
+  if (!response.ok || !response.body) {
+    const responseJSON: unknown = await response.json().catch(() => undefined);
+    throw new TRPCClientError("The server responded with an error.", { meta: { responseJSON } });
+  }
   const chunks: Uint8Array<ArrayBuffer>[] = [];
   let count = format === "csv" ? -1 : 0;
   for (const reader = response.body.getReader(); ; ) {

@@ -1,6 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
+import { TRPCClientError } from "@trpc/client";
 import { type ReactElement, type ReactNode, useEffect, useRef, useState } from "react";
 import { BusyButton } from "../ui/busy-button.tsx";
 import { countOf } from "../ui/count.ts";
@@ -9,8 +10,8 @@ import { describeDuration } from "../ui/elapsed.ts";
 import { FormFailure } from "../ui/form-failure.tsx";
 import { saveFile } from "../ui/save-file.ts";
 import { secondsSince } from "../ui/seconds-since.ts";
-import { downloadExport, type ExportSource, ResponseError } from "./download-export.ts";
-import { describeFailure, parseErrorBody } from "./failure.ts";
+import { downloadExport, type ExportSource } from "./download-export.ts";
+import { describeFailure } from "./failure.ts";
 
 interface ExportFormProps {
   /** What the file contains. */
@@ -93,8 +94,8 @@ const noProgress = { count: 0, seconds: 0 };
 
 function ExportFailure({ error }: { readonly error: Error }): ReactElement {
   const { message, requestId } =
-    error instanceof ResponseError
-      ? (parseErrorBody(error.body) ?? describeFailure(error))
+    error instanceof TRPCClientError
+      ? describeFailure(error)
       : { message: "The export stopped before it was complete. Try again.", requestId: undefined };
   return <FormFailure message={message} requestId={requestId} />;
 }

@@ -49,10 +49,10 @@ function parseProcedureError({ data, message }: TRPCClientError<never>): Failure
 }
 
 /**
- * Parses the error of a call that no procedure handled, for example during startup:
+ * Parses the error of a call that no procedure handled, for example during startup or of an export:
  * `{ error: { code, … } }`.
  */
-export function parseErrorBody(body: unknown): Failure | undefined {
+function parseErrorBody(body: unknown): Failure | undefined {
   return isRecord(body) && isRecord(body.error) ? toFailure(body.error, body.error.message) : undefined;
 }
 

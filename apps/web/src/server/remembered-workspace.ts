@@ -1,3 +1,4 @@
+import { readStored, store } from "./browser-storage.ts";
 import type { SessionWorkspace } from "./trpc.ts";
 
 const lastWorkspaceKey = "latchkey.workspace";
@@ -9,9 +10,12 @@ export const noSlug = "";
 /** The most workspaces without an audit log to remember, the latest first. */
 const withoutAuditLogMax = 50;
 
-/** Remembers the last used workspace, so that account pages lead back to it. */
+/**
+ * Remembers the last used workspace, so that account pages lead back to it. If storage is blocked, they lead to the first one, and
+ * the navigation can shift once.
+ */
 export function rememberWorkspace(slug: string): void {
-  write(lastWorkspaceKey, slug);
+  store(lastWorkspaceKey, slug);
 }
 
 /** Returns the last used workspace, or else the first one that is enabled; undefined if the user has none. */
@@ -28,7 +32,7 @@ export function findHomeWorkspace(workspaces: readonly SessionWorkspace[]): Sess
  * the user had none.
  */
 export function findRememberedSlug(): string | undefined {
-  return read(lastWorkspaceKey);
+  return readStored(lastWorkspaceKey);
 }
 
 /**
@@ -38,7 +42,7 @@ export function findRememberedSlug(): string | undefined {
 export function rememberAuditLog(slug: string, isShown: boolean): void {
   const others = slugsWithoutAuditLog().filter((other) => other !== slug);
   const slugs = isShown ? others : [slug, ...others].slice(0, withoutAuditLogMax);
-  write(withoutAuditLogKey, slugs.join(" "));
+  store(withoutAuditLogKey, slugs.join(" "));
 }
 
 /** Whether the navigation last showed the audit log of a workspace. True if unknown. */
@@ -48,29 +52,13 @@ export function wasAuditLogShown(slug: string): boolean {
 
 /** Remembers whether the navigation shows the pages of the instance, for its layout before the session is loaded. */
 export function rememberOperator(isOperator: boolean): void {
-  write(operatorKey, isOperator ? "yes" : "");
+  store(operatorKey, isOperator ? "yes" : "");
 }
 
 export function wasOperator(): boolean {
-  return read(operatorKey) === "yes";
+  return readStored(operatorKey) === "yes";
 }
 
 function slugsWithoutAuditLog(): readonly string[] {
-  return read(withoutAuditLogKey)?.match(/\S+/g) ?? [];
-}
-
-function read(key: string): string | undefined {
-  try {
-    return localStorage.getItem(key) ?? undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function write(key: string, text: string): void {
-  try {
-    localStorage.setItem(key, text);
-  } catch {
-    // Storage is blocked: the first workspace is used instead, and the navigation can shift once.
-  }
+  return readStored(withoutAuditLogKey)?.match(/\S+/g) ?? [];
 }

@@ -1,19 +1,16 @@
-import { useMantineColorScheme } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
+import { keepBrowserSettings } from "./browser-storage.ts";
 import { describeFailure } from "./failure.ts";
 import { trpc } from "./trpc.ts";
 
-/**
- * Ends the session. The response makes the browser clear its storage. The appearance is a setting of
- * the browser, not of the user, so it is stored again.
- */
+/** Ends the session, and keeps the settings of the browser. */
 export function useEndSession(onEnded: () => void | Promise<void>): () => void {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
   const signOut = useMutation(
     trpc.session.signOut.mutationOptions({
-      onSuccess: () => {
-        setColorScheme(colorScheme);
+      onMutate: keepBrowserSettings,
+      onSuccess: (_data, _input, restoreSettings) => {
+        restoreSettings();
         return onEnded();
       },
       onError: (error) =>

@@ -10,6 +10,7 @@ import { FormDialog } from "./form-dialog.tsx";
 import { FormFailure, type FormFailureProps } from "./form-failure.tsx";
 import { type IssuedSecret, IssuedSecrets } from "./issued-secrets.tsx";
 import { usePendingSecrets } from "./uncopied-secrets.ts";
+import { watchPage } from "./watch-page.ts";
 
 const idle = { done: 0, isBusy: false, failures: [], secrets: [] };
 
@@ -35,7 +36,14 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
   if (!change && pending) setPending(undefined);
   usePendingSecrets(isBusy && pending?.issued !== undefined);
   const confirm = async (confirmed: BulkChange) => {
+    const isPageOpen = watchPage();
     const { failed, changedCount, isShown } = await run(confirmed);
+    // Selecting the items that failed navigates, which would return the user to the list that they have left.
+    if (!isPageOpen()) {
+      onClose();
+      notifications.show({ message: `${describeResults(confirmed, failed.length, changedCount)}.` });
+      return;
+    }
     onDone(failed);
     if (isShown) return;
     onClose();

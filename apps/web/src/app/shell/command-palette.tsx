@@ -2,9 +2,13 @@ import { Modal, UnstyledButton } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
 import { type KeyboardEvent, type ReactElement, useId, useState } from "react";
 import type { Session, SessionWorkspace } from "../../server/trpc.ts";
+import { dialogLayers } from "../../ui/dialog-layers.ts";
 import { Quoted } from "../../ui/quoted.tsx";
 import classes from "./command-palette.module.css";
 import { type Command, type ServerSearch, useCommands } from "./use-commands.ts";
+
+/** Above all other dialogs, because the shortcut works while one of them is open. */
+const layer = dialogLayers.discard + 1;
 
 interface CommandPaletteProps {
   readonly session: Session;
@@ -20,6 +24,7 @@ export function CommandPalette({ isOpen, onClose, ...context }: CommandPalettePr
     <Modal.Root
       opened={isOpen}
       onClose={onClose}
+      zIndex={layer}
       size={560}
       yOffset="12vh"
       transitionProps={{ duration: 0 }}
@@ -57,7 +62,9 @@ function Palette({ onClose, ...context }: Omit<CommandPaletteProps, "isOpen">): 
     if (command) document.getElementById(optionId(listId, command))?.scrollIntoView({ block: "nearest" });
   };
   const handleKey = (event: KeyboardEvent) => {
-    if (!current || event.nativeEvent.isComposing) return;
+    if (event.nativeEvent.isComposing) return;
+    if (event.key === "Escape") onClose();
+    if (!current) return;
     const index = commands.indexOf(current);
     if (event.key === "ArrowDown") select(index + 1);
     else if (event.key === "ArrowUp") select(index - 1);
@@ -73,6 +80,8 @@ function Palette({ onClose, ...context }: Omit<CommandPaletteProps, "isOpen">): 
         <input
           className={classes.input}
           data-autofocus
+          // Every open dialog closes on Escape, unless the focused element has this attribute. `handleKey` closes this one.
+          data-mantine-stop-propagation="true"
           role="combobox"
           aria-label="Search pages, keys, members, actions and request IDs"
           aria-expanded="true"

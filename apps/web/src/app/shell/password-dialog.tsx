@@ -1,4 +1,4 @@
-import { Button, Group, Modal } from "@mantine/core";
+import { Button, Group, Modal, Skeleton } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useMutation, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { type ReactElement, useContext, useState } from "react";
@@ -20,6 +20,9 @@ import { FormFailure } from "../../ui/form-failure.tsx";
 import { SecretField } from "../../ui/secret-field.tsx";
 import { CurrentDiscardConfirmation } from "../../ui/unsaved-input.ts";
 
+/** The height of the password field with its label, in pixels. */
+const passwordHeight = 61;
+
 interface PasswordDialogProps {
   readonly email: string;
   /** Called with whether the password was confirmed. The dialog is open if it is defined. */
@@ -33,7 +36,7 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
   const { data: factors } = useQuery(
     trpc.factors.get.queryOptions(undefined, { enabled: answer !== undefined }),
   );
-  const { data: methods } = useQuery(
+  const { data: methods, isPending } = useQuery(
     trpc.account.signInMethods.queryOptions(undefined, { enabled: answer !== undefined }),
   );
   const hasPassword = methods?.hasPassword ?? true;
@@ -94,25 +97,31 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
         )}
         {/* Tells password managers which account the password is for. */}
         <input type="text" autoComplete="username" value={email} readOnly hidden />
-        {hasPassword && (
-          <>
-            <SecretField
-              {...form.getInputProps("password")}
-              key={form.key("password")}
-              label="Password"
-              autoComplete="current-password"
-              required
-              data-autofocus
-            />
-            {hasFactor && (
-              <CodeField
-                {...form.getInputProps("code")}
-                key={form.key("code")}
-                autoFocus={isCodeNeeded}
-                mt={16}
+        {isPending ? (
+          <Skeleton h={passwordHeight} />
+        ) : (
+          hasPassword && (
+            <>
+              <SecretField
+                {...form.getInputProps("password")}
+                key={form.key("password")}
+                label="Password"
+                autoComplete="current-password"
+                required
+                // The methods may have loaded after the dialog moved the focus.
+                autoFocus
+                data-autofocus
               />
-            )}
-          </>
+              {hasFactor && (
+                <CodeField
+                  {...form.getInputProps("code")}
+                  key={form.key("code")}
+                  autoFocus={isCodeNeeded}
+                  mt={16}
+                />
+              )}
+            </>
+          )
         )}
         {methods?.openid?.identity && <ProviderButton name={methods.openid.name} />}
         {hasPasskeys && <PasskeyButton onConfirmed={() => answer?.(true)} />}
@@ -121,7 +130,7 @@ export function PasswordDialog({ email, answer, onClose }: PasswordDialogProps):
             Cancel
           </Button>
           {hasPassword && (
-            <BusyButton type="submit" loading={confirm.isPending}>
+            <BusyButton type="submit" disabled={isPending} loading={confirm.isPending}>
               Confirm
             </BusyButton>
           )}

@@ -1,4 +1,5 @@
 import { useLocalStorage, useMediaQuery } from "@mantine/hooks";
+import { browserSettings } from "../../server/browser-storage.ts";
 
 /**
  * Whether the navigation is collapsed to icons, and a function that toggles it. The browser remembers the state. Until the
@@ -8,7 +9,7 @@ export function useCollapsedNavigation(): { readonly isCollapsed: boolean; reado
   const options = { getInitialValueInEffect: false };
   const isNarrow = useMediaQuery("(max-width: 899px)", false, options);
   const [chosen, setChosen] = useLocalStorage<boolean | null>({
-    key: "latchkey.navigation-folded",
+    key: browserSettings.collapsedNavigation,
     defaultValue: null,
     ...options,
   });

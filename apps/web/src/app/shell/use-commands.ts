@@ -11,6 +11,7 @@ import {
 } from "@tabler/icons-react";
 import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
+import { describeFailure } from "../../server/failure.ts";
 import { type Session, type SessionWorkspace, trpc } from "../../server/trpc.ts";
 import { isPossibleRequestId } from "../possible-request-id.ts";
 import { useSignOut } from "../use-sign-out.ts";
@@ -160,17 +161,20 @@ function useKeys(text: SearchText): Found {
   }));
 }
 
-/** The members of the current workspace that match. */
+/** The members of the current workspace that match; none if the user can't use the workspace at present. */
 function useMembers(text: SearchText, workspace: SessionWorkspace | undefined): Found {
   const navigate = useNavigate();
   const { search, isEnabled } = text;
+  const isUsable = workspace !== undefined && !workspace.isDisabled;
   const query = useQuery(
     trpc.members.list.queryOptions(
       { workspaceId: workspace?.id ?? "", search, pageSize: 10 },
-      { enabled: isEnabled && workspace !== undefined, placeholderData: keepPreviousData },
+      { enabled: isEnabled && isUsable, placeholderData: keepPreviousData },
     ),
   );
-  if (!workspace) return { commands: [], state: "idle" };
+  // The workspace may require a second factor that the user doesn't have.
+  const isForbidden = query.error !== null && describeFailure(query.error).code === "FORBIDDEN";
+  if (!isUsable || isForbidden) return { commands: [], state: "idle" };
   const { slug } = workspace;
   return toFound(text, query, ({ userId, kind, name, email }) => ({
     id: userId,

@@ -1,4 +1,5 @@
 import { useLocalStorage } from "@mantine/hooks";
+import { browserSettings } from "../../server/browser-storage.ts";
 
 /**
  * Whether exact times replace relative times, and a function that changes the setting. The browser
@@ -6,7 +7,7 @@ import { useLocalStorage } from "@mantine/hooks";
  */
 export function useExactTimes(): readonly [boolean, (isExact: boolean) => void] {
   const [isExact, setIsExact] = useLocalStorage({
-    key: "latchkey.exact-times",
+    key: browserSettings.exactTimes,
     defaultValue: false,
     getInitialValueInEffect: false,
   });

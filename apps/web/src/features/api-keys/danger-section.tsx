@@ -45,7 +45,9 @@ export function DangerSection({ apiKey }: { readonly apiKey: ApiKey }): ReactEle
         props={{
           apiKey: isDeleteOpen ? apiKey : undefined,
           onClose: deletion.close,
-          onDeleted: () => void navigate(account?.page ?? { to: "/account/api-keys" }),
+          // Input about the deleted key can no longer be saved.
+          onDeleted: () =>
+            void navigate({ ...(account?.page ?? { to: "/account/api-keys" }), ignoreBlocker: true }),
         }}
       />
       <EnableDialog apiKey={apiKey} isOpen={isEnableOpen} onClose={enabling.close} />

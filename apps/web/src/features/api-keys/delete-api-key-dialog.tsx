@@ -8,13 +8,14 @@ import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
+import { watchPage } from "../../ui/watch-page.ts";
 import { LastUse } from "./last-use.tsx";
 
 interface DeleteApiKeyDialogProps {
   /** The key to delete. The dialog is open if it is defined. */
   readonly apiKey: ApiKey | undefined;
   readonly onClose: () => void;
-  /** Called after `onClose` when the key was deleted. */
+  /** Called after `onClose` when the key was deleted, unless the user has opened another page. */
   readonly onDeleted?: () => void;
 }
 
@@ -45,8 +46,9 @@ interface ConfirmationProps {
 }
 
 function Confirmation({ apiKey, onClose, onDeleted }: ConfirmationProps): ReactElement {
-  const remove = useDelete(apiKey, () => {
+  const remove = useDelete(apiKey, (isPageOpen) => {
     onClose();
+    if (!isPageOpen()) return;
     // The button that opened the dialog was removed with its row, so the focus moves to the page.
     document.getElementById("content")?.focus();
     onDeleted?.();
@@ -73,9 +75,9 @@ function Confirmation({ apiKey, onClose, onDeleted }: ConfirmationProps): ReactE
 }
 
 /** Deletes a key. It is removed from the list only after the API confirms that it is deleted. */
-function useDelete(apiKey: ApiKey, onDeleted: () => void) {
+function useDelete(apiKey: ApiKey, onDeleted: (isPageOpen: () => boolean) => void) {
   const queryClient = useQueryClient();
-  const removeFromList = (outcome: string) => {
+  const removeFromList = (outcome: string, isPageOpen: () => boolean) => {
     queryClient.setQueriesData<{ items: ApiKey[]; total: number }>(
       { queryKey: trpc.apiKeys.list.pathKey() },
       (list) => list && withoutKey(list, apiKey.id),
@@ -83,7 +85,7 @@ function useDelete(apiKey: ApiKey, onDeleted: () => void) {
     void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.list.pathKey() });
     void queryClient.invalidateQueries({ queryKey: trpc.apiKeys.summary.pathKey() });
     void queryClient.invalidateQueries({ queryKey: trpc.serviceAccounts.keys.pathKey() });
-    onDeleted();
+    onDeleted(isPageOpen);
     notifications.show({
       message: (
         <>
@@ -94,9 +96,12 @@ function useDelete(apiKey: ApiKey, onDeleted: () => void) {
   };
   return useMutation(
     trpc.apiKeys.delete.mutationOptions({
-      onSuccess: () => removeFromList("was deleted. Its next request is rejected."),
-      onError: (error) => {
-        if (describeFailure(error).code === "NOT_FOUND") removeFromList("was already deleted.");
+      onMutate: watchPage,
+      onSuccess: (_data, _input, isPageOpen) =>
+        removeFromList("was deleted. Its next request is rejected.", isPageOpen),
+      onError: (error, _input, isPageOpen) => {
+        if (describeFailure(error).code === "NOT_FOUND" && isPageOpen)
+          removeFromList("was already deleted.", isPageOpen);
       },
     }),
   );

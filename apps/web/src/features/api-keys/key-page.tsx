@@ -93,7 +93,7 @@ function Loaded({ apiKey }: { readonly apiKey: ApiKey }): ReactElement {
         apiKey={apiKey}
         onEnabled={() => setTimeout(() => title.current?.focus())} // After the banner is removed.
       />
-      <RejectingWorkspaces keyId={apiKey.id} />
+      <RejectingWorkspaces apiKey={apiKey} />
       {apiKey.rotatedOutUse && <OldSecretNotice use={apiKey.rotatedOutUse} />}
       <RestrictionsSection apiKey={apiKey} />
       <SecretsSection apiKey={apiKey} />

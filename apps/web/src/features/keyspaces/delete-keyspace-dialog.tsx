@@ -9,6 +9,7 @@ import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
 import { ConfirmActions } from "../../ui/confirm-actions.tsx";
 import classes from "../../ui/dialog.module.css";
 import { Quoted } from "../../ui/quoted.tsx";
+import { watchPage } from "../../ui/watch-page.ts";
 import { describeDeletion } from "./describe-keys.ts";
 import { KeyspaceImpact, useKeyspaceImpact } from "./keyspace-impact.tsx";
 
@@ -46,9 +47,10 @@ function Confirmation({ workspace, keyspace, onClose }: DeleteKeyspaceDialogProp
   const preview = useKeyspaceImpact(path);
   const remove = useMutation(
     trpc.keyspaces.delete.mutationOptions({
-      onSuccess: async () => {
+      onMutate: watchPage,
+      onSuccess: async (_data, _input, isPageOpen) => {
         onClose();
-        await navigate({ to: "/w/$slug/keyspaces", params: { slug: workspace.slug } });
+        if (isPageOpen()) await navigate({ to: "/w/$slug/keyspaces", params: { slug: workspace.slug } });
         // The Back button must not show the deleted keyspace and its keys from the cache.
         queryClient.removeQueries({ queryKey: trpc.keyspaces.get.queryKey(path) });
         queryClient.removeQueries({ queryKey: trpc.issuedKeys.pathKey() });

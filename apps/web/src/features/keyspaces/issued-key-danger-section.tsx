@@ -15,6 +15,7 @@ import { Quoted } from "../../ui/quoted.tsx";
 import { Section } from "../../ui/section.tsx";
 import { StatusRow } from "../../ui/status-row.tsx";
 import { useStatusDialog } from "../../ui/use-status-dialog.ts";
+import { watchPage } from "../../ui/watch-page.ts";
 import { describeSecret } from "./keyspace-status.ts";
 import { LastUse } from "./last-use.tsx";
 import { refreshKeys } from "./refresh-keys.ts";
@@ -103,9 +104,10 @@ function DeleteDialog({ workspace, issuedKey, isOpen, onClose }: DialogProps): R
   const { id, keyspaceId } = issuedKey;
   const remove = useMutation(
     trpc.issuedKeys.delete.mutationOptions({
-      onSuccess: async () => {
+      onMutate: watchPage,
+      onSuccess: async (_data, _input, isPageOpen) => {
         const params = { slug: workspace.slug, keyspaceId };
-        await navigate({ to: "/w/$slug/keyspaces/$keyspaceId", params });
+        if (isPageOpen()) await navigate({ to: "/w/$slug/keyspaces/$keyspaceId", params });
         await refreshKeys();
         notifications.show({ message: "Key deleted. It is no longer valid." });
       },

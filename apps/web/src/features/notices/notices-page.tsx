@@ -7,7 +7,7 @@ import {
   useQueryClient,
 } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { type ReactElement, useRef } from "react";
+import { type ReactElement, useEffect, useRef } from "react";
 import { describeFailure } from "../../server/failure.ts";
 import { trpc, trpcClient } from "../../server/trpc.ts";
 import { useLoadingFailure } from "../../server/use-loading-failure.ts";
@@ -49,6 +49,13 @@ export function NoticesPage(): ReactElement {
   const list = useInfiniteQuery(listQuery(isUnread));
   // Unread notices can be older than those that are loaded.
   const { data: unreadCount = 0 } = useQuery(trpc.notices.unreadCount.queryOptions());
+  const shownCount = useRef(unreadCount);
+  useEffect(() => {
+    if (shownCount.current === unreadCount) return;
+    shownCount.current = unreadCount;
+    // The button that marks all as read must not mark notices that the list doesn't show.
+    void queries.invalidateQueries(trpc.notices.list.pathFilter());
+  }, [unreadCount, queries]);
   const failure = useLoadingFailure(list);
   const onSettled = async () => {
     await Promise.all([

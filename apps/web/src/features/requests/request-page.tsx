@@ -169,7 +169,7 @@ function NotFound(): ReactElement {
       action={<Link to="/account/api-keys">Go to your API keys</Link>}
     >
       None of your keys has a rejected request with this ID. The last 100 rejected requests are kept for each
-      key.
+      key. The page of a service account’s key lists its rejected requests.
     </EmptyPanel>
   );
 }

@@ -1,7 +1,8 @@
-import { Modal, useMantineColorScheme } from "@mantine/core";
+import { Modal } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useIsMutating, useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
+import { keepBrowserSettings } from "../../server/browser-storage.ts";
 import { describeFailure } from "../../server/failure.ts";
 import { type ListedSession, trpc } from "../../server/trpc.ts";
 import { closeUnlessBusy } from "../../ui/close-unless-busy.ts";
@@ -146,12 +147,11 @@ function OtherSessions({
 }
 
 function AllSessions({ onClose }: { readonly onClose: () => void }): ReactElement {
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
   const end = useMutation(
     trpc.account.signOutEverywhere.mutationOptions({
-      onSuccess: () => {
-        // The response makes the browser clear its storage. The appearance is a setting of the browser, not of the user.
-        setColorScheme(colorScheme);
+      onMutate: keepBrowserSettings,
+      onSuccess: (_data, _input, restoreSettings) => {
+        restoreSettings();
         // Loads the app again, so that nothing of the account stays in memory.
         window.location.replace("/sign-in");
       },

@@ -82,6 +82,8 @@ function PasskeyFactor({
     trpc.factors.removePasskey.mutationOptions({
       onSuccess: async () => {
         await showChanged();
+        // The dialog is removed with the passkey only if the factors could be loaded again.
+        setRemoving(false);
         // The button that opened the dialog was removed, so the focus moves to the page.
         document.getElementById("content")?.focus();
         notifications.show({ message: "The passkey was removed." });

@@ -12,6 +12,7 @@ import rowClasses from "../../ui/danger-rows.module.css";
 import { DeleteRow } from "../../ui/delete-row.tsx";
 import dialogClasses from "../../ui/dialog.module.css";
 import { Section } from "../../ui/section.tsx";
+import { watchPage } from "../../ui/watch-page.ts";
 import { showWebhook } from "./use-webhooks.ts";
 
 interface WebhookDangerSectionProps {
@@ -48,8 +49,9 @@ export function WebhookDangerSection({ workspace, webhook }: WebhookDangerSectio
     update.mutate({ ...path, version, changes: { isDisabled: isNowDisabled } });
   const remove = useMutation(
     trpc.webhooks.delete.mutationOptions({
-      onSuccess: async () => {
-        await navigate({ to: "/w/$slug/webhooks", params: { slug: workspace.slug } });
+      onMutate: watchPage,
+      onSuccess: async (_data, _input, isPageOpen) => {
+        if (isPageOpen()) await navigate({ to: "/w/$slug/webhooks", params: { slug: workspace.slug } });
         await queryClient.invalidateQueries({ queryKey: trpc.webhooks.list.pathKey() });
         notifications.show({ message: "Webhook deleted." });
       },

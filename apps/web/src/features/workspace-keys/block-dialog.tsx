@@ -11,6 +11,7 @@ import dialogClasses from "../../ui/dialog.module.css";
 import { LastUseHour } from "../../ui/last-use-hour.tsx";
 import { nameOwner } from "../../ui/owner-name.tsx";
 import { Quoted } from "../../ui/quoted.tsx";
+import { watchPage } from "../../ui/watch-page.ts";
 import type { BlockRequest } from "./block-request.ts";
 
 const actions = {
@@ -32,12 +33,15 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
   const queryClient = useQueryClient();
   const { action = "block", apiKeys = [] } = request ?? {};
   const finish = {
-    onSuccess: async () => {
+    onMutate: watchPage,
+    onSuccess: async (_data: unknown, _input: unknown, isPageOpen: () => boolean) => {
       await queryClient.invalidateQueries({ queryKey: trpc.workspaceKeys.pathKey() });
       onClose();
-      onDone();
       const keys = countOf(apiKeys.length, "key was", "keys were");
       notifications.show({ message: `${keys} ${actions[action].done}.` });
+      // Changing the selection navigates, which would return the user to the list that they have left.
+      if (!isPageOpen()) return;
+      onDone();
       // The button that opened the dialog was removed or renamed, so the focus moves to the page.
       document.getElementById("content")?.focus();
     },
@@ -54,7 +58,11 @@ export function BlockDialog({ workspace, request, onClose, onDone }: BlockDialog
     <Modal
       opened={request !== undefined}
       {...closeUnlessBusy(change.isPending, onClose)}
-      onExitTransitionEnd={() => change.reset()}
+      onExitTransitionEnd={() => {
+        // The closed dialog has no request, and so doesn't know which of the two it made.
+        changes.block.reset();
+        changes.unblock.reset();
+      }}
       title={
         only && apiKeys.length === 1 ? (
           <>

@@ -2,7 +2,7 @@ import { Select, Textarea, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useSuspenseQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
-import { type ReactElement, useId } from "react";
+import { type ReactElement, useId, useRef } from "react";
 import { trpc } from "../../../server/trpc.ts";
 import { Choice, Choices } from "../../../ui/choice.tsx";
 import { describeExactly } from "../../../ui/elapsed.ts";
@@ -122,6 +122,7 @@ function PermissionFields({
   const name = useId();
   const { permissions, isReadOnly } = form.values;
   const choose = (chosen: RestrictionValues["permissions"]) => form.setFieldValue("permissions", chosen);
+  const formerlySelected = useRef(permissions);
   return (
     <Choices label="Permissions" error={form.errors.permissions}>
       <Choice
@@ -136,7 +137,10 @@ function PermissionFields({
         name={name}
         label={describeAllPermissions(hasOneWorkspace)}
         isChosen={permissions === null}
-        onChoose={() => choose(null)}
+        onChoose={() => {
+          formerlySelected.current = permissions;
+          choose(null);
+        }}
       />
       <Choice
         kind="radio"
@@ -144,7 +148,7 @@ function PermissionFields({
         label="Selected permissions"
         path={pathOf(form, "permissions")}
         isChosen={permissions !== null}
-        onChoose={() => choose(permissions ?? [])}
+        onChoose={() => choose(permissions ?? formerlySelected.current ?? [])}
       />
       {permissions && (
         <div className={classes.nested}>
@@ -169,6 +173,7 @@ function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactE
   const name = useId();
   const { workspaceIds } = form.values;
   const choose = (chosen: RestrictionValues["workspaceIds"]) => form.setFieldValue("workspaceIds", chosen);
+  const formerlySelected = useRef(workspaceIds);
   const formerIds = workspaceIds?.filter((id) => !workspaces.some((own) => own.id === id)) ?? [];
   const options = [...workspaces, ...formerIds.map((id) => ({ id, name: `${id} (no longer a member)` }))];
   return (
@@ -178,7 +183,10 @@ function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactE
         name={name}
         label="All workspaces, including future ones"
         isChosen={workspaceIds === null}
-        onChoose={() => choose(null)}
+        onChoose={() => {
+          formerlySelected.current = workspaceIds;
+          choose(null);
+        }}
       />
       <Choice
         kind="radio"
@@ -186,7 +194,7 @@ function WorkspaceFields({ form }: Pick<RestrictionFieldsProps, "form">): ReactE
         label="Selected workspaces"
         path={pathOf(form, "workspaceIds")}
         isChosen={workspaceIds !== null}
-        onChoose={() => choose(workspaceIds ?? [])}
+        onChoose={() => choose(workspaceIds ?? formerlySelected.current ?? [])}
       />
       {workspaceIds && (
         <div className={classes.nested}>

@@ -13,6 +13,7 @@ import { Quoted } from "../../../ui/quoted.tsx";
 import { Section } from "../../../ui/section.tsx";
 import { StatusRow } from "../../../ui/status-row.tsx";
 import { useStatusDialog } from "../../../ui/use-status-dialog.ts";
+import { watchPage } from "../../../ui/watch-page.ts";
 
 interface ServiceAccountDangerProps {
   readonly workspace: SessionWorkspace;
@@ -101,9 +102,9 @@ function useStatusChange(workspaceId: string, onDone: () => void) {
 function useDeletion({ slug }: SessionWorkspace, { name }: ServiceAccount, onDone: () => void) {
   const queryClient = useQueryClient();
   const navigate = useNavigate();
-  const leave = async (outcome: string) => {
+  const leave = async (outcome: string, isPageOpen: () => boolean) => {
     onDone();
-    await navigate({ to: "/w/$slug/members/service-accounts", params: { slug } });
+    if (isPageOpen()) await navigate({ to: "/w/$slug/members/service-accounts", params: { slug } });
     void queryClient.invalidateQueries({ queryKey: trpc.members.list.pathKey() });
     notifications.show({
       message: (
@@ -115,9 +116,11 @@ function useDeletion({ slug }: SessionWorkspace, { name }: ServiceAccount, onDon
   };
   return useMutation(
     trpc.serviceAccounts.delete.mutationOptions({
-      onSuccess: () => leave("was deleted. Its keys are rejected."),
-      onError: async (error) => {
-        if (describeFailure(error).code === "NOT_FOUND") await leave("was already deleted.");
+      onMutate: watchPage,
+      onSuccess: (_data, _input, isPageOpen) => leave("was deleted. Its keys are rejected.", isPageOpen),
+      onError: async (error, _input, isPageOpen) => {
+        if (describeFailure(error).code === "NOT_FOUND" && isPageOpen)
+          await leave("was already deleted.", isPageOpen);
       },
     }),
   );
