@@ -157,11 +157,11 @@ export async function confirmWithPasskey(
   response: AuthenticationResponse,
 ): Promise<void> {
   const context: ChallengeContext = { use: "confirmation", binding: sessionId };
-  const used = await checkPasskey(requireRelyingParty(services), { response, context, read, transact });
-  if (used?.userId !== user.id) throw rejectedPasskey("BAD_REQUEST");
+  const check = await checkPasskey(requireRelyingParty(services), { response, context, read, transact });
+  if (check.kind === "rejected" || check.userId !== user.id) throw rejectedPasskey("BAD_REQUEST");
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
-    if (!(await recordPasskeyUse(trx, used.id, used.signCount))) throw rejectedPasskey("BAD_REQUEST");
+    if (!(await recordPasskeyUse(trx, check.id, check.signCount))) throw rejectedPasskey("BAD_REQUEST");
     await recordAuthentication(trx, sessionId);
   });
 }
@@ -174,7 +174,16 @@ export interface UsedPasskey {
   readonly signCount: number;
 }
 
-/** Verifies a response, and uses up its challenge. Returns undefined if the response isn't valid. */
+/** The result of verifying a response. */
+type PasskeyCheck =
+  | ({ readonly kind: "verified" } & UsedPasskey)
+  | {
+      readonly kind: "rejected";
+      /** The user of the passkey, if the response answers a challenge; otherwise anyone can have invented it. */
+      readonly userId: UserId | undefined;
+    };
+
+/** Verifies a response, and uses up its challenge. */
 export async function checkPasskey(
   relyingParty: RelyingParty,
   {
@@ -186,13 +195,17 @@ export async function checkPasskey(
     readonly response: AuthenticationResponse;
     readonly context: ChallengeContext;
   },
-): Promise<UsedPasskey | undefined> {
+): Promise<PasskeyCheck> {
   const credential = await read((db) => findPasskey(db, response.id));
-  if (!credential) return undefined;
-  const signCount = await verifyAuthentication(relyingParty, { response, credential }, (challenge) =>
-    transact((trx) => consumeChallenge(trx, context, challenge)),
-  );
-  return signCount === undefined ? undefined : { id: credential.id, userId: credential.userId, signCount };
+  if (!credential) return { kind: "rejected", userId: undefined };
+  const { id, userId } = credential;
+  let isAnswer = false;
+  const signCount = await verifyAuthentication(relyingParty, { response, credential }, async (challenge) => {
+    isAnswer = await transact((trx) => consumeChallenge(trx, context, challenge));
+    return isAnswer;
+  });
+  if (signCount === undefined) return { kind: "rejected", userId: isAnswer ? userId : undefined };
+  return { kind: "verified", id, userId, signCount };
 }
 
 export function rejectedPasskey(code: "BAD_REQUEST" | "UNAUTHORIZED"): AppError {

@@ -14,7 +14,7 @@ import { findPendingSignIn } from "./pending-sign-in.ts";
 import { reportRejectedSignIn } from "./report-rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
-import { consumeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { consumeChallengeAttempt, consumePasskeyAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /**
  * Creates what a browser needs to sign in with a passkey.
@@ -44,8 +44,8 @@ export async function startPasskeySignIn(
  * Opens a session for the user of a passkey, without a password. The authenticator has verified the user, so the passkey
  * is two factors.
  * @param token from the cookie.
- * @throws {AppError} UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is disabled or was just
- *   deleted.
+ * @throws {AppError} TOO_MANY_REQUESTS; UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is
+ *   disabled or was just deleted.
  */
 export async function signInWithPasskey(
   services: Services,
@@ -54,19 +54,20 @@ export async function signInWithPasskey(
 ): Promise<DeviceSession> {
   const { db, sessions } = services;
   const relyingParty = requireRelyingParty(services);
+  await consumePasskeyAttempt(services, visitor);
   const context = token === undefined ? undefined : ({ use: "sign-in", binding: token } as const);
   const access = {
     read: (work) => work(db),
     transact: (work) => db.transaction().execute(work),
   } satisfies Partial<Parameters<typeof checkPasskey>[1]>;
-  const used = context && (await checkPasskey(relyingParty, { response, context, ...access }));
-  if (!used || !(await recordUse(services, used))) {
-    const userId = (await findPasskey(db, response.id))?.userId;
-    await reportRejectedSignIn(services, { reason: "passkey", userId }, visitor);
+  const check = context && (await checkPasskey(relyingParty, { response, context, ...access }));
+  if (check?.kind !== "verified" || !(await recordUse(services, check))) {
+    await reportRejectedSignIn(services, { reason: "passkey", userId: check?.userId }, visitor);
     throw rejectedPasskey("UNAUTHORIZED");
   }
-  const isCurrent = async (trx: Trx) => (await findPasskey(trx, response.id))?.userId === used.userId;
-  const session = await sessions.open(used.userId, { ...visitor, hasSecondFactor: true, isCurrent });
+  const { userId } = check;
+  const isCurrent = async (trx: Trx) => (await findPasskey(trx, response.id))?.userId === userId;
+  const session = await sessions.open(userId, { ...visitor, hasSecondFactor: true, isCurrent });
   return await completeSignIn(services, session, { visitor, kind: "signed-in", factor: "passkey" });
 }
 
