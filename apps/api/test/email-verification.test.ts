@@ -293,6 +293,29 @@ test("a link that the operator created keeps keys, and verifies nothing", async 
   expect(await isVerified(person)).toBe(false);
 });
 
+test("an emailed link replaces earlier emailed links, but not a link of the operator, which replaces both", async () => {
+  const person = await hijack();
+  const { client } = openClient(app.baseUrl);
+  const isValid = (token: string) =>
+    client.session.resetAccount.mutate({ token }).then(
+      () => true,
+      () => false,
+    );
+  const createLink = async () => {
+    const terms = { baseUrl: app.baseUrl, lifetimeSeconds: 60, origin: commandOrigin };
+    const { url } = await createResetLink(app.services.db, { id: person.userId }, terms);
+    return new URL(url).hash.slice(1);
+  };
+  const tokens = [await createLink()];
+  for (let count = 1; count <= 2; count += 1) tokens.push(tokenIn(await mailReset(person.email)));
+  expect(await Promise.all(tokens.map(isValid))).toEqual([true, false, true]);
+  tokens.push(await createLink());
+  expect(await Promise.all(tokens.map(isValid))).toEqual([false, false, false, true]);
+  tokens.push(tokenIn(await mailReset(person.email)));
+  await client.session.resetPassword.mutate({ token: tokens[3] ?? "", newPassword });
+  expect(await Promise.all(tokens.map(isValid))).toEqual([false, false, false, false, false]);
+});
+
 test("a notice of an invitation is shown once the email address is verified", async () => {
   const [inviter, invited] = [await signUp(), await signUp()];
   const invite = async () => {
