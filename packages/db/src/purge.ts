@@ -47,11 +47,15 @@ export function createPurgeRules({
       time: "last_used_at",
       keepHours: originLifetimeDays * 24,
     }),
-    expired("idempotency records", {
-      table: "idempotency_records",
-      time: "created_at",
-      keepHours: idempotencyLifetimeHours,
-    }),
+    {
+      ...expired("idempotency records", {
+        table: "idempotency_records",
+        time: "created_at",
+        keepHours: idempotencyLifetimeHours,
+      }),
+      // A user can add 100,000 per hour, so a few users can add more than 20 steps delete.
+      maxSteps: 1_000,
+    },
     {
       ...expired("idempotency records of verifications", {
         table: "idempotency_records",
