@@ -40,7 +40,11 @@ export function createPurgeRules({
 }): readonly PurgeRule[] {
   return [
     expired("expired sessions", { table: "sessions", time: "expires_at" }),
-    expired("expired verifications", { table: "verifications", time: "expires_at" }),
+    {
+      ...expired("expired verifications", { table: "verifications", time: "expires_at" }),
+      // Visitors can add challenges from many networks, each of which is limited.
+      maxSteps: 1_000,
+    },
     expired("throttle buckets", { table: "throttle_buckets", time: "full_at" }),
     expired("sign-in origins", {
       table: "sign_in_origins",
