@@ -7,7 +7,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { acceptInvitation } from "../src/domain/accept-invitation.ts";
 import { prepareInvitationEmail } from "../src/domain/invitation-jobs.ts";
+import { digestLink } from "../src/domain/invitation-link.ts";
+import { createInvitation, reissueLink } from "../src/domain/invitations.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { remove } from "../src/domain/workspaces.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -567,6 +570,27 @@ describe("the open API", () => {
     const third = await create();
     expect(third).toMatchObject({ status: 201, body: { id: first.body.id, secretStatus: "omitted" } });
     expect(third.body).not.toHaveProperty("url");
+  });
+
+  test("a retry gets a link again, even if it could be emailed now", async () => {
+    const { baseUrl, services } = app;
+    const [team, guest] = [await addTeam(), await addPerson()];
+    const options = { quotas: defaultQuotas, baseUrl };
+    const { invitation, url } = await services.db.transaction().execute((trx) =>
+      createInvitation(
+        trx,
+        editOf(team),
+        { email: guest.email, role: "member" },
+        { ...options, sendsEmail: false },
+      ),
+    );
+    const retried = await services.db
+      .transaction()
+      .execute((trx) =>
+        reissueLink(trx, editOf(team), digestLink(url ?? ""), { ...options, sendsEmail: true }),
+      );
+    expect(retried).toMatchObject({ invitation: { id: invitation.id, isEmailed: false } });
+    await guest.client.invitations.accept.mutate({ token: tokenOf(retried?.url) });
   });
 
   test("stores no token", async () => {
