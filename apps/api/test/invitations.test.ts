@@ -576,14 +576,16 @@ describe("the open API", () => {
     const { baseUrl, services } = app;
     const [team, guest] = [await addTeam(), await addPerson()];
     const options = { quotas: defaultQuotas, baseUrl };
-    const { invitation, url } = await services.db.transaction().execute((trx) =>
-      createInvitation(
-        trx,
-        editOf(team),
-        { email: guest.email, role: "member" },
-        { ...options, sendsEmail: false },
-      ),
-    );
+    const { invitation, url } = await services.db
+      .transaction()
+      .execute((trx) =>
+        createInvitation(
+          trx,
+          editOf(team),
+          { email: guest.email, role: "member" },
+          { ...options, sendsEmail: false },
+        ),
+      );
     const retried = await services.db
       .transaction()
       .execute((trx) =>
