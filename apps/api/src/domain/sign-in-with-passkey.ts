@@ -10,7 +10,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { findUser } from "@latchkey/db/users";
 import { createChallenge } from "./passkey-challenges.ts";
 import { checkPasskey, rejectedPasskey, requireRelyingParty, type UsedPasskey } from "./passkeys.ts";
-import { findPendingSignIn } from "./pending-sign-in.ts";
+import { endPendingSignIn, findPendingSignIn } from "./pending-sign-in.ts";
 import { reportRejectedSignIn } from "./report-rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
@@ -43,13 +43,22 @@ export async function startPasskeySignIn(
 /**
  * Opens a session for the user of a passkey, without a password. The authenticator has verified the user, so the passkey
  * is two factors.
- * @param token from the cookie.
+ * @param request.token from the cookie.
+ * @param request.pending the token of a sign-in that waits for its second factor, which ends if it is that of the same user.
  * @throws {AppError} TOO_MANY_REQUESTS; UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is
  *   disabled or was just deleted.
  */
 export async function signInWithPasskey(
   services: Services,
-  { token, response }: { readonly token: string | undefined; readonly response: AuthenticationResponse },
+  {
+    token,
+    pending,
+    response,
+  }: {
+    readonly token: string | undefined;
+    readonly pending: string | undefined;
+    readonly response: AuthenticationResponse;
+  },
   visitor: Visitor,
 ): Promise<DeviceSession> {
   const { db, sessions } = services;
@@ -61,7 +70,7 @@ export async function signInWithPasskey(
     transact: (work) => db.transaction().execute(work),
   } satisfies Partial<Parameters<typeof checkPasskey>[1]>;
   const check = context && (await checkPasskey(relyingParty, { response, context, ...access }));
-  if (check?.kind !== "verified" || !(await recordUse(services, check))) {
+  if (check?.kind !== "verified" || !(await recordUse(services, check, pending))) {
     await reportRejectedSignIn(services, { reason: "passkey", userId: check?.userId }, visitor);
     throw rejectedPasskey("UNAUTHORIZED");
   }
@@ -72,11 +81,17 @@ export async function signInWithPasskey(
 }
 
 /** Returns false for a user who is disabled or was just deleted too. */
-async function recordUse({ db }: Pick<Services, "db">, used: UsedPasskey): Promise<boolean> {
+async function recordUse(
+  { db }: Pick<Services, "db">,
+  used: UsedPasskey,
+  pending: string | undefined,
+): Promise<boolean> {
   return await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [used.userId]);
     const user = await findUser(trx, used.userId);
     if (!user || user.isDisabled) return false;
-    return await recordPasskeyUse(trx, used.id, used.signCount);
+    if (!(await recordPasskeyUse(trx, used.id, used.signCount))) return false;
+    await endPendingSignIn(trx, used.userId, pending);
+    return true;
   });
 }
