@@ -166,6 +166,34 @@ test("of concurrent changes to the password, one succeeds", async () => {
   await client.session.signIn.mutate({ email, password: `${newPassword} ${index}` });
 });
 
+test("of concurrent changes to the password in one session, the other one asks for the new password", async () => {
+  const { userId, email } = await app.addUser();
+  const opened = openClient(app.baseUrl);
+  await opened.client.session.signIn.mutate({ email, password });
+  const copy = openClient(app.baseUrl);
+  for (const [name, value] of opened.jar) copy.jar.set(name, value);
+  const lock = "select from users where id = $1 for no key update";
+  const unlock = await holdLocks(app.database, lock, [userId]);
+  const changes = Promise.allSettled(
+    [opened, copy].map(({ client }, index) =>
+      client.account.changePassword.mutate({
+        currentPassword: password,
+        newPassword: `${newPassword} ${index}`,
+      }),
+    ),
+  );
+  await expect.poll(() => countWaiting(app.owner)).toBe(2);
+  await unlock();
+  const outcomes = await changes;
+  expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({
+    reason: {
+      data: { code: "CONFLICT" },
+      message: "Your password has just been changed. Enter the new one as the current password.",
+    },
+  });
+});
+
 test("throttles wrong current passwords like sign-ins", async () => {
   const { email } = await app.addUser();
   const client = await signIn(email);

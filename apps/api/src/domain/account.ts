@@ -78,7 +78,8 @@ export async function changePassword(
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
     if (!(await replacePasswordHash(trx, user.id, { former, next }))) {
-      throw new AppError("CONFLICT", { message: "Your password has just been changed. Sign in again." });
+      const message = "Your password has just been changed. Enter the new one as the current password.";
+      throw new AppError("CONFLICT", { message });
     }
     await endOtherAccess(trx, user.id, sessionId);
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.changed" });
