@@ -4,11 +4,13 @@ import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { findPasswordHash } from "@latchkey/db/users";
 import { sql } from "kysely";
+import { TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember } from "../src/domain/members.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
+import { createSoftwarePasskey } from "./software-passkey.ts";
 import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -541,3 +543,51 @@ describe("15 minutes after the sign-in", () => {
     await expect(other.apiKeys.create.mutate({ name: "There" })).rejects.toMatchObject(required);
   });
 });
+
+test("a user can make 100 changes to their account per hour, and still remove what they added", async () => {
+  const { userId, email } = await app.addUser();
+  const client = await signIn(email);
+  const passkey = createSoftwarePasskey(app.baseUrl.replace("127.0.0.1", "localhost"));
+  const addPasskey = async (added = passkey) => {
+    const response = added.register(await client.factors.startPasskey.mutate());
+    await client.factors.addPasskey.mutate({ name: "Laptop", response });
+  };
+  const enableTotp = async () => {
+    const { secret } = await client.factors.createTotp.mutate();
+    await client.factors.enableTotp.mutate({ code: new TOTP({ secret }).generate() });
+  };
+  await addPasskey();
+  const [{ id = "" } = {}] = (await client.factors.get.query()).passkeys;
+  // The quota is 100 per hour, and stays reached for another hour.
+  await sql`update throttle_buckets set full_at = clock_timestamp() + interval '2 hours'`.execute(app.owner);
+  onTestFinished(async () => {
+    await sql`truncate throttle_buckets`.execute(app.owner);
+  });
+  const events = await countEvents(userId);
+  const changes = [
+    () => client.account.rename.mutate({ name: "Grace" }),
+    () => client.factors.renamePasskey.mutate({ id, name: "Phone" }),
+    () => client.factors.createRecoveryCodes.mutate(),
+    () => client.notices.changeSetting.mutate({ kind: "new-device", byEmail: false }),
+    () => addPasskey(createSoftwarePasskey(app.baseUrl.replace("127.0.0.1", "localhost"))),
+    enableTotp,
+  ];
+  for (const change of changes)
+    await expect(change()).rejects.toMatchObject({
+      data: { code: "TOO_MANY_REQUESTS", retryAfterSeconds: expect.any(Number) },
+      message: expect.stringMatching(
+        /^You have made 100 changes to your account within an hour, which is the limit. Try again in 6\d minutes\.$/,
+      ),
+    });
+  expect(await countEvents(userId)).toBe(events);
+  // A change to the same value is none.
+  await client.account.rename.mutate({ name: " Ada " });
+  await client.factors.removePasskey.mutate({ id });
+  await sql`update throttle_buckets set full_at = full_at - interval '70 minutes'`.execute(app.owner);
+  for (const change of [changes[0], changes[3], changes[4], enableTotp]) await change?.();
+});
+
+async function countEvents(userId: UserId): Promise<number> {
+  const rows = app.owner.selectFrom("security_events").select("id").where("user_id", "=", userId);
+  return (await rows.execute()).length;
+}

@@ -24,6 +24,7 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { recordAuthentication } from "@latchkey/db/sessions";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
+import { consumeAccountChangeQuota } from "./account-change-quota.ts";
 import { type ChallengeContext, consumeChallenge, createChallenge } from "./passkey-challenges.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { completeAddition, completeRemoval } from "./second-factors.ts";
@@ -76,7 +77,7 @@ function requireRoom(count: number): void {
  * Adds a passkey. All other sessions end.
  * @returns recovery codes, if this is the user's first second factor.
  * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST if the browser's response isn't valid;
- *   CONFLICT if the passkey is already registered, or the user has as many as allowed.
+ *   CONFLICT if the passkey is already registered, or the user has as many as allowed; TOO_MANY_REQUESTS.
  */
 export async function addPasskey(
   services: PasskeyServices & Pick<Services, "factorSecrets">,
@@ -95,6 +96,7 @@ export async function addPasskey(
   const edit = { userId, sessionId, origin };
   return await transact(async (trx) => {
     await lockAccount(trx, edit);
+    await consumeAccountChangeQuota(trx, userId);
     requireRoom((await listPasskeyCredentials(trx, userId)).length);
     if (!(await insertPasskey(trx, userId, { ...credential, name }))) {
       throw new AppError("CONFLICT", { message: "This passkey is already registered." });
@@ -104,7 +106,7 @@ export async function addPasskey(
   });
 }
 
-/** Changes the name of a passkey. @throws {AppError} NOT_FOUND */
+/** Changes the name of a passkey. @throws {AppError} NOT_FOUND, TOO_MANY_REQUESTS */
 export async function changePasskeyName(
   trx: Trx,
   edit: AccountEdit,
@@ -115,6 +117,7 @@ export async function changePasskeyName(
   const former = await renamePasskey(trx, { userId, id }, name);
   if (former === undefined) throw unknownPasskey();
   if (former === name) return;
+  await consumeAccountChangeQuota(trx, userId);
   const change = { before: { name: former }, after: { name } };
   await appendSecurityEvent(trx, origin, { userId, action: "passkey.renamed", ...change });
 }
