@@ -219,7 +219,7 @@ const idempotencyKeyReused: Failure = {
 };
 
 const tooManyIdempotencyKeys: Failure = {
-  name: "IdempotencyKeys",
+  name: "NewIdempotencyKeys",
   code: "TOO_MANY_REQUESTS",
   description:
     "The owner of the key has sent too many requests with a new `Idempotency-Key` within an hour; `message` says so, and requests without one are still possible.",
