@@ -4,11 +4,13 @@ import { decodeId, encodeId, type UserId, type WorkspaceId } from "@latchkey/db/
 import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { findPasswordHash } from "@latchkey/db/users";
 import { sql } from "kysely";
+import { TOTP } from "otpauth";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { addMember } from "../src/domain/members.ts";
 import { createResetLink } from "../src/domain/password-reset.ts";
 import { defaultQuotas } from "../src/domain/quotas.ts";
+import { createSoftwarePasskey } from "./software-passkey.ts";
 import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
@@ -164,6 +166,34 @@ test("of concurrent changes to the password, one succeeds", async () => {
   const index = outcomes.findIndex(({ status }) => status === "fulfilled");
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password: `${newPassword} ${index}` });
+});
+
+test("of concurrent changes to the password in one session, the other one asks for the new password", async () => {
+  const { userId, email } = await app.addUser();
+  const opened = openClient(app.baseUrl);
+  await opened.client.session.signIn.mutate({ email, password });
+  const copy = openClient(app.baseUrl);
+  for (const [name, value] of opened.jar) copy.jar.set(name, value);
+  const lock = "select from users where id = $1 for no key update";
+  const unlock = await holdLocks(app.database, lock, [userId]);
+  const changes = Promise.allSettled(
+    [opened, copy].map(({ client }, index) =>
+      client.account.changePassword.mutate({
+        currentPassword: password,
+        newPassword: `${newPassword} ${index}`,
+      }),
+    ),
+  );
+  await expect.poll(() => countWaiting(app.owner)).toBe(2);
+  await unlock();
+  const outcomes = await changes;
+  expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  expect(outcomes.find(({ status }) => status === "rejected")).toMatchObject({
+    reason: {
+      data: { code: "CONFLICT" },
+      message: "Your password has just been changed. Enter the new one as the current password.",
+    },
+  });
 });
 
 test("throttles wrong current passwords like sign-ins", async () => {
@@ -513,3 +543,51 @@ describe("15 minutes after the sign-in", () => {
     await expect(other.apiKeys.create.mutate({ name: "There" })).rejects.toMatchObject(required);
   });
 });
+
+test("a user can make 100 changes to their account per hour, and still remove what they added", async () => {
+  const { userId, email } = await app.addUser();
+  const client = await signIn(email);
+  const passkey = createSoftwarePasskey(app.baseUrl.replace("127.0.0.1", "localhost"));
+  const addPasskey = async (added = passkey) => {
+    const response = added.register(await client.factors.startPasskey.mutate());
+    await client.factors.addPasskey.mutate({ name: "Laptop", response });
+  };
+  const enableTotp = async () => {
+    const { secret } = await client.factors.createTotp.mutate();
+    await client.factors.enableTotp.mutate({ code: new TOTP({ secret }).generate() });
+  };
+  await addPasskey();
+  const [{ id = "" } = {}] = (await client.factors.get.query()).passkeys;
+  // The quota is 100 per hour, and stays reached for another hour.
+  await sql`update throttle_buckets set full_at = clock_timestamp() + interval '2 hours'`.execute(app.owner);
+  onTestFinished(async () => {
+    await sql`truncate throttle_buckets`.execute(app.owner);
+  });
+  const events = await countEvents(userId);
+  const changes = [
+    () => client.account.rename.mutate({ name: "Grace" }),
+    () => client.factors.renamePasskey.mutate({ id, name: "Phone" }),
+    () => client.factors.createRecoveryCodes.mutate(),
+    () => client.notices.changeSetting.mutate({ kind: "new-device", byEmail: false }),
+    () => addPasskey(createSoftwarePasskey(app.baseUrl.replace("127.0.0.1", "localhost"))),
+    enableTotp,
+  ];
+  for (const change of changes)
+    await expect(change()).rejects.toMatchObject({
+      data: { code: "TOO_MANY_REQUESTS", retryAfterSeconds: expect.any(Number) },
+      message: expect.stringMatching(
+        /^You have made 100 changes to your account within an hour, which is the limit. Try again in 6\d minutes\.$/,
+      ),
+    });
+  expect(await countEvents(userId)).toBe(events);
+  // A change to the same value is none.
+  await client.account.rename.mutate({ name: " Ada " });
+  await client.factors.removePasskey.mutate({ id });
+  await sql`update throttle_buckets set full_at = full_at - interval '70 minutes'`.execute(app.owner);
+  for (const change of [changes[0], changes[3], changes[4], enableTotp]) await change?.();
+});
+
+async function countEvents(userId: UserId): Promise<number> {
+  const rows = app.owner.selectFrom("security_events").select("id").where("user_id", "=", userId);
+  return (await rows.execute()).length;
+}

@@ -78,6 +78,7 @@ test("every procedure in the cost table exists", () => {
     "session.resetPassword",
     "session.signIn",
     "session.signInWithOpenid",
+    "session.signInWithPasskey",
     "session.signUp",
     "session.signUpInvited",
     "session.startOpenid",

@@ -265,6 +265,27 @@ test("an emailed reset of an unverified account deletes what gave access to it, 
   await expect(owner.account.verifyEmail.mutate({ token: pending })).rejects.toMatchObject(invalid);
 });
 
+test("after an emailed reset of an unverified account, a device that was new before is new again", async () => {
+  const { email } = await signUp();
+  const mac = {
+    "User-Agent": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) Chrome/140.0.0.0 Safari/537.36",
+  };
+  const signInFrom = async (headers: Readonly<Record<string, string>>, secret: string) => {
+    const { client } = openClient(app.baseUrl, headers);
+    await client.session.signIn.mutate({ email, password: secret });
+    return client;
+  };
+  const listNotices = async (client: Person["client"]) =>
+    (await client.notices.list.query({})).items.filter(({ kind }) => kind === "new-device");
+  expect(await listNotices(await signInFrom(mac, password))).toHaveLength(1);
+  const { client: visitor } = openClient(app.baseUrl);
+  await visitor.session.resetPassword.mutate({ token: tokenIn(await mailReset(email)), newPassword });
+  const owner = await signInFrom({}, newPassword);
+  expect(await listNotices(owner)).toEqual([]);
+  await signInFrom(mac, newPassword);
+  expect(await listNotices(owner)).toHaveLength(1);
+});
+
 test("an emailed reset of a verified account keeps keys and second factors", async () => {
   const person = await hijack({ isVerified: true });
   const mail = await mailReset(person.email);
@@ -291,6 +312,29 @@ test("a link that the operator created keeps keys, and verifies nothing", async 
   expect(await countAccess(person)).toEqual(kept);
   expect(await statusOf(person.secret)).toBe(200);
   expect(await isVerified(person)).toBe(false);
+});
+
+test("an emailed link replaces earlier emailed links, but not a link of the operator, which replaces both", async () => {
+  const person = await hijack();
+  const { client } = openClient(app.baseUrl);
+  const isValid = (token: string) =>
+    client.session.resetAccount.mutate({ token }).then(
+      () => true,
+      () => false,
+    );
+  const createLink = async () => {
+    const terms = { baseUrl: app.baseUrl, lifetimeSeconds: 60, origin: commandOrigin };
+    const { url } = await createResetLink(app.services.db, { id: person.userId }, terms);
+    return new URL(url).hash.slice(1);
+  };
+  const tokens = [await createLink()];
+  for (let count = 1; count <= 2; count += 1) tokens.push(tokenIn(await mailReset(person.email)));
+  expect(await Promise.all(tokens.map(isValid))).toEqual([true, false, true]);
+  tokens.push(await createLink());
+  expect(await Promise.all(tokens.map(isValid))).toEqual([false, false, false, true]);
+  tokens.push(tokenIn(await mailReset(person.email)));
+  await client.session.resetPassword.mutate({ token: tokens[3] ?? "", newPassword });
+  expect(await Promise.all(tokens.map(isValid))).toEqual([false, false, false, false, false]);
 });
 
 test("a notice of an invitation is shown once the email address is verified", async () => {

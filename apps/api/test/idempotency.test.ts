@@ -225,6 +225,29 @@ test("an idempotency key can be reused after 24 hours", async () => {
   expect(await send(request)).toMatchObject({ status: 201, replayed: "true" });
 });
 
+test("beyond 100,000 new idempotency keys within an hour, only a new one is rejected, until part of the hour has passed", async () => {
+  const { userId, secret } = await app.addKey();
+  const sibling = await app.addKey(userId);
+  const stranger = await app.addKey();
+  const request = { secret, name: "last", body: { name: "Last" } };
+  await send(request);
+  // The quota stays reached for another hour.
+  await sql`update throttle_buckets set full_at = clock_timestamp() + interval '2 hours'`.execute(app.owner);
+  const next = { ...request, name: "next", body: { name: "Next" } };
+  for (const limited of [next, { ...next, secret: sibling.secret }])
+    expect(await send(limited)).toMatchObject({
+      status: 429,
+      retryAfter: expect.stringMatching(/^3[56]\d\d$/),
+      body: { error: { code: "TOO_MANY_REQUESTS", message: expect.stringContaining("100,000 requests") } },
+    });
+  expect(await countWorkspaces("Next")).toBe(0);
+  expect(await send(request)).toMatchObject({ status: 201, replayed: "true" });
+  expect(await send({ ...request, name: undefined })).toMatchObject({ status: 201 });
+  expect(await send({ ...next, secret: stranger.secret })).toMatchObject({ status: 201 });
+  await sql`update throttle_buckets set full_at = full_at - interval '2 hours'`.execute(app.owner);
+  expect(await send(next)).toMatchObject({ status: 201, replayed: null });
+});
+
 test("a replay requires a valid API key", async () => {
   const { secret, id, userId } = await app.addKey();
   const request = { secret, name: "replayed", body: { name: "Replayed" } };

@@ -2,13 +2,18 @@
 import { openAsOperator } from "@latchkey/auth/workspace-access";
 import { decodeId, encodeId, type InvitationId, type UserId, type WorkspaceId } from "@latchkey/db/ids";
 import type { Role } from "@latchkey/db/role";
+import { countWaiting } from "@latchkey/db/testing/count-waiting";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { commandOrigin } from "../src/cli/command-origin.ts";
 import { acceptInvitation } from "../src/domain/accept-invitation.ts";
 import { prepareInvitationEmail } from "../src/domain/invitation-jobs.ts";
+import { digestLink } from "../src/domain/invitation-link.ts";
+import { createInvitation, reissueLink } from "../src/domain/invitations.ts";
 import { addMember, changeMemberRole, removeMember } from "../src/domain/members.ts";
+import { defaultQuotas } from "../src/domain/quotas.ts";
 import { remove } from "../src/domain/workspaces.ts";
+import { holdLocks } from "./table-locks.ts";
 import { password, startTestApp, type TestApp } from "./test-app.ts";
 import { openClient } from "./trpc-client.ts";
 
@@ -215,12 +220,28 @@ test("with REGISTRATION=invite, only invited people can sign up; with closed, no
   }
 });
 
+test("an email address that the account no longer has can't accept an invitation", async () => {
+  const team = await addTeam();
+  const guest = await addPerson();
+  const { token } = await team.invite(guest.email);
+  const change = "with changed as (update users set email = $2 where id = $1) select";
+  const commit = await holdLocks(app.database, change, [guest.userId, newEmail()]);
+  const rejected = expect(guest.client.invitations.accept.mutate({ token })).rejects.toMatchObject({
+    data: { code: "FORBIDDEN" },
+    message: `This invitation is for ${guest.email}. Sign in with that email address to accept it.`,
+  });
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  await commit();
+  await rejected;
+  expect((await team.owner.client.members.list.query({ workspaceId: team.id })).total).toBe(1);
+});
+
 test("one of 50 concurrent attempts to accept succeeds, and one of 50 to sign up", async () => {
   const team = await addTeam();
   const guest = await addPerson();
   const { token } = await team.invite(guest.email);
   const { db, quotas } = app.services;
-  const invitee = { userId: guest.userId, email: guest.email, address: null, requestId: null };
+  const invitee = { userId: guest.userId, address: null, requestId: null };
   const accepted = await Promise.allSettled(
     Array.from({ length: 50 }, () =>
       db.transaction().execute((trx) => acceptInvitation(trx, token, invitee, quotas)),
@@ -567,6 +588,29 @@ describe("the open API", () => {
     const third = await create();
     expect(third).toMatchObject({ status: 201, body: { id: first.body.id, secretStatus: "omitted" } });
     expect(third.body).not.toHaveProperty("url");
+  });
+
+  test("a retry gets a link again, even if it could be emailed now", async () => {
+    const { baseUrl, services } = app;
+    const [team, guest] = [await addTeam(), await addPerson()];
+    const options = { quotas: defaultQuotas, baseUrl };
+    const { invitation, url } = await services.db
+      .transaction()
+      .execute((trx) =>
+        createInvitation(
+          trx,
+          editOf(team),
+          { email: guest.email, role: "member" },
+          { ...options, sendsEmail: false },
+        ),
+      );
+    const retried = await services.db
+      .transaction()
+      .execute((trx) =>
+        reissueLink(trx, editOf(team), digestLink(url ?? ""), { ...options, sendsEmail: true }),
+      );
+    expect(retried).toMatchObject({ invitation: { id: invitation.id, isEmailed: false } });
+    await guest.client.invitations.accept.mutate({ token: tokenOf(retried?.url) });
   });
 
   test("stores no token", async () => {

@@ -171,6 +171,21 @@ describe("a sign-in with a passkey", () => {
     expect(items[0]).toMatchObject({ action: "sign-in.failed", actor: { kind: "unknown" } });
   });
 
+  test("that answers no challenge of this browser is not recorded in the security log", async () => {
+    const { passkey, client } = await addPasskeyUser();
+    const { items: before } = await client.securityLog.list.query({});
+    const visitor = openClient(app.baseUrl);
+    const send = (challenge: { readonly challenge: string }) =>
+      visitor.client.session.signInWithPasskey.mutate({ response: passkey.authenticate(challenge) });
+    await expect(send({ challenge: "AAAA" })).rejects.toMatchObject(rejected);
+    const challenge = await openClient(app.baseUrl).client.session.startPasskey.mutate({
+      isSecondFactor: false,
+    });
+    await visitor.client.session.startPasskey.mutate({ isSecondFactor: false });
+    await expect(send(challenge)).rejects.toMatchObject(rejected);
+    expect((await client.securityLog.list.query({})).items).toEqual(before);
+  });
+
   test("answers one challenge once, in the browser that asked for it", async () => {
     const { passkey } = await addPasskeyUser();
     const [opened, other] = [openClient(app.baseUrl), openClient(app.baseUrl)];
@@ -275,8 +290,13 @@ test("passkeys are renamed and removed by their user only", async () => {
   expect((await opened.client.session.current.query())?.user.email).toBe(email);
 });
 
-test("challenges are limited per network", async () => {
-  const { client } = openClient(app.baseUrl);
+const invented = createSoftwarePasskey("http://localhost").authenticate({ challenge: "AAAA" });
+
+test.each([
+  ["challenges", ({ client }: Opened) => client.session.startPasskey.mutate({ isSecondFactor: false })],
+  ["responses", ({ client }: Opened) => client.session.signInWithPasskey.mutate({ response: invented })],
+])("%s are limited per network", async (_what, call) => {
+  const opened = openClient(app.baseUrl);
   const forgetAttempts = async () => {
     await sql`truncate throttle_buckets`.execute(app.owner);
   };
@@ -284,9 +304,9 @@ test("challenges are limited per network", async () => {
   onTestFinished(forgetAttempts);
   const outcomes: string[] = [];
   // There are 60, and on a busy machine one more every five seconds.
-  for (let call = 1; call <= 200 && outcomes.at(-1) !== "TOO_MANY_REQUESTS"; call += 1)
+  for (let count = 1; count <= 200 && outcomes.at(-1) !== "TOO_MANY_REQUESTS"; count += 1)
     outcomes.push(
-      await client.session.startPasskey.mutate({ isSecondFactor: false }).then(
+      await call(opened).then(
         () => "ok",
         (error: { data: { code: string } }) => error.data.code,
       ),

@@ -26,14 +26,14 @@ async function addFactorUser() {
   const { userId, email } = await app.addUser();
   const { client } = openClient(app.baseUrl);
   await client.session.signIn.mutate({ email, password });
-  const { recoveryCodes } = await addPasskey(client);
-  return { userId, email, client, codes: recoveryCodes ?? [] };
+  const { passkey, recoveryCodes } = await addPasskey(client);
+  return { userId, email, client, passkey, codes: recoveryCodes ?? [] };
 }
 
 async function addPasskey(client: ReturnType<typeof openClient>["client"]) {
   const passkey = createSoftwarePasskey(app.baseUrl.replace("127.0.0.1", "localhost"));
   const response = passkey.register(await client.factors.startPasskey.mutate());
-  return await client.factors.addPasskey.mutate({ name: "Laptop", response });
+  return { passkey, ...(await client.factors.addPasskey.mutate({ name: "Laptop", response })) };
 }
 
 type Person = Awaited<ReturnType<typeof addFactorUser>>;
@@ -156,4 +156,28 @@ test("a completed sign-in leaves nothing pending", async () => {
   await client.session.enterCode.mutate({ code: codes[0] ?? "" });
   expect(await listVerifications(userId)).toEqual([]);
   expect((await client.account.sessions.query()).filter(({ isCurrent }) => isCurrent)).toHaveLength(1);
+});
+
+test("a sign-in that a passkey completes doesn't stay pending, and that of another user does", async () => {
+  const [person, other] = [await addFactorUser(), await addFactorUser()];
+  const { client, jar } = openClient(app.baseUrl);
+  const enterCode = async ({ codes }: Person, pending: string) => {
+    const copy = openClient(app.baseUrl);
+    copy.jar.set("latchkey-second-factor", pending);
+    return await copy.client.session.enterCode.mutate({ code: codes[0] ?? "" });
+  };
+  const startSignIn = async ({ email }: Person) => {
+    await client.session.signIn.mutate({ email, password });
+    return jar.get("latchkey-second-factor") ?? "";
+  };
+  const usePasskey = async () => {
+    const challenge = await client.session.startPasskey.mutate({ isSecondFactor: false });
+    await client.session.signInWithPasskey.mutate({ response: person.passkey.authenticate(challenge) });
+  };
+  const pending = await startSignIn(person);
+  await usePasskey();
+  await expect(enterCode(person, pending)).rejects.toMatchObject({ data: { code: "UNAUTHORIZED" } });
+  const othersPending = await startSignIn(other);
+  await usePasskey();
+  await enterCode(other, othersPending);
 });

@@ -185,6 +185,24 @@ test("a change with a key waits for the requirement, and is rejected", async () 
   expect((await owner.client.workspaces.get.query({ workspaceId })).name).toBe("Team");
 });
 
+test("a change in the web app waits for the requirement, and is rejected, except for leaving", async () => {
+  const { owner, admin, workspaceId } = await addTeam();
+  const { client } = admin;
+  const change = "update workspaces set requires_second_factor = true where id = $1";
+  const commit = await holdLocks(app.database, change, [decodeId("workspace", workspaceId)]);
+  const renamed = expect(
+    client.workspaces.update.mutate({ workspaceId, name: "Mallory", version: 1 }),
+  ).rejects.toMatchObject(blocked);
+  await expect.poll(() => countWaiting(app.owner)).toBe(1);
+  const left = client.members.leave.mutate({ workspaceId });
+  await expect.poll(() => countWaiting(app.owner)).toBe(2);
+  await commit();
+  await renamed;
+  await left;
+  expect((await owner.client.workspaces.get.query({ workspaceId })).name).toBe("Team");
+  expect((await owner.client.members.list.query({ workspaceId })).total).toBe(2);
+});
+
 test("a member without a second factor can leave, and do nothing else in the workspace", async () => {
   const { owner, admin, member, workspaceId } = await addTeam();
   await requireFactor(owner, workspaceId);

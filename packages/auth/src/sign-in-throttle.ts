@@ -48,7 +48,10 @@ const limits = {
    * because three of a million codes are correct at any time.
    */
   codeAccount: { capacity: 20, refillSeconds: 900 },
-  /** Challenges for passkeys, before it is known who signs in. They aren't guesses, so this only bounds their number. */
+  /**
+   * Challenges for passkeys, and responses to them, before it is known who signs in. They aren't guesses, so this only bounds their
+   * number.
+   */
   challenge: { capacity: 60, refillSeconds: 5 },
   /** Links that are emailed to one address for one {@link LinkPurpose}. */
   linkAddress: { capacity: 5, refillSeconds: 900 },
@@ -190,6 +193,16 @@ export class SignInThrottle {
    */
   async consumeChallenge(address: string | null): Promise<void> {
     const digest = this.#digest("challenge network", networkOf(address));
+    await this.#consume([{ digest, ...limits.challenge }], "sign-in");
+  }
+
+  /**
+   * Consumes one sign-in with a passkey. Otherwise, invented responses, which need no challenge, could be sent and logged without
+   * limit. It has a bucket of its own, so that it can't use up the challenges for sign-ins.
+   * @throws {AppError} TOO_MANY_REQUESTS after too many from this network.
+   */
+  async consumePasskey(address: string | null): Promise<void> {
+    const digest = this.#digest("passkey network", networkOf(address));
     await this.#consume([{ digest, ...limits.challenge }], "sign-in");
   }
 

@@ -59,14 +59,17 @@ export async function findWorkspaceAccess(
   if (!membership || !roleHasPermission(membership.role, permission)) return undefined;
   const { role, requiresSecondFactor, disabledAt } = membership;
   if (disabledAt) throw workspaceDisabled();
-  if (requiresSecondFactor && !hasSecondFactor && !canLackSecondFactor) {
-    const message = "This workspace requires a second factor. Set one up for your account.";
-    throw new AppError("FORBIDDEN", {
-      message,
-      issues: [{ path: "", code: "second_factor_required", message }],
-    });
-  }
+  if (requiresSecondFactor && !hasSecondFactor && !canLackSecondFactor) throw secondFactorRequired();
   return { scope: mintWorkspaceScope(workspaceId), userId, role };
+}
+
+/** The error for a member without the second factor that the workspace requires. */
+export function secondFactorRequired(): AppError {
+  const message = "This workspace requires a second factor. Set one up for your account.";
+  return new AppError("FORBIDDEN", {
+    message,
+    issues: [{ path: "", code: "second_factor_required", message }],
+  });
 }
 
 /**

@@ -8,9 +8,10 @@ export const deviceLifetimeDays = 180;
 /** The most devices that are remembered per user: those used last. */
 const maxPerUser = 50;
 
-/** Forgets all devices of a user. */
+/** Forgets all devices of a user, and deletes the notices about them, which would prevent another notice about the same device. */
 export async function forgetDevices(trx: Trx, userId: UserId): Promise<void> {
   await trx.deleteFrom("known_devices").where("user_id", "=", userId).execute();
+  await trx.deleteFrom("notices").where("user_id", "=", userId).where("kind", "=", "new-device").execute();
 }
 
 /**

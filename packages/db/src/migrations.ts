@@ -54,6 +54,7 @@ import * as auditEventsByActorAndAction from "./migrations/0061-audit-events-by-
 import * as queuesOfDeletedWebhooks from "./migrations/0062-queues-of-deleted-webhooks.ts";
 import * as missingJobs from "./migrations/0063-missing-jobs.ts";
 import * as auditEventsByTargetAndAction from "./migrations/0064-audit-events-by-target-and-action.ts";
+import * as verificationsBySubject from "./migrations/0065-verifications-by-subject.ts";
 
 /** One step in the history of the schema. */
 export interface SchemaMigration extends Migration {
@@ -130,4 +131,5 @@ export const migrations: Migrations = {
   "0062-queues-of-deleted-webhooks": queuesOfDeletedWebhooks,
   "0063-missing-jobs": missingJobs,
   "0064-audit-events-by-target-and-action": auditEventsByTargetAndAction,
+  "0065-verifications-by-subject": verificationsBySubject,
 };

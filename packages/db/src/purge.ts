@@ -40,18 +40,26 @@ export function createPurgeRules({
 }): readonly PurgeRule[] {
   return [
     expired("expired sessions", { table: "sessions", time: "expires_at" }),
-    expired("expired verifications", { table: "verifications", time: "expires_at" }),
+    {
+      ...expired("expired verifications", { table: "verifications", time: "expires_at" }),
+      // Visitors can add challenges from many networks, each of which is limited.
+      maxSteps: 1_000,
+    },
     expired("throttle buckets", { table: "throttle_buckets", time: "full_at" }),
     expired("sign-in origins", {
       table: "sign_in_origins",
       time: "last_used_at",
       keepHours: originLifetimeDays * 24,
     }),
-    expired("idempotency records", {
-      table: "idempotency_records",
-      time: "created_at",
-      keepHours: idempotencyLifetimeHours,
-    }),
+    {
+      ...expired("idempotency records", {
+        table: "idempotency_records",
+        time: "created_at",
+        keepHours: idempotencyLifetimeHours,
+      }),
+      // A user can add 100,000 per hour, so a few users can add more than 20 steps delete.
+      maxSteps: 1_000,
+    },
     {
       ...expired("idempotency records of verifications", {
         table: "idempotency_records",

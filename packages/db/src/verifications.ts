@@ -92,6 +92,34 @@ export async function deleteOlderVerifications(
     .execute();
 }
 
+/**
+ * Deletes all tokens of a purpose about a subject, as {@link deleteVerifications}, and the records with the same tokens for another
+ * purpose.
+ */
+export async function deleteTwinVerifications(
+  trx: Trx,
+  {
+    purpose,
+    twinPurpose,
+    subject,
+  }: {
+    readonly purpose: VerificationPurpose;
+    readonly twinPurpose: VerificationPurpose;
+    readonly subject: string;
+  },
+): Promise<void> {
+  await sql`
+    with deleted as (
+      delete from verifications
+      where (value = ${subject} or value like ${`${subject} %`}) and identifier like ${`${purpose}:%`}
+      returning identifier
+    )
+    delete from verifications
+    where identifier in (select ${twinPurpose}::text || substr(identifier, ${purpose.length + 1}) from deleted)`.execute(
+    trx,
+  );
+}
+
 /** Deletes all tokens of a purpose about a subject, which may be followed by a space and details. */
 export async function deleteVerifications(
   trx: Trx,

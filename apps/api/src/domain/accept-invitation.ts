@@ -7,7 +7,7 @@ import { insertMember } from "@latchkey/db/members";
 import { bumpOwnerVersions } from "@latchkey/db/owner-versions";
 import type { Role } from "@latchkey/db/role";
 import type { Db, Trx } from "@latchkey/db/schema";
-import { findUserByEmail } from "@latchkey/db/users";
+import { findUser, findUserByEmail } from "@latchkey/db/users";
 import { consumeVerification } from "@latchkey/db/verifications";
 import { lockWorkspace } from "@latchkey/db/workspace-locks";
 import { enterWorkspace, inWorkspace } from "@latchkey/db/workspace-scope";
@@ -26,7 +26,6 @@ import { getWorkspace } from "./workspaces.ts";
 /** The user who accepts an invitation. */
 interface Invitee {
   readonly userId: UserId;
-  readonly email: string;
   /** The session of a user who is signed in already. */
   readonly sessionId?: SessionId;
 }
@@ -48,7 +47,7 @@ export interface JoinedWorkspace {
 export async function acceptInvitation(
   trx: Trx,
   token: string,
-  { userId, email, sessionId, ...from }: Invitee & RequestOrigin,
+  { userId, sessionId, ...from }: Invitee & RequestOrigin,
   quotas: Quotas,
 ): Promise<JoinedWorkspace> {
   const digest = digestLinkToken(token);
@@ -67,6 +66,8 @@ export async function acceptInvitation(
   } as const;
   const origin = { ...from, actor };
   await requireStillActing(workspaceTrx, origin, { others: inviter ? [inviter.userId] : [] });
+  // The user's email address may have changed before the lock.
+  const email = (await findUser(workspaceTrx, userId))?.email;
   // The inviter may have been disabled before the lock.
   const invitation = requireValid(await findInvitation(workspaceTrx, scope, { id }));
   if (invitation.email !== email) {

@@ -12,6 +12,7 @@ import { endSessions, lockLiveSession, recordAuthentication } from "@latchkey/db
 import { findPasswordHash, renameUser, replacePasswordHash, setPasswordHash } from "@latchkey/db/users";
 import { deleteVerifications } from "@latchkey/db/verifications";
 import { AppError } from "@latchkey/errors";
+import { consumeAccountChangeQuota } from "./account-change-quota.ts";
 import { requireStrongPassword } from "./accounts.ts";
 import { checkCode } from "./factor-codes.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
@@ -41,12 +42,13 @@ export async function lockAccount(
   if (!(await lockLiveSession(trx, sessionId))) throw signInRequired();
 }
 
-/** Changes the user's name, which other members of their workspaces see. */
+/** Changes the user's name, which other members of their workspaces see. @throws {AppError} TOO_MANY_REQUESTS */
 export async function changeOwnName(trx: Trx, edit: AccountEdit, name: string): Promise<void> {
   const { userId, origin } = edit;
   await lockAccount(trx, edit);
   const former = await renameUser(trx, userId, name);
   if (former === name) return;
+  await consumeAccountChangeQuota(trx, userId);
   const change = { before: { name: former }, after: { name } };
   await appendSecurityEvent(trx, origin, { userId, action: "account.renamed", ...change });
 }
@@ -78,7 +80,8 @@ export async function changePassword(
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
     if (!(await replacePasswordHash(trx, user.id, { former, next }))) {
-      throw new AppError("CONFLICT", { message: "Your password has just been changed. Sign in again." });
+      const message = "Your password has just been changed. Enter the new one as the current password.";
+      throw new AppError("CONFLICT", { message });
     }
     await endOtherAccess(trx, user.id, sessionId);
     await appendSecurityEvent(trx, origin, { userId: user.id, action: "password.changed" });

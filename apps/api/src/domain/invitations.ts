@@ -132,7 +132,8 @@ export async function resendInvitation(
 }
 
 /**
- * Replaces the link of an invitation, for a retry of the request that issued the link.
+ * Replaces the link of an invitation, for a retry of the request that issued the link. The new one isn't emailed either, even if
+ * emails to the address are no longer limited, because the caller waits for a link.
  * @param digest SHA-256 of the token of the issued link.
  * @returns undefined if that link is no longer valid.
  */
@@ -144,8 +145,7 @@ export async function reissueLink(
 ): Promise<SentInvitation | undefined> {
   const opened = await openInvitedWorkspace(trx, digest);
   if (opened?.scope.workspaceId !== edit.scope.workspaceId) return undefined;
-  const sent = await resendInvitation(trx, edit, opened.invitationId, options);
-  return sent.url === undefined ? undefined : sent;
+  return await resendInvitation(trx, edit, opened.invitationId, { ...options, sendsEmail: false });
 }
 
 /** How many invitations {@link listEveryInvitation} keeps in memory at a time. */

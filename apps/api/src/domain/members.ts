@@ -116,7 +116,9 @@ export async function removeMember(
 ): Promise<void> {
   const { scope, origin } = edit;
   const { userId } = removal;
-  const { workspaceTrx, member, canGrant, canLeave } = await lockMember(trx, edit, userId);
+  const { workspaceTrx, member, canGrant, canLeave } = await lockMember(trx, edit, userId, {
+    isRemoval: true,
+  });
   if (!canLeave && !canGrant(member.role)) throw new AppError("FORBIDDEN");
   if (member.kind === "service_account")
     return await removeServiceAccount(workspaceTrx, edit, { ...member, versions: removal.versions });
@@ -168,15 +170,21 @@ export async function addMember(
  * Locks and reads everything that decides on a change to a member, including the actor's role, which may have changed
  * since admission.
  */
-async function lockMember(trx: Trx, edit: Edit, userId: UserId) {
+async function lockMember(
+  trx: Trx,
+  edit: Edit,
+  userId: UserId,
+  { isRemoval = false }: { readonly isRemoval?: boolean } = {},
+) {
   const { scope, origin } = edit;
   const permission = "members:read";
-  const { workspaceTrx, role } = await enterForEdit(trx, edit, permission);
+  const isSelf = origin.actor.kind !== "command" && origin.actor.userId === userId;
+  const canLackSecondFactor = isRemoval && isSelf;
+  const { workspaceTrx, role } = await enterForEdit(trx, edit, permission, { canLackSecondFactor });
   const member = await getMember(workspaceTrx, scope, userId);
   const requirement = { scope, permission } as const;
   const { restrictions } =
     (await requireStillActing(workspaceTrx, origin, { others: [userId], requirement })) ?? {};
-  const isSelf = origin.actor.kind !== "command" && origin.actor.userId === userId;
   const canLeave = isSelf && member.kind === "person" && allowsPermission(restrictions, "members:manage");
   const canGrant = (granted: Role): boolean => canGrantRole(role, restrictions, granted);
   return { workspaceTrx, member, canGrant, canLeave };

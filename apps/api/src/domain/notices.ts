@@ -14,6 +14,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
+import { consumeAccountChangeQuota } from "./account-change-quota.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { requireStillActing } from "./require-still-acting.ts";
 
@@ -57,7 +58,7 @@ type SettingChange = Pick<NoticeSetting, "kind"> & {
 /**
  * Changes how the user gets notices of one kind, and records it in the security log.
  * @throws {AppError} UNAUTHORIZED if the session has ended; FORBIDDEN without recent authentication, to turn off a channel
- *   of one of the {@link securityNoticeKinds}.
+ *   of one of the {@link securityNoticeKinds}; TOO_MANY_REQUESTS.
  */
 export async function changeNoticeSetting(
   trx: Trx,
@@ -73,6 +74,7 @@ export async function changeNoticeSetting(
   if (changed.length === 0) return;
   const isSecurityNotice = (securityNoticeKinds as readonly NoticeKind[]).includes(kind);
   if (isSecurityNotice && changed.some((channel) => former[channel])) requireRecentAuthentication(origin);
+  await consumeAccountChangeQuota(trx, userId);
   await storeNoticeSetting(trx, userId, setting);
   const valuesOf = (values: NoticeSetting) =>
     Object.fromEntries(changed.map((channel) => [channel, values[channel]]));

@@ -24,6 +24,7 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { recordAuthentication } from "@latchkey/db/sessions";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
+import { consumeAccountChangeQuota } from "./account-change-quota.ts";
 import { type ChallengeContext, consumeChallenge, createChallenge } from "./passkey-challenges.ts";
 import { requireRecentAuthentication } from "./require-recent-authentication.ts";
 import { completeAddition, completeRemoval } from "./second-factors.ts";
@@ -76,7 +77,7 @@ function requireRoom(count: number): void {
  * Adds a passkey. All other sessions end.
  * @returns recovery codes, if this is the user's first second factor.
  * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST if the browser's response isn't valid;
- *   CONFLICT if the passkey is already registered, or the user has as many as allowed.
+ *   CONFLICT if the passkey is already registered, or the user has as many as allowed; TOO_MANY_REQUESTS.
  */
 export async function addPasskey(
   services: PasskeyServices & Pick<Services, "factorSecrets">,
@@ -95,6 +96,7 @@ export async function addPasskey(
   const edit = { userId, sessionId, origin };
   return await transact(async (trx) => {
     await lockAccount(trx, edit);
+    await consumeAccountChangeQuota(trx, userId);
     requireRoom((await listPasskeyCredentials(trx, userId)).length);
     if (!(await insertPasskey(trx, userId, { ...credential, name }))) {
       throw new AppError("CONFLICT", { message: "This passkey is already registered." });
@@ -104,7 +106,7 @@ export async function addPasskey(
   });
 }
 
-/** Changes the name of a passkey. @throws {AppError} NOT_FOUND */
+/** Changes the name of a passkey. @throws {AppError} NOT_FOUND, TOO_MANY_REQUESTS */
 export async function changePasskeyName(
   trx: Trx,
   edit: AccountEdit,
@@ -115,6 +117,7 @@ export async function changePasskeyName(
   const former = await renamePasskey(trx, { userId, id }, name);
   if (former === undefined) throw unknownPasskey();
   if (former === name) return;
+  await consumeAccountChangeQuota(trx, userId);
   const change = { before: { name: former }, after: { name } };
   await appendSecurityEvent(trx, origin, { userId, action: "passkey.renamed", ...change });
 }
@@ -157,11 +160,11 @@ export async function confirmWithPasskey(
   response: AuthenticationResponse,
 ): Promise<void> {
   const context: ChallengeContext = { use: "confirmation", binding: sessionId };
-  const used = await checkPasskey(requireRelyingParty(services), { response, context, read, transact });
-  if (used?.userId !== user.id) throw rejectedPasskey("BAD_REQUEST");
+  const check = await checkPasskey(requireRelyingParty(services), { response, context, read, transact });
+  if (check.kind === "rejected" || check.userId !== user.id) throw rejectedPasskey("BAD_REQUEST");
   await transact(async (trx) => {
     await lockAccount(trx, { userId: user.id, sessionId });
-    if (!(await recordPasskeyUse(trx, used.id, used.signCount))) throw rejectedPasskey("BAD_REQUEST");
+    if (!(await recordPasskeyUse(trx, check.id, check.signCount))) throw rejectedPasskey("BAD_REQUEST");
     await recordAuthentication(trx, sessionId);
   });
 }
@@ -174,7 +177,16 @@ export interface UsedPasskey {
   readonly signCount: number;
 }
 
-/** Verifies a response, and uses up its challenge. Returns undefined if the response isn't valid. */
+/** The result of verifying a response. */
+type PasskeyCheck =
+  | ({ readonly kind: "verified" } & UsedPasskey)
+  | {
+      readonly kind: "rejected";
+      /** The user of the passkey, if the response answers a challenge; otherwise anyone can have invented it. */
+      readonly userId: UserId | undefined;
+    };
+
+/** Verifies a response, and uses up its challenge. */
 export async function checkPasskey(
   relyingParty: RelyingParty,
   {
@@ -186,13 +198,17 @@ export async function checkPasskey(
     readonly response: AuthenticationResponse;
     readonly context: ChallengeContext;
   },
-): Promise<UsedPasskey | undefined> {
+): Promise<PasskeyCheck> {
   const credential = await read((db) => findPasskey(db, response.id));
-  if (!credential) return undefined;
-  const signCount = await verifyAuthentication(relyingParty, { response, credential }, (challenge) =>
-    transact((trx) => consumeChallenge(trx, context, challenge)),
-  );
-  return signCount === undefined ? undefined : { id: credential.id, userId: credential.userId, signCount };
+  if (!credential) return { kind: "rejected", userId: undefined };
+  const { id, userId } = credential;
+  let isAnswer = false;
+  const signCount = await verifyAuthentication(relyingParty, { response, credential }, async (challenge) => {
+    isAnswer = await transact((trx) => consumeChallenge(trx, context, challenge));
+    return isAnswer;
+  });
+  if (signCount === undefined) return { kind: "rejected", userId: isAnswer ? userId : undefined };
+  return { kind: "verified", id, userId, signCount };
 }
 
 export function rejectedPasskey(code: "BAD_REQUEST" | "UNAUTHORIZED"): AppError {

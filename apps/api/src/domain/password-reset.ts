@@ -13,6 +13,7 @@ import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUser, findUserByEmail, hasVerifiedEmail, setPasswordHash } from "@latchkey/db/users";
 import {
   consumeVerification,
+  deleteTwinVerifications,
   deleteVerifications,
   findVerification,
   insertVerification,
@@ -80,7 +81,10 @@ export async function createResetLinkAsOperator(
   return link;
 }
 
-/** @throws {AppError} NOT_FOUND */
+/**
+ * An emailed link replaces only emailed links: anyone can request one, and would otherwise make the operator's link invalid.
+ * @throws {AppError} NOT_FOUND
+ */
 async function replaceLink(
   trx: Trx,
   userId: UserId,
@@ -98,14 +102,19 @@ async function replaceLink(
   const token = createLinkToken();
   await lockUsers(trx, [userId]);
   await getAccount(trx, { id: userId }); // The user may have been deleted since they were found.
-  for (const outdated of [purpose, emailedPurpose] as const)
-    await deleteVerifications(trx, { purpose: outdated, subject: userId });
+  if (emailedTo === undefined) await deleteAllLinks(trx, userId);
+  else await deleteTwinVerifications(trx, { purpose: emailedPurpose, twinPurpose: purpose, subject: userId });
   const expiresAt = await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds });
   if (emailedTo !== undefined) {
     const subject = `${userId} ${emailedTo}`;
     await insertVerification(trx, emailedNameOf(token), { subject, lifetimeSeconds });
   }
   return { url: `${baseUrl}/reset-password#${token}`, expiresAt };
+}
+
+async function deleteAllLinks(trx: Trx, userId: UserId): Promise<void> {
+  for (const outdated of [purpose, emailedPurpose] as const)
+    await deleteVerifications(trx, { purpose: outdated, subject: userId });
 }
 
 /**
@@ -201,8 +210,7 @@ export async function resetPassword(
     if (!(await consumeVerification(trx, name))) throw expired();
     const provesEmail = await isUnverifiedMailbox(trx, user.id, token);
     await endPendingSignIns(trx, user.id);
-    for (const outdated of [purpose, emailedPurpose] as const)
-      await deleteVerifications(trx, { purpose: outdated, subject: user.id });
+    await deleteAllLinks(trx, user.id);
     await setPasswordHash(trx, user.id, hash);
     await endSessions(trx, user.id, "all");
     const origin = {

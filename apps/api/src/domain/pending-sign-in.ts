@@ -93,6 +93,16 @@ export async function completePendingSignIn(
 }
 
 /**
+ * Ends the pending sign-in of a locked user that a passkey has completed. That of another user, whose browser may be shared, stays
+ * pending.
+ */
+export async function endPendingSignIn(trx: Trx, userId: UserId, token: string | undefined): Promise<void> {
+  const name = token === undefined ? undefined : nameOf(token);
+  const subject = name && (await findVerification(trx, name));
+  if (name && subject?.split(" ")[0] === userId) await consumeVerification(trx, name);
+}
+
+/**
  * Ends the pending sign-ins of a locked user. Call it wherever sessions end because the user, or someone for them, must
  * sign in again.
  */

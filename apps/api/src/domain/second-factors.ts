@@ -19,6 +19,7 @@ import { appendSecurityEvent } from "@latchkey/db/security-events";
 import { endSessions, recordSecondFactor } from "@latchkey/db/sessions";
 import { AppError } from "@latchkey/errors";
 import { type AccountEdit, lockAccount } from "./account.ts";
+import { consumeAccountChangeQuota } from "./account-change-quota.ts";
 import { getAccount, type UserReference } from "./accounts.ts";
 import { wrongCode } from "./factor-codes.ts";
 import { endPendingSignIns } from "./pending-sign-in.ts";
@@ -54,7 +55,7 @@ export async function createTotp(
  * were opened without it.
  * @returns recovery codes, if this is the user's first second factor.
  * @throws {AppError} FORBIDDEN without recent authentication; BAD_REQUEST with an issue for a wrong code; CONFLICT if
- *   the secret was replaced since.
+ *   the secret was replaced since; TOO_MANY_REQUESTS.
  */
 export async function enableTotp(
   trx: Trx,
@@ -73,6 +74,7 @@ export async function enableTotp(
   const secret = factorSecrets.decrypt(userId, totp.secret);
   const step = parsed === undefined ? undefined : findTotpStep(secret, parsed, totp.nowSeconds);
   if (step === undefined) throw wrongCode();
+  await consumeAccountChangeQuota(trx, userId);
   await confirmTotp(trx, userId, { secret: totp.secret, step });
   await appendSecurityEvent(trx, origin, { userId, action: "totp.enabled" });
   return await completeAddition(trx, { factorSecrets }, edit);
@@ -122,7 +124,7 @@ export async function completeRemoval(trx: Trx, { userId, sessionId }: AccountEd
 
 /**
  * Replaces the recovery codes.
- * @throws {AppError} FORBIDDEN without recent authentication; CONFLICT without a second factor.
+ * @throws {AppError} FORBIDDEN without recent authentication; CONFLICT without a second factor; TOO_MANY_REQUESTS.
  */
 export async function createNewRecoveryCodes(
   trx: Trx,
@@ -134,6 +136,7 @@ export async function createNewRecoveryCodes(
   if (!(await hasSecondFactor(trx, edit.userId))) {
     throw new AppError("CONFLICT", { message: "Recovery codes need a second factor. Set one up first." });
   }
+  await consumeAccountChangeQuota(trx, edit.userId);
   return await storeRecoveryCodes(trx, services, edit);
 }
 

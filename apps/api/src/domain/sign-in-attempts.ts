@@ -65,6 +65,14 @@ export async function consumeChallengeAttempt(services: ThrottledServices, visit
   });
 }
 
+/** Consumes one attempt to sign in with a passkey, as {@link consumeChallengeAttempt}. */
+export async function consumePasskeyAttempt(services: ThrottledServices, visitor: Visitor): Promise<void> {
+  await reportThrottled(services, visitor, {
+    kind: "sign-in-throttled",
+    consume: () => services.signInThrottle.consumePasskey(visitor.address),
+  });
+}
+
 /** Consumes one attempt to sign up. @throws {AppError} TOO_MANY_REQUESTS after too many sign-ups from this network. */
 export async function consumeSignUpAttempt(services: ThrottledServices, visitor: Visitor): Promise<Attempt> {
   return await reportThrottled(services, visitor, {

@@ -6,7 +6,7 @@ export type SignInEvent = { readonly address: string | null; readonly requestId:
   | {
       readonly kind: "sign-in-failed";
       readonly reason: "wrong-password" | "disabled" | "unknown-account" | "passkey" | "openid";
-      /** Undefined for an email address without an account, and for an unknown passkey. */
+      /** Undefined for an email address without an account, an unknown passkey, and a response that answers no challenge. */
       readonly userId: UserId | undefined;
     }
   | {

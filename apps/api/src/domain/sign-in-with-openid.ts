@@ -203,7 +203,7 @@ async function createUser(
 
   async function joinOrCreate(trx: Trx, userId: UserId): Promise<void> {
     if (invitation !== undefined) {
-      await acceptInvitation(trx, invitation, { userId, email, ...request }, quotas);
+      await acceptInvitation(trx, invitation, { userId, ...request }, quotas);
       return;
     }
     const origin = { actor: { kind: "session", userId, isRecentlyAuthenticated: true }, ...request } as const;

@@ -10,11 +10,11 @@ import type { Trx } from "@latchkey/db/schema";
 import { findUser } from "@latchkey/db/users";
 import { createChallenge } from "./passkey-challenges.ts";
 import { checkPasskey, rejectedPasskey, requireRelyingParty, type UsedPasskey } from "./passkeys.ts";
-import { findPendingSignIn } from "./pending-sign-in.ts";
+import { endPendingSignIn, findPendingSignIn } from "./pending-sign-in.ts";
 import { reportRejectedSignIn } from "./report-rejected-sign-in.ts";
 import type { Services } from "./services.ts";
 import { completeSignIn, type DeviceSession } from "./sign-in.ts";
-import { consumeChallengeAttempt, type Visitor } from "./sign-in-attempts.ts";
+import { consumeChallengeAttempt, consumePasskeyAttempt, type Visitor } from "./sign-in-attempts.ts";
 
 /**
  * Creates what a browser needs to sign in with a passkey.
@@ -43,39 +43,55 @@ export async function startPasskeySignIn(
 /**
  * Opens a session for the user of a passkey, without a password. The authenticator has verified the user, so the passkey
  * is two factors.
- * @param token from the cookie.
- * @throws {AppError} UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is disabled or was just
- *   deleted.
+ * @param request.token from the cookie.
+ * @param request.pending the token of a sign-in that waits for its second factor, which ends if it is that of the same user.
+ * @throws {AppError} TOO_MANY_REQUESTS; UNAUTHORIZED if the passkey is unknown, the response isn't valid, or the user is
+ *   disabled or was just deleted.
  */
 export async function signInWithPasskey(
   services: Services,
-  { token, response }: { readonly token: string | undefined; readonly response: AuthenticationResponse },
+  {
+    token,
+    pending,
+    response,
+  }: {
+    readonly token: string | undefined;
+    readonly pending: string | undefined;
+    readonly response: AuthenticationResponse;
+  },
   visitor: Visitor,
 ): Promise<DeviceSession> {
   const { db, sessions } = services;
   const relyingParty = requireRelyingParty(services);
+  await consumePasskeyAttempt(services, visitor);
   const context = token === undefined ? undefined : ({ use: "sign-in", binding: token } as const);
   const access = {
     read: (work) => work(db),
     transact: (work) => db.transaction().execute(work),
   } satisfies Partial<Parameters<typeof checkPasskey>[1]>;
-  const used = context && (await checkPasskey(relyingParty, { response, context, ...access }));
-  if (!used || !(await recordUse(services, used))) {
-    const userId = (await findPasskey(db, response.id))?.userId;
-    await reportRejectedSignIn(services, { reason: "passkey", userId }, visitor);
+  const check = context && (await checkPasskey(relyingParty, { response, context, ...access }));
+  if (check?.kind !== "verified" || !(await recordUse(services, check, pending))) {
+    await reportRejectedSignIn(services, { reason: "passkey", userId: check?.userId }, visitor);
     throw rejectedPasskey("UNAUTHORIZED");
   }
-  const isCurrent = async (trx: Trx) => (await findPasskey(trx, response.id))?.userId === used.userId;
-  const session = await sessions.open(used.userId, { ...visitor, hasSecondFactor: true, isCurrent });
+  const { userId } = check;
+  const isCurrent = async (trx: Trx) => (await findPasskey(trx, response.id))?.userId === userId;
+  const session = await sessions.open(userId, { ...visitor, hasSecondFactor: true, isCurrent });
   return await completeSignIn(services, session, { visitor, kind: "signed-in", factor: "passkey" });
 }
 
 /** Returns false for a user who is disabled or was just deleted too. */
-async function recordUse({ db }: Pick<Services, "db">, used: UsedPasskey): Promise<boolean> {
+async function recordUse(
+  { db }: Pick<Services, "db">,
+  used: UsedPasskey,
+  pending: string | undefined,
+): Promise<boolean> {
   return await db.transaction().execute(async (trx) => {
     await lockUsers(trx, [used.userId]);
     const user = await findUser(trx, used.userId);
     if (!user || user.isDisabled) return false;
-    return await recordPasskeyUse(trx, used.id, used.signCount);
+    if (!(await recordPasskeyUse(trx, used.id, used.signCount))) return false;
+    await endPendingSignIn(trx, used.userId, pending);
+    return true;
   });
 }

@@ -117,7 +117,7 @@ export async function signUpInvited(
   const userId = await db.transaction().execute(async (trx) => {
     const id = await insertUserWithPassword(trx, { email, name, passwordHash });
     if (!id) throw new AppError("CONFLICT", { message: "This email address already has an account." });
-    await acceptInvitation(trx, token, { userId: id, email, ...requestOriginOf(visitor) }, quotas);
+    await acceptInvitation(trx, token, { userId: id, ...requestOriginOf(visitor) }, quotas);
     // An emailed link has just verified the email address.
     if (sendsEmail && !(await hasVerifiedEmail(trx, id))) await addVerificationJob(trx, id);
     return id;

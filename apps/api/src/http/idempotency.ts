@@ -14,6 +14,7 @@ import type { Trx } from "@latchkey/db/schema";
 import { AppError } from "@latchkey/errors";
 import type { Answer, Endpoint } from "./endpoint.ts";
 import type { AnyCall } from "./endpoint-call.ts";
+import { consumeIdempotencyQuota } from "./idempotency-quota.ts";
 import type { RawInput } from "./parse-input.ts";
 
 const keyPattern = /^[\x21-\x7E]{1,255}$/;
@@ -66,7 +67,7 @@ interface NamedRequest {
  * record. Both can be sent again (docs/decisions/0011).
  *
  * @throws {AppError} CONFLICT while the first request is in progress, UNPROCESSABLE_CONTENT if the `Idempotency-Key`
- *   was used for another request, and what the endpoint throws.
+ *   was used for another request, TOO_MANY_REQUESTS, and what the endpoint throws.
  */
 export async function runIdempotently(
   endpoint: Endpoint,
@@ -94,6 +95,7 @@ export async function runIdempotently(
     const { status } = endpoint.response;
     const newRecord = { requestHash, presentedHash, status, ...separateSecrets(endpoint, answer) };
     await insertIdempotencyRecord(trx, name, newRecord);
+    await consumeIdempotencyQuota(trx, name.userId, call.services.quotas);
     return { status, answer, isReplayed: false };
   });
 }

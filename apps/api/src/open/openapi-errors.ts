@@ -218,10 +218,21 @@ const idempotencyKeyReused: Failure = {
   message: "This Idempotency-Key was used for another request",
 };
 
+const tooManyIdempotencyKeys: Failure = {
+  name: "NewIdempotencyKeys",
+  code: "TOO_MANY_REQUESTS",
+  description:
+    "The owner of the key has sent too many requests with a new `Idempotency-Key` within an hour; `message` says so, and requests without one are still possible.",
+  message:
+    "You have sent 100,000 requests with a new Idempotency-Key within an hour, which is the limit. Try again later, or without an Idempotency-Key.",
+  headers: ["Retry-After"],
+};
+
 /** The additional errors of a request with an `Idempotency-Key`. A verification waits for an earlier request to be decided. */
 function listIdempotencyFailures({ method, verifies }: Endpoint): readonly Failure[] {
   if (method !== "POST") return [];
-  return verifies ? [idempotencyKeyReused] : [requestInProgress, idempotencyKeyReused];
+  if (verifies) return [idempotencyKeyReused];
+  return [requestInProgress, idempotencyKeyReused, tooManyIdempotencyKeys];
 }
 
 /** An error response. `id` names its component: equal responses have the same `id`. */
@@ -263,7 +274,7 @@ function describeCode(code: ErrorCode, { path, operationId }: Endpoint): Failure
 /** The conditions of a code at any endpoint, in Markdown. */
 export function describeFailure(code: ErrorCode): string {
   if (code !== "TOO_MANY_REQUESTS") return failures[code].description;
-  return `${rateLimited} Or its owner has made too many changes to API keys, has created too many secrets of issued keys, or has sent too many invitations, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour. Or too many exports of its owner are in progress. \`message\` says which. \`Retry-After\` says how many seconds to wait.`;
+  return `${rateLimited} Or its owner has made too many changes to API keys, has created too many secrets of issued keys, has sent too many invitations, or has sent too many requests with a new \`Idempotency-Key\`, or the key has used an \`Idempotency-Key\` for too many verifications, within an hour. Or too many exports of its owner are in progress. \`message\` says which. \`Retry-After\` says how many seconds to wait.`;
 }
 
 function describeResponse(failuresOfStatus: readonly Failure[]): ZodOpenApiResponseObject {

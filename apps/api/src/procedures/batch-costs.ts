@@ -56,6 +56,7 @@ const costs: ReadonlyMap<string, number> = new Map([
   ["session.resetPassword", maxBatchCost],
   ["session.signIn", maxBatchCost],
   ["session.signInWithOpenid", maxBatchCost],
+  ["session.signInWithPasskey", maxBatchCost],
   ["session.signUp", maxBatchCost],
   ["session.signUpInvited", maxBatchCost],
   ["session.startOpenid", maxBatchCost],

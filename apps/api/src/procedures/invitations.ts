@@ -87,8 +87,7 @@ export const invitationsRouter = createRouter({
   /** Joins the workspace, with the account of the session. */
   accept: sessionProcedure.input(z.strictObject({ token: linkToken })).mutation(async ({ ctx, input }) => {
     const { services, sessionId } = ctx;
-    const { id: userId, email } = ctx.user;
-    const invitee = { userId, email, sessionId, ...requestOriginOf(ctx) };
+    const invitee = { userId: ctx.user.id, sessionId, ...requestOriginOf(ctx) };
     const joined = await ctx.transact((trx) => acceptInvitation(trx, input.token, invitee, services.quotas));
     // An invitation to a disabled workspace can't be accepted.
     return { ...joined, id: encodeId("workspace", joined.id), isDisabled: false };

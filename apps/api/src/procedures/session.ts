@@ -83,7 +83,8 @@ export const sessionRouter = createRouter({
     .input(z.strictObject({ response: authenticationResponse }))
     .mutation(async ({ ctx, input: { response } }) => {
       const token = readOwnCookie(ctx.headers, passkeyCookie, schemeOf(ctx.services));
-      const session = await signInWithPasskey(ctx.services, { token, response }, visitorOf(ctx));
+      const pending = readPendingToken(ctx);
+      const session = await signInWithPasskey(ctx.services, { token, pending, response }, visitorOf(ctx));
       for (const name of [passkeyCookie, pendingCookie])
         setOwnCookie(ctx, { name, value: "", maxAgeSeconds: 0 });
       return await enter(ctx, session);

@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+import type { UserId } from "@latchkey/db/ids";
+import type { Trx } from "@latchkey/db/schema";
+import { consumeFromBucket } from "@latchkey/db/throttle-buckets";
+import { AppError } from "@latchkey/errors";
+import type { Quotas } from "../domain/quotas.ts";
+
+/** How many requests with a new `Idempotency-Key` a user can send per hour. */
+const maxRecordsPerHour = 100_000;
+
+/**
+ * Counts a record that a user has just stored for an `Idempotency-Key`, and rejects those beyond the hourly quota, because each is
+ * kept for 24 hours. The quota is at least that of issued secrets, so that each of them can be created with an `Idempotency-Key`.
+ *
+ * Call it last: all changes of the user lock the same row, and no lock may be waited for after it.
+ * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`. Nothing is counted, because the transaction is rolled back.
+ */
+export async function consumeIdempotencyQuota(
+  trx: Trx,
+  userId: UserId,
+  { issuedSecretsPerHour }: Pick<Quotas, "issuedSecretsPerHour">,
+): Promise<void> {
+  const capacity = Math.max(maxRecordsPerHour, issuedSecretsPerHour);
+  const digest = createHash("sha256").update(`idempotency records of ${userId}`).digest();
+  const bucket = { digest, capacity, refillSeconds: 3_600 / capacity };
+  const retryAfterSeconds = Math.ceil(await consumeFromBucket(trx, bucket));
+  if (retryAfterSeconds === 0) return;
+  throw new AppError("TOO_MANY_REQUESTS", {
+    message: [
+      "You have sent ",
+      { count: capacity },
+      " requests with a new Idempotency-Key within an hour, which is the limit. Try again later, or without an Idempotency-Key.",
+    ],
+    retryAfterSeconds,
+  });
+}
