@@ -6,13 +6,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { promisify } from "node:util";
+import { findFreePort } from "@latchkey/db/testing/free-port";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { env } from "../env.ts";
 import { createKey, signUp } from "../support/account.ts";
 import { eventually, findPostmaster, isAlive } from "../support/postmaster.ts";
 import { createPreparedInstance } from "../support/prepared-instance.ts";
-import { bareEnvironment, projectRoot } from "../support/product.ts";
-import type { TestInstance } from "../support/test-instance.ts";
+import { bareEnvironment, projectRoot, spawnNode } from "../support/product.ts";
+import { createTestInstance, type TestInstance } from "../support/test-instance.ts";
 
 // SIGTERM only to the process that a person or a supervisor starts.
 
@@ -187,4 +188,24 @@ test.each([
   if (first === undefined) throw new Error("The namespace has no process.");
   await expectCleanStop(url, first, exited);
   expect(await exited).toEqual([0, null]);
+});
+
+test("SIGTERM stops a node, and its Postgres, after the readers of its output have ended", async () => {
+  const unread = await createTestInstance();
+  try {
+    const port = String(await findFreePort());
+    const child = spawnNode({ DATA_DIR: unread.dataDirectory, PORT: port }, { leadsGroup: true });
+    started = child;
+    const exited = once(child, "exit");
+    // Before it reports that it has created a database and is ready.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+    const hasStarted = () => isListening(`http://127.0.0.1:${port}`);
+    await eventually("the node listens", async () => hasExited(child) || (await hasStarted()));
+    child.kill("SIGTERM");
+    expect(await exited).toEqual([0, null]);
+    expect(await findPostmaster(unread.cluster)).toBeUndefined();
+  } finally {
+    await unread.close();
+  }
 });

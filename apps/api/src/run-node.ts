@@ -3,6 +3,9 @@ import { StartError } from "./start-error.ts";
 
 /** Runs a node until a signal stops it. Ignores further signals. */
 async function runUntilStopped(): Promise<void> {
+  // If the reader of a pipe has ended (as `tee` does on Ctrl-C), a write emits an error, which would end the process
+  // before it has stopped Postgres.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   const stopping = new AbortController();
   const signaled = new Promise<void>((resolve) => {
     stopping.signal.addEventListener("abort", () => resolve(), { once: true });

@@ -33,6 +33,7 @@ import { LogDestination } from "./log-destination.ts";
 import { createMailTasks } from "./mail/mail-tasks.ts";
 import { endpoints } from "./open/endpoints.ts";
 import { openInspection, openPools } from "./pools.ts";
+import { describePostgresEvent } from "./postgres-event.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 import type { ReadyFacts } from "./ready-message.ts";
 import { version } from "./version.ts";
@@ -70,8 +71,8 @@ export async function startNode(
   const server = await reserveAddress(env.host, env.port);
   const prepared = await prepareDatabase(env, {
     canCreate: true,
-    onEvent: ({ kind }) => {
-      const message = `the embedded Postgres ${kind === "lost" ? "stopped unexpectedly" : "was recovered"}`;
+    onEvent: (event) => {
+      const message = describePostgresEvent(event);
       events.count({ kind: message, level: "warn", message, facts: {} });
     },
     waitMs,

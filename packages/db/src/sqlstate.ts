@@ -126,6 +126,11 @@ export function isNotAcceptingConnections(error: unknown): boolean {
   return hasSqlState(notAccepting, error);
 }
 
+/** Whether a server rejects all connections for now, because it is starting, recovering or stopping. */
+export function isNotReady(error: unknown): boolean {
+  return sqlStateOf(error) === state.cannotConnectNow;
+}
+
 /** Whether the login may not do this: it lacks the privilege, or the role it was to assume does not exist. */
 export function isMissingRoleOrPrivilege(error: unknown): boolean {
   return hasSqlState(missingRoleOrPrivilege, error);

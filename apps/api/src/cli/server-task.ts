@@ -2,6 +2,7 @@ import type { Writable } from "node:stream";
 import type { z } from "zod";
 import { type DatabaseServer, openServer } from "../database-server.ts";
 import type { Env } from "../env.ts";
+import { reportSlowStart } from "../postgres-event.ts";
 import { toSignal, untilInterrupted } from "./interruption.ts";
 import { parseInput } from "./parse-input.ts";
 import { print } from "./print.ts";
@@ -38,7 +39,7 @@ export function defineServerTask<Schema extends z.ZodType, Prepared>(options: {
       const work = async (): Promise<void> => {
         const prepared = await prepare(input, signal);
         signal.throwIfAborted();
-        const server = await openServer(env, { canCreate, signal });
+        const server = await openServer(env, { canCreate, onEvent: reportSlowStart(stderr), signal });
         try {
           await print(await perform({ server, env, stderr, signal }, prepared), line.isJson, stdout);
         } finally {

@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { baseUrlOf } from "../base-url.ts";
 import type { Quotas } from "../domain/quotas.ts";
 import type { Env } from "../env.ts";
+import { reportSlowStart } from "../postgres-event.ts";
 import { type PreparedDatabase, prepareDatabase } from "../prepare-database.ts";
 import type { CommandIo } from "./command-io.ts";
 import type { CommandLine } from "./command-line.ts";
@@ -58,6 +59,7 @@ export function defineTask<Schema extends z.ZodType>(options: TaskOptions<Schema
       const prepared = await prepareDatabase(env, {
         canCreate,
         canRepair: canRepair?.(input) ?? false,
+        onEvent: reportSlowStart(io.stderr),
         signal: toSignal(interrupted),
       });
       const applied = reportsMigrations ? [] : prepared.applied;

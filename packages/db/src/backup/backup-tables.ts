@@ -65,6 +65,7 @@ export type BackupTable = (typeof backupTables)[number];
  * a backup is restored.
  */
 export const disposableTables: readonly BackupTable[] = [
+  "verifications",
   "throttle_buckets",
   "instance_events",
   "instance_settings",

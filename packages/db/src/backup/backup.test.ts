@@ -508,6 +508,10 @@ test("restores only into a database without data, and replaces rows that a serve
   await sql`insert into throttle_buckets (digest, full_at) values (sha256('y'), now())`.execute(
     target.superuser,
   );
+  // The challenge of a passkey, or the start of a sign-in with OpenID Connect.
+  await sql`insert into verifications (id, identifier, value, expires_at) values (gen_random_uuid(), 'x', '', now())`.execute(
+    target.superuser,
+  );
   expect(await restore(target, backup)).toMatchObject({ isNew: false });
   expect(await readTables(target.superuser)).toEqual(before);
 });

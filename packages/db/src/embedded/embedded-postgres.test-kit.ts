@@ -1,11 +1,22 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmod, mkdtemp, readdir, realpath, rm } from "node:fs/promises";
+import {
+  appendFile,
+  chmod,
+  chown,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { Client } from "pg";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { scratchDirectory } from "../testing/scratch-directory.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import type { EmbeddedPostgres } from "./embedded-postgres.ts";
@@ -43,6 +54,25 @@ export async function query<Row extends object>(connection: ClusterConnection, s
 /** The pid of the cluster's Postgres; undefined if it is not running. */
 export async function serverPid(home: string): Promise<number | undefined> {
   return (await readPidFile(join(home, "postgres")))?.pid;
+}
+
+/** Writes a file of a cluster as the user that runs Postgres. */
+export async function writeInCluster(cluster: string, name: string, text: string): Promise<void> {
+  const { uid, gid } = await stat(cluster);
+  await writeFile(join(cluster, name), text, { mode: 0o600 });
+  await chown(join(cluster, name), uid, gid);
+}
+
+/** Makes the next start of a cluster's Postgres recover, without accepting connections, until it is promoted. */
+export async function prolongRecovery(cluster: string): Promise<void> {
+  await appendFile(join(cluster, "postgresql.conf"), "hot_standby = off\n");
+  await writeInCluster(cluster, "standby.signal", "");
+}
+
+/** Waits until a start has logged a text. */
+export async function waitForLog(cluster: string, text: string): Promise<void> {
+  const read = () => readFile(join(cluster, "postgres.log"), "utf8");
+  await expect.poll(read, { timeout: 30_000 }).toContain(text);
 }
 
 /** Lists the remains of clusters that were not completed or that another process created first. */

@@ -1,12 +1,23 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFile, chown, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { closeAfterTest, makeDirectory, serverPid } from "./embedded-postgres.test-kit.ts";
+import { getBinaries } from "./binaries.ts";
+import { readSuperuserConnection } from "./cluster-connection.ts";
+import { findClusterLocation } from "./cluster-location.ts";
+import {
+  closeAfterTest,
+  makeDirectory,
+  prolongRecovery,
+  serverPid,
+  waitForLog,
+  writeInCluster,
+} from "./embedded-postgres.test-kit.ts";
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
-import { readPidFile } from "./server-process.ts";
+import { type Cluster, joinCluster } from "./join-cluster.ts";
+import { readPidFile, stopServer } from "./server-process.ts";
 
 // Waits for a Postgres that isn't available, and pid files that aren't those of a running Postgres.
 
@@ -17,17 +28,11 @@ async function createStopped(): Promise<{ dataDirectory: string; cluster: string
   return { dataDirectory, cluster: join(dataDirectory, "postgres") };
 }
 
-/** Writes a file of a cluster as the user that runs Postgres. */
-async function write(cluster: string, name: string, text: string): Promise<void> {
-  const { uid, gid } = await stat(cluster);
-  await writeFile(join(cluster, name), text, { mode: 0o600 });
-  await chown(join(cluster, name), uid, gid);
-}
-
-/** Waits until a start has logged a text. */
-async function waitForLog(cluster: string, text: string): Promise<void> {
-  const read = () => readFile(join(cluster, "postgres.log"), "utf8");
-  await expect.poll(read, { timeout: 30_000 }).toContain(text);
+/** What `joinCluster` needs for a cluster, to call it with another limit of the wait. */
+async function prepareToJoin(dataDirectory: string): Promise<Cluster> {
+  const location = await findClusterLocation(dataDirectory);
+  const binaries = await getBinaries(location.account);
+  return { location, binaries, superuser: await readSuperuserConnection(location.cluster) };
 }
 
 /** Opens a data directory and returns how that ended, and a function that ends the wait. */
@@ -53,14 +58,78 @@ const maxAbortMs = 20_000;
 
 test("a signal ends the wait for a recovery, and stops the Postgres that was started for it", async () => {
   const { dataDirectory, cluster } = await createStopped();
-  // Recovers until it is promoted, and accepts no connections.
-  await appendFile(join(cluster, "postgresql.conf"), "hot_standby = off\n");
-  await write(cluster, "standby.signal", "");
+  await prolongRecovery(cluster);
   const { abort } = startOpening(dataDirectory);
   await waitForLog(cluster, "entering standby mode");
   const { outcome, tookMs } = await abort();
   expect(outcome).toEqual(isAbort);
   expect(tookMs).toBeLessThan(maxAbortMs);
+  expect(await serverPid(dataDirectory)).toBeUndefined();
+}, 90_000);
+
+test("a recovery may take longer than the limit of the wait, for the process that started Postgres and for others", async () => {
+  const { dataDirectory, cluster } = await createStopped();
+  await prolongRecovery(cluster);
+  const prepared = await prepareToJoin(dataDirectory);
+  const join = async () => {
+    const reported = Promise.withResolvers<void>();
+    // The limit has passed at each attempt after the first.
+    const limits = { joinWithinMs: 1, reportAfterMs: 200 };
+    const joining = joinCluster(prepared, { ...limits, onStarting: reported.resolve });
+    await Promise.race([reported.promise, joining]);
+    return { joining };
+  };
+  const starter = await join();
+  await waitForLog(cluster, "entering standby mode");
+  const other = await join();
+  await writeInCluster(cluster, "promote", "");
+  const pid = await serverPid(dataDirectory);
+  if (pid) process.kill(pid, "SIGUSR1");
+  const [started, found] = await Promise.all([starter.joining, other.joining]);
+  expect([started.server?.pid, found.server]).toEqual([pid, undefined]);
+  await Promise.all([started.presence.end(), found.presence.end()]);
+  await stopServer(prepared.location);
+}, 90_000);
+
+test("the wait for a Postgres that another process is about to stop has a limit", async () => {
+  const { dataDirectory } = await createStopped();
+  const prepared = await prepareToJoin(dataDirectory);
+  const { presence } = await joinCluster(prepared);
+  onTestFinished(() => stopServer(prepared.location));
+  expect(await presence.leave()).toBe(true);
+  await expect(joinCluster(prepared, { joinWithinMs: 100 })).rejects.toMatchObject({
+    kind: "start-failed",
+    message: expect.stringContaining("it is being stopped"),
+  });
+}, 90_000);
+
+test("so has the wait for a Postgres that shuts down, and for one that can't be started because of another", async () => {
+  const { dataDirectory, cluster } = await createStopped();
+  const prepared = await prepareToJoin(dataDirectory);
+  const { presence, server } = await joinCluster(prepared);
+  onTestFinished(() => stopServer(prepared.location));
+  // A smart shutdown, which waits for the end of the presence.
+  if (server?.pid) process.kill(server.pid, "SIGTERM");
+  const readStatus = async () => (await readPidFile(cluster))?.status;
+  await expect.poll(readStatus, { timeout: 30_000 }).toBe("stopping");
+  await expect(joinCluster(prepared, { joinWithinMs: 100 })).rejects.toMatchObject({
+    message: expect.stringContaining("the database system is shutting down"),
+  });
+  await presence.end();
+  await server?.exited;
+  await writeInCluster(cluster, "postmaster.pid", "");
+  await expect(joinCluster(prepared, { joinWithinMs: 100 })).rejects.toMatchObject({
+    message: expect.stringContaining('lock file "postmaster.pid" is empty'),
+  });
+}, 90_000);
+
+test("a start that fails leaves no Postgres behind", async () => {
+  const { dataDirectory, cluster } = await createStopped();
+  await writeFile(join(cluster, "pg_hba.conf"), "local all all reject\n");
+  await expect(openEmbeddedPostgres({ dataDirectory })).rejects.toMatchObject({
+    kind: "start-failed",
+    message: expect.stringContaining("rejects its superuser"),
+  });
   expect(await serverPid(dataDirectory)).toBeUndefined();
 }, 90_000);
 
@@ -92,7 +161,7 @@ test("a signal that comes before the start, or after Postgres has answered, leav
 
 test("an empty pid file, as while another Postgres writes it, delays a start and nothing more", async () => {
   const { dataDirectory, cluster } = await createStopped();
-  await write(cluster, "postmaster.pid", "");
+  await writeInCluster(cluster, "postmaster.pid", "");
   const { opening } = startOpening(dataDirectory);
   await waitForLog(cluster, 'lock file "postmaster.pid" is empty');
   await rm(join(cluster, "postmaster.pid"));
@@ -102,12 +171,12 @@ test("an empty pid file, as while another Postgres writes it, delays a start and
 test("a pid file counts once its first line is complete", async () => {
   const { cluster } = await createStopped();
   for (const part of ["", "1", "12", "-12\n", "twelve\n"]) {
-    await write(cluster, "postmaster.pid", part);
+    await writeInCluster(cluster, "postmaster.pid", part);
     expect(await readPidFile(cluster)).toBeUndefined();
   }
-  await write(cluster, "postmaster.pid", "12\n");
+  await writeInCluster(cluster, "postmaster.pid", "12\n");
   expect(await readPidFile(cluster)).toEqual({ pid: 12, status: "" });
-  await write(cluster, "postmaster.pid", `12\n${cluster}\n1\n5432\n.\n\n1 2\nready   \n`);
+  await writeInCluster(cluster, "postmaster.pid", `12\n${cluster}\n1\n5432\n.\n\n1 2\nready   \n`);
   expect(await readPidFile(cluster)).toEqual({ pid: 12, status: "ready" });
 });
 
@@ -122,7 +191,7 @@ test("a process that is about to become the cluster's Postgres isn't ignored if 
   });
   onTestFinished(() => void starting.kill());
   await once(starting, "spawn");
-  await write(cluster, "postmaster.pid", `${starting.pid}\n${cluster}\n1\n5432\n.\n\n`);
+  await writeInCluster(cluster, "postmaster.pid", `${starting.pid}\n${cluster}\n1\n5432\n.\n\n`);
   const { opening } = startOpening(dataDirectory);
   await waitForLog(cluster, 'lock file "postmaster.pid" already exists');
   expect(await serverPid(dataDirectory)).toBe(starting.pid);
@@ -145,6 +214,6 @@ test("a zombie with the ID in the pid file doesn't prevent a start", async () =>
   const zombie = Number(String(line));
   const readState = () => readFile(`/proc/${zombie}/status`, "utf8");
   await expect.poll(readState, { timeout: 30_000 }).toMatch(/\nState:\tZ/);
-  await write(cluster, "postmaster.pid", `${zombie}\n${cluster}\n1\n5432\n.\n\n`);
+  await writeInCluster(cluster, "postmaster.pid", `${zombie}\n${cluster}\n1\n5432\n.\n\n`);
   expect((await startOpening(dataDirectory).opening).kind).toBe("started");
 }, 90_000);

@@ -21,8 +21,19 @@ export interface Membership {
   readonly server?: ServerProcess;
 }
 
-/** Limits recovery after a crash, and the wait for an earlier Postgres to stop. */
-const joinWithinMilliseconds = 60_000;
+/** How a process waits for a Postgres that it can't join yet. */
+export interface JoinOptions {
+  /** Ends the wait within about a second. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after `reportAfterMs` and then once per minute, as long as Postgres is starting or recovering. */
+  readonly onStarting?: (() => void) | undefined;
+  /** Limits the wait for a Postgres that is stopping or doesn't answer, in milliseconds; 60,000 by default. */
+  readonly joinWithinMs?: number;
+  /** In milliseconds; 10,000 by default. */
+  readonly reportAfterMs?: number;
+}
+
+const reportEveryMs = 60_000;
 
 /** How long an attempt to join may still take after the wait was ended. */
 const overdueMilliseconds = 1_000;
@@ -34,44 +45,80 @@ const hanging: JoinAttempt = { kind: "busy", reason: "it does not answer" };
  */
 const transientFailure = /lock file ".*" (already exists|is empty)|pre-existing shared memory block/;
 
+/** The Postgres that an attempt to join has started, if any. */
+interface Started {
+  server?: ServerProcess | undefined;
+}
+
 /**
- * Joins the cluster's running Postgres, or starts it first. Waits up to 60 s for a Postgres that is recovering or
- * stopping.
- * @param signal ends the wait within about a second, and stops the Postgres that was started for it.
+ * Joins the cluster's running Postgres, or starts it first. Waits for a Postgres that is starting or recovering until
+ * `signal` aborts, and up to 60 s for one that is stopping or doesn't answer. If it fails, the Postgres that it started
+ * has been stopped.
  * @throws EmbeddedPostgresError `start-failed`, and the reason of `signal`
  */
-export async function joinCluster(cluster: Cluster, signal?: AbortSignal): Promise<Membership> {
-  const bound = AbortSignal.timeout(joinWithinMilliseconds);
+export async function joinCluster(cluster: Cluster, options: JoinOptions = {}): Promise<Membership> {
+  const started: Started = {};
+  try {
+    return await tryUntilJoined(cluster, started, options);
+  } catch (error) {
+    // Nothing else would stop it. A process that has just joined it starts it again.
+    started.server?.interrupt();
+    if (started.server) await settlesWithin(stopWithinMilliseconds, started.server.exited);
+    throw error;
+  }
+}
+
+async function tryUntilJoined(cluster: Cluster, started: Started, options: JoinOptions): Promise<Membership> {
+  const { signal } = options;
   const aborted = signal && whenAborted(signal);
   const overdue = aborted?.then(() => delay(overdueMilliseconds, hanging, { ref: false }));
-  let server: ServerProcess | undefined;
+  const wait = createWait(options);
   let failure = "it did not answer in time";
-  for (let pause = 20; !bound.aborted; pause = Math.min(pause * 1.5, 500)) {
+  for (let pause = 20; ; pause = Math.min(pause * 1.5, 500)) {
     const joining = tryJoin(cluster.superuser);
     const attempt = await (overdue ? Promise.race([joining, overdue]) : joining);
     if (attempt === hanging) endPresence(joining);
-    if (attempt.kind === "present") return await membership(cluster, attempt.presence, server);
-    if (signal?.aborted) {
-      // No other process can be present on a Postgres that doesn't accept connections yet.
-      server?.interrupt();
-      if (server) await settlesWithin(stopWithinMilliseconds, server.exited);
-      signal.throwIfAborted();
-    }
-    if (attempt.kind === "busy") failure = attempt.reason;
-    if (server?.hasExited()) {
-      failure = await server.findFailure();
-      server = undefined;
+    if (attempt.kind === "present") return await membership(cluster, attempt.presence, started.server);
+    signal?.throwIfAborted();
+    if (attempt.kind !== "absent") failure = attempt.reason;
+    if (started.server?.hasExited()) {
+      failure = await started.server.findFailure();
+      started.server = undefined;
       if (!transientFailure.test(failure)) break;
-    } else if (attempt.kind === "absent" && !server) {
-      server = await startServer(cluster.location, cluster.binaries);
+    } else if (attempt.kind === "absent" && !started.server) {
+      started.server = await startServer(cluster.location, cluster.binaries);
     }
-    const events = [server?.exited, aborted].filter((event) => event !== undefined);
+    if (!wait.canContinue(attempt, started)) break;
+    const events = [started.server?.exited, aborted].filter((event) => event !== undefined);
     await settlesWithin(pause, Promise.race(events));
   }
   throw new EmbeddedPostgresError(
     "start-failed",
     `The embedded Postgres did not start: ${failure}; its log is ${logPath(cluster.location.cluster)}.`,
   );
+}
+
+/**
+ * Limits the wait to `joinWithinMs` after the last sign that Postgres was starting. The start itself has no limit:
+ * recovery takes as long as the log to replay is, and would begin again from the same checkpoint after a limit.
+ */
+function createWait({ onStarting, joinWithinMs = 60_000, reportAfterMs = 10_000 }: JoinOptions) {
+  let until = performance.now() + joinWithinMs;
+  let reportAt = performance.now() + reportAfterMs;
+  return {
+    canContinue({ kind }: JoinAttempt, { server }: Started): boolean {
+      const now = performance.now();
+      // Our Postgres doesn't listen yet. This doesn't extend the wait, because a start can fail over and over.
+      const isLaunching = kind === "absent" && server !== undefined;
+      if (kind === "starting") until = now + joinWithinMs;
+      else if (!isLaunching) return now < until;
+      if (now >= reportAt) {
+        reportAt = now + reportEveryMs;
+        onStarting?.();
+      }
+      return true;
+    },
+  };
 }
 
 async function membership(

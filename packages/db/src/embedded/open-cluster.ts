@@ -33,9 +33,9 @@ export async function openCluster(options: {
   onEvent?: (event: EmbeddedPostgresEvent) => void;
   signal?: AbortSignal;
 }): Promise<OpenCluster> {
-  const { signal } = options;
+  const { signal, onEvent = () => {} } = options;
   const { cluster, reason } = await prepareCluster(options.dataDirectory);
-  const membership = await joinCluster(cluster, signal);
+  const membership = await joinCluster(cluster, { signal, onStarting: () => onEvent({ kind: "starting" }) });
   try {
     signal?.throwIfAborted();
     await membership.presence.createDatabase(cluster.superuser.database);
@@ -43,7 +43,7 @@ export async function openCluster(options: {
     await leaveCluster(cluster, membership);
     throw error;
   }
-  const supervision = superviseCluster({ cluster, membership, onEvent: options.onEvent ?? (() => {}) });
+  const supervision = superviseCluster({ cluster, membership, onEvent });
   let closed: Promise<void> | undefined;
   return {
     superuser: cluster.superuser,

@@ -1,5 +1,5 @@
 import { Client } from "pg";
-import { isDatabaseDuplicate, isNotAcceptingConnections } from "../sqlstate.ts";
+import { isDatabaseDuplicate, isNotAcceptingConnections, isNotReady } from "../sqlstate.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
 import { EmbeddedPostgresError, errorCode } from "./embedded-postgres-error.ts";
 
@@ -14,10 +14,14 @@ export interface Presence {
   readonly end: () => Promise<void>;
 }
 
-/** `absent`: no server listens. `busy`: a server listens, and is starting, stopping or about to be stopped. */
+/**
+ * `absent`: no server listens. `starting`: a server listens, and is starting or recovering. `busy`: a server listens, and
+ * is stopping, about to be stopped or full, or doesn't answer.
+ */
 export type JoinAttempt =
   | { readonly kind: "present"; readonly presence: Presence }
   | { readonly kind: "absent" }
+  | { readonly kind: "starting"; readonly reason: string }
   | { readonly kind: "busy"; readonly reason: string };
 
 const answerWithinMilliseconds = 10_000;
@@ -92,6 +96,8 @@ function classifyFailure(error: unknown): JoinAttempt {
   const isTransient =
     isNotAcceptingConnections(error) || ["ECONNRESET", "EPIPE", "EAGAIN", ""].includes(code);
   const reason = error instanceof Error ? error.message : String(error);
+  // Postgres reports a shutdown with the same SQLSTATE.
+  if (isNotReady(error) && !reason.includes("shutting down")) return { kind: "starting", reason };
   if (isTransient) return { kind: "busy", reason };
   throw new EmbeddedPostgresError(
     "start-failed",

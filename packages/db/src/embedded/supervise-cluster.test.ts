@@ -2,13 +2,15 @@ import { once } from "node:events";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "pg";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import {
   closeAfterTest,
   makeDirectory,
+  prolongRecovery,
   query,
   serverPid,
   startHolder,
+  waitForLog,
 } from "./embedded-postgres.test-kit.ts";
 import { openEmbeddedPostgres } from "./embedded-postgres.ts";
 import type { EmbeddedPostgresEvent } from "./supervise-cluster.ts";
@@ -120,3 +122,20 @@ test("a close during recovery leaves no Postgres behind", async () => {
   const next = closeAfterTest(await openEmbeddedPostgres({ dataDirectory }));
   expect(next.kind).toBe("started");
 });
+
+test("a long recovery is reported, and a close ends it and leaves no Postgres behind", async () => {
+  const dataDirectory = await makeDirectory();
+  const cluster = join(dataDirectory, "postgres");
+  const log = eventLog();
+  const postgres = closeAfterTest(await openEmbeddedPostgres({ dataDirectory, onEvent: log.onEvent }));
+  // Ends a close that hangs, so that only this test fails.
+  onTestFinished(() => signalServer(dataDirectory, "SIGKILL").catch(() => {}));
+  await prolongRecovery(cluster);
+  const starting = log.seen("starting");
+  await signalServer(dataDirectory, "SIGKILL");
+  await waitForLog(cluster, "entering standby mode");
+  await starting;
+  await postgres.close();
+  expect(log.kinds).toEqual(["lost", "starting"]);
+  expect(await serverPid(dataDirectory)).toBeUndefined();
+}, 90_000);

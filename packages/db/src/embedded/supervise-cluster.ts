@@ -5,9 +5,12 @@ import { type Cluster, joinCluster, type Membership } from "./join-cluster.ts";
 import { logPath, rotateLog } from "./server-log.ts";
 import { readPidFile, stopServer } from "./server-process.ts";
 
-/** `lost`: Postgres has ended unexpectedly and is being restarted. `recovered`: it is available again. */
+/**
+ * `lost`: Postgres has ended unexpectedly and is being restarted. `recovered`: it is available again. `starting`: it has been
+ * starting or recovering for more than ten seconds; once per minute.
+ */
 export interface EmbeddedPostgresEvent {
-  readonly kind: "lost" | "recovered";
+  readonly kind: "lost" | "recovered" | "starting";
 }
 
 /** The supervision of a cluster that is in use. */
@@ -44,7 +47,10 @@ export function superviseCluster(options: {
       const outcome = await Promise.race([current.presence.ended.then(() => "lost"), aborted]);
       if (outcome !== "lost") return current;
       onEvent({ kind: "lost" });
-      const next = await rejoin(cluster, ending.signal);
+      const next = await rejoin(cluster, {
+        signal: ending.signal,
+        onStarting: () => onEvent({ kind: "starting" }),
+      });
       if (!next) return undefined;
       current = next;
       if (!ending.signal.aborted) onEvent({ kind: "recovered" });
@@ -61,10 +67,14 @@ export function superviseCluster(options: {
   };
 }
 
-async function rejoin(cluster: Cluster, signal: AbortSignal): Promise<Membership | undefined> {
+async function rejoin(
+  cluster: Cluster,
+  options: { readonly signal: AbortSignal; readonly onStarting: () => void },
+): Promise<Membership | undefined> {
+  const { signal } = options;
   for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(pause * 2, longestPauseMs)) {
     try {
-      return await joinCluster(cluster);
+      return await joinCluster(cluster, options);
     } catch {
       // The cause (such as a full disk) may be temporary. Postgres logs it. Jitter keeps the processes of one data
       // directory from trying at the same time over and over.
