@@ -4,17 +4,23 @@ import { isResponseTimeout } from "./database-failure.ts";
 import type { ReconnectBackoff } from "./reconnect-backoff.ts";
 
 export interface PoolClientOptions {
-  /** Limits attempts to connect, which fail immediately while none is due; no limit by default. */
-  readonly backoff?: ReconnectBackoff;
+  /** Limits attempts to connect. */
+  readonly backoff: ReconnectBackoff;
+  /** How long a connection waits for an attempt to be due, in milliseconds. It fails immediately by default. */
+  readonly waitMs?: number;
   /** Whether attempts to connect to a standby fail. */
   readonly rejectsStandby: boolean;
 }
 
 /**
- * Creates a client class for one pool, whose connections share the backoff. A connection ends itself if Postgres doesn't respond to one
- * of its statements within `query_timeout`, so that the pool opens another one.
+ * Creates a client class for one pool, whose connections share the backoff. A connection ends itself if Postgres doesn't respond
+ * to one of its statements within `query_timeout`, so that the pool opens another one.
  */
-export function createPoolClient({ backoff, rejectsStandby }: PoolClientOptions): new () => pg.ClientBase {
+export function createPoolClient({
+  backoff,
+  waitMs = 0,
+  rejectsStandby,
+}: PoolClientOptions): new () => pg.ClientBase {
   return class extends pg.Client {
     constructor(config?: pg.ClientConfig) {
       super(config);
@@ -27,7 +33,7 @@ export function createPoolClient({ backoff, rejectsStandby }: PoolClientOptions)
     override connect(): Promise<pg.Client>;
     override connect(callback: (error: Error) => void): void;
     override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
-      const connected = backoff ? backoff.attempt(() => this.#open()) : this.#open();
+      const connected = backoff.attemptWhenDue(() => this.#open(), waitMs);
       if (!callback) return connected;
       // Despite the declared type, the pool's callback expects no argument after a success.
       connected.then(() => (callback as (error?: Error) => void)(), callback);
@@ -35,8 +41,8 @@ export function createPoolClient({ backoff, rejectsStandby }: PoolClientOptions)
     }
 
     /**
-     * The driver only fails the statement. The pool would use the connection again, although it may be dead, or may execute the statement
-     * later: a late `begin` would keep the next statement in a transaction that nobody commits.
+     * The driver only fails the statement. The pool would use the connection again, although it may be dead, or may execute the
+     * statement later: a late `begin` would keep the next statement in a transaction that nobody commits.
      */
     #endAfterResponseTimeout(): void {
       const query = this.query.bind(this) as (...parameters: unknown[]) => unknown; // One signature for pg's overloads.

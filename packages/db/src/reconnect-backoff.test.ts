@@ -33,6 +33,23 @@ test("the pause doubles with every failure, up to one second, and starts over af
   expect(await failAndMeasure()).toBe(100);
 });
 
+test("a caller can wait until an attempt is due, for a limited time", async () => {
+  const backoff = new ReconnectBackoff({ firstMs: 50, maxMs: 50 });
+  const fail = () => backoff.attempt(() => Promise.reject(unavailable));
+  await expect(fail()).rejects.toBe(unavailable);
+  let connections = 0;
+  const connect = async () => {
+    connections += 1;
+    return connections;
+  };
+  const waiting = [backoff.attemptWhenDue(connect, 60_000), backoff.attemptWhenDue(connect, 60_000)];
+  expect((await Promise.all(waiting)).toSorted()).toEqual([1, 2]);
+  // The clock of this pause stands still.
+  const { backoff: paused } = createBackoff();
+  await expect(paused.attempt(() => Promise.reject(unavailable))).rejects.toBe(unavailable);
+  await expect(paused.attemptWhenDue(connect, 0)).rejects.toBe(unavailable);
+});
+
 test("half of the pause is random", async () => {
   expect(await createBackoff({ random: () => 0 }).failAndMeasure()).toBe(50);
   expect(await createBackoff({ random: () => 0.5 }).failAndMeasure()).toBe(75);

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+
 export interface ReconnectBackoffOptions {
   /** The longest pause after the first failure, in milliseconds; each further failure doubles it. 100 by default. */
   readonly firstMs?: number;
@@ -8,6 +10,9 @@ export interface ReconnectBackoffOptions {
   /** Returns a number from 0 up to, but not including, 1. */
   readonly random?: () => number;
 }
+
+/** How often a caller that waits for an attempt looks whether one is due, in milliseconds. */
+const pollMs = 10;
 
 /**
  * Limits how often a node tries to connect to an unavailable database. After each failed attempt there is a pause, which
@@ -56,6 +61,19 @@ export class ReconnectBackoff {
       // An attempt from before the first failure can end while a retry is in flight.
       if (isRetry) this.#isRetrying = false;
     }
+  }
+
+  /**
+   * Calls `connect` as soon as an attempt is due. For callers that lose something when they don't get a
+   * connection.
+   * @param withinMs how long it waits for an attempt, in milliseconds.
+   * @throws as {@link attempt}, after this time.
+   */
+  async attemptWhenDue<Connection>(connect: () => Promise<Connection>, withinMs: number): Promise<Connection> {
+    const deadline = this.#now() + withinMs;
+    while (this.#failures > 0 && (this.#isRetrying || !this.isDue) && this.#now() < deadline)
+      await delay(pollMs, undefined, { ref: false });
+    return await this.attempt(connect);
   }
 
   /** Ends the pause: the database is available. */

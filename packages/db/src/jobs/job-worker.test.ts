@@ -167,7 +167,7 @@ test("a worker that is closed waits until the jobs that are running are complete
 });
 
 /** Starts a worker with two connections, one of which listens for jobs. They lead through a gate. */
-async function startWorkerBehindGate(perform: (email: string) => void) {
+async function startWorkerBehindGate(perform: (email: string) => void | Promise<void>) {
   const gate = await createDatabaseGate(database.connection);
   onTestFinished(gate.close);
   gate.open();
@@ -190,7 +190,7 @@ async function startWorkerBehindGate(perform: (email: string) => void) {
 async function countCompleting(): Promise<number | undefined> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from pg_stat_activity
-    where datname = current_database() and application_name = 'latchkey jobs' and query like '%delete from%'`.execute(
+    where datname = current_database() and application_name = 'latchkey jobs' and query like '%delete from%_private_jobs as jobs%'`.execute(
     database.owner,
   );
   return rows[0]?.count;
@@ -210,14 +210,35 @@ test("a worker makes few attempts to reach an unavailable database, and runs job
   gate.leadTo(database.connection, { claimsStandby: true });
   gate.dropConnections();
   const arrivalsBefore = gate.arrivals();
-  // Two attempts can fail first, at the same time. The five pauses before the next ones take at least 1.25 s together. Without them, there
-  // would be an attempt at least every 50 ms.
+  // Two attempts can fail first, at the same time. The five pauses before the next ones take at least 1.25 s together. Without
+  // them, there would be an attempt at least every 50 ms.
   const startedAt = performance.now();
   await expect.poll(gate.arrivals).toBeGreaterThan(arrivalsBefore + 6);
   expect(performance.now() - startedAt).toBeGreaterThan(1_000);
   gate.leadTo(database.connection);
   await add("after");
   await expect.poll(() => done.mock.calls).toEqual([["before"], ["after"]]);
+});
+
+test("a job that ends during the pause after a failed attempt to connect is completed, and doesn't run again", async () => {
+  const { promise: end, resolve: endJob } = Promise.withResolvers<void>();
+  const started = vi.fn();
+  const gate = await startWorkerBehindGate(async (email) => {
+    if (email === "before") return;
+    started();
+    await end;
+  });
+  await add("after");
+  await expect.poll(() => started).toHaveBeenCalled();
+  gate.leadTo(database.connection, { claimsStandby: true });
+  gate.dropConnections();
+  const arrivalsBefore = gate.arrivals();
+  // After the fourth failure, the pause takes at least 0.4 s.
+  await expect.poll(gate.arrivals).toBeGreaterThan(arrivalsBefore + 4);
+  gate.leadTo(database.connection);
+  endJob();
+  await expect.poll(readJobs).toEqual([]);
+  expect(started).toHaveBeenCalledTimes(1);
 });
 
 test("a job replaces one with the same key that hasn't started", async () => {

@@ -42,6 +42,8 @@ const closeWithinMs = 5_000;
  * those that are.
  */
 const closeIdleWithinMs = 1_000;
+/** How long a connection waits for the end of the pause after a failed attempt, in milliseconds: for the longest pause. */
+const waitForAttemptMs = 1_000;
 /** The pause before the worker starts again after it failed, in milliseconds. */
 const restartAfterMs = 5_000;
 /** How often jobs of nodes that were killed are released, and failed jobs are deleted, in milliseconds. */
@@ -62,8 +64,13 @@ export class JobWorker {
   constructor(options: JobWorkerOptions) {
     this.#options = options;
     this.#pool = new pg.Pool({
-      // graphile-worker returns a connection to the pool after a failed statement, and polls so often that none is idle for long.
-      Client: createPoolClient({ backoff: new ReconnectBackoff(), rejectsStandby: true }),
+      Client: createPoolClient({
+        backoff: new ReconnectBackoff(),
+        // The library doesn't repeat the statement that completes a job. If it failed during a pause, the job would run again.
+        waitMs: waitForAttemptMs,
+        // The library returns a connection to the pool after a failed statement, and polls so often that none is idle for long.
+        rejectsStandby: true,
+      }),
       ...clientConfig(options.connection, "latchkey jobs"),
       max: options.connections ?? 3,
       ...statementTimeouts(poolTimeouts.statementTimeoutMs),
