@@ -123,7 +123,10 @@ const cursorSchema = z.tuple([
 ]);
 /** A time, in microseconds since 1970, or a count. Fits in a bigint of Postgres. */
 const numberPattern = /^-?\d{1,18}$/;
-/** The years 1 to 9999, in microseconds since 1970. Postgres has no times before 4714 BC, which also have 18 digits. */
+/**
+ * The years 1 to 9999, in microseconds since 1970. Numbers of 18 digits can also mean times before 4714 BC, which Postgres can't
+ * represent.
+ */
 const [firstTime, lastTime] = [-62_135_596_800_000_000n, 253_402_300_799_999_999n];
 
 function decodeCursor({ cursor, sort }: ListQuery<string>): Position | undefined {

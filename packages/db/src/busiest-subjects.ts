@@ -165,7 +165,10 @@ function startOfDay(time: Date): Date {
   return new Date(Math.floor(time.getTime() / dayMs) * dayMs);
 }
 
-/** Adds days to a date, because ISO 8601 writes the year 10000, in which the last periods end, in a form that Postgres doesn't read. */
+/**
+ * SQL for a date. Adds days, because ISO 8601 writes the year 10000, in which the last periods end, in a form that Postgres doesn't
+ * read.
+ */
 function toDate(midnight: Date): RawBuilder<unknown> {
   return sql`(date '1970-01-01' + ${midnight.getTime() / dayMs}::integer)`;
 }

@@ -47,8 +47,8 @@ export interface PoolOptions extends Partial<PoolTimeouts> {
   /** Whether Postgres rejects every write. Has no effect with `login`. */
   readonly isReadOnly?: boolean;
   /**
-   * Whether attempts to connect to a standby fail. After a failover, a busy pool would keep a connection to the former primary forever,
-   * although the server's name already leads to the new one. A server with `default_transaction_read_only` is accepted.
+   * Whether attempts to connect to a standby fail. After a failover, a busy pool would keep a connection to the former primary
+   * forever, although the server's name already leads to the new one. A server with `default_transaction_read_only` is accepted.
    */
   readonly rejectsStandby?: boolean;
 }
@@ -94,8 +94,8 @@ export function clientConfig(connection: DatabaseConnection, applicationName: st
   };
 }
 
-// Without a user in the URL and in $PGUSER, signs in as the user who runs the process, as psql does. pg would read $USER instead. `user` of
-// a client's configuration has no effect, because a URL replaces it, even one that names no user.
+// Without a user in the URL and in $PGUSER, signs in as the user who runs the process, as psql does. pg would read $USER instead.
+// `user` of a client's configuration has no effect, because a URL replaces it, even one that names no user.
 pg.defaults.user = findUserName() ?? pg.defaults.user;
 
 /** Returns undefined if the user has no name, such as a user ID that a container is started with. */

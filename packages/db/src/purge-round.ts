@@ -13,7 +13,8 @@ export interface PurgeRound {
 /**
  * Deletes at most `limit` rows.
  * @param round the round that the step belongs to. Without one, a workspace that can't be purged ends the step.
- * @returns how many rows it deleted, or visited for the last time. Fewer than `limit` if nothing else is due.
+ * @returns how many rows it deleted, or visited for the last time. Fewer than `limit` end the round:
+ *   nothing else is due, or the rest is left to the next round.
  */
 export type DeleteBatch = (db: Db, limit: number, round?: PurgeRound) => Promise<number>;
 

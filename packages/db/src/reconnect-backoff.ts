@@ -69,7 +69,10 @@ export class ReconnectBackoff {
    * @param withinMs how long it waits for an attempt, in milliseconds.
    * @throws as {@link attempt}, after this time.
    */
-  async attemptWhenDue<Connection>(connect: () => Promise<Connection>, withinMs: number): Promise<Connection> {
+  async attemptWhenDue<Connection>(
+    connect: () => Promise<Connection>,
+    withinMs: number,
+  ): Promise<Connection> {
     const deadline = this.#now() + withinMs;
     while (this.#failures > 0 && (this.#isRetrying || !this.isDue) && this.#now() < deadline)
       await delay(pollMs, undefined, { ref: false });

@@ -3,7 +3,11 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { explainAll } from "./explain.test-kit.ts";
 import { createTestDatabase, type TestDatabase } from "./testing/test-database.ts";
-import { deleteOlderVerifications, deleteTwinVerifications, deleteVerifications } from "./verifications.ts";
+import {
+  deleteOlderVerifications,
+  deleteVerifications,
+  deleteVerificationsOfBothPurposes,
+} from "./verifications.ts";
 import type { WorkspaceTrx } from "./workspace-scope.ts";
 
 let database: TestDatabase;
@@ -22,17 +26,20 @@ const subject = randomUUID();
 test.each<readonly [string, (trx: WorkspaceTrx) => Promise<void>]>([
   ["all tokens", (trx) => deleteVerifications(trx, { purpose: "passkey", subject })],
   [
-    "tokens with their twins",
+    "tokens with their records for another purpose",
     (trx) =>
-      deleteTwinVerifications(trx, {
+      deleteVerificationsOfBothPurposes(trx, {
         purpose: "emailed-password-reset",
-        twinPurpose: "password-reset",
+        otherPurpose: "password-reset",
         subject,
       }),
   ],
   ["older tokens", (trx) => deleteOlderVerifications(trx, { purpose: "passkey", subject, keptCount: 10 })],
 ])("deletes %s of a subject by an index, with any collation", async (_what, run) => {
-  const plan = await database.db.transaction().execute((trx) => explainAll(trx as WorkspaceTrx, run)); // The table belongs to no workspace.
+  const plan = await database.db.transaction().execute(async (trx) => {
+    const workspaceTrx = trx as WorkspaceTrx; // The table belongs to no workspace.
+    return await explainAll(workspaceTrx, run);
+  });
   expect(plan).toContain("verifications_by_value");
   expect(plan).not.toContain("Seq Scan on verifications");
 });

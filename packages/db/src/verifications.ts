@@ -96,15 +96,15 @@ export async function deleteOlderVerifications(
  * Deletes all tokens of a purpose about a subject, as {@link deleteVerifications}, and the records with the same tokens for another
  * purpose.
  */
-export async function deleteTwinVerifications(
+export async function deleteVerificationsOfBothPurposes(
   trx: Trx,
   {
     purpose,
-    twinPurpose,
+    otherPurpose,
     subject,
   }: {
     readonly purpose: VerificationPurpose;
-    readonly twinPurpose: VerificationPurpose;
+    readonly otherPurpose: VerificationPurpose;
     readonly subject: string;
   },
 ): Promise<void> {
@@ -115,7 +115,7 @@ export async function deleteTwinVerifications(
       returning identifier
     )
     delete from verifications
-    where identifier in (select ${twinPurpose}::text || substr(identifier, ${purpose.length + 1}) from deleted)`.execute(
+    where identifier in (select ${otherPurpose}::text || substr(identifier, ${purpose.length + 1}) from deleted)`.execute(
     trx,
   );
 }

@@ -23,8 +23,8 @@ export interface Edit {
  * @param options.canLackSecondFactor whether a member may do it without a second factor that the workspace requires; false
  *   by default.
  * @returns the role of the actor; the `latchkey` command may do everything that an owner may.
- * @throws {AppError} FORBIDDEN without the permission or a required second factor, if the workspace is disabled, and if it doesn't exist, so that callers
- *   can't tell whether it ever existed; for the operator, NOT_FOUND.
+ * @throws {AppError} FORBIDDEN without the permission or a required second factor, if the workspace is disabled, and if it
+ *   doesn't exist, so that callers can't tell whether it ever existed; for the operator, NOT_FOUND.
  */
 export async function enterForEdit(
   trx: Trx,

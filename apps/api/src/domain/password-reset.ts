@@ -13,8 +13,8 @@ import { isForeignKeyViolation } from "@latchkey/db/sqlstate";
 import { findUser, findUserByEmail, hasVerifiedEmail, setPasswordHash } from "@latchkey/db/users";
 import {
   consumeVerification,
-  deleteTwinVerifications,
   deleteVerifications,
+  deleteVerificationsOfBothPurposes,
   findVerification,
   insertVerification,
   type VerificationName,
@@ -103,7 +103,12 @@ async function replaceLink(
   await lockUsers(trx, [userId]);
   await getAccount(trx, { id: userId }); // The user may have been deleted since they were found.
   if (emailedTo === undefined) await deleteAllLinks(trx, userId);
-  else await deleteTwinVerifications(trx, { purpose: emailedPurpose, twinPurpose: purpose, subject: userId });
+  else
+    await deleteVerificationsOfBothPurposes(trx, {
+      purpose: emailedPurpose,
+      otherPurpose: purpose,
+      subject: userId,
+    });
   const expiresAt = await insertVerification(trx, nameOf(token), { subject: userId, lifetimeSeconds });
   if (emailedTo !== undefined) {
     const subject = `${userId} ${emailedTo}`;

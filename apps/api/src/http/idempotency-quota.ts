@@ -12,7 +12,8 @@ const maxRecordsPerHour = 100_000;
  * Counts a record that a user has just stored for an `Idempotency-Key`, and rejects those beyond the hourly quota, because each is
  * kept for 24 hours. The quota is at least that of issued secrets, so that each of them can be created with an `Idempotency-Key`.
  *
- * Call it last: all changes of the user lock the same row, and no lock may be waited for after it.
+ * Call it last: all requests of the user with a new `Idempotency-Key` lock the same row until they commit, and no other lock may
+ * be waited for meanwhile.
  * @throws {AppError} TOO_MANY_REQUESTS with `Retry-After`. Nothing is counted, because the transaction is rolled back.
  */
 export async function consumeIdempotencyQuota(

@@ -19,11 +19,11 @@ test.each([
     await sql`create schema graphile_worker`.execute(db);
     await sql`create table graphile_worker.migrations (id int primary key, breaking boolean)`.execute(db);
     const holder = await db.startTransaction().execute();
+    onTestFinished(async () => void (await holder.rollback().execute()));
     await sql`lock table graphile_worker.migrations`.execute(holder);
-    const migrated = expect(migrateJobs(unmigrated.db, gate.connection, 2_000)).rejects.toThrow(message);
+    const migrated = expect(migrateJobs(unmigrated.db, gate.connection, 10_000)).rejects.toThrow(message);
     await expect.poll(() => countWaiting(db)).toBe(1);
     if (isDead) gate.stall();
     await migrated;
-    await holder.rollback().execute();
   },
 );

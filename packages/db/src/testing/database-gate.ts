@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import type { ClusterConnection } from "../embedded/cluster-connection.ts";
 
-/** A proxy in front of a cluster that can reject connections, lead them to another cluster, and counts them. */
+/** A proxy in front of a cluster that counts connections, and can reject them or lead them to another cluster. */
 export interface DatabaseGate {
   /** The same connection through the gate. */
   readonly connection: ClusterConnection;

@@ -79,7 +79,7 @@ export const importKeysTask = defineTask({
 /** What an import did before it failed. Its rejected rows are reported again when it is repeated. */
 function describeStop(rowCount: number, { imported, existing, rejected }: ImportResult): string {
   const counts = `${imported} imported, ${existing} already in the keyspace, ${rejected.length} rejected`;
-  return `Stopped after ${rowCount} rows: ${counts}. Import the same file again to continue.\n`;
+  return `Stopped after ${rowCount} rows: ${counts}. Import the same rows again to continue.\n`;
 }
 
 function describeRejected({ line, path, message }: RejectedRow): string {

@@ -1,6 +1,6 @@
 import { Modal, UnstyledButton } from "@mantine/core";
 import { IconSearch } from "@tabler/icons-react";
-import { type KeyboardEvent, type ReactElement, useId, useState } from "react";
+import { type KeyboardEvent, type MouseEvent, type ReactElement, useId, useState } from "react";
 import type { Session, SessionWorkspace } from "../../server/trpc.ts";
 import { dialogLayers } from "../../ui/dialog-layers.ts";
 import { Quoted } from "../../ui/quoted.tsx";
@@ -32,11 +32,16 @@ export function CommandPalette({ isOpen, onClose, ...context }: CommandPalettePr
       classNames={{ overlay: classes.overlay ?? "", content: classes.content ?? "" }}
     >
       <Modal.Overlay />
-      <Modal.Content aria-label="Search">
+      <Modal.Content aria-label="Search" onMouseDown={keepFocus}>
         <Palette {...context} onClose={onClose} />
       </Modal.Content>
     </Modal.Root>
   );
+}
+
+/** Keeps the focus in the field when something else is clicked, because only the field handles keys. */
+function keepFocus(event: MouseEvent): void {
+  if (!(event.target instanceof HTMLInputElement)) event.preventDefault();
 }
 
 /**
@@ -157,7 +162,6 @@ function Option({ id, command, isSelected, onHover, onRun }: OptionProps): React
   const { icon: Icon, label, detail, isCode } = command;
   const Detail = isCode ? "code" : "span";
   return (
-    // The field keeps the focus and handles key presses in `handleKey`.
     <UnstyledButton
       id={id}
       className={classes.option}
@@ -165,7 +169,6 @@ function Option({ id, command, isSelected, onHover, onRun }: OptionProps): React
       tabIndex={-1}
       aria-selected={isSelected}
       onMouseMove={onHover}
-      onMouseDown={(event) => event.preventDefault()}
       onClick={onRun}
     >
       <Icon size={18} className={classes.icon} />
