@@ -21,7 +21,7 @@ test.each([
     const holder = await db.startTransaction().execute();
     onTestFinished(async () => void (await holder.rollback().execute()));
     await sql`lock table graphile_worker.migrations`.execute(holder);
-    const migrated = expect(migrateJobs(unmigrated.db, gate.connection, 10_000)).rejects.toThrow(message);
+    const migrated = expect(migrateJobs(unmigrated.db, gate.connection, 5_000)).rejects.toThrow(message);
     await expect.poll(() => countWaiting(db)).toBe(1);
     if (isDead) gate.stall();
     await migrated;
