@@ -253,7 +253,7 @@ test("an import that can't read the rest of its file reports what it imported, a
   const count = await countKeys();
   expect(count).toBeGreaterThan(0);
   expect(stopped).toBe(
-    `Stopped after ${count} rows: ${count} imported, 0 already in the keyspace, 0 rejected. Import the same file again to continue.`,
+    `Stopped after ${count} rows: ${count} imported, 0 already in the keyspace, 0 rejected. Import the same rows again to continue.`,
   );
   expect(JSON.parse(error ?? "")).toEqual({
     error: { code: "BAD_REQUEST", message: "Line 2502 isn’t valid CSV. Check its quotation marks." },

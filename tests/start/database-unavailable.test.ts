@@ -114,7 +114,8 @@ test.concurrent.each([
       for (const stream of [child.stdout, child.stderr]) stream?.on("data", (chunk) => output.push(chunk));
       const read = () => Buffer.concat(output).toString();
       await eventually("it reports the recovery", async () => read().includes("Postgres is still starting"));
-      expect(await readFile(join(cluster, "postgres.log"), "utf8")).toContain("entering standby mode");
+      const readLog = () => readFile(join(cluster, "postgres.log"), "utf8");
+      await eventually("it recovers", async () => (await readLog()).includes("entering standby mode"));
       const signaledAt = performance.now();
       child.kill("SIGTERM");
       expect(await closed).toEqual(ending);

@@ -192,11 +192,11 @@ test.each([
 
 test("SIGTERM stops a node, and its Postgres, after the readers of its output have ended", async () => {
   const unread = await createTestInstance();
+  const port = String(await findFreePort());
+  const child = spawnNode({ DATA_DIR: unread.dataDirectory, PORT: port }, { leadsGroup: true });
+  started = child;
+  const exited = once(child, "exit");
   try {
-    const port = String(await findFreePort());
-    const child = spawnNode({ DATA_DIR: unread.dataDirectory, PORT: port }, { leadsGroup: true });
-    started = child;
-    const exited = once(child, "exit");
     // Before it reports that it has created a database and is ready.
     child.stdout?.destroy();
     child.stderr?.destroy();
@@ -206,6 +206,9 @@ test("SIGTERM stops a node, and its Postgres, after the readers of its output ha
     expect(await exited).toEqual([0, null]);
     expect(await findPostmaster(unread.cluster)).toBeUndefined();
   } finally {
+    // A node that still runs would start Postgres again while the directory is deleted.
+    if (!hasExited(child)) child.kill("SIGTERM");
+    await exited;
     await unread.close();
   }
 });

@@ -6,7 +6,10 @@ import type { ReconnectBackoff } from "./reconnect-backoff.ts";
 export interface PoolClientOptions {
   /** Limits attempts to connect. */
   readonly backoff: ReconnectBackoff;
-  /** How long a connection waits for an attempt to be due, in milliseconds. It fails immediately by default. */
+  /**
+   * How long a connection waits for an attempt to be due, in milliseconds. It fails immediately by default. The pool's
+   * `connectionTimeoutMillis` covers this time too, so it must be longer.
+   */
   readonly waitMs?: number;
   /** Whether attempts to connect to a standby fail. */
   readonly rejectsStandby: boolean;

@@ -67,7 +67,7 @@ export class ReconnectBackoff {
    * Calls `connect` as soon as an attempt is due. For callers that lose something when they don't get a
    * connection.
    * @param withinMs how long it waits for an attempt, in milliseconds.
-   * @throws as {@link attempt}, after this time.
+   * @throws what `connect` throws, or the last failure if no attempt is due within this time.
    */
   async attemptWhenDue<Connection>(
     connect: () => Promise<Connection>,

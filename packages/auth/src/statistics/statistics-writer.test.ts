@@ -111,8 +111,8 @@ test("sends a standby no statement, and writes once the server's name leads to a
     connection: gate.connection,
     onFailure: (error) => failures.push(error),
   });
-  await expect.poll(() => failures.length + written).toBeGreaterThan(0);
-  expect(failures).toEqual([expect.toSatisfy(isReadOnlyServer)]);
+  await expect.poll(() => failures.at(-1)).toSatisfy(isReadOnlyServer);
+  expect(written).toBe(0);
   gate.leadTo(inject("postgres"));
   await expect.poll(() => written).toBe(1);
 });

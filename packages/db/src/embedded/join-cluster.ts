@@ -1,4 +1,4 @@
-import { once } from "node:events";
+import { addAbortListener } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Binaries } from "./binaries.ts";
 import type { ClusterConnection } from "./cluster-connection.ts";
@@ -70,7 +70,9 @@ export async function joinCluster(cluster: Cluster, options: JoinOptions = {}): 
 
 async function tryUntilJoined(cluster: Cluster, started: Started, options: JoinOptions): Promise<Membership> {
   const { signal } = options;
-  const aborted = signal && whenAborted(signal);
+  const aborting = Promise.withResolvers<void>();
+  using _listener = signal && addAbortListener(signal, () => aborting.resolve());
+  const aborted = signal && aborting.promise;
   const overdue = aborted?.then(() => delay(overdueMilliseconds, hanging, { ref: false }));
   const wait = createWait(options);
   let failure = "it did not answer in time";
@@ -81,11 +83,13 @@ async function tryUntilJoined(cluster: Cluster, started: Started, options: JoinO
     if (attempt.kind === "present") return await membership(cluster, attempt.presence, started.server);
     signal?.throwIfAborted();
     if (attempt.kind !== "absent") failure = attempt.reason;
-    if (started.server?.hasExited()) {
-      failure = await started.server.findFailure();
+    const { server } = started;
+    if (server?.hasExited()) {
+      failure = await server.findFailure();
       started.server = undefined;
-      if (!transientFailure.test(failure)) break;
-    } else if (attempt.kind === "absent" && !started.server) {
+      // Another process that joined it may have stopped it when it left.
+      if (!server.wasStopped() && !transientFailure.test(failure)) break;
+    } else if (attempt.kind === "absent" && !server) {
       started.server = await startServer(cluster.location, cluster.binaries);
     }
     if (!wait.canContinue(attempt, started)) break;
@@ -111,7 +115,10 @@ function createWait({ onStarting, joinWithinMs = 60_000, reportAfterMs = 10_000 
       // Our Postgres doesn't listen yet. This doesn't extend the wait, because a start can fail over and over.
       const isLaunching = kind === "absent" && server !== undefined;
       if (kind === "starting") until = now + joinWithinMs;
-      else if (!isLaunching) return now < until;
+      else if (!isLaunching) {
+        reportAt = Math.max(reportAt, now + reportAfterMs);
+        return now < until;
+      }
       if (now >= reportAt) {
         reportAt = now + reportEveryMs;
         onStarting?.();
@@ -129,11 +136,6 @@ async function membership(
   // If another process was faster, our Postgres is about to exit.
   const running = server && (await readPidFile(cluster.location.cluster));
   return server && running?.pid === server.pid ? { presence, server } : { presence };
-}
-
-/** Settles when the signal aborts. */
-async function whenAborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, "abort");
 }
 
 /** Ends the presence that an attempt creates after nobody waits for it any longer. */

@@ -14,6 +14,8 @@ import { createSocketDirectory, socketDirectoryOf } from "./socket-directory.ts"
 export interface ServerProcess {
   readonly pid: number | undefined;
   readonly hasExited: () => boolean;
+  /** Whether it ended because a process asked it to shut down. */
+  readonly wasStopped: () => boolean;
   /** Settles when the process has ended. */
   readonly exited: Promise<void>;
   /** Why it ended, from its log. */
@@ -81,10 +83,11 @@ export async function startServer(location: ClusterLocation, binaries: Binaries)
     () => {},
   );
   const hasExited = () => child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
+  const wasStopped = () => child.exitCode === 0;
   const findFailure = () => findLastFailure(log, { pid: child.pid, from: logStart });
   // By its handle, because the pid file can be that of another process's Postgres.
   const interrupt = () => void child.kill("SIGINT");
-  return { pid: child.pid, hasExited, exited, findFailure, interrupt };
+  return { pid: child.pid, hasExited, wasStopped, exited, findFailure, interrupt };
 }
 
 /**

@@ -20,6 +20,8 @@ test.each([
     await sql`create table graphile_worker.migrations (id int primary key, breaking boolean)`.execute(db);
     const holder = await db.startTransaction().execute();
     onTestFinished(async () => void (await holder.rollback().execute()));
+    // The pools of the tests end idle transactions after ten seconds.
+    await sql`set local idle_in_transaction_session_timeout = 0`.execute(holder);
     await sql`lock table graphile_worker.migrations`.execute(holder);
     const migrated = expect(migrateJobs(unmigrated.db, gate.connection, 5_000)).rejects.toThrow(message);
     await expect.poll(() => countWaiting(db)).toBe(1);

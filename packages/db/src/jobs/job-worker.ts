@@ -42,8 +42,11 @@ const closeWithinMs = 5_000;
  * those that are.
  */
 const closeIdleWithinMs = 1_000;
-/** How long a connection waits for the end of the pause after a failed attempt, in milliseconds: for the longest pause. */
-const waitForAttemptMs = 1_000;
+/**
+ * How long a connection waits until it can be attempted, in milliseconds: for the longest pause after a failure, and for an attempt
+ * of another connection.
+ */
+const waitForAttemptMs = 1_000 + poolTimeouts.connectTimeoutMs;
 /** The pause before the worker starts again after it failed, in milliseconds. */
 const restartAfterMs = 5_000;
 /** How often jobs of nodes that were killed are released, and failed jobs are deleted, in milliseconds. */
@@ -72,6 +75,7 @@ export class JobWorker {
         rejectsStandby: true,
       }),
       ...clientConfig(options.connection, "latchkey jobs"),
+      connectionTimeoutMillis: waitForAttemptMs + poolTimeouts.connectTimeoutMs,
       max: options.connections ?? 3,
       ...statementTimeouts(poolTimeouts.statementTimeoutMs),
       idle_in_transaction_session_timeout: 10_000,

@@ -51,10 +51,10 @@ export function NoticesPage(): ReactElement {
   const { data: unreadCount = 0 } = useQuery(trpc.notices.unreadCount.queryOptions());
   const shownCount = useRef(unreadCount);
   useEffect(() => {
-    const hasNew = unreadCount > shownCount.current;
+    if (shownCount.current === unreadCount) return;
     shownCount.current = unreadCount;
     // The button that marks all as read must not mark notices that the list doesn't show. Only up to 100 are counted.
-    if (hasNew) void queries.invalidateQueries(trpc.notices.list.pathFilter());
+    void queries.invalidateQueries(trpc.notices.list.pathFilter());
   }, [unreadCount, queries]);
   const failure = useLoadingFailure(list);
   const onSettled = async () => {
