@@ -1,8 +1,9 @@
-import type { Page, Route } from "playwright-core";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { enter } from "../support/visitor.ts";
 import { getWorkspace, proceduresOf } from "./call.ts";
 import { prepareEnvironment } from "./environment.ts";
+import { callsOf, loseResponse } from "./lose-response.ts";
 import { untilFocused } from "./until-focused.ts";
 
 // What the pages and dialogs of keyspaces and issued keys show and keep when calls fail.
@@ -26,9 +27,6 @@ async function addKeyspace(name: string) {
   const keyspace = `${keyspaceList}/${keyspaceId}`;
   return { page, keyspaceList, keyspace, key: `${keyspace}/keys/${issued.id}` };
 }
-
-/** Matches calls of a procedure, also in a batch with others. */
-const callsOf = (procedure: string) => new RegExp(`/trpc/([^?]*,)?${procedure.replace(".", "\\.")}([,?]|$)`);
 
 /** Makes calls of a procedure fail with an internal error, but not others in the same batch, until the route is removed. */
 async function breakCalls(page: Page, procedure: string): Promise<void> {
@@ -161,15 +159,6 @@ test("keeps the input of a keyspace and of an issued key if saving fails, and sa
     await page.getByText("Initech").first().waitFor();
   }
 });
-
-/** Loses the response to the next call of a procedure, which the server performs. */
-async function loseResponse(page: Page, procedure: string): Promise<void> {
-  const lose = async (route: Route) => {
-    await route.fetch();
-    await route.abort();
-  };
-  await page.route(callsOf(procedure), lose, { times: 1 });
-}
 
 test("after a lost response, says that the balance may have changed, and shows the current one", async () => {
   const { page, key } = await addKeyspace("lost-credits");
