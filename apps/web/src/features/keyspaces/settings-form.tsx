@@ -35,7 +35,7 @@ export function SettingsForm<Values extends IssuedKeyValues | KeyspaceValues | C
   props: FrameProps<Values>,
 ): ReactElement {
   const { form, action, error, lostResponse, isBusy, notice, onSubmit, onCancel, children } = props;
-  // `isDirty` is false after an item was added to a list or removed from it and another one was edited.
+  // After a field was edited, `isDirty` is only about edited fields, so it misses a limit that was added or removed.
   useUnsavedInput(() => Object.keys(changedFields(form.getInitialValues(), form.getValues())).length > 0);
   const failure = useFieldIssues(form, error);
   return (
