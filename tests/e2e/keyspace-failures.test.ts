@@ -6,7 +6,7 @@ import { prepareEnvironment } from "./environment.ts";
 import { callsOf, loseResponse } from "./lose-response.ts";
 import { untilFocused } from "./until-focused.ts";
 
-// What the pages and dialogs of keyspaces and issued keys show and keep when calls fail.
+// What the pages and dialogs of keyspaces and issued keys show and keep when calls fail, or when others change something.
 
 const environment = prepareEnvironment();
 
@@ -25,7 +25,7 @@ async function addKeyspace(name: string) {
   });
   const keyspaceList = `/w/${slug}/keyspaces`;
   const keyspace = `${keyspaceList}/${keyspaceId}`;
-  return { page, keyspaceList, keyspace, key: `${keyspace}/keys/${issued.id}` };
+  return { page, workspaceId, keyspaceId, keyspaceList, keyspace, key: `${keyspace}/keys/${issued.id}` };
 }
 
 /** Makes calls of a procedure fail with an internal error, but not others in the same batch, until the route is removed. */
@@ -193,4 +193,28 @@ test("after a lost response, says that the key may have been issued, and lists i
   await dialog.getByRole("button", { name: "Issue key", exact: true }).click();
   await dialog.getByRole("alert").filter({ hasText: "The key may have been issued." }).waitFor();
   await page.getByRole("link", { name: "Initech", includeHidden: true }).waitFor();
+});
+
+test("issues a key with the lifetime that the form showed, although the default was changed since", async () => {
+  const { page, workspaceId, keyspaceId, keyspace } = await addKeyspace("former-default");
+  const { keyspaces, issuedKeys } = proceduresOf(page);
+  const path = { workspaceId, keyspaceId };
+  const setLifetime = async (defaultLifetimeDays: number) => {
+    const { version } = await keyspaces.get.query(path);
+    await keyspaces.update.mutate({ ...path, version, changes: { defaultLifetimeDays } });
+  };
+  await setLifetime(30);
+  const dialog = dialogOf(page);
+  await page.goto(environment.baseUrl + keyspace);
+  await page.getByRole("button", { name: "Issue key", exact: true }).click();
+  await untilFocused(dialog);
+  await dialog.getByLabel("Name", { exact: true }).fill("Initech");
+  await setLifetime(1);
+  await dialog.getByRole("button", { name: "Issue key", exact: true }).click();
+  await dialog.getByRole("textbox", { name: "Key", exact: true }).waitFor();
+  const { items } = await issuedKeys.list.query({ ...path, search: "Initech" });
+  const [days] = items.map(({ createdAt, expiresAt }) => Date.parse(expiresAt ?? "") - Date.parse(createdAt));
+  expect(Math.round((days ?? 0) / 86_400_000)).toBe(30);
+  await dialog.getByRole("button", { name: "Copy command" }).click();
+  await dialog.getByRole("button", { name: "Done" }).click();
 });
