@@ -232,14 +232,16 @@ test("disables, enables and deletes the webhook", async () => {
   await page.getByRole("heading", { name: "No webhooks yet" }).waitFor();
 });
 
-test("a viewer sees why the page is empty, and no entry in the navigation", async () => {
+test("a viewer sees why the pages are empty, and no entry in the navigation", async () => {
   const { page: linus } = await environment.browser.open();
   await enter(linus, environment.baseUrl, "linus@example.com");
   await environment.command([
     ...["member", "add", "--workspace", workspace.id],
     ...["--user", "linus@example.com", "--role", "viewer"],
   ]);
-  await linus.goto(`${environment.baseUrl}/w/${workspace.slug}/webhooks`);
-  await linus.getByText("Your role can’t manage webhooks").waitFor();
+  for (const path of ["webhooks", "webhooks/whk_123"]) {
+    await linus.goto(`${environment.baseUrl}/w/${workspace.slug}/${path}`);
+    await linus.getByText("Your role can’t manage webhooks").waitFor();
+  }
   expect(await linus.getByRole("navigation", { name: "Main" }).getByText("Webhooks").count()).toBe(0);
 });
