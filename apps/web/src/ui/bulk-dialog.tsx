@@ -7,15 +7,14 @@ import { ConfirmActions } from "./confirm-actions.tsx";
 import { countOf } from "./count.ts";
 import dialogClasses from "./dialog.module.css";
 import { FormDialog } from "./form-dialog.tsx";
-import { FormFailure, type FormFailureProps } from "./form-failure.tsx";
-import { type IssuedSecret, IssuedSecrets } from "./issued-secrets.tsx";
+import { FormFailure } from "./form-failure.tsx";
+import { IssuedSecrets } from "./issued-secrets.tsx";
+import { type BulkResult, type ItemFailure, runBulkChange } from "./run-bulk-change.ts";
 import { usePendingSecrets } from "./uncopied-secrets.ts";
 import { watchPage } from "./watch-page.ts";
 
 const idle = { done: 0, isBusy: false, failures: [], secrets: [] };
 
-/** The number of concurrent requests. The API processes the changes of one user sequentially. */
-const chunkSize = 10;
 /** How many names a sentence contains. */
 const maxNames = 3;
 
@@ -115,11 +114,6 @@ function focusPage(): void {
   document.getElementById("content")?.focus();
 }
 
-interface ItemFailure extends FormFailureProps {
-  /** The position of the item. */
-  readonly index: number;
-}
-
 interface FailuresProps {
   readonly change: BulkChange;
   readonly failures: readonly ItemFailure[];
@@ -172,39 +166,21 @@ function listNames(names: readonly string[]): string {
   return names.slice(0, maxNames).join(", ") + (others > 0 ? ` and ${others} more` : "");
 }
 
-interface BulkState {
-  readonly done: number;
+interface BulkState extends BulkResult {
   readonly isBusy: boolean;
-  readonly failures: readonly ItemFailure[];
-  readonly secrets: readonly IssuedSecret[];
 }
 
-/** Changes items in chunks. If a change fails, the other items are still changed. */
 function useBulkChange() {
   const [state, setState] = useState<BulkState>(idle);
   const reset = () => setState(idle);
   /** Returns the positions of the items that failed, how many were changed, and whether there is something to show. */
-  const run = async ({ names, runs, describeError, refresh }: BulkChange) => {
-    setState({ ...idle, isBusy: true });
-    const failures: ItemFailure[] = [];
-    const secrets: IssuedSecret[] = [];
-    let done = 0;
-    for (let start = 0; start < runs.length; start += chunkSize) {
-      const chunk = runs.slice(start, start + chunkSize);
-      const results = await Promise.allSettled(chunk.map((runOne) => runOne()));
-      for (const [offset, result] of results.entries()) {
-        const index = start + offset;
-        const failure = result.status === "rejected" ? describeError(result.reason) : undefined;
-        if (failure) failures.push({ ...failure, index });
-        if (result.status === "rejected") continue;
-        const { isChanged, secret } = result.value;
-        if (isChanged) done += 1;
-        if (secret !== undefined) secrets.push({ name: names[index] ?? "", secret });
-      }
-      setState({ ...idle, done, isBusy: true });
-    }
-    await refresh();
-    setState({ ...idle, done, failures, secrets });
+  const run = async (change: BulkChange) => {
+    const showProgress = (done: number) => setState({ ...idle, done, isBusy: true });
+    showProgress(0);
+    const result = await runBulkChange(change, showProgress);
+    const { done, failures, secrets } = result;
+    await change.refresh();
+    setState({ ...result, isBusy: false });
     return {
       failed: failures.map(({ index }) => index),
       changedCount: done,
