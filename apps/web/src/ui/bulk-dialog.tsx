@@ -15,6 +15,8 @@ import { watchPage } from "./watch-page.ts";
 
 const idle = { done: 0, isBusy: false, failures: [], secrets: [] };
 
+const lostResponse =
+  "The server didn’t respond. The change may have been made. Check the list before you try again.";
 /** How many names a sentence contains. */
 const maxNames = 3;
 
@@ -36,17 +38,17 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
   usePendingSecrets(isBusy && pending?.issued !== undefined);
   const confirm = async (confirmed: BulkChange) => {
     const isPageOpen = watchPage();
-    const { failed, changedCount, isShown } = await run(confirmed);
+    const { failures: failed, done, isShown } = await run(confirmed);
     // Selecting the items that failed navigates, which would return the user to the list that they have left.
     if (!isPageOpen()) {
       onClose();
-      notifications.show({ message: `${describeResults(confirmed, failed.length, changedCount)}.` });
+      notifications.show({ message: `${describeResults(confirmed, failed, done)}.` });
       return;
     }
-    onDone(failed);
+    onDone(failed.map(({ index }) => index));
     if (isShown) return;
     onClose();
-    notifications.show({ message: describeDone(confirmed, changedCount) });
+    notifications.show({ message: describeDone(confirmed, done) });
     focusPage();
   };
   const close = () => {
@@ -58,9 +60,7 @@ export function BulkDialog({ change, onClose, onDone }: BulkDialogProps): ReactE
     <FormDialog
       isOpen={pending !== undefined}
       isBusy={isBusy}
-      title={
-        pending && (hasResults ? describeResults(pending, failures.length, doneCount) : `${pending.title}?`)
-      }
+      title={pending && (hasResults ? describeResults(pending, failures, doneCount) : `${pending.title}?`)}
       size={480}
       onClose={close}
       onClosed={reset}
@@ -123,7 +123,7 @@ interface FailuresProps {
 
 /** Why items failed. The items with the same reason are listed together. */
 function Failures({ change, failures, doneCount }: FailuresProps): ReactElement {
-  const byReason = Map.groupBy(failures, ({ message }) => message);
+  const byReason = Map.groupBy(failures, (failure) => (isUnknown(failure) ? lostResponse : failure.message));
   return (
     <>
       <p className={dialogClasses.words}>
@@ -153,12 +153,20 @@ function countDone({ nouns: [singular, plural], done }: BulkChange, count: numbe
 }
 
 /** The title of the results. */
-function describeResults(change: BulkChange, failureCount: number, doneCount: number): string {
-  return failureCount > 0 ? describeFailed(change, failureCount) : countDone(change, doneCount);
+function describeResults(change: BulkChange, failures: readonly ItemFailure[], doneCount: number): string {
+  return failures.length > 0 ? describeFailed(change, failures) : countDone(change, doneCount);
 }
 
-function describeFailed({ nouns: [singular, plural], done }: BulkChange, count: number): string {
-  return `${countOf(count, `${singular} wasn’t`, `${plural} weren’t`)} ${done}`;
+function describeFailed({ nouns: [singular, plural], done }: BulkChange, failures: readonly ItemFailure[]) {
+  const { length: count } = failures;
+  return failures.some(isUnknown)
+    ? `${countOf(count, singular, plural)} may not have been ${done}`
+    : `${countOf(count, `${singular} wasn’t`, `${plural} weren’t`)} ${done}`;
+}
+
+/** Whether the response was lost, so that the item may have been changed. */
+function isUnknown({ code }: ItemFailure): boolean {
+  return code === "NO_ANSWER";
 }
 
 function listNames(names: readonly string[]): string {
@@ -173,19 +181,14 @@ interface BulkState extends BulkResult {
 function useBulkChange() {
   const [state, setState] = useState<BulkState>(idle);
   const reset = () => setState(idle);
-  /** Returns the positions of the items that failed, how many were changed, and whether there is something to show. */
+  /** Returns the result, and whether there is something to show. */
   const run = async (change: BulkChange) => {
     const showProgress = (done: number) => setState({ ...idle, done, isBusy: true });
     showProgress(0);
     const result = await runBulkChange(change, showProgress);
-    const { done, failures, secrets } = result;
     await change.refresh();
     setState({ ...result, isBusy: false });
-    return {
-      failed: failures.map(({ index }) => index),
-      changedCount: done,
-      isShown: failures.length > 0 || secrets.length > 0,
-    };
+    return { ...result, isShown: result.failures.length > 0 || result.secrets.length > 0 };
   };
   return { ...state, run, doneCount: state.done, reset };
 }
