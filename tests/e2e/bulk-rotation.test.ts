@@ -64,6 +64,7 @@ test("selected keys get new secrets, which are offered as a file, and the old on
     dialog().getByRole("button", { name: "Rotate 2 keys" }).click(),
   );
   await dialog().getByText("2 keys were rotated.").waitFor();
+  await dialog().getByText("would interpret as a formula begins with an apostrophe.").waitFor();
   expect(await findProblemsInBothSchemes(page)).toEqual([]);
   await page.getByText("2 keys selected").waitFor({ state: "detached" });
   const rotated = await download();

@@ -33,7 +33,7 @@ export function RotatedKeys({
         {notFound.length > 0 &&
           `${countOf(notFound.length, "other key was", "other keys were")} already deleted. `}
         {hasSecrets &&
-          "The file lists each key with its ID, name, external ID and new secret. The secrets won’t be shown again. Give each consumer only their own, and then delete the file."}
+          "The file lists each key with its ID, name, external ID and new secret. Text that a spreadsheet would interpret as a formula begins with an apostrophe. The secrets won’t be shown again. Give each consumer only their own, and then delete the file."}
       </p>
       <p className={secretClasses.warning} role="alert">
         {isWarningShown &&
