@@ -113,3 +113,19 @@ test("a rotation that ends after the user left the page doesn't return them to t
   await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
   expect(new URL(page.url()).pathname).toBe("/account/profile");
 });
+
+test("says that no key was rotated if all of them were deleted since they were selected", async () => {
+  const { issuedKeys } = proceduresOf(page);
+  await page.goto(keyspaceUrl);
+  await page.getByRole("checkbox", { name: "Select Other" }).check();
+  await page.getByRole("button", { name: "Rotate", exact: true }).press("Enter");
+  await dialog().getByText("1 key gets a new secret").waitFor();
+  const { items } = await issuedKeys.list.query({ ...path, search: "Other" });
+  for (const { id } of items) await issuedKeys.delete.mutate({ ...path, id });
+  await dialog().getByRole("button", { name: "Rotate 1 key" }).click();
+  await dialog().getByRole("heading", { name: "No key was rotated" }).waitFor();
+  await dialog().getByText("No key was rotated. 1 key was already deleted.").waitFor();
+  expect(await findProblemsInBothSchemes(page)).toEqual([]);
+  await dialog().getByRole("button", { name: "Done" }).click();
+  await dialog().waitFor({ state: "detached" });
+});

@@ -40,7 +40,7 @@ export function RotateIssuedKeysDialog(props: RotateIssuedKeysDialogProps): Reac
       isOpen={isOpen}
       isBusy={isRotating}
       closeOnClickOutside={!result}
-      title={result ? "Download the new secrets" : title}
+      title={result ? titleOf(result) : title}
       size={520}
       onClose={close}
     >
@@ -59,6 +59,10 @@ export function RotateIssuedKeysDialog(props: RotateIssuedKeysDialogProps): Reac
       )}
     </FormDialog>
   );
+}
+
+function titleOf({ rotated }: BulkRotation): string {
+  return rotated.length > 0 ? "Download the new secrets" : "No key was rotated";
 }
 
 interface FormProps extends RotateIssuedKeysDialogProps {
