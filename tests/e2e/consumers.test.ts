@@ -242,11 +242,16 @@ test("cuts a key that is pasted in place of an external ID, so that no URL conta
   await page.getByRole("searchbox", { name: "Search consumers" }).fill(secret);
   await page.getByRole("heading", { name: `No consumer matches “${start}”` }).waitFor();
   expect(page.url()).toContain(`q=${start}`);
+  // Pasted again, it doesn't change the URL.
+  await page.getByRole("searchbox", { name: "Search consumers" }).fill(secret);
+  expect(await page.getByRole("searchbox", { name: "Search consumers" }).inputValue()).toBe(start);
   await page.goto(keyspaceUrl);
   const filter = page.getByRole("textbox", { name: "External ID" });
   await filter.fill(secret);
   await page.getByRole("heading", { name: "No key matches the filters" }).waitFor();
   expect(page.url()).toContain(`consumer=${start}`);
+  expect(await filter.inputValue()).toBe(start);
+  await filter.fill(secret);
   expect(await filter.inputValue()).toBe(start);
   expect(urls.filter((url) => url.includes(secret))).toEqual([]);
   expect(page.url()).not.toContain(secret);
